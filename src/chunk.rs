@@ -11,22 +11,22 @@ use crate::tensor::Tensor;
 use crate::tensor::take::{Run, take_runs};
 use std::ops::Range;
 
-/// Some consecutive records of the stream: one column for each field of the stage's schema, in its order.
+/// Consecutive records of the stream: one column for each field of the stage's schema, in order.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     /// Number of records.
     pub nrows: usize,
-    /// Each has `nrows` rows.
+    /// The columns, with `nrows` rows each.
     pub columns: Vec<Tensor>,
-    /// Where the records came from.
+    /// The origin of the records.
     pub origin: Origin,
 }
 
 impl Chunk {
-    /// A chunk of these columns.
+    /// A chunk with these columns.
     ///
     /// # Errors
-    /// A column has another number of rows.
+    /// A column has a different number of rows.
     pub fn try_new(nrows: usize, columns: Vec<Tensor>, origin: Origin) -> Result<Chunk> {
         if let Some(column) = columns.iter().find(|c| c.nrows() != nrows) {
             return Err(Error::internal(format!("a column of {} rows in a chunk of {nrows} records", column.nrows())));
@@ -37,12 +37,12 @@ impl Chunk {
     /// The same records with other columns.
     ///
     /// # Errors
-    /// A column has another number of rows.
+    /// A column has a different number of rows.
     pub fn with_columns(&self, columns: Vec<Tensor>) -> Result<Chunk> {
         Chunk::try_new(self.nrows, columns, self.origin.clone())
     }
 
-    /// Records `start .. start + len`. No value is moved.
+    /// Records `start .. start + len`. Zero-copy for values.
     pub fn slice(&self, start: usize, len: usize) -> Chunk {
         if start == 0 && len == self.nrows {
             return self.clone();
@@ -50,10 +50,10 @@ impl Chunk {
         Chunk { nrows: len, columns: self.columns.iter().map(|c| c.slice(start, len)).collect(), origin: self.origin.slice(start, len) }
     }
 
-    /// The records of these numbers, in that order.
+    /// The records with these indices, in that order.
     ///
     /// # Errors
-    /// As [`Tensor::gather`].
+    /// See [`Tensor::gather`].
     pub fn gather(&self, rows: &[usize]) -> Result<Chunk> {
         Ok(Chunk {
             nrows: rows.len(),
@@ -62,11 +62,11 @@ impl Chunk {
         })
     }
 
-    /// The records at these positions, in that order: the number of the part and the row in it. The parts are of
-    /// one schema. O(values taken), however many the parts.
+    /// The records at these positions, in that order: the index of the part, and the row in it. The parts have the same
+    /// schema. O(values taken), regardless of the number of parts.
     ///
     /// # Errors
-    /// There are no parts, or they are of different kinds.
+    /// There are no parts, or parts of different kinds.
     pub fn interleave(parts: &[Chunk], positions: &[(usize, usize)]) -> Result<Chunk> {
         let Some(first) = parts.first() else {
             return Err(Error::internal("nothing to choose from"));
@@ -95,10 +95,10 @@ impl Chunk {
         Ok(Chunk { nrows: positions.len(), columns, origin: Origin::interleave(parts, positions) })
     }
 
-    /// All records of the parts, in order. The parts are of one schema.
+    /// All records of the parts, in order. The parts have the same schema.
     ///
     /// # Errors
-    /// As [`Tensor::concat`].
+    /// See [`Tensor::concat`].
     pub fn concat(parts: &[Chunk]) -> Result<Chunk> {
         let Some(first) = parts.first() else {
             return Err(Error::internal("nothing to concatenate"));
@@ -112,8 +112,8 @@ impl Chunk {
         Ok(Chunk { nrows: parts.iter().map(|p| p.nrows).sum(), columns, origin: Origin::concat(parts) })
     }
 
-    /// The columns of all parts in at most `shares` consecutive shares of about the same size: the number of the
-    /// first column, and the parts with those columns only. The parts are of one schema.
+    /// The columns of all parts, divided into at most `shares` consecutive shares of about the same size: the index of
+    /// the first column, and the parts with only those columns. The parts have the same schema.
     pub fn split_columns(mut parts: Vec<Chunk>, shares: usize) -> Vec<(usize, Vec<Chunk>)> {
         let width = parts.first().map_or(0, |p| p.columns.len());
         let size = |i: usize| parts.iter().filter_map(|p| p.columns.get(i)).map(|c| c.nbytes() as u64).sum::<u64>();
@@ -131,7 +131,7 @@ impl Chunk {
         split
     }
 
-    /// Memory of the columns in bytes, which do not depend on how the records are split into chunks.
+    /// Size of the columns in memory, in bytes. It does not depend on chunk boundaries.
     pub fn nbytes(&self) -> usize {
         self.columns.iter().map(Tensor::nbytes).sum()
     }
@@ -139,7 +139,7 @@ impl Chunk {
     /// Checks every column against the stage's schema.
     ///
     /// # Errors
-    /// A bug: data never gets so far.
+    /// An internal error: invalid data is rejected earlier.
     pub fn check(&self, schema: &Schema) -> Result<()> {
         if self.columns.len() != schema.fields.len() {
             return Err(Error::internal(format!("{} columns for {} fields", self.columns.len(), schema.fields.len())));
@@ -156,7 +156,7 @@ impl Chunk {
     }
 }
 
-/// Consecutive ranges of about the same sum, at most `shares`.
+/// Consecutive ranges with about the same sum, at most `shares` of them.
 pub fn even_shares(sizes: &[u64], shares: usize) -> Vec<Range<usize>> {
     let share = sizes.iter().sum::<u64>().div_ceil(shares.max(1) as u64).max(1);
     let (mut ranges, mut start, mut sum) = (Vec::new(), 0, 0u64);
@@ -178,29 +178,29 @@ pub fn even_shares(sizes: &[u64], shares: usize) -> Vec<Range<usize>> {
 pub struct Fault {
     /// What was wrong, with the input, the record and the position in it.
     pub error: Error,
-    /// Bytes of the input that the record takes.
+    /// Size of the record in the input, in bytes.
     pub length: u64,
-    /// The record as it is in the input, where it is at hand.
+    /// The record as it appears in the input, if available.
     pub raw: Option<Vec<u8>>,
-    /// The record is kept, with null instead of the field that could not be read.
+    /// Whether the record is kept, with null for the unreadable field.
     pub kept: bool,
 }
 
-/// What a block decodes to: the good records, and the bad ones that were left out.
+/// The result of decoding a block: the good records, and the bad ones that were skipped.
 #[derive(Debug)]
 pub struct Decoded {
     /// The records.
     pub chunk: Chunk,
-    /// In order. With `--on-error fail` decoding stops at the first.
+    /// In order. With `--on-error fail`, decoding stops at the first.
     pub faults: Vec<Fault>,
-    /// Bytes of input that the block takes, for progress.
+    /// Size of the block in the input, for progress.
     pub nbytes: u64,
-    /// The byte of the input at which each record starts; empty for formats that do not say.
+    /// The byte offset of each record in the input; empty for formats that do not report it.
     pub offsets: Vec<u64>,
 }
 
 impl Decoded {
-    /// Appends records that follow these, all of them bad.
+    /// Appends records that follow these and are all bad.
     pub fn append_bad(&mut self, bad: Decoded) {
         self.nbytes += bad.nbytes;
         self.faults.extend(bad.faults);

@@ -4,12 +4,12 @@ use crate::error::{Error, Result};
 use crate::path::glob_matches;
 use std::ops::RangeInclusive;
 
-/// What is needed of the stream at some point.
+/// What is needed from the stream at some point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// Which fields.
+    /// The fields needed.
     pub fields: Wanted,
-    /// How many records at most; `None`: all.
+    /// Maximum number of records needed; `None` for all.
     pub records: Option<u64>,
 }
 
@@ -18,7 +18,7 @@ pub struct Demand {
 pub enum Wanted {
     /// All fields.
     All,
-    /// Those whose name matches one of these patterns.
+    /// Fields whose names match one of these patterns.
     Matching(Vec<String>),
 }
 
@@ -28,7 +28,7 @@ impl Demand {
         Demand { fields: Wanted::All, records: None }
     }
 
-    /// The same fields and these as well.
+    /// Adds these fields.
     pub fn and_fields(mut self, names: impl IntoIterator<Item = String>) -> Demand {
         if let Wanted::Matching(patterns) = &mut self.fields {
             patterns.extend(names);
@@ -37,15 +37,15 @@ impl Demand {
     }
 }
 
-/// Numbers of records, from 1.
+/// Record numbers, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbers(Vec<RangeInclusive<u64>>);
 
 impl Numbers {
-    /// `5,17,100-120`; `100-` is all from 100 on.
+    /// Parses `5,17,100-120`; `100-` means all from 100 on.
     ///
     /// # Errors
-    /// Something else; a range that ends before it starts; 0.
+    /// Invalid text, a range that ends before it starts, or 0.
     pub fn parse(text: &str) -> Result<Numbers> {
         let wrong = |word: &str, why: &str| Error::usage(format!("expected record numbers, such as 5,17,100-120, but `{word}` {why}"));
         let number = |word: &str, digits: &str| {
@@ -88,7 +88,7 @@ impl Numbers {
         Numbers(vec![numbers])
     }
 
-    /// Those inside of a range, counted so that its first is `first`; `None` if there are none.
+    /// The numbers inside a range, renumbered so that the range starts at `first`; `None` if there are none.
     pub fn within(&self, range: RangeInclusive<u64>, first: u64) -> Option<Numbers> {
         let (start, end) = range.into_inner();
         let from = self.0.partition_point(|own| *own.end() < start);
@@ -98,7 +98,7 @@ impl Numbers {
         (!ranges.is_empty()).then_some(Numbers(ranges))
     }
 
-    /// Numbers that ascend.
+    /// Builds a set from ascending numbers.
     pub fn ascending(numbers: impl IntoIterator<Item = u64>) -> Numbers {
         let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
         for number in numbers {
@@ -110,12 +110,12 @@ impl Numbers {
         Numbers(ranges)
     }
 
-    /// How many there are.
+    /// Number of elements.
     pub fn count(&self) -> u64 {
         self.0.iter().fold(0, |n: u64, range| n.saturating_add((range.end() - range.start()).saturating_add(1)))
     }
 
-    /// The one that `n` are before.
+    /// The element with `n` smaller ones.
     pub fn nth(&self, mut n: u64) -> Option<u64> {
         for range in &self.0 {
             let size = range.end() - range.start();
@@ -127,17 +127,17 @@ impl Numbers {
         None
     }
 
-    /// All of them, which ascend.
+    /// All elements, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u64> {
         self.0.iter().cloned().flatten()
     }
 
-    /// Ascending ranges that neither meet nor overlap.
+    /// Ascending ranges that are neither adjacent nor overlapping.
     pub fn ranges(&self) -> &[RangeInclusive<u64>] {
         &self.0
     }
 
-    /// Whether the record of that number is one.
+    /// Whether it contains the record number.
     pub fn contains(&self, number: u64) -> bool {
         self.from(number).is_some_and(|range| range.contains(&number))
     }
@@ -147,14 +147,14 @@ impl Numbers {
         self.0.get(self.0.partition_point(|range| *range.end() < number))
     }
 
-    /// The largest.
+    /// The largest element.
     pub fn last(&self) -> u64 {
         self.0.last().map_or(0, |range| *range.end())
     }
 }
 
 impl Wanted {
-    /// Whether the field of that name is needed.
+    /// Whether the field with that name is needed.
     pub fn includes(&self, name: &str) -> bool {
         match self {
             Wanted::All => true,

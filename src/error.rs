@@ -1,13 +1,13 @@
-//! Errors: what went wrong, where, and what to do about it. Every failure of the program is one [`Error`];
-//! the sentence that the user reads is made here and nowhere else.
+//! Errors: what went wrong, where, and what to do about it. Every failure of the program is an [`Error`], and the
+//! message for the user is built only here.
 //!
 //! ```text
 //! error: train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string "n/a"
 //!   a field has one type in all records; keep it as text with --schema 'items: {price: json}[?]'
 //! ```
 //!
-//! Context is added on the way up: a field decoder knows the row, the path and what it found; a
-//! block decoder the byte offset; the engine the file and the absolute record number.
+//! Context is added on the way up: a field decoder knows the row, the path and what it found; a block decoder knows the
+//! byte offset; the engine knows the file and the record number.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,55 +15,56 @@ use std::sync::Arc;
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What sort of failure it is; decides the exit code.
+/// The kind of failure, which determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The data was wrong: exit code 1.
+    /// Invalid data: exit code 1.
     Data,
-    /// What is known before the first record was wrong (options, unknown field, types): exit code 2.
+    /// Invalid usage known before the first record (options, unknown fields, types): exit code 2.
     Usage,
     /// Reading or writing failed: exit code 3.
     Io,
-    /// A record does not fit the inferred schema; a wider one would hold it. The engine answers
-    /// with a restart where the output allows it; elsewhere it is an error of the data.
+    /// A record does not fit the inferred schema, but a wider one would hold it. The engine restarts if the output
+    /// allows it; otherwise it is a data error.
     Widened,
-    /// The reader of the output closed the pipe: a quiet end, exit code 0.
+    /// The reader of the output closed the pipe: ends quietly with exit code 0.
     Closed,
-    /// A bug in tatter: exit code 70 (`EX_SOFTWARE` of sysexits.h). Never taken for bad data: `--on-error` does not apply.
+    /// A bug in tatter: exit code 70 (`EX_SOFTWARE` of sysexits.h). Never treated as bad data: `--on-error` does not
+    /// apply.
     Internal,
 }
 
-/// What an error is about, for a layer that knows a better way out than the one that found it.
+/// The subject of an error, for an outer layer that can give better advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// There is no field of that name.
+    /// There is no field with that name.
     UnknownField,
-    /// The records have no field at all.
+    /// The records have no fields at all.
     NoFields,
-    /// A required option is missing, as `--by`.
+    /// A required option is missing, such as `--by`.
     MissingOption(String),
     /// A word is neither an option nor an argument.
     UnexpectedArgument(String),
 }
 
-/// Where in the input something is. Everything is optional: each layer adds what it knows.
+/// A location in the input. All parts are optional: each layer adds what it knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// The name of the input, as the user gave it.
     pub input: Option<Arc<str>>,
-    /// First and last record concerned, counted from 1 within the input.
+    /// The first and last record concerned, counted from 1 within the input.
     pub records: Option<(u64, u64)>,
     /// The line, counted from 1.
     pub line: Option<u64>,
     /// The column in bytes, counted from 1.
     pub column: Option<u64>,
-    /// Offset in bytes, counted from 0, in the input as it is after decompression.
+    /// Offset in bytes in the decompressed input, counted from 0.
     pub byte: Option<u64>,
-    /// The row of the chunk at hand, from 0; the engine turns it into `records`.
+    /// The row of the current chunk, from 0; the engine converts it to `records`.
     pub row: Option<usize>,
 }
 
-/// A failure: kind, location, field path, axis, the message and the way out.
+/// A failure: kind, location, field path, axis, message and hints.
 #[derive(Clone, Debug)]
 pub struct Error(Box<Inner>);
 
@@ -92,22 +93,22 @@ impl Error {
         }))
     }
 
-    /// The data was wrong.
+    /// Invalid data.
     pub fn data(message: impl Into<String>) -> Error {
         Error::new(Kind::Data, message)
     }
 
-    /// Something that is known before the first record was wrong.
+    /// Invalid usage, known before the first record.
     pub fn usage(message: impl Into<String>) -> Error {
         Error::new(Kind::Usage, message)
     }
 
-    /// A broken invariant: a bug in tatter, whatever the input.
+    /// A broken invariant: a bug in tatter, regardless of the input.
     pub fn internal(message: impl Into<String>) -> Error {
         Error::new(Kind::Internal, message)
     }
 
-    /// Reading or writing `name` failed. An error that an input or output made itself is kept as it is.
+    /// Reading or writing `name` failed. An [`Error`] wrapped by an input or output is returned unchanged.
     pub fn io(name: &str, doing: &str, source: &std::io::Error) -> Error {
         if let Some(own) = Error::carried_by(source) {
             return own;
@@ -118,15 +119,15 @@ impl Error {
         Error::new(Kind::Io, format!("{doing}: {}", plain(source))).in_input(name)
     }
 
-    /// The [`Error`] that another library's error was made from: an [`std::io::Error`] of an input or
-    /// an output, or a library's error around it.
+    /// The [`Error`] wrapped by another library's error: an [`std::io::Error`] of an input or output, or a library's
+    /// error around it.
     pub fn carried_by(source: &(dyn std::error::Error + 'static)) -> Option<Error> {
         let mut next = Some(source);
         while let Some(error) = next {
             if let Some(own) = error.downcast_ref::<Error>() {
                 return Some(own.clone());
             }
-            // `source` of an I/O error passes over the error that it was made from.
+            // `source` of an I/O error skips the error that it wraps.
             next = match error.downcast_ref::<std::io::Error>().and_then(|e| e.get_ref()) {
                 Some(inner) => Some(inner),
                 None => error.source(),
@@ -135,7 +136,7 @@ impl Error {
         None
     }
 
-    /// Adds one line that says what to do about it, unless an inner layer has. May be called several times.
+    /// Adds a one-line hint, unless an inner layer has added one. Can be called several times.
     pub fn help(mut self, line: impl Into<String>) -> Error {
         let line = line.into();
         if !self.0.help.iter().any(|said| said.contains(&line)) {
@@ -144,13 +145,13 @@ impl Error {
         self
     }
 
-    /// Says what it is about.
+    /// Sets the subject.
     pub fn because(mut self, reason: Reason) -> Error {
         self.0.reason = Some(reason);
         self
     }
 
-    /// Names the field, unless an inner layer has.
+    /// Sets the field, unless an inner layer has set it.
     pub fn in_field(mut self, path: impl fmt::Display) -> Error {
         if self.0.field.is_none() {
             self.0.field = Some(path.to_string());
@@ -158,13 +159,13 @@ impl Error {
         self
     }
 
-    /// Names the axis, counted inside the record, unless an inner layer has.
+    /// Sets the axis within the record, unless an inner layer has set it.
     pub fn on_axis(mut self, axis: usize) -> Error {
         self.0.axis.get_or_insert(axis);
         self
     }
 
-    /// Names the input, unless an inner layer has.
+    /// Sets the input, unless an inner layer has set it.
     pub fn in_input(mut self, name: impl Into<Arc<str>>) -> Error {
         if self.0.at.input.is_none() {
             self.0.at.input = Some(name.into());
@@ -172,7 +173,7 @@ impl Error {
         self
     }
 
-    /// Says which row of the chunk at hand it was, unless an inner layer has.
+    /// Sets the row of the current chunk, unless an inner layer has set it.
     pub fn at_row(mut self, row: usize) -> Error {
         if self.0.at.records.is_none() {
             self.0.at.row.get_or_insert(row);
@@ -180,13 +181,13 @@ impl Error {
         self
     }
 
-    /// Changes the location as a whole: for the layers that know it.
+    /// Changes the location, for layers that know it.
     pub fn locate(mut self, change: impl FnOnce(&mut Location)) -> Error {
         change(&mut self.0.at);
         self
     }
 
-    /// The same failure under another kind; a bug stays one.
+    /// The same failure with another kind. A bug stays a bug.
     pub fn with_kind(mut self, kind: Kind) -> Error {
         if self.0.kind != Kind::Internal {
             self.0.kind = kind;
@@ -194,12 +195,12 @@ impl Error {
         self
     }
 
-    /// What sort of failure it is.
+    /// The kind of failure.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
 
-    /// Where it is.
+    /// The location.
     pub fn location(&self) -> &Location {
         &self.0.at
     }
@@ -214,7 +215,7 @@ impl Error {
         self.0.axis
     }
 
-    /// The ways out, in the order they were added.
+    /// The hints, in the order they were added.
     pub fn helps(&self) -> &[String] {
         &self.0.help
     }
@@ -224,12 +225,12 @@ impl Error {
         &self.0.message
     }
 
-    /// What it is about, where a layer above may want to know.
+    /// The subject, for outer layers.
     pub fn reason(&self) -> Option<&Reason> {
         self.0.reason.as_ref()
     }
 
-    /// The exit code of the program for this failure.
+    /// The exit code for this failure.
     pub fn exit_code(&self) -> u8 {
         match self.0.kind {
             Kind::Data | Kind::Widened => 1,
@@ -241,7 +242,7 @@ impl Error {
     }
 }
 
-/// The system's own words, without the number that Rust appends.
+/// The system's message, without the error number that Rust appends.
 fn plain(source: &std::io::Error) -> String {
     let text = source.to_string();
     match text.find(" (os error") {
@@ -265,7 +266,7 @@ impl fmt::Display for Location {
         if let Some(column) = self.column {
             within.push(format!("column {column}"));
         }
-        // The line says it better, where there are lines.
+        // The line is more useful, if there is one.
         if let (Some(byte), None) = (self.byte, self.line) {
             within.push(format!("byte {byte}"));
         }
@@ -313,7 +314,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// So that inputs and outputs can say more through `Read` and `Write`; [`Error::io`] takes it out again.
+/// Lets inputs and outputs pass details through `Read` and `Write`; [`Error::io`] unwraps them.
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> std::io::Error {
         let kind = match error.kind() {

@@ -1,4 +1,4 @@
-//! tatter: data whose records have different lengths, in the shell.
+//! tatter processes records with fields of varying length on the command line.
 //!
 //! # The flow
 //! ```text
@@ -14,13 +14,13 @@
 //! ```
 //!
 //! # Glossary
-//! - **record**: an element of the input; **block**: undecoded bytes of some records; **chunk**:
-//!   decoded columns of some records; **batch**: only the dimension that the verb makes.
+//! - **record**: an element of the input; **block**: undecoded bytes of some records; **chunk**: decoded columns of
+//!   some records; **batch**: only the dimension created by the verb.
 //! - **row_splits, row_lengths, value_rowids, nrows, nvals, flat_values, ragged_rank**: as in TensorFlow.
 //!
 //! # Levels
-//! A module uses only modules of its own level or a lower one; nothing uses itself in a circle, and one format or verb
-//! knows nothing of another (`tests/it/layers.rs` checks it):
+//! A module uses only modules of its own or a lower level. There are no cyclic dependencies, and formats and verbs do
+//! not depend on each other (`tests/it/layers.rs` checks it):
 //! ```text
 //! 0 error message panic path notice printable random screen wire
 //! 1 schema tensor options demand io

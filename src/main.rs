@@ -1,4 +1,4 @@
-//! Parses, runs, and turns what went wrong into one message and an exit code.
+//! Parses the command line, runs it, and converts any failure to a message and an exit code.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Prints an error. If standard error is closed, the message is lost.
+/// Prints an error. It is lost if standard error is closed.
 fn show(error: &Error) {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let mut stderr = std::io::stderr().lock();
@@ -71,7 +71,7 @@ fn run() -> Result<Verdict> {
     }
 }
 
-/// After a signal that ends the run.
+/// Cleans up after a signal that ends the run.
 fn stopped() {
     io::remove_unfinished();
     tatter::run::interrupted();

@@ -1,9 +1,9 @@
-//! Messages as JSON, one object a line: `--messages json`.
+//! Messages as JSON, one object per line: `--messages json`.
 
 use crate::error::Error;
 use serde_json::{Map, Value, json};
 
-/// An error with its parts; what is not known is left out.
+/// An error with its parts; unknown parts are omitted.
 pub fn of_error(error: &Error) -> Value {
     let mut object = Map::new();
     object.insert("kind".to_owned(), "error".into());
@@ -16,7 +16,7 @@ pub fn of_error(error: &Error) -> Value {
     Value::Object(object)
 }
 
-/// Where an error is, and its message.
+/// The location of an error, and its message.
 pub fn parts(error: &Error) -> Map<String, Value> {
     let at = error.location();
     let (first, last) = at.records.unzip();
@@ -42,7 +42,7 @@ fn expected_and_found(message: &str) -> Option<(&str, &str)> {
     message.strip_prefix("expected ")?.rsplit_once(", found ")
 }
 
-/// A text of some kind: a notice, or information.
+/// A text of some kind: a notice or information.
 pub fn of_text(kind: &str, text: &str) -> Value {
     json!({"kind": kind, "message": text})
 }

@@ -1,4 +1,4 @@
-//! The options of a run, resolved: enums and numbers, whatever was typed ([`crate::cli`] reads the words).
+//! The resolved options of a run: enums and numbers ([`crate::cli`] parses the command line).
 
 use crate::demand::Numbers;
 use crate::error::{Error, Result};
@@ -15,17 +15,17 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the global options say. [`Options::default`] is what they say where none is given, on a machine with
-/// one core and 1 GiB of memory to use.
+/// The values of the global options. [`Options::default`] has the values without any option, on a machine with one core
+/// and 1 GiB of available memory.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Output file; `-` or nothing: standard output.
+    /// Output file; `-` or `None` for standard output.
     pub output: Option<OsString>,
-    /// Whether `@N` and `#` in the output's name mean themselves.
+    /// Whether `@N` and `#` in the output name are literal.
     pub is_output_literal: bool,
-    /// Directory of one output for each input.
+    /// Directory with one output per input.
     pub output_dir: Option<OsString>,
-    /// Where the files written are listed.
+    /// File that lists the files written.
     pub manifest: Option<OsString>,
     /// Name of the input's format.
     pub from: Option<String>,
@@ -33,29 +33,29 @@ pub struct Options {
     pub to: Option<String>,
     /// Name of standard input in messages.
     pub input_name: Option<String>,
-    /// A list of further input files; `-`: on standard input.
+    /// A list of additional input files; `-` reads it from standard input.
     pub files_from: Option<OsString>,
-    /// Whether zero bytes end the names in that list.
+    /// Whether names in that list are terminated by NUL bytes.
     pub null_separated: bool,
     /// Types of fields, or @FILE.
     pub schema: Option<OsString>,
-    /// Number of files the output is divided into; `None`: a single output.
+    /// Number of output files; `None` for a single output.
     pub shards: Option<usize>,
     /// Write shards even if those of an earlier run with another N remain.
     pub force: bool,
     /// Never replace a file.
     pub no_clobber: bool,
-    /// An output may replace an input.
+    /// Allow an output to replace an input.
     pub in_place: bool,
-    /// Output files are flushed to disk before they get their names.
+    /// Flush output files to disk before renaming them.
     pub durable: bool,
     /// Print the plan, write nothing.
     pub dry_run: bool,
     /// Worker threads, at least 1.
     pub threads: usize,
-    /// Records in a chunk, at most.
+    /// Maximum number of records in a chunk.
     pub chunk_rows: Option<usize>,
-    /// Seed of verbs and functions that draw at random.
+    /// Seed of verbs and functions that use random numbers.
     pub seed: u64,
     /// `NAME=VALUE` of `--arg`.
     pub args: Vec<String>,
@@ -63,19 +63,19 @@ pub struct Options {
     pub with: Vec<String>,
     /// What to do with bad records.
     pub on_error: OnError,
-    /// Exit with 0 up to that many bad records; one more fails the run.
+    /// Exit with 0 for up to that many bad records; one more fails the run.
     pub max_errors: Option<u64>,
-    /// Size of a record, such as a line or a TFRecord, at most, in bytes.
+    /// Maximum size of a record, such as a line or a TFRecord, in bytes.
     pub max_record_bytes: u64,
     /// Memory for verbs that hold records.
     pub max_memory: u64,
-    /// Where temporary files are made; `None`: beside the output.
+    /// Directory for temporary files; `None` for that of the output.
     pub temp_dir: Option<PathBuf>,
-    /// Notices are errors.
+    /// Treat notices as errors.
     pub strict: bool,
     /// Whether to show progress.
     pub progress: When,
-    /// Where a summary of the run is written as JSON; `-`: standard error.
+    /// File for a summary of the run as JSON; `-` for standard error.
     pub summary: Option<PathBuf>,
     /// Show no notices and no progress.
     pub quiet: bool,
@@ -87,59 +87,60 @@ pub struct Options {
     pub json_messages: bool,
     /// Whether messages are colored; see [`in_color`].
     pub color: When,
-    /// `None`: the format's own default.
+    /// `None` for the default of the format.
     pub compression: Option<Compression>,
-    /// Rows in a Parquet row group or an Arrow record batch, at most; `None`: the format's own default.
+    /// Maximum number of rows in a Parquet row group or Arrow record batch; `None` for the default of the format.
     pub row_group_rows: Option<usize>,
     /// Which features of TFRecords are read as scalars.
     pub scalar: Scalars,
-    /// Which dense numeric fields get Arrow's tensor extension types; `None`: none.
+    /// Which dense numeric fields get Arrow's tensor extension types; `None` for none.
     pub tensor_types: Option<TensorTypes>,
     /// Skip the checksums of TFRecords.
     pub no_verify: bool,
-    /// Leave null fields out of JSON output.
+    /// Omit null fields from JSON output.
     pub omit_null: bool,
     /// Read fields of mixed type as `json`.
     pub mixed: bool,
-    /// Bytes of piped input used for inference; `u64::MAX`: it is copied to a temporary file and read as a file is.
+    /// Bytes of piped input used for inference; with `u64::MAX`, the input is copied to a temporary file and read like
+    /// a file.
     pub infer_bytes: u64,
-    /// The splits of a TFDS data set that are read, such as `train[:10%]`; the name of the one that is written.
+    /// The splits of a TFDS dataset to read, such as `train[:10%]`, or the name of the split to write.
     pub split: Option<String>,
-    /// The name of the TFDS data set that is written; `None`: by its directory.
+    /// The name of the TFDS dataset to write; `None` to derive it from the directory.
     pub dataset_name: Option<String>,
-    /// Whether class labels of a TFDS data set are read as their names.
+    /// Whether class labels of a TFDS dataset are read as names.
     pub class_names: bool,
-    /// Index of the first feature in libsvm; `None`: as found, and 1 in what is written.
+    /// Index of the first libsvm feature; `None` to detect it on input and use 1 on output.
     pub index_base: Option<i64>,
-    /// Entries of a sparse row with the same index are summed when read.
+    /// Sum the entries of a sparse row with the same index when reading.
     pub sum_duplicates: bool,
-    /// How CSV and TSV are written down.
+    /// The CSV and TSV dialect.
     pub csv: CsvOptions,
-    /// Where records come from, as fields.
+    /// The fields to add with the origin of records.
     pub source_columns: SourceColumns,
-    /// What of Megatron's datasets is read and written.
+    /// How Megatron datasets are read and written.
     pub megatron: MegatronOptions,
-    /// Records of TFRecord and ArrayRecord are bytes, whatever they hold.
+    /// Whether TFRecord and ArrayRecord records are read as raw bytes.
     pub raw_records: bool,
-    /// Members of a WebDataset are bytes, whatever their extension.
+    /// Whether WebDataset members are read as bytes, regardless of extension.
     pub raw_members: bool,
     /// Notices of the run: `options.notices.add(text, options.strict)?`.
     pub notices: Notices,
-    /// Records that were read again and passed on once more.
+    /// Number of records that were read again and passed on once more.
     pub repeated: Tally,
-    /// What `--verbose` tells of the run: `options.remarks.add(text, false)?`.
+    /// Information for `--verbose`: `options.remarks.add(text, false)?`.
     pub remarks: Notices,
-    /// The arrays of `--with`, once they are read: each with all its axes in one row.
+    /// The arrays of `--with`, after they have been read: each with all its axes in one row.
     pub arrays: Arc<BTreeMap<String, (Type, Tensor)>>,
-    /// The tables that verbs look records up in, by file and fields.
+    /// The lookup tables of verbs, by file and fields.
     pub tables: Arc<BTreeMap<(OsString, Vec<String>), Table>>,
-    /// What a report compares with.
+    /// The baseline that a report compares with.
     pub baseline: Option<Arc<dyn Any + Send + Sync>>,
-    /// Hints on the types that inference found, shown only by `schema`.
+    /// Hints about inferred types, shown only by `schema`.
     pub hints: Notices,
-    /// The records that the first verb keeps, by their numbers in each input; `None`: it has to see all.
+    /// The records that the first verb keeps, by number in each input; `None` if it must see all.
     pub only: Option<Arc<Numbers>>,
-    /// Name of the inputs' format, if all have the same; known once they are open.
+    /// The format name of the inputs, if all have the same; known after they have been opened.
     pub source: Option<&'static str>,
 }
 
@@ -212,34 +213,34 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The columns that a report on standard output has to fit; `None` where it goes to a file or nothing is known.
+    /// The width that a report on standard output must fit; `None` if it goes to a file or the width is unknown.
     pub fn columns(&self) -> Option<usize> {
         let is_stdout = self.output.as_ref().is_none_or(|output| output == "-");
         is_stdout.then(screen::columns).flatten()
     }
 }
 
-/// How CSV and TSV are written down, where it is not as usual.
+/// Deviations from the default CSV and TSV dialect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// Between the fields; `None`: a comma or a tab.
+    /// The field separator; `None` for a comma or tab.
     pub delimiter: Option<u8>,
-    /// Between the items of a list; `None`: a field is one value.
+    /// The separator of list items; `None` if a field is a single value.
     pub list_separator: Option<u8>,
-    /// Fields that are null; `None`: those that are empty.
+    /// Texts that mean null; `None` for empty fields.
     pub nulls: Option<Vec<String>>,
-    /// The names of the columns, where the first line is a record.
+    /// The column names, if the first line is a record.
     pub columns: Option<Vec<String>>,
 }
 
-/// Where a record comes from.
+/// The origin of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceColumn {
     /// The name of its input.
     File,
     /// Its number in the input, from 1.
     Record,
-    /// The byte of the input at which it starts, decompressed.
+    /// Its byte offset in the decompressed input.
     Byte,
 }
 
@@ -248,10 +249,10 @@ pub enum SourceColumn {
 pub struct SourceColumns(pub Vec<(String, SourceColumn)>);
 
 impl SourceColumns {
-    /// `file,record,byte`, each perhaps with a name: `path=file`.
+    /// Parses `file,record,byte`, each optionally with a name: `path=file`.
     ///
     /// # Errors
-    /// Another word, or one name twice.
+    /// An unknown word, or a repeated name.
     pub fn parse(text: &str) -> Result<SourceColumns> {
         let mut columns: Vec<(String, SourceColumn)> = Vec::new();
         for word in text.split(',') {
@@ -270,52 +271,52 @@ impl SourceColumns {
         Ok(SourceColumns(columns))
     }
 
-    /// Whether the bytes at which records start are wanted.
+    /// Whether the byte offsets of records are needed.
     pub fn wants_byte(&self) -> bool {
         self.0.iter().any(|(_, column)| *column == SourceColumn::Byte)
     }
 }
 
-/// What of Megatron's datasets is read and written.
+/// Options for Megatron datasets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MegatronOptions {
-    /// A record is a document, not a sequence.
+    /// Whether a record is a document rather than a sequence.
     pub documents: bool,
-    /// Number of token ids, which decides on the dtype; `None`: that of the field.
+    /// Number of token ids, which determines the dtype; `None` to use that of the field.
     pub vocab_size: Option<u64>,
     /// Write the smallest integer dtype that holds all values.
     pub smallest_dtype: bool,
-    /// The token that ends each document.
+    /// The token appended to each document.
     pub append_eod: Option<i64>,
 }
 
-/// A file that was read whole.
+/// A file that was read completely.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The fields that were asked for.
+    /// The fields that were requested.
     pub schema: Schema,
     /// Number of records.
     pub nrows: usize,
-    /// One column for each field.
+    /// One column per field.
     pub columns: Vec<Tensor>,
 }
 
 /// What to do with bad records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// The first one fails the run.
+    /// The first bad record fails the run.
     #[default]
     Fail,
-    /// They are left out.
+    /// Bad records are skipped.
     Skip,
-    /// Only the field that cannot be read is replaced, by null.
+    /// Only the unreadable field is replaced by null.
     Null,
-    /// They are left out, and written to a file.
+    /// Bad records are skipped and written to a file.
     Quarantine(PathBuf),
 }
 
 impl OnError {
-    /// Whether bad records are left out.
+    /// Whether bad records are skipped.
     pub fn skips(&self) -> bool {
         *self != OnError::Fail
     }
@@ -324,16 +325,16 @@ impl OnError {
 /// Whether to show something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum When {
-    /// Where standard error is a terminal.
+    /// If standard error is a terminal.
     #[default]
     Auto,
-    /// Wherever standard error goes.
+    /// Always.
     Always,
-    /// Not at all, even on a terminal.
+    /// Never, even on a terminal.
     Never,
 }
 
-/// Whether messages are colored: `--color`, else what standard error and the environment say
+/// Whether messages are colored: given by `--color`, else by standard error and the environment
 /// (<https://no-color.org>, `CLICOLOR_FORCE`, `TERM=dumb`).
 pub fn in_color(when: When) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -346,10 +347,10 @@ pub fn in_color(when: When) -> bool {
     }
 }
 
-/// How the pages or buffers of a file are compressed.
+/// The compression of the pages or buffers of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Uncompressed.
     None,
     /// With Snappy.
     Snappy,
@@ -362,24 +363,24 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The level of zstd where none is given.
+    /// The default zstd level.
     pub const ZSTD_LEVEL: i32 = 1;
 }
 
-/// Which features of TFRecords are scalars.
+/// Which TFRecord features are scalars.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scalars {
     /// No feature.
     #[default]
     None,
-    /// All that never hold more than one value.
+    /// All features that never hold more than one value.
     Auto,
-    /// Those whose name matches one of these patterns.
+    /// Features whose names match one of these patterns.
     Matching(Vec<String>),
 }
 
 impl Scalars {
-    /// Whether a feature of that name, whose records hold up to `longest` values, is one.
+    /// Whether a feature with that name, whose records hold up to `longest` values, is a scalar.
     pub fn includes(&self, name: &str, longest: usize) -> bool {
         match self {
             Scalars::None => false,
@@ -392,7 +393,7 @@ impl Scalars {
 /// Splits `NAME=VALUE`.
 ///
 /// # Errors
-/// There is no name.
+/// The name is missing.
 pub fn named<'a>(text: &'a str, option: &str, what: &str) -> Result<(&'a str, &'a str)> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name, value)),

@@ -1,7 +1,7 @@
-//! Panics become errors of [`Kind::Internal`](crate::error::Kind::Internal), here and nowhere else.
+//! Converts panics to errors of [`Kind::Internal`](crate::error::Kind::Internal). This is the only place that does so.
 //!
-//! The hook stays silent and keeps the message with its place in the source; whoever catches the panic, on the same
-//! thread, makes an error of it, which is reported like any other.
+//! The hook is silent and keeps the message with its source location. The code that catches the panic, on the same
+//! thread, converts it to an error, which is reported like any other.
 
 use crate::error::Error;
 use std::any::Any;
@@ -9,11 +9,11 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// The last panic of this thread that has not become an error.
+    /// The last panic of this thread that has not been converted to an error.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps panics from printing. To be called once, by the program.
+/// Prevents panics from printing. Called once, by the program.
 pub fn silence() {
     std::panic::set_hook(Box::new(|info| {
         let at = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
@@ -22,10 +22,10 @@ pub fn silence() {
     }));
 }
 
-/// What the function returns, or its panic as an error.
+/// The result of the function, or its panic as an error.
 ///
 /// # Errors
-/// A panic: a bug, whatever the input.
+/// A panic, which is a bug regardless of the input.
 pub fn caught<T>(function: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(function)).map_err(|payload| {
         let message = LAST.with(|last| last.borrow_mut().take());

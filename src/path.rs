@@ -1,25 +1,25 @@
 //! Field paths: `docs.tokens`, `image/encoded`, `` `a.b`.c ``.
 //!
-//! On the command line only `. , = *`, space and backquote need backquotes around a name. The empty
-//! name is two backquotes. A backquote inside a quoted name is written twice.
+//! On the command line, only names that contain `. , = *`, spaces or backquotes need backquotes. The empty name is two
+//! backquotes. A backquote inside a quoted name is doubled.
 
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// The names that lead from the record to a field, outermost first; never empty.
+/// The names on the path from the record to a field, outermost first; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FieldPath(Vec<String>);
 
 impl FieldPath {
-    /// A path of one name, taken as it is.
+    /// A path with one name, taken verbatim.
     pub fn name(name: impl Into<String>) -> FieldPath {
         FieldPath(vec![name.into()])
     }
 
-    /// A path of these names, taken as they are.
+    /// A path with these names, taken verbatim.
     ///
     /// # Errors
-    /// No names at all.
+    /// There are no names.
     pub fn try_new(names: Vec<String>) -> Result<FieldPath> {
         if names.is_empty() {
             return Err(Error::usage("a field path needs at least one name"));
@@ -27,7 +27,7 @@ impl FieldPath {
         Ok(FieldPath(names))
     }
 
-    /// Parses `a.b`, with backquotes where a name needs them.
+    /// Parses `a.b`, with backquotes around names that need them.
     ///
     /// # Errors
     /// A usage error for an empty name without backquotes or an unclosed backquote.
@@ -38,7 +38,7 @@ impl FieldPath {
     /// Parses a comma-separated list of paths.
     ///
     /// # Errors
-    /// As [`FieldPath::parse`].
+    /// See [`FieldPath::parse`].
     pub fn parse_list(text: &str) -> Result<Vec<FieldPath>> {
         split(text, ',')?.iter().map(|part| FieldPath::parse(part)).collect()
     }
@@ -53,17 +53,17 @@ impl FieldPath {
         self.0.last().map_or("", String::as_str)
     }
 
-    /// The path without its innermost name; `None` for a field of the record itself.
+    /// The path without its innermost name; `None` for a top-level field.
     pub fn parent(&self) -> Option<FieldPath> {
         (self.0.len() > 1).then(|| FieldPath(self.0[..self.0.len() - 1].to_vec()))
     }
 
-    /// The path as expressions have it: `docs.tokens`, ``docs.`a-b` ``.
+    /// The path in expression syntax: `docs.tokens`, ``docs.`a-b` ``.
     pub fn in_expression(&self) -> String {
         self.0.iter().map(|name| in_expression(name)).collect::<Vec<_>>().join(".")
     }
 
-    /// The path of a field inside this one.
+    /// The path of a field inside this field.
     pub fn join(&self, name: &str) -> FieldPath {
         let mut names = self.0.clone();
         names.push(name.to_owned());
@@ -83,19 +83,19 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// A name as it is written in a path: with backquotes only where it needs them.
+/// A name in path syntax, with backquotes only if needed.
 pub fn quoted(name: &str) -> String {
     let needs = name.is_empty() || name.chars().any(|c| ".,=*` ".contains(c) || c.is_control());
     if needs { format!("`{}`", name.replace('`', "``")) } else { name.to_owned() }
 }
 
-/// Words of Python that expressions do not take for names.
+/// Python keywords that cannot be names in expressions.
 const KEYWORDS: [&str; 18] = [
     "False", "None", "True", "and", "await", "def", "else", "for", "if", "import", "in", "is", "lambda", "not", "or", "return", "while",
     "yield",
 ];
 
-/// A name as it is written in an expression: with backquotes unless it is an identifier.
+/// A name in expression syntax, with backquotes unless it is an identifier.
 pub fn in_expression(name: &str) -> String {
     let is_identifier =
         !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -127,7 +127,7 @@ pub fn split(text: &str, separator: char) -> Result<Vec<&str>> {
     Ok(parts)
 }
 
-/// One name of a path, backquotes taken off.
+/// Parses one name of a path, removing backquotes.
 pub fn unquote(part: &str, whole: &str) -> Result<String> {
     let part = part.trim();
     if let Some(inner) = part.strip_prefix('`').and_then(|p| p.strip_suffix('`'))
@@ -149,7 +149,7 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
     Ok(part.to_owned())
 }
 
-/// Whether `name` matches `pattern`, in which `*` matches any run of characters.
+/// Whether `name` matches `pattern`, in which `*` matches any sequence of characters.
 pub fn glob_matches(pattern: &str, name: &str) -> bool {
     let (p, n): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut i, mut j, mut star, mut mark) = (0, 0, None, 0);

@@ -1,10 +1,11 @@
-//! Text from files and arguments on a terminal: control characters are shown, not obeyed; words are quoted for a shell.
+//! Safe display of text from files and arguments: control characters are shown instead of interpreted, and words are
+//! quoted for a shell.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text with control characters (escape sequences among them) and characters that change the direction of text
-/// written as `\u{1b}`; new lines stay.
+/// The text with control characters (including escape sequences) and characters that change text direction written as
+/// `\u{1b}`; newlines are kept.
 ///
 /// ```
 /// assert_eq!(tatter::printable::printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");
@@ -24,7 +25,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A word as a shell reads it: in single quotes only where it needs them.
+/// A word quoted for a shell, in single quotes only if needed.
 ///
 /// ```
 /// use tatter::printable::shell_word;

@@ -1,7 +1,7 @@
 //! Random numbers. They are part of the interface: a seed always gives the same records.
 //!
-//! ChaCha with 8 rounds; the key is two numbers as 8 bytes each, little endian, and 16 zeros. A number below n is a
-//! 64-bit word modulo n; words of the last, incomplete run of n are rejected.
+//! ChaCha with 8 rounds. The key consists of two numbers of 8 bytes each, little-endian, and 16 zeros. A number below n
+//! is a 64-bit word modulo n, rejecting words in the last, incomplete run of n.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -11,12 +11,12 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub struct Random(ChaCha8Rng);
 
 impl Random {
-    /// The stream of a seed.
+    /// The stream for a seed.
     pub fn new(seed: u64) -> Random {
         Random::keyed(seed, 0)
     }
 
-    /// One of the streams of a key.
+    /// One of the streams for a key.
     pub fn keyed(key: u64, stream: u64) -> Random {
         let mut bytes = [0u8; 32];
         bytes[..8].copy_from_slice(&key.to_le_bytes());
@@ -36,7 +36,7 @@ impl Random {
         }
     }
 
-    /// A number in [0, 1) with that many random bits, at most 53.
+    /// A number in [0, 1) with `bits` random bits, at most 53.
     pub fn uniform(&mut self, bits: u32) -> f64 {
         (self.0.next_u64() >> (64 - bits)) as f64 / (1u64 << bits) as f64
     }
@@ -46,13 +46,13 @@ impl Random {
         self.uniform(53) < probability
     }
 
-    /// A number of the standard normal distribution (Box and Muller).
+    /// A standard normal number (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.uniform(53))).sqrt();
         radius * libm::cos(2.0 * std::f64::consts::PI * self.uniform(53))
     }
 
-    /// A number of the standard normal distribution within two deviations.
+    /// A standard normal number within two standard deviations.
     pub fn truncated_normal(&mut self) -> f64 {
         loop {
             let value = self.normal();
@@ -69,8 +69,8 @@ impl Random {
         order
     }
 
-    /// Puts values in random order (Fisher and Yates): from the last position to the second, each is swapped
-    /// with a random position up to it.
+    /// Shuffles values (Fisher and Yates): from the last position to the second, each is swapped with a random position
+    /// up to it.
     pub fn permute<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last as u64 + 1) as usize);
@@ -78,7 +78,7 @@ impl Random {
     }
 }
 
-/// A permutation of the numbers of 64 bits without a pattern (Steele, Lea and Flood 2014, "SplitMix").
+/// A pseudorandom permutation of the 64-bit numbers (Steele, Lea and Flood 2014, "SplitMix").
 pub fn mixed(v: u64) -> u64 {
     let v = v.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let v = (v ^ (v >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn the_stream_of_a_seed_is_promised() {
         let mut random = Random::new(0);
-        // The first words of ChaCha8 under the zero key, as the eSTREAM vectors have them.
+        // The first words of ChaCha8 with the zero key, from the eSTREAM test vectors.
         assert_eq!(random.0.next_u64().to_le_bytes(), [0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6]);
         assert_ne!(Random::new(1).permutation(20), Random::new(2).permutation(20));
         let mut sorted = Random::new(7).permutation(100);

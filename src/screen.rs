@@ -1,28 +1,28 @@
-//! Text on a terminal: how wide the terminal is, how wide text is on it, and text broken, cut and aligned to fit.
+//! Text on a terminal: terminal width, text width, and wrapping, truncation and alignment of text.
 
 use console::Term;
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The width where none is known.
+/// The default width.
 pub const DEFAULT: usize = 80;
-/// A narrower terminal is treated as this wide.
+/// Minimum width assumed for a terminal.
 pub const LEAST: usize = 40;
-/// A second column gets at least this much.
+/// Minimum width of a second column.
 const ROOM: usize = 24;
 
-/// The columns of standard output: those of the terminal, else `COLUMNS`, else unknown.
+/// The width of standard output: that of the terminal, else `COLUMNS`, else unknown.
 pub fn columns() -> Option<usize> {
     size().map(|(columns, _)| columns).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok()).map(|columns| columns.max(LEAST))
 }
 
-/// Columns and rows of the terminal that standard output is; 80 and 24 of one that does not say.
+/// Columns and rows of the terminal on standard output; 80 and 24 if it does not report them.
 pub fn size() -> Option<(usize, usize)> {
     let term = Term::stdout();
     term.is_term().then(|| known(&term).unwrap_or((80, 24)))
 }
 
-/// The columns of the terminal that standard error is.
+/// The width of the terminal on standard error.
 pub fn message_columns() -> Option<usize> {
     known(&Term::stderr()).map(|(columns, _)| columns.max(LEAST))
 }
@@ -32,18 +32,18 @@ fn known(term: &Term) -> Option<(usize, usize)> {
     Some((columns.into(), rows.into())).filter(|(columns, rows)| *columns > 0 && *rows > 0)
 }
 
-/// The columns that text takes: two for wide characters, none for combining ones.
+/// The display width of text: two columns for wide characters, none for combining ones.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text with spaces up to `columns`: after it, or before it.
+/// The text padded with spaces to `columns`, after or before it.
 pub fn padded(text: &str, columns: usize, to_the_right: bool) -> String {
     let spaces = " ".repeat(columns.saturating_sub(width(text)));
     if to_the_right { spaces + text } else { text.to_owned() + &spaces }
 }
 
-/// The text, or as much of it as fits with `…` at its end.
+/// The text, truncated with `…` at its end if it does not fit.
 ///
 /// ```
 /// assert_eq!(tatter::screen::cut("東京都", 5), "東京…");
@@ -64,7 +64,7 @@ pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
-/// The text, or as much of its end as fits after `…`.
+/// The text, truncated with `…` at its start if it does not fit.
 ///
 /// ```
 /// assert_eq!(tatter::screen::cut_start("feature_17", 5), "…e_17");
@@ -78,8 +78,8 @@ pub fn cut_start(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
-/// Lines broken at spaces to fit `columns`. What follows a break is indented as its line, or to the second column of a
-/// line such as `  name   what it is`. Words longer than a line are not broken.
+/// Wraps lines at spaces to fit `columns`. Continuation lines are indented like the line, or to the second column of
+/// lines such as `  name   what it is`. Words longer than a line are not broken.
 pub fn wrapped(text: &str, columns: usize) -> String {
     let lines: Vec<String> = text.lines().map(|line| wrapped_line(line, columns)).collect();
     let end = if text.ends_with('\n') { "\n" } else { "" };
@@ -93,7 +93,7 @@ fn wrapped_line(line: &str, columns: usize) -> String {
     joined(line.split(' '), columns, hanging(line, columns), "")
 }
 
-/// Words in lines of at most `columns`, if they fit. Lines after a break are indented; `end` is put at each break.
+/// Wraps words at `columns`, if possible. Continuation lines are indented; `end` is appended at each break.
 fn joined<'a>(words: impl Iterator<Item = &'a str>, columns: usize, indent: usize, end: &str) -> String {
     let mut out = String::new();
     let mut column = 0;
@@ -116,7 +116,7 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>, columns: usize, indent: usiz
     out
 }
 
-/// How far the rest of a broken line is indented.
+/// The indentation of continuation lines.
 fn hanging(line: &str, columns: usize) -> usize {
     let indent = line.len() - line.trim_start().len();
     let body = &line[indent..];
@@ -124,7 +124,7 @@ fn hanging(line: &str, columns: usize) -> usize {
     second.filter(|second| indent > 0 && second + ROOM <= columns).unwrap_or(indent)
 }
 
-/// A command broken at spaces outside quotes, so that it still works when pasted.
+/// Wraps a command at spaces outside of quotes, so that it still works when pasted.
 pub fn wrapped_command(command: &str, columns: usize, indent: usize) -> String {
     let mut words: Vec<String> = Vec::new();
     let (mut is_new, mut quote) = (true, None);
@@ -151,9 +151,10 @@ pub fn wrapped_command(command: &str, columns: usize, indent: usize) -> String {
     joined(words.iter().map(String::as_str), columns, indent, " \\")
 }
 
-/// A message on a terminal of that width: prose is broken at spaces, commands and what is in backquotes or quotes is not.
+/// Wraps a message for a terminal of that width: prose is wrapped at spaces; commands and text in backquotes or quotes
+/// are not.
 pub fn wrapped_message(text: &str, columns: usize) -> String {
-    /// Keeps spaces inside a token out of sight of [`wrapped`].
+    /// Hides spaces inside a token from [`wrapped`].
     const HELD: &str = "\u{e000}";
     let hold = |line: &str| {
         let (prose, command) =
@@ -175,7 +176,7 @@ pub fn wrapped_message(text: &str, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// A message broken to fit the terminal that standard error is, if it is one.
+/// Wraps a message to fit standard error, if it is a terminal.
 pub fn fitted_message(text: &str) -> String {
     message_columns().map_or_else(|| text.to_owned(), |columns| wrapped_message(text, columns))
 }

@@ -1,7 +1,7 @@
-//! Integers in seven bits a byte, the lowest first, as Protocol Buffers, Thrift and Parquet have them (LEB128), and the
-//! fields of Protocol Buffers.
+//! Integers with seven bits per byte, lowest first, as in Protocol Buffers, Thrift and Parquet (LEB128), and Protocol
+//! Buffers fields.
 
-/// The most bytes of an integer.
+/// Maximum number of bytes of an integer.
 pub const VARINT_NBYTES: usize = 10;
 
 /// Appends an integer.
@@ -14,7 +14,7 @@ pub fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The integer at the start of the bytes, and what follows it; bits beyond 64 are dropped. `None`: it does not end in
+/// The integer at the start of the bytes, and the rest; bits beyond 64 are dropped. `None` if it does not end within
 /// [`VARINT_NBYTES`].
 #[inline]
 pub fn split_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -28,7 +28,7 @@ pub fn split_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Appends field `number` of a message, an integer.
+/// Appends integer field `number` of a message.
 pub fn number(out: &mut Vec<u8>, number: u8, value: u64) {
     varint(out, u64::from(number) << 3);
     varint(out, value);
@@ -46,13 +46,14 @@ pub fn bytes(out: &mut Vec<u8>, number: u8, value: &[u8]) {
 pub enum Value<'a> {
     /// An integer.
     Varint(u64),
-    /// The bits of a number of 4 or 8 bytes.
+    /// The bits of a 4- or 8-byte number.
     Fixed(u64),
     /// Bytes, text, another message, or packed numbers.
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message, by their numbers, in order; `None` where the bytes are not a field, which ends them. Groups are not read.
+/// The fields of a message with their numbers, in order; `None` for bytes that are not a field, after which iteration
+/// ends. Groups are not supported.
 pub fn fields(message: &[u8]) -> impl Iterator<Item = Option<(u64, Value<'_>)>> {
     let mut left = message;
     std::iter::from_fn(move || {
@@ -106,7 +107,7 @@ mod tests {
         let whole = [(1, Value::Varint(300)), (16, Value::Bytes(b"ab")), (2, Value::Fixed(1)), (3, Value::Fixed(2))];
         assert_eq!(fields(&message).collect::<Vec<_>>(), whole.map(Some));
         assert_eq!(fields(&message[..message.len() - 1]).last(), Some(None));
-        // A group; a length beyond the end.
+        // A group, and a length beyond the end.
         assert_eq!(fields(&[0x0b, 0x0c]).collect::<Vec<_>>(), [None]);
         assert_eq!(fields(&[0x0a, 2, 0]).collect::<Vec<_>>(), [None]);
     }

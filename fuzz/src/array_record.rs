@@ -1,4 +1,5 @@
-//! Any bytes as an ArrayRecord, whose hashes are not looked at: hardly any that are made up hold. What is read is written as JSON lines.
+//! Arbitrary bytes as an ArrayRecord, without checking hashes, which random data would hardly ever match. Records read
+//! are written as JSON lines.
 
 use super::{print_as, request};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Any bytes as npz, npy and safetensors. What is read is written as JSON lines.
+//! Arbitrary bytes as npz, npy and safetensors. Records read are written as JSON lines.
 
 use super::print;
 

@@ -1,4 +1,4 @@
-//! Any bytes as an Arrow stream, an Arrow file and a Parquet file. What is read is written as JSON lines.
+//! Arbitrary bytes as an Arrow stream, an Arrow file and a Parquet file. Records read are written as JSON lines.
 
 use super::print;
 

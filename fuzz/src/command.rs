@@ -1,4 +1,4 @@
-//! Any words as a command line: parsed, or refused with a message.
+//! Arbitrary words as a command line: parsed, or rejected with a message.
 
 use std::ffi::OsString;
 

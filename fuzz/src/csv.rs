@@ -1,4 +1,4 @@
-//! Any bytes as CSV and TSV. What is read is written as JSON lines.
+//! Arbitrary bytes as CSV and TSV. Records read are written as JSON lines.
 
 use super::print;
 

@@ -1,5 +1,5 @@
-//! Any bytes in any format, read under any schema: `FORMAT NEWLINE SCHEMA NUL BYTES`. A chunk has the schema that
-//! the reader has settled on.
+//! Arbitrary bytes in any format, read under any schema: `FORMAT NEWLINE SCHEMA NUL BYTES`. Chunks must have the schema
+//! determined by the reader.
 
 use super::{FORMATS, infer, read, request};
 use std::sync::Arc;

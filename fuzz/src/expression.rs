@@ -1,6 +1,5 @@
-//! Any text as statements of `map`, and text put together from names of functions, fields, operators and
-//! literals: refused, or bound to a small schema and applied to a small chunk, whose result is of the schema
-//! that was promised.
+//! Arbitrary text as statements of `map`, and text assembled from names of functions, fields, operators and literals:
+//! rejected, or bound to a small schema and applied to a small chunk, whose result must have the declared schema.
 
 use super::{read, request};
 use std::sync::{Arc, LazyLock};
@@ -124,7 +123,7 @@ static PIECES: LazyLock<Vec<String>> = LazyLock::new(|| {
     WORDS.iter().map(|word| (*word).to_owned()).chain(calls).collect()
 });
 
-/// Two bytes choose a piece: words as often as calls.
+/// Two bytes choose a piece; words are as frequent as calls.
 fn spliced(bytes: &[u8]) -> String {
     let piece = |pair: &[u8]| {
         let number = usize::from(pair[0]) << 8 | usize::from(pair[1]);

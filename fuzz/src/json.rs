@@ -1,5 +1,5 @@
-//! Any bytes as JSON lines and as JSON values: read, inferred, written and read again. What is written reads
-//! back as itself under the schema found.
+//! Arbitrary bytes as JSON lines and as JSON values: read, inferred, written and read again. Output must read back
+//! unchanged under the inferred schema.
 
 use super::{format, infer, read, request};
 use std::sync::Arc;

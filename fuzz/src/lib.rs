@@ -1,5 +1,5 @@
-//! The fuzz targets, and what they share: bytes read in a format as the program reads a file. `tests/it/fuzz.rs` runs each
-//! over its seeds.
+//! The fuzz targets and shared code, which reads bytes in a format as the program reads a file. `tests/it/fuzz.rs` runs
+//! each target over its seeds.
 
 pub mod array_record;
 pub mod arrays;
@@ -63,7 +63,7 @@ pub const FORMATS: [&str; 16] = [
     "array-record",
 ];
 
-/// A request for everything; invalid records fail the run, or are skipped.
+/// A request for everything; invalid records either fail the run or are skipped.
 pub fn request(skip: bool, mixed: bool) -> Request {
     let options =
         Options { on_error: if skip { OnError::Skip } else { OnError::Fail }, mixed, max_record_bytes: 1 << 20, ..Options::default() };
@@ -74,7 +74,7 @@ pub fn format(name: &str) -> &'static dyn Format {
     formats::find(name).expect("a format")
 }
 
-/// The schema that the input has, or that all of it gives.
+/// The schema declared by the input or inferred from all of it.
 pub fn infer(name: &str, bytes: &[u8], request: &Request) -> Result<Arc<Schema>> {
     let input = Arc::new(Input::memory("fuzz", bytes));
     let mut reader = format(name).reader(input, &request.options).expect("a reader")?;
@@ -93,7 +93,7 @@ pub fn infer(name: &str, bytes: &[u8], request: &Request) -> Result<Arc<Schema>>
     all.map_or_else(|| Ok(Arc::default()), |all| all.schema(request).map(Arc::new))
 }
 
-/// The chunks of the input, each of that schema.
+/// The chunks of the input, with that schema.
 pub fn read(name: &str, bytes: &[u8], schema: &Arc<Schema>, request: &Request) -> Result<Vec<Chunk>> {
     let input = Arc::new(Input::memory("fuzz", bytes));
     let mut reader = format(name).reader(input, &request.options).expect("a reader")?;
@@ -106,12 +106,12 @@ pub fn read(name: &str, bytes: &[u8], schema: &Arc<Schema>, request: &Request) -
     Ok(chunks)
 }
 
-/// Reads the input, and writes the records as JSON lines.
+/// Reads the input and writes the records as JSON lines.
 pub fn print(name: &str, bytes: &[u8]) {
     print_as(name, bytes, &request(false, false));
 }
 
-/// As [`print`], with a request of its own.
+/// Like [`print`], with a given request.
 pub fn print_as(name: &str, bytes: &[u8], request: &Request) {
     let Ok(schema) = infer(name, bytes, request) else { return };
     let Ok(chunks) = read(name, bytes, &schema, request) else { return };
@@ -121,7 +121,7 @@ pub fn print_as(name: &str, bytes: &[u8], request: &Request) {
     }
 }
 
-/// As [`print`], but of a directory of these files.
+/// Like [`print`], for a directory with these files.
 pub fn print_directory(name: &str, files: &[(&str, &[u8])]) {
     let folder = std::env::temp_dir().join(format!("tatter-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -139,7 +139,7 @@ pub fn print_directory(name: &str, files: &[(&str, &[u8])]) {
     }
 }
 
-/// As [`print`], but of a file with others beside it: for formats that read several.
+/// Like [`print`], for a file with companion files, for formats that read several.
 pub fn print_file(name: &str, file: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
     let folder = std::env::temp_dir().join(format!("tatter-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");

@@ -1,4 +1,4 @@
-//! Any bytes as libsvm, Matrix Market and SciPy's npz. What is read is written as JSON lines.
+//! Arbitrary bytes as libsvm, Matrix Market and SciPy npz. Records read are written as JSON lines.
 
 use super::print;
 

@@ -1,4 +1,5 @@
-//! Any bytes as the index of a Megatron dataset, over a small file of values. What is read is written as JSON lines.
+//! Arbitrary bytes as the index of a Megatron dataset, over a small values file. Records read are written as JSON
+//! lines.
 
 use super::print_file;
 

@@ -1,4 +1,4 @@
-//! Any text as a schema: parsed or refused; what is parsed prints as text that parses to the same.
+//! Arbitrary text as a schema: parsed or rejected; a parsed schema prints as text that parses to the same schema.
 
 use tatter::schema::notation;
 

@@ -1,10 +1,10 @@
-//! A data set of TFDS with any bytes as one of its files: the first byte chooses which.
+//! A TFDS dataset with arbitrary bytes as one of its files; the first byte selects the file.
 
 use super::print_directory;
 
 const FEATURES: &[u8] = include_bytes!("../../fixtures/inputs/episodes/1.0.0/features.json");
 const SHARD: &[u8] = include_bytes!("../../fixtures/inputs/episodes/1.0.0/episodes-train.tfrecord-00000-of-00002");
-/// One split of one shard, so that none has to be chosen.
+/// One split with one shard, so that none needs to be selected.
 const INFO: &[u8] = br#"{"name": "x", "version": "1.0.0", "splits": [{"name": "train", "shardLengths": ["2"],
     "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"}]}"#;
 const SHARD_NAME: &str = "x-train.tfrecord-00000-of-00001";

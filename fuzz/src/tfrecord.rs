@@ -1,5 +1,5 @@
-//! Any bytes as a TFRecord file: framing, damage and what follows it. And the same bytes as the payload of
-//! a record in a sound frame: tf.Example and tf.SequenceExample. What is read is written, and reads as itself.
+//! Arbitrary bytes as a TFRecord file: framing, damage and recovery. Also the same bytes as the payload of a record in
+//! a valid frame: tf.Example and tf.SequenceExample. Records read are written and must read back unchanged.
 
 use super::{format, infer, read, request};
 use tatter::io::masked_crc32c;

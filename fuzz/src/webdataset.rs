@@ -1,4 +1,4 @@
-//! Any bytes as a tar archive of records. What is read is written as JSON lines.
+//! Arbitrary bytes as a tar archive of records. Records read are written as JSON lines.
 
 use super::print;
 

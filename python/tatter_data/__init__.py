@@ -1,4 +1,4 @@
-"""Ragged, sparse and structured tensors from files, through the program `tatter`.
+"""Ragged, sparse and structured tensors from files, read by the program `tatter`.
 
 ::
 
@@ -10,8 +10,8 @@
     records.to_numpy()                   # also to_tf, to_torch, to_awkward, to_pandas
     td.write(table, "out@8.tfrecord", chain="shuffle --seed 1")
 
-The module holds no engine: each reading runs the program, which does all the work in its own threads, and takes
-Arrow record batches from it. ``tatter --help`` explains verbs and options.
+The module has no engine: each read runs the program, which does all the work in its own threads and returns Arrow
+record batches. ``tatter --help`` describes the verbs and options.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ __all__ = ["Ragged", "Records", "Sparse", "TatterError", "TatterNotice", "find_t
 
 
 def read(paths: Paths, chain: Chain | None = None, *, progress: bool | None = None, **options: Unpack[Options]) -> Records:
-    """The records of files, through a chain of verbs. Nothing is read before it is asked for.
+    """Reads the records of files through a chain of verbs. Reading is lazy.
 
     Args:
-        paths: A file, a quoted glob, shards (``x@8.tfrecord``), or several of them, in any format that the
+        paths: A file, a quoted glob, shards (``x@8.tfrecord``), or a list of these, in any format that the
             program reads.
         chain: Verbs, as one line or as a list of words.
-        progress: Shows how far it has come; by default only in notebooks.
+        progress: Whether to show progress; by default only in notebooks.
         options: The program's global options: ``threads=2``, ``schema="id: int64"``, ``on_error="skip"``.
 
     >>> import os, tempfile
@@ -59,11 +59,11 @@ def read(paths: Paths, chain: Chain | None = None, *, progress: bool | None = No
 
 
 def pipe(data: Data, chain: Chain | None = None, *, progress: bool | None = None, **options: Unpack[Options]) -> Records:
-    """Data in memory through a chain of verbs.
+    """Runs data in memory through a chain of verbs.
 
     Args:
-        data: Anything that offers an Arrow stream, an iterable of record batches, a list of dictionaries
-            (one a record), or a dictionary of columns. What can be iterated only once can be read only once.
+        data: Any object with an Arrow stream, an iterable of record batches, a list of dictionaries
+            (one per record), or a dictionary of columns. A one-shot iterable can be read only once.
         chain: Verbs, as one line or as a list of words.
 
     >>> pipe({"x": [[1, 2], [3]]}, "to-dense --shape 'x=[2]'").to_arrow().to_pylist()
@@ -73,13 +73,13 @@ def pipe(data: Data, chain: Chain | None = None, *, progress: bool | None = None
 
 
 def write(data: Data, path: str | os.PathLike[str], *, chain: Chain | None = None, **options: Unpack[WriteOptions]) -> None:
-    """Writes data to a file in the format of its name.
+    """Writes data to a file, in the format given by its name.
 
-    The file appears under its name only when it is complete. `data` is what `pipe` takes, or `Records`.
+    The file appears under its name only when it is complete. `data` is `Records` or anything that `pipe` accepts.
 
     Args:
         path: The output; ``out@8.tfrecord`` writes eight shards.
-        chain: Verbs between.
+        chain: Verbs to apply first.
         options: The program's global options: ``compression="zstd"``, ``to="parquet"``.
 
     >>> import os, tempfile
@@ -93,7 +93,7 @@ def write(data: Data, path: str | os.PathLike[str], *, chain: Chain | None = Non
 
 
 def schema(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -> pa.Schema:
-    """The Arrow schema of the records of files, as a chain leaves them.
+    """Returns the Arrow schema of the records of files after a chain of verbs.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "x.jsonl")
@@ -105,14 +105,14 @@ def schema(paths: Paths, chain: Chain | None = None, **options: Unpack[Options])
 
 
 def run(words: Sequence[str], input: str | bytes | None = None, **options: Unpack[WriteOptions]) -> str:
-    """Runs the program and returns what it prints.
+    """Runs the program and returns its standard output.
 
     Args:
         words: The command line after ``tatter``, word by word.
-        input: What it reads on standard input.
+        input: The standard input.
 
     Raises:
-        TatterError: The exit code is not 0. `TatterError.output` is what was printed before.
+        TatterError: The exit code is not 0. `TatterError.output` has the output up to the failure.
 
     >>> run(["count"], input='{"a": 1}\\n{"a": 2}\\n')
     '2\\n'

@@ -1,4 +1,4 @@
-"""``python -m tatter_data`` is the program `tatter`: the same words, exit codes and signals."""
+"""``python -m tatter_data`` is the program `tatter`, with the same arguments, exit codes and signals."""
 
 import os
 import signal
@@ -9,11 +9,11 @@ from tatter_data._find import find_tatter
 
 
 def main() -> None:
-    """Becomes the program; where a process cannot, waits for it."""
+    """Replaces this process with the program, or waits for it on platforms that cannot."""
     program = find_tatter()
     words = [program, *sys.argv[1:]]
     if os.name != "nt":
-        # Python ignores broken pipes, and what is ignored stays so in the program.
+        # Python ignores SIGPIPE, and the program would inherit that.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.execv(program, words)
     try:

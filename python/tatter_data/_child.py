@@ -1,4 +1,4 @@
-"""One run of the program: Arrow record batches in on standard input, out on standard output."""
+"""A run of the program, with Arrow record batches on standard input and output."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ import pyarrow as pa
 from ._errors import TatterError, TatterNotice, parsed
 from ._find import find_tatter
 
-#: Bytes that a pipe holds: the default of 64 KiB costs a change of process for each.
+#: Pipe capacity in bytes: with the default, every 64 KiB cost a context switch.
 _PIPE_BYTES = 1 << 20
-#: Seconds that a stopped program gets to remove its temporary files.
+#: Seconds for a stopped program to remove its temporary files.
 _GRACE = 5.0
 
-#: Writes what the program reads.
+#: Writes the program's standard input.
 Feed: TypeAlias = "Callable[[IO[bytes]], None]"
 
-#: The programs at work. A forked process keeps its copies for ever: to close a pipe there could wait for a lock that
-#: a thread of its parent held.
+#: The running programs. A forked process keeps its copies forever, because closing a pipe there could wait for a lock
+#: held by a thread of its parent.
 _alive: weakref.WeakSet[Child] = weakref.WeakSet()
 _inherited: list[Child] = []
 if hasattr(os, "register_at_fork"):
@@ -35,10 +35,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class Child:
-    """The program at work, its standard output not yet read.
+    """A running program whose standard output has not been read yet.
 
-    `feed` writes to its standard input, in a thread. The process ends with `close`, when the object is collected,
-    or with the interpreter, whichever comes first.
+    `feed` writes to its standard input, in a thread. The process ends on `close`, when the object is collected,
+    or when the interpreter exits, whichever comes first.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Child:
         _alive.add(self)
         for pipe in (self._process.stdin, self._process.stdout):
             _widen(pipe)
-        # The threads hold what they work on, not the object, so that it can be collected.
+        # The threads do not reference the object, so that it can be collected.
         self._threads = [_thread(_drain, self._process.stderr, self._stderr)]
         if feed is not None:
             self._threads.append(_thread(_feed, self._process, feed, self._faults))
@@ -99,7 +99,7 @@ class Child:
             self.close()
 
     def finish(self) -> None:
-        """Waits for the end of the program.
+        """Waits for the program to end.
 
         Raises:
             TatterError: The program failed.
@@ -119,14 +119,14 @@ class Child:
         tell(stderr)
 
     def _failed(self, error: BaseException) -> None:
-        """Raises what the program or the feed says of the end of the stream, else `error` itself."""
+        """Raises the error of the program or the feed that ended the stream, or else `error` itself."""
         if isinstance(error, Exception):
             self.finish()
         self.close()
         raise error
 
     def close(self) -> None:
-        """Ends the program, if it still runs, and closes the pipes. May be called more than once."""
+        """Ends the program if it is still running, and closes the pipes. Can be called more than once."""
         if os.getpid() != self._owner:
             return  # A forked process has a copy of the object, not the child.
         self._end()
@@ -181,7 +181,7 @@ def _feed(process: subprocess.Popen[bytes], feed: Feed, faults: list[BaseExcepti
     except (BrokenPipeError, ConnectionResetError):
         pass  # The program has ended, or has all that it needs.
     except BaseException as fault:
-        # The program must not take the end of the pipe for the end of the records.
+        # The program must not mistake the end of the pipe for the end of the records.
         faults.append(fault)
         process.terminate()
     finally:
@@ -202,7 +202,7 @@ def arrow_feed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Feed:
 
 
 def tell(stderr: str) -> None:
-    """Warns of the notices in what the program printed; passes on what else it printed, as with ``verbose``."""
+    """Issues warnings for the notices in the program's output, and passes on other output, as with ``verbose``."""
     objects, rest = parsed(stderr)
     for line in rest:
         print(line, file=sys.stderr)

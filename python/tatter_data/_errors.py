@@ -1,4 +1,4 @@
-"""What went wrong in the program, as an exception with parts."""
+"""Failures of the program as exceptions with attributes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 
 class TatterError(RuntimeError):
-    """The program `tatter` failed.
+    """A failure of the program `tatter`.
 
     Attributes:
-        message: The full message as the program printed it, without the leading ``error:``.
-        file: The input concerned, as it was named, if the message names one.
-        record: The record concerned, counted from 1 within its input; the first where it is a range.
-        field: The path of the field concerned.
-        code: The exit code: 1 the data was wrong, 2 the options, field names or types, 3 reading or
-            writing failed, 70 a bug in tatter.
-        output: What the program printed on standard output before it failed (`run` only).
+        message: The full message printed by the program, without the leading ``error:``.
+        file: The input, as named by the user, if the message names one.
+        record: The record, counted from 1 within its input; for a range, the first record.
+        field: The path of the field.
+        code: The exit code: 1 for invalid data, 2 for invalid options, field names or types, 3 if reading or
+            writing failed, 70 for a bug in tatter.
+        output: The standard output before the failure (`run` only).
 
     >>> error = TatterError.of('{"kind": "error", "file": "a.jsonl", "record": 2, "field": "x.y", "text": "a.jsonl: ..."}', 1)
     >>> error.file, error.record, error.field, error.code
@@ -34,7 +34,7 @@ class TatterError(RuntimeError):
         code: int = 1,
         output: str = "",
     ) -> None:
-        # All parts are arguments of the exception, so that it can be pickled.
+        # All attributes are arguments of the exception, so that it can be pickled.
         super().__init__(message, file, record, field, code, output)
         self.message = message
         self.file = file
@@ -48,7 +48,7 @@ class TatterError(RuntimeError):
 
     @classmethod
     def of(cls, stderr: str, code: int, output: str = "") -> TatterError:
-        """Makes the exception of what the program printed with ``--messages json`` and its exit code."""
+        """Creates the exception from the program's ``--messages json`` output and its exit code."""
         objects, rest = parsed(stderr)
         errors = [object for object in objects if object["kind"] == "error"]
         if not errors:
@@ -60,15 +60,15 @@ class TatterError(RuntimeError):
 
 
 class TatterNotice(UserWarning):
-    """A notice of the program: something was done that is not an error, but should be known.
+    """A notice from the program about something that is not an error but that the user should know.
 
-    ``warnings.simplefilter("error", TatterNotice)`` or the option ``strict=True`` make errors of them,
+    ``warnings.simplefilter("error", TatterNotice)`` or the option ``strict=True`` turns notices into errors;
     ``quiet=True`` suppresses them.
     """
 
 
 def parsed(stderr: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """The objects that the program printed on standard error, and lines that are none."""
+    """The JSON objects that the program printed on standard error, and the other lines."""
     objects, rest = [], []
     for line in stderr.splitlines():
         try:

@@ -1,4 +1,4 @@
-"""Files on local disks and elsewhere, by name, glob or folder."""
+"""Local and remote files, by name, glob or folder."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pyarrow import fs
 from . import _splits
 from ._child import Feed
 
-#: Bytes copied at a time from a file to the program.
+#: Bytes copied from a file to the program at a time.
 _BLOCK = 1 << 20
 _GLOB = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that exists: its name as a message says it, its path in its file system, its size."""
+    """An existing file: its name for messages, its path in its file system, and its size."""
 
     name: str
     path: str
@@ -50,10 +50,10 @@ def open_system(name: str) -> tuple[Any, str]:
 
 
 def find(names: Iterable[str]) -> list[File]:
-    """The files that names, globs and folders mean, sorted within each; hidden ones (``_x``, ``.x``) are left out.
+    """The files for names, globs and folders, sorted within each; hidden files (``_x``, ``.x``) are skipped.
 
     Raises:
-        FileNotFoundError: A name means no file.
+        FileNotFoundError: No file matches a name.
     """
     files: list[File] = []
     for name in names:
@@ -92,14 +92,14 @@ def _hidden(path: str) -> bool:
 
 
 def with_records(files: list[File]) -> list[File]:
-    """The files that are not empty; all if there is no other: the program says what is wrong."""
+    """The nonempty files, or all files if all are empty, so that the program reports the error."""
     return [file for file in files if file.size] or files
 
 
 def input_words(file: File, range: tuple[int, int] | None = None) -> tuple[list[str], Feed | None]:
-    """The words that name a file to the program, and what sends it there if it cannot open it by name.
+    """The arguments that name a file to the program, and a feed if it cannot open the file by name.
 
-    `range` is a range of bytes of a TFRecord file: the records that begin in it.
+    `range` is a byte range of a TFRecord file and selects the records that start in it.
     """
     if file.is_local and range is None:
         return ["--", file.name], None

@@ -1,4 +1,4 @@
-"""Where the program `tatter` is."""
+"""Finds the program `tatter`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-#: An environment variable that names the program, before all other places.
+#: The environment variable with the path of the program, which takes precedence.
 VARIABLE = "TATTER_BIN"
 
 
 def find_tatter() -> str:
     """Returns the path of the program.
 
-    The first of these that exists: the file that the environment variable ``TATTER_BIN`` names; the
-    program in the scripts folder of this environment, of the base interpreter, or beside the package where it
+    The first of these that exists: the file named by the environment variable ``TATTER_BIN``; the
+    program in the scripts folder of this environment or of the base interpreter, or next to the package if it
     was installed with ``pip install --prefix`` or ``--target``; the scripts folder of the user scheme; the
     search path.
 

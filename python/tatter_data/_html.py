@@ -1,4 +1,4 @@
-"""Records as a table of HTML."""
+"""Records as an HTML table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-#: Characters of a value that are shown.
+#: Maximum number of characters shown of a value.
 _WIDTH = 80
 
 

@@ -1,4 +1,4 @@
-"""The words of a command line: a chain, options as keywords, input files."""
+"""Builds a command line from a chain, keyword options and input files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict
 
     class Options(TypedDict, total=False):
-        """The program's global options by name: ``max_errors=3`` is ``--max-errors 3``, True a flag.
+        """The program's global options by name: ``max_errors=3`` is ``--max-errors 3``, and True sets a flag.
 
-        An option that may be repeated takes a list, ``arg`` and ``with_`` a dictionary. A name that is a
-        keyword of Python ends in an underscore. ``tatter --help`` explains each.
+        A repeatable option takes a list; ``arg`` and ``with_`` take a dictionary. Names that are Python keywords
+        end with an underscore. ``tatter --help`` describes each option.
         """
 
         from_: str
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         row_group_rows: int
 
     class WriteOptions(Options, total=False):
-        """The options of outputs besides."""
+        """The additional options for outputs."""
 
         to: str
         shards: int
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
         omit_null: bool
 
 
-#: A chain of verbs: a line as in a shell, or its words.
+#: A chain of verbs: a line in shell syntax, or a list of words.
 Chain: TypeAlias = "str | Sequence[str]"
-#: One input file, or several: names, quoted globs, shards (``name@8.ext``).
+#: One or more input files: names, quoted globs, shards (``name@8.ext``).
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 
 
 def chain_words(chain: Chain | None) -> list[str]:
-    """The words of a chain; ``convert`` for none.
+    """The words of a chain; ``convert`` for None.
 
     >>> chain_words("map 'n = len(x)' then head 2")
     ['map', 'n = len(x)', 'then', 'head', '2']

@@ -1,4 +1,4 @@
-"""How far a long reading has come: a line in a notebook or a terminal, after the first second."""
+"""The progress of a long read: a line in a notebook or a terminal, shown after the first second."""
 
 from __future__ import annotations
 

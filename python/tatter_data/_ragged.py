@@ -1,4 +1,4 @@
-"""Ragged and sparse tensors as their parts."""
+"""Ragged and sparse tensors as their components."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 class Ragged:
     """A ragged tensor: flat values and one array of row splits for each ragged axis, outermost first.
 
-    Row `i` of the outermost axis reaches from ``row_splits[0][i]`` to ``row_splits[0][i + 1]``. ``values`` is an
-    array of NumPy or a tensor of PyTorch (a list for its strings); its axes after the first are uniform.
+    Row `i` of the outermost axis spans ``row_splits[0][i]`` to ``row_splits[0][i + 1]``. ``values`` is a
+    NumPy array or a PyTorch tensor (a list for strings); its axes after the first are uniform.
 
     >>> import numpy as np
     >>> x = Ragged(np.array([1, 2, 3]), (np.array([0, 2, 2, 3]),))
@@ -50,9 +50,9 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Sparse:
-    """A sparse tensor of all records: ``indices`` of shape [count, rank], axis 0 the record; ``values``; ``dense_shape``.
+    """A sparse tensor of all records: ``indices`` of shape [count, rank] (record first), ``values``, ``dense_shape``.
 
-    ``dense_shapes`` has the shape of each record, which may be smaller than what ``dense_shape`` gives them.
+    ``dense_shapes`` has the shape of each record, which can be smaller than in ``dense_shape``.
     """
 
     indices: Any

@@ -1,4 +1,4 @@
-"""Records that are read when they are asked for, as often as they are asked for."""
+"""Records that are read lazily, and any number of times."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Records:
-    """The records that a chain of verbs gives, not yet read.
+    """The records produced by a chain of verbs, not yet read.
 
-    Each iteration runs the program anew and gives `pyarrow.RecordBatch` after `pyarrow.RecordBatch`; an iteration
-    that is broken off ends the program. Whatever takes an Arrow stream takes the object itself: ``pa.table(records)``,
-    ``polars.DataFrame(records)``, ``duckdb.from_arrow(records)``. Made by `tatter_data.read` and `tatter_data.pipe`.
+    Each iteration runs the program again and yields `pyarrow.RecordBatch` objects; breaking off the iteration ends
+    the program. Anything that accepts an Arrow stream accepts the object itself: ``pa.table(records)``,
+    ``polars.DataFrame(records)``, ``duckdb.from_arrow(records)``. Created by `tatter_data.read` and `tatter_data.pipe`.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Records:
     def schema(self) -> pa.Schema:
         """The Arrow schema of the records, known before they are read.
 
-        Types that a file does not state (JSON lines, TFRecord) are inferred over all of it.
+        Types that a file does not declare (JSON lines, TFRecord) are inferred from the whole file.
         """
         if self._schema is None:
             child = self._child()
@@ -56,7 +56,7 @@ class Records:
         return self._schema
 
     def then(self, chain: Chain) -> Records:
-        """The same records through more verbs, in the same process.
+        """The same records after additional verbs, in the same process.
 
         >>> import tatter_data as td
         >>> records = td.pipe({"x": [1, 2, 3]}).then("filter 'x > 1'").then("map 'y = x * x'")
@@ -68,9 +68,9 @@ class Records:
     def shard(self, number: int, count: int, by: Literal["record", "file"] | None = "record") -> Records:
         """Shard `number`, from 0, of `count`.
 
-        By record: every `count`-th record of the input, before the chain. By file: every `count`-th file, so that
-        no other is opened; shards of a chain over files are equal to the chain over each file only where no verb
-        looks across records.
+        By record: every `count`-th record of the input, before the chain. By file: every `count`-th file, without
+        opening the others; the shards together equal the chain over all files only if no verb looks across
+        records.
         """
         if by is None or count == 1:
             return self
@@ -79,11 +79,11 @@ class Records:
         if self._data is not None:
             raise ValueError("only files are sharded by file")
         mine = _expanded(self._files)[number::count]
-        # Without a file there are no records, but the schema is that of the others.
+        # Without files there are no records, but the schema is that of the other shards.
         return self._with(files=mine) if mine else self.then("head 0")
 
     def with_seed(self, add: int) -> Records:
-        """The same with another seed: that of the options, or 0, plus `add`."""
+        """The same records with another seed: that of the options (default 0) plus `add`."""
         return self._with(options={**self._options, "seed": int(self._options.get("seed") or 0) + add})
 
     def _with(self, **changes: Any) -> Records:
@@ -97,7 +97,7 @@ class Records:
         return Records(**{**parts, **changes})
 
     def command(self, more: Sequence[str] = ()) -> list[str]:
-        """The words of the program's command line, without its name; `more` are options."""
+        """The command line of the program without its name; `more` has additional options."""
         words = [*self._chain, *option_words(self._options), *more]
         if self._data is not None:
             return [*words, "--from=arrow", "-"]
@@ -108,15 +108,15 @@ class Records:
         return Child(self.command(more), feed=feed)
 
     def _feed(self) -> Feed:
-        """What writes the data in memory to the program's standard input."""
+        """The function that writes the data in memory to the program's standard input."""
         schema, batches = stream(self._data)
         if self._chain != chain_words(None) and b"pandas" in (schema.metadata or {}):
-            # What pandas says of its columns and its index does not hold after a verb.
+            # Pandas metadata about columns and index is not valid after a verb.
             schema = schema.with_metadata({key: value for key, value in schema.metadata.items() if key != b"pandas"})
         return arrow_feed(schema, batches)
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """Writes the records to a file, without a way through Python. See `tatter_data.write`."""
+        """Writes the records to a file, without passing them through Python. See `tatter_data.write`."""
         self._child([*option_words(options), f"--output={os.fspath(path)}"]).finish()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -131,9 +131,9 @@ class Records:
                 batches.close()  # type: ignore[attr-defined]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The records as an Arrow stream, for every library that takes one."""
+        """The records as an Arrow stream, for libraries that accept one."""
         batches = iter(self)
-        # The first batch decides that the run has started well; errors before it keep their type.
+        # The first batch shows that the run has started; errors before it keep their type.
         first = next(batches, None)
         schema = self.schema
         reader = pa.RecordBatchReader.from_batches(schema, _chained(first, batches))
@@ -150,10 +150,10 @@ class Records:
         return pa.Table.from_batches(batches, self.schema)
 
     def to_numpy(self) -> dict[str, Any]:
-        """All records as arrays: one for each field, axis 0 the records.
+        """All records as arrays: one for each field, with records along axis 0.
 
-        A dense field is an array; a ragged one a `Ragged` of flat values and row splits, a sparse one a
-        `Sparse`. Strings are arrays of objects. A structure gives one array for each of its fields, named by its path.
+        A dense field becomes an array, a ragged field a `Ragged` of flat values and row splits, and a sparse field a
+        `Sparse`. Strings are object arrays. A structure gives one array for each of its fields, named by its path.
 
         >>> import tatter_data as td
         >>> arrays = td.pipe([{"id": 1, "x": [1, 2]}, {"id": 2, "x": []}]).to_numpy()
@@ -161,32 +161,33 @@ class Records:
         ([1, 2], [1, 2], [0, 2, 2])
 
         Raises:
-            ValueError: A field holds nulls, which tensors cannot.
+            ValueError: A field has nulls, which tensors cannot hold.
         """
         from ._tensors import to_numpy
 
         return to_numpy(self.to_arrow())
 
     def to_tf(self) -> dict[str, Any]:
-        """All records as tensors of TensorFlow: tf.Tensor, tf.RaggedTensor or tf.SparseTensor for each field.
+        """All records as TensorFlow tensors: a tf.Tensor, tf.RaggedTensor or tf.SparseTensor for each field.
 
-        Axis 0 is the records; structures give one tensor for each of their fields, named by its path.
+        Records are along axis 0. Structures give one tensor for each of their fields, named by its path.
         """
         from ._tf import to_tf
 
         return to_tf(self.to_arrow())
 
     def to_tf_dataset(self) -> Any:
-        """A tf.data.Dataset with one element for each record, read anew in each epoch."""
+        """A tf.data.Dataset with one element per record, read again in each epoch."""
         from ._tf import dataset
 
         return dataset(self.schema, lambda: iter(self))
 
     def to_torch(self) -> dict[str, Any]:
-        """All records as tensors of PyTorch, axis 0 the records.
+        """All records as PyTorch tensors, with records along axis 0.
 
-        A field with one ragged axis is a nested tensor in the jagged layout, one with more a `Ragged` of tensors, a
-        sparse one a sparse COO tensor, strings are lists. Numbers share memory with Arrow and are not to be written to.
+        A field with one ragged axis becomes a nested tensor in the jagged layout, a field with several a `Ragged` of
+        tensors, and a sparse field a sparse COO tensor; strings are lists. Numbers share memory with Arrow and must not
+        be modified.
         """
         from ._torch import to_torch
 
@@ -200,20 +201,20 @@ class Records:
     ) -> TatterDataset:
         """An iterable dataset for torch.utils.data.DataLoader: see `tatter_data._torch.TatterDataset`.
 
-        Batches are made by the chain (``batch``, ``pack``, ``bucket``): ``DataLoader(dataset, batch_size=None)``.
+        Create batches in the chain (``batch``, ``pack``, ``bucket``): ``DataLoader(dataset, batch_size=None)``.
         """
         from ._torch import TatterDataset
 
         return TatterDataset(self, shard, rank, world_size)
 
     def to_awkward(self) -> Any:
-        """All records as an array of Awkward; nulls become options."""
+        """All records as an Awkward array; nulls become option types."""
         import awkward
 
         return awkward.from_arrow(self.to_arrow())
 
     def to_pandas(self) -> Any:
-        """All records as a DataFrame of pandas."""
+        """All records as a pandas DataFrame."""
         return self.to_arrow().to_pandas()
 
     def __repr__(self) -> str:
@@ -221,7 +222,7 @@ class Records:
         return f"<tatter_data.Records: {' '.join(self._chain)} of {source}>"
 
     def _repr_html_(self) -> str:
-        """Schema and first records, for notebooks."""
+        """The schema and the first records, for notebooks."""
         from ._html import table
 
         head = self._with(chain=[*self._chain, "then", "head", "5"], progress=False)
@@ -235,7 +236,7 @@ def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> It
 
 
 def _expanded(files: Sequence[str]) -> list[str]:
-    """The files that names and globs mean, in the order of the program."""
+    """The files that match names and globs, in the order of the program."""
     names: list[str] = []
     for name in files:
         found = sorted(glob.glob(name)) if not os.path.exists(name) else []

@@ -1,6 +1,6 @@
-"""Arrow types as Spark knows them, and the casts to them.
+"""The Spark equivalents of Arrow types, and casts to them.
 
-Spark has no fixed-size lists, no unsigned integers, no float16, no views, dictionaries or extension types:
+Spark has no fixed-size lists, unsigned integers, float16, views, dictionaries or extension types:
 
 ==============================  =======================================
 Arrow                           Spark
@@ -22,8 +22,8 @@ sparse tensor                   struct of indices, values, dense_shape
 null                            void
 ==============================  =======================================
 
-Every field and element is nullable, as in what Spark reads itself. What has no counterpart is a TypeError that names
-the field.
+Every field and element is nullable, as in Spark's own sources. Types without an equivalent raise a TypeError that
+names the field.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
 
 
 def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns of a batch, by position, as the types and under the names of `schema`."""
+    """The columns of a batch, by position, with the types and names of `schema`."""
     arrays = [_cast(column, field.type) for column, field in zip(batch.columns, schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -78,7 +78,7 @@ def _cast(array: pa.Array, to: pa.DataType) -> pa.Array:
         return pa.MapArray.from_arrays(offsets, keys, items, type=to, mask=mask)
     if pa.types.is_list(to):
         if pa.types.is_fixed_size_list(array.type):
-            # A null row has values too, but no length.
+            # A null row can have values, but has no length.
             lengths = pa.array([array.type.list_size] * len(array), pa.int32())
             ends = pc.cumulative_sum(pc.if_else(array.is_valid(), lengths, 0).cast(pa.int32()))
             offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
@@ -89,7 +89,7 @@ def _cast(array: pa.Array, to: pa.DataType) -> pa.Array:
 
 
 def _rows(array: Any) -> tuple[pa.Array, int, int]:
-    """The offsets of the rows from 0, where their values start, and how many there are."""
+    """The offsets of the rows from 0, the start of their values, and the number of values."""
     offsets = array.offsets
     start, end = offsets[0].as_py(), offsets[-1].as_py()
     if start or not pa.types.is_int32(offsets.type) or offsets.offset:

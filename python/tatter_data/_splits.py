@@ -1,9 +1,9 @@
-"""Byte ranges of TFRecord files that begin and end between records.
+"""Byte ranges of TFRecord files that start and end between records.
 
-A record is its length (8 bytes), the masked CRC-32C of these bytes, the data, and their masked CRC-32C. A position at
-which length and checksum agree, and at which the record's end is followed by another such position or by the end of
-the file, is taken for the start of a record. Where a range ends and the next one starts is decided by the same search
-from the same offset, so that each record is in one range.
+A record consists of its length (8 bytes), the masked CRC-32C of these bytes, the data, and the masked CRC-32C of the
+data. A position counts as the start of a record if length and checksum match, and the end of the record is followed by
+another such position or by the end of the file. The end of a range and the start of the next are found by the same
+search from the same offset, so that each record is in exactly one range.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import IO, Any
 
 import numpy as np
 
-#: Bytes before the data of a record: length and its checksum.
+#: Bytes before the data of a record: the length and its checksum.
 HEADER = 12
-#: Bytes around the data.
+#: Total bytes around the data.
 AROUND = 16
 _WINDOW = 1 << 20
 _MASK_DELTA = 0xA282EAD8
@@ -32,7 +32,7 @@ _CRC = _table()
 
 
 def _headers(data: np.ndarray) -> np.ndarray:
-    """Whether a header, a length with its right checksum, starts at each position of `data`."""
+    """Whether a header (a length with a matching checksum) starts at each position of `data`."""
     count = len(data) - HEADER + 1
     if count <= 0:
         return np.zeros(0, bool)
@@ -48,7 +48,7 @@ def _headers(data: np.ndarray) -> np.ndarray:
 
 
 def is_tfrecord(head: bytes) -> bool:
-    """Whether a file that starts with `head` is a TFRecord without compression."""
+    """Whether a file that starts with `head` is an uncompressed TFRecord."""
     return len(head) >= HEADER and bool(_headers(np.frombuffer(head[:HEADER], np.uint8))[0])
 
 
@@ -75,7 +75,7 @@ def _at(file: Any, offset: int) -> bytes:
 
 
 def ranges(size: int, about: int) -> list[tuple[int, int]]:
-    """Offsets that cut a file into ranges of about as many bytes; `next_record` moves them to records.
+    """Divides a file into byte ranges of about equal size; `next_record` moves their ends to record boundaries.
 
     >>> ranges(10, 4)
     [(0, 3), (3, 6), (6, 10)]

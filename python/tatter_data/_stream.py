@@ -1,4 +1,4 @@
-"""Data of whatever kind as a schema and record batches."""
+"""Data of any kind as a schema and record batches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-#: Anything that offers an Arrow stream or array (pyarrow, Polars, pandas, DuckDB, `Records`), an iterable of
-#: record batches or tables, a list of dictionaries (one a record), or a dictionary of columns.
+#: Any object with an Arrow stream or array (pyarrow, Polars, pandas, DuckDB, `Records`), an iterable of
+#: record batches or tables, a list of dictionaries (one per record), or a dictionary of columns.
 Data: TypeAlias = Any
 
 

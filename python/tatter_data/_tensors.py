@@ -1,7 +1,7 @@
-"""Arrow columns as tensors: partitions and flat values, shared with Arrow where its layout allows.
+"""Arrow columns as tensors: partitions and flat values, which share memory with Arrow if the layout allows.
 
-A column becomes one tensor, or, where it holds structures, one for each leaf field, named by its path
-(``docs.tokens``); the fields of a structure share their partitions. Axis 0 is the records.
+A column becomes one tensor or, if it holds structures, one for each leaf field, named by its path
+(``docs.tokens``); the fields of a structure share their partitions. Records are along axis 0.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import pyarrow.compute as pc
 
 from ._ragged import Ragged, Sparse
 
-#: The key under which a field's metadata says what its Arrow type cannot.
+#: The metadata key for properties of a field that its Arrow type cannot express.
 _NOTE = b"tatter:type"
 
-#: An axis: its row splits, or the size that all its rows have.
+#: An axis: its row splits, or the common size of its rows.
 Axis: TypeAlias = "np.ndarray | int"
 
 
 @dataclass(frozen=True)
 class Column:
-    """One leaf field over all records: `axes` after that of the records, outermost first, and the flat values."""
+    """A leaf field over all records: the `axes` after the record axis, outermost first, and the flat values."""
 
     path: str
     nrows: int
@@ -35,7 +35,7 @@ class Column:
 
     @property
     def ragged_axes(self) -> tuple[Axis, ...]:
-        """The axes up to the last ragged one; what follows is uniform and part of the values."""
+        """The axes up to the last ragged one. Later axes are uniform and part of the values."""
         last = max((i for i, axis in enumerate(self.axes) if not isinstance(axis, int)), default=-1)
         return self.axes[: last + 1]
 
@@ -45,7 +45,7 @@ class Column:
         return tuple(axis for axis in self.axes[len(self.ragged_axes) :] if isinstance(axis, int))
 
     def row_splits(self) -> tuple[np.ndarray, ...]:
-        """The row splits of every axis of `ragged_axes`; those of uniform axes among them are made."""
+        """The row splits of every axis in `ragged_axes`; computed for uniform axes among them."""
         splits: list[np.ndarray] = []
         nrows = self.nrows
         for axis in self.ragged_axes:
@@ -54,7 +54,7 @@ class Column:
         return tuple(splits)
 
     def numpy(self) -> np.ndarray:
-        """The flat values with the inner shape; strings as an array of objects. A view of Arrow's memory where it can be."""
+        """The flat values with the inner shape; strings as an object array. A view of Arrow's memory if possible."""
         parts = [_to_numpy(part) for part in self.values]
         flat = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else _to_numpy(pa.array([], self.type))
         if not self.ragged_axes:
@@ -75,7 +75,7 @@ class SparseColumn:
     dense_shapes: np.ndarray
 
     def sparse(self) -> Sparse:
-        """One sparse tensor of all records."""
+        """A single sparse tensor of all records."""
         counts = np.diff(self.row_splits)
         records = np.repeat(np.arange(self.nrows, dtype=np.int64), counts)
         indices = np.concatenate([records[:, None], self.indices], axis=1)
@@ -89,7 +89,7 @@ def columns(data: pa.Table | pa.RecordBatch) -> Iterator[Column | SparseColumn]:
     """The leaf fields of a table, in order.
 
     Raises:
-        ValueError: A field holds nulls.
+        ValueError: A field has nulls.
     """
     for field, column in zip(data.schema, data.columns):
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
@@ -140,7 +140,7 @@ def _walk(path: str, field: pa.Field, chunks: list[pa.Array], nrows: int, axes: 
 
 
 def _partition(chunks: list[pa.Array]) -> tuple[np.ndarray, list[pa.Array]]:
-    """The row splits of the rows of all chunks, and the values in them."""
+    """The row splits of all chunks, and the values in them."""
     splits = [np.zeros(1, np.int64)]
     inner = []
     total = 0
@@ -199,7 +199,7 @@ def _to_numpy(part: pa.Array) -> np.ndarray:
 
 
 def to_numpy(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
-    """The fields as arrays of NumPy, `Ragged` and `Sparse`."""
+    """The fields as NumPy arrays, `Ragged` and `Sparse`."""
     tensors: dict[str, Any] = {}
     for column in columns(data):
         if isinstance(column, SparseColumn):

@@ -1,4 +1,4 @@
-"""Arrow columns as tensors of TensorFlow."""
+"""Arrow columns as TensorFlow tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._tensors import Column, SparseColumn, columns
 
 
 def to_tf(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
-    """The fields as tf.Tensor, tf.RaggedTensor and tf.SparseTensor, axis 0 the records."""
+    """The fields as tf.Tensor, tf.RaggedTensor and tf.SparseTensor, with records along axis 0."""
     return {column.path: _tensor(column) for column in columns(data)}
 
 
@@ -22,7 +22,7 @@ def _tensor(column: Column | SparseColumn) -> Any:
         sparse = column.sparse()
         return tf.SparseTensor(sparse.indices, _dense(sparse.values, column.type), sparse.dense_shape)
     tensor = _dense(column.numpy(), column.type)
-    # The rows of each axis, to know those of a uniform axis without values.
+    # The number of rows of each axis, which a uniform axis without values does not show.
     rows = [column.nrows]
     for axis in column.ragged_axes:
         rows.append(rows[-1] * axis if isinstance(axis, int) else int(axis[-1]))
@@ -36,7 +36,7 @@ def _tensor(column: Column | SparseColumn) -> Any:
 
 def _dense(values: np.ndarray, kind: pa.DataType) -> Any:
     if _is_text(kind):
-        # An array without elements does not tell that it holds strings.
+        # An empty array does not show that it holds strings.
         return tf.constant(values, dtype=tf.string, shape=values.shape)
     if pa.types.is_null(kind):
         return tf.zeros(values.shape, tf.string)
@@ -57,14 +57,14 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def dataset(schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) -> Any:
-    """A tf.data.Dataset with one element for each record, read anew in each epoch."""
+    """A tf.data.Dataset with one element per record, read again in each epoch."""
 
     def generate() -> Iterator[dict[str, Any]]:
         for batch in batches():
             yield {column.path: _element(column) for column in columns(batch)}
 
     signature = {column.path: _relaxed(tf.nest.map_structure(_spec, _element(column))) for column in columns(schema.empty_table())}
-    # The elements are cut out of the batches by TensorFlow, not in Python.
+    # TensorFlow slices the elements from the batches, not Python.
     return tf.data.Dataset.from_generator(generate, output_signature=signature).unbatch().map(_own_shapes)
 
 
@@ -76,7 +76,7 @@ def _element(column: Column | SparseColumn) -> Any:
 
 
 def _own_shapes(element: dict[str, Any]) -> dict[str, Any]:
-    """Sparse tensors with the dense shape of the record in the place of that of the batch."""
+    """Sparse tensors with the dense shape of the record instead of that of the batch."""
     return {
         path: tf.SparseTensor(value["sparse"].indices, value["sparse"].values, value["dense_shape"]) if isinstance(value, dict) else value
         for path, value in element.items()

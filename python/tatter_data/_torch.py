@@ -1,4 +1,4 @@
-"""Arrow columns as tensors of PyTorch."""
+"""Arrow columns as PyTorch tensors."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def to_torch(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
-    """The fields as tensors, axis 0 the records.
+    """The fields as tensors, with records along axis 0.
 
-    A field with one ragged axis is a nested tensor in the jagged layout; one with more is a `Ragged` of tensors; a
-    sparse one a sparse COO tensor; strings are lists of str (`bytes` for binary), flat inside a `Ragged`.
+    A field with one ragged axis becomes a nested tensor in the jagged layout, a field with several a `Ragged` of
+    tensors, and a sparse field a sparse COO tensor. Strings are lists of str (`bytes` for binary), flat in a `Ragged`.
     """
     return {column.path: _tensor(column) for column in columns(data)}
 
@@ -55,7 +55,7 @@ def _values(array: np.ndarray) -> Any:
 
 
 class _Unlocked:
-    """An array shared with Arrow as one that may be written to: PyTorch has no tensors that are read only."""
+    """An array shared with Arrow, marked writable because PyTorch has no read-only tensors."""
 
     def __init__(self, array: np.ndarray) -> None:
         self._array = array
@@ -104,13 +104,13 @@ def _getter(column: Column | SparseColumn) -> Any:
 
 
 class TatterDataset(IterableDataset):  # type: ignore[type-arg]
-    """The records as an iterable dataset: one dictionary of tensors for each.
+    """The records as an iterable dataset, with one dictionary of tensors per record.
 
-    A vector is a tensor, a matrix with ragged rows a nested tensor, strings are str and lists of str. Records are
-    shared among the ranks of a distributed job and the workers of a DataLoader: with ``shard="record"`` each takes
-    every N-th record of the input, before the chain; with ``shard="file"`` every N-th file; with None all of them.
+    A vector is a tensor, a matrix with ragged rows a nested tensor; strings are str and lists of str. Records are
+    divided among the ranks of a distributed job and the workers of a DataLoader: with ``shard="record"`` each takes
+    every N-th record of the input, before the chain; with ``shard="file"`` every N-th file; with None everything.
 
-    ``state_dict`` and ``load_state_dict`` resume after the records that were delivered. They count in the process
+    ``state_dict`` and ``load_state_dict`` resume after the records already delivered. They count in the process
     that iterates: with workers, let torchdata's StatefulDataLoader call them.
     """
 
@@ -124,21 +124,21 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
         super().__init__()
         self._records = records
         self._shard = shard
-        # Workers of a DataLoader know nothing of the distributed job; it is asked here.
+        # DataLoader workers do not know the distributed job, so it is queried here.
         self._rank, self._world_size = _ranks() if rank is None or world_size is None else (rank, world_size)
         self._epoch: int | None = None
         self._delivered = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Draws another order in each epoch, where the chain shuffles: ``--seed`` becomes seed + epoch."""
+        """Changes the order in each epoch, if the chain shuffles: ``--seed`` becomes seed + epoch."""
         self._epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
-        """How far this process has come."""
+        """The progress of this process."""
         return {"records": self._delivered, "epoch": self._epoch}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """The next iteration goes on after what had been delivered."""
+        """Makes the next iteration resume after the records already delivered."""
         self._delivered = int(state["records"])
         self._epoch = state["epoch"]
 

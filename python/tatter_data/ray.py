@@ -1,4 +1,4 @@
-"""Files through a chain of verbs as a Ray Dataset: one task for each file.
+"""Reads files through a chain of verbs as a Ray Dataset, with one task per file.
 
 ::
 
@@ -6,10 +6,11 @@
 
     dataset = tatter_data.ray.read("data/*.tfrecord", "promote docs.tokens --as toks then select id,toks")
 
-A task runs the program over one whole file, so that verbs that look across records (``batch``, ``pack``, ``shuffle``,
-``head``) give for each file what a single process gives. Ray's blocks are not files: in ``dataset.map_batches`` only
-verbs that take each record for itself may run (``select``, ``drop``, ``rename``, ``cast``, ``fill-null``, ``map``,
-``filter``, ``explode``, ``to-dense`` to a given shape, ...), since Ray cuts and joins blocks as it likes.
+A task runs the program over one whole file, so verbs that look across records (``batch``, ``pack``, ``shuffle``,
+``head``) give the same result for each file as a single process. Ray's blocks are not files: in
+``dataset.map_batches``, use only verbs that process each record separately (``select``, ``drop``, ``rename``, ``cast``,
+``fill-null``, ``map``, ``filter``, ``explode``, ``to-dense`` to a given shape, ...), because Ray splits and combines
+blocks freely.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ if TYPE_CHECKING:
 
 
 def read(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -> ray.data.Dataset:
-    """The records of files, through a chain of verbs over each file.
+    """Reads the records of files through a chain of verbs, run over each file.
 
     Args:
         paths: Files, globs or folders, local (on every node) or as URLs that PyArrow or fsspec open.
         chain: Verbs, as one line or as a list of words.
-        options: The program's global options. ``threads`` is 1 by default, and each task takes as many CPUs. With
-            ``schema`` all files have the same types; without it each file's are inferred.
+        options: The program's global options. ``threads`` is 1 by default, and each task reserves as many CPUs. With
+            ``schema``, all files have the same types; without it, types are inferred for each file.
 
-    Ray may give the files in any order, unless ``DataContext.get_current().execution_options.preserve_order`` is set.
+    Ray may return the files in any order, unless ``DataContext.get_current().execution_options.preserve_order`` is set.
     """
     given: dict[str, Any] = {"threads": 1, **options}
     source = TatterDatasource(path_words(paths), chain_words(chain), given)
@@ -49,7 +50,7 @@ def read(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -
 
 
 class TatterDatasource(Datasource):
-    """Files and the chain that each is read through."""
+    """Files, and the chain through which each is read."""
 
     def __init__(self, paths: list[str], chain: list[str], options: dict[str, Any]) -> None:
         super().__init__()

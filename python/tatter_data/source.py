@@ -5,27 +5,27 @@
     spark.read.format("tatter").option("chain", "promote docs.tokens --as toks").load("data/*.tfrecord")
     df.write.format("tatter").option("to", "tfrecord").mode("append").save("out")
 
-No registration is needed where the wheel is installed: Spark finds the package ``pyspark_tatter``.
+No registration is needed if the wheel is installed: Spark finds the package ``pyspark_tatter``.
 
-Options for reading, besides the program's own (``on_error``, ``scalar``, ``from``, ...):
+Options for reading, in addition to those of the program (``on_error``, ``scalar``, ``from``, ...):
 
 ``chain``
     Verbs, run over each partition.
 ``schema``
-    The types of the fields to read, in the notation of ``tatter schema``; no other field is parsed. Without it, types
+    The types of the fields to read, in the notation of ``tatter schema``; other fields are not parsed. Without it, types
     are inferred on the driver from the first ``inferRecords`` records (1000) of up to ``inferFiles`` files (8), and every
-    field may be null. A record that does not fit fails the job, and its message names file and record. "all" for both
-    infers over everything, once. ``spark.read.schema(...)`` gives the schema of the result instead.
+    field is nullable. A record that does not fit fails the job with a message that names the file and record. "all" for both
+    infers from everything, once. ``spark.read.schema(...)`` sets the schema of the result instead.
 ``columns``
     Fields of the result, separated by commas. Spark does not tell sources which columns a query uses; the program parses
-    only what these need.
+    only the fields needed for these.
 ``splitBytes``
-    A TFRecord file without compression that is larger than this (128 MiB) becomes several partitions; 0 keeps each
-    file whole. Every other file is one partition.
+    An uncompressed TFRecord file larger than this (128 MiB) is split into several partitions; 0 keeps each
+    file whole. Any other file is one partition.
 
-Options for writing: ``to`` (tfrecord), ``chain``, ``compression`` and the like. Each task writes a file of its own under
-``_temporary``; the driver renames those of the tasks that count and removes the rest, so that a retried or speculative
-task leaves nothing.
+Options for writing: ``to`` (tfrecord), ``chain``, ``compression`` and others. Each task writes a separate file in
+``_temporary``; the driver renames those of committed tasks and removes the rest, so that a retried or speculative task
+leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from ._options import chain_words, option_words
 from ._sparktypes import arrow_schema, cast, spark_schema
 from .spark import partition_id, partition_options, program, task_options
 
-#: The options of the program that may be given, without their dashes.
+#: The program options that are accepted, without dashes.
 _PROGRAM_OPTIONS = (
     "arg with on-error max-errors max-record-bytes max-memory threads chunk-rows seed strict scalar no-verify mixed from "
     "row-group-rows infer-bytes compression tensor-types omit-null quiet"
@@ -63,7 +63,7 @@ _OWN_OPTIONS = "path paths chain schema columns inferRecords inferFiles splitByt
 
 
 class TatterSource(DataSource):
-    """The data source; see the module."""
+    """The data source; see the module documentation."""
 
     @classmethod
     def name(cls) -> str:
@@ -77,7 +77,7 @@ class TatterSource(DataSource):
         types, result = self._inferred if self._has_inferred else (settings.schema, None)
         if result is not None and spark_schema(result) == schema:
             return TatterReader(settings, types, schema, [])
-        # A schema given by the user: its columns, as the program calls them.
+        # The columns of a schema given by the user, with the program's names.
         return TatterReader(settings, types, schema, schema.fieldNames())
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
@@ -94,7 +94,7 @@ class TatterSource(DataSource):
 
 @dataclass(frozen=True)
 class _Settings:
-    """The options of a source, checked; those for the program by name, as `option_words` takes them."""
+    """The validated options of a source; those for the program by name, as for `option_words`."""
 
     paths: list[str]
     chain: list[str]
@@ -116,7 +116,7 @@ class _Settings:
             if match is None:
                 raise ValueError(f"`{name}` is not an option of the source tatter; it has {', '.join(sorted(known.values()))}")
             if match in _PROGRAM_OPTIONS:
-                # A flag is on or off; whatever else takes its text.
+                # Flags are on or off; other options take their text.
                 given[match.replace("-", "_")] = {"true": True, "false": False}.get(value.lower(), value)
             else:
                 own[match] = value
@@ -139,7 +139,7 @@ class _Settings:
         """The types of the fields to read, in the program's notation, and the schema of the result."""
         types = self.schema if self.schema is not None else self._infer_types()
         words = [*self.words(types, []), *option_words({**self.program, "schema": types, "from": "jsonl", "to": "arrow"}), "-"]
-        # The chain over no records: it must fit the types alone.
+        # Runs the chain over no records, which checks it against the types.
         child = Child(words, feed=lambda pipe: None)
         schema, batches = child.batches()
         for _ in batches:
@@ -197,7 +197,7 @@ def _text(words: list[str], feed: Feed | None) -> str:
 
 
 def _fields(types: str) -> list[tuple[str, str]]:
-    """The names and types of a schema, one field a line or separated by semicolons, outside quotes and brackets."""
+    """The names and types of a schema, separated by newlines or semicolons outside quotes and brackets."""
     fields, depth, quoted, start, colon = [], 0, "", 0, None
     for i, c in enumerate(types + "\n"):
         if quoted:
@@ -222,7 +222,7 @@ def _names(types: str) -> list[str]:
 
 
 def _with_nulls(types: str) -> str:
-    """The types with nulls allowed everywhere: a sample does not show that there are none."""
+    """The types with nulls allowed everywhere, because a sample cannot show that there are none."""
     lines = []
     for name, kind in _fields(types):
         kind = kind.removesuffix(" with nulls")
@@ -236,7 +236,7 @@ def _quoted(name: str) -> str:
 
 @dataclass
 class _Part(InputPartition):
-    """A file, or the range of its bytes in which records begin."""
+    """A file, or the byte range in which its records start."""
 
     file: File
     range: tuple[int, int] | None
@@ -295,14 +295,14 @@ def _is_tfrecord(file: File) -> bool:
 
 @dataclass
 class _Written(WriterCommitMessage):
-    """What a task has written: its file under the temporary folder and its final name; None for an empty partition."""
+    """The output of a task: its file in the temporary folder, and its final name; None for an empty partition."""
 
     temporary: str | None
     name: str
 
 
 class TatterWriter(DataSourceArrowWriter):
-    """Writes a file for each partition that has records, and one if none has."""
+    """Writes a file for each nonempty partition, and one file if all are empty."""
 
     def __init__(self, settings: _Settings, schema: StructType, overwrite: bool) -> None:
         if len(settings.paths) != 1:
@@ -352,7 +352,7 @@ class TatterWriter(DataSourceArrowWriter):
         system.create_dir(folder, recursive=True)
         before = [i.path for i in system.get_file_info(fs.FileSelector(folder)) if i.type == fs.FileType.File]
         written = [message for message in messages if isinstance(message, _Written) and message.temporary is not None]
-        # An empty file of partition 0 only keeps the schema; it counts where there is no other.
+        # The empty file of partition 0 only preserves the schema, and is kept only if there is no other.
         for message in written:
             system.move(open_system(str(message.temporary))[1], f"{folder}/{message.name}")
         if self._overwrite:

@@ -1,4 +1,4 @@
-"""Chains over the partitions of a Spark DataFrame.
+"""Runs chains of verbs over the partitions of a Spark DataFrame.
 
 ::
 
@@ -6,9 +6,9 @@
 
     pipe(df, "map 'n = len(tokens)' then to-dense --shape 'tokens=[512]'")
 
-The program runs once for each partition, beside the Python worker, and takes and gives Arrow record batches. A
-partition is what a file is to a single process: verbs that look across records (``batch``, ``pack``, ``shuffle``,
-``head``) see the records of one partition. `tatter_data.source` reads and writes files.
+The program runs once per partition, next to the Python worker, and exchanges Arrow record batches with it. A partition
+is treated like a separate file: verbs that look across records (``batch``, ``pack``, ``shuffle``, ``head``) see the
+records of one partition. `tatter_data.source` reads and writes files.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ __all__ = ["partition_seed", "pipe", "ship"]
 
 
 def pipe(df: DataFrame, chain: Chain, **options: Unpack[Options]) -> DataFrame:
-    """The records of each partition through a chain of verbs.
+    """Runs the records of each partition through a chain of verbs.
 
-    The schema of the result is that of the chain over no records, so that a wrong field or type fails here, on the
-    driver; types that Spark does not have are cast as the table in `tatter_data._sparktypes` says.
+    The schema of the result is found by running the chain over no records, so a wrong field or type fails here, on
+    the driver. Types that Spark does not have are cast according to the table in `tatter_data._sparktypes`.
 
     Args:
-        df: Any DataFrame; names may have dots in them.
+        df: Any DataFrame; names can contain dots.
         chain: Verbs, as one line or as a list of words.
         options: The program's global options. By default ``threads`` is ``spark.task.cpus``, ``max_memory`` a share of
-            the executor's memory overhead, and ``seed`` differs from partition to partition as `partition_seed` says.
+            the executor's memory overhead, and ``seed`` differs by partition; see `partition_seed`.
 
     Raises:
-        TatterError: The chain does not fit the columns. What is wrong with a record fails the job with the
-            program's message, which names partition and record.
+        TatterError: The chain does not fit the columns. An invalid record fails the job with the program's
+            message, which names the partition and record.
     """
     session = df.sparkSession
     timezone = session.conf.get("spark.sql.session.timeZone") or "UTC"
@@ -64,7 +64,7 @@ def pipe(df: DataFrame, chain: Chain, **options: Unpack[Options]) -> DataFrame:
     given = task_options(session, dict(options))
     result = Records([], words, {**given, "seed": None}, data=schema.empty_table()).schema
     wanted = spark_schema(result)
-    # mapInArrow looks columns up by name and takes a dot for a field of a structure.
+    # mapInArrow looks up columns by name and interprets a dot as field access.
     safe = StructType([StructField(f"_{i}", field.dataType, True) for i, field in enumerate(wanted)])
     target = arrow_schema(safe, timezone)
 
@@ -80,7 +80,7 @@ def _run(
     partition = partition_id()
     named = (pa.RecordBatch.from_arrays(batch.columns, names=schema.names) for batch in batches)
     first = next(named, None)
-    # An empty partition hands over nothing, not even a schema.
+    # An empty partition delivers nothing, not even a schema.
     feed = arrow_feed(first.schema, _chained(first, named)) if first is not None else arrow_feed(schema, [])
     given = partition_options(options, partition)
     given.setdefault("input_name", f"partition {partition}")
@@ -95,7 +95,7 @@ def _chained(first: pa.RecordBatch, rest: Iterable[pa.RecordBatch]) -> Iterator[
 
 
 def partition_id() -> int:
-    """The number of the partition that this task works on; 0 outside tasks."""
+    """The index of the partition processed by this task; 0 outside of tasks."""
     context = TaskContext.get()
     return context.partitionId() if context else 0
 
@@ -103,7 +103,7 @@ def partition_id() -> int:
 def partition_seed(seed: int, partition: int) -> int:
     """The seed of a partition: the first 63 bits of the SHA-256 of the text ``SEED/PARTITION``.
 
-    With one seed for all, ``sample`` and ``shuffle`` would draw the same rows of every partition.
+    With the same seed for all, ``sample`` and ``shuffle`` would draw the same rows in every partition.
 
     >>> partition_seed(1, 0), partition_seed(1, 1)
     (894933081445914327, 1341732422470200821)
@@ -113,7 +113,7 @@ def partition_seed(seed: int, partition: int) -> int:
 
 
 def task_options(session: SparkSession, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of each run of the program: those given, and what the cluster's settings say of threads and memory."""
+    """The options of each run of the program: those given, and threads and memory from the cluster's settings."""
     get = session.conf.get
     cpus = int(get("spark.task.cpus", "1") or 1)
     options.setdefault("threads", cpus)
@@ -124,8 +124,8 @@ def task_options(session: SparkSession, options: dict[str, Any]) -> dict[str, An
 
 
 def _memory(get: Any) -> int:
-    """The bytes for all programs on one executor: half of the memory overhead, which they share with the Python workers;
-    on a single machine, which has none, a quarter of its memory."""
+    """Bytes for all programs on an executor: half of the memory overhead, which they share with the Python workers. On a
+    single machine, which has no overhead setting, a quarter of its memory."""
     master = get("spark.master", "") or ""
     if master.startswith("local") and not master.startswith("local-cluster"):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
@@ -137,7 +137,7 @@ def _memory(get: Any) -> int:
 
 
 def _bytes(text: str) -> int:
-    """A size as Spark writes it: a plain number is MiB.
+    """Parses a size in Spark syntax; a plain number is in MiB.
 
     >>> _bytes("2g"), _bytes("512")
     (2147483648, 536870912)
@@ -148,14 +148,14 @@ def _bytes(text: str) -> int:
 
 
 def partition_options(options: dict[str, Any], partition: int) -> dict[str, Any]:
-    """The options of one partition: its own seed."""
+    """The options of one partition, with its seed."""
     return {**options, "seed": partition_seed(int(options.get("seed") or 0), partition)}
 
 
 def ship(session: SparkSession) -> None:
-    """Sends the modules and the program to executors that do not have the wheel; PyArrow they must have.
+    """Sends the modules and the program to executors without the wheel. They must have PyArrow.
 
-    The executors must run the driver's operating system and architecture.
+    The executors must have the driver's operating system and architecture.
     """
     context = session.sparkContext
     folder = Path(tempfile.mkdtemp(prefix="tatter-"))
@@ -171,7 +171,7 @@ def ship(session: SparkSession) -> None:
 
 
 def program() -> str:
-    """The program on an executor: that of the wheel, else the one that `ship` has sent."""
+    """The program on an executor: that of the wheel, or else the one sent by `ship`."""
     try:
         return find_tatter()
     except FileNotFoundError:

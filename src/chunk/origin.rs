@@ -1,53 +1,53 @@
-//! Where the rows of a chunk come from.
+//! The origin of the rows of a chunk.
 
 use super::Chunk;
 use crate::error::{Error, Kind, Location};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Which records of the input the rows of a chunk are, for messages.
+/// The records of the input from which the rows of a chunk come, for messages.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// The name of the input, or of a shard of it; `None` if the records come from several, or from none.
+    /// The name of the input, or of a shard of it; `None` if the records come from several inputs or none.
     pub input: Option<Arc<str>>,
-    /// Which records of that file they are.
+    /// The records of that file.
     pub rows: Rows,
-    /// What to add to the number of a record in the file for its number in the input: not 0 only for shards.
+    /// The offset from the record number in the file to that in the input; nonzero only for shards.
     pub shift: i64,
 }
 
 /// [`Origin::input`] and [`Origin::shift`] of rows.
 pub type Shifted = (Option<Arc<str>>, i64);
 
-/// The record number, from 1 within the file, of each row.
+/// The record number of each row, from 1 within the file.
 #[derive(Clone, Debug, Default)]
 pub enum Rows {
-    /// Nothing is known: the rows come from no input, or from everywhere.
+    /// Unknown: the rows come from no input, or from many.
     #[default]
     Unknown,
     /// Row i is record `first + i`.
     From(u64),
     /// The record of each row.
     Listed(Arc<[u64]>),
-    /// Row i may come from any record of this range: after a verb that makes rows of several.
+    /// Row i may come from any record in this range, after a verb that combines records.
     Ranges(Arc<[(u64, u64)]>),
-    /// The file of each row, by its position among the files, and its record there: rows of several files.
-    /// [`Origin::records`] does not know them.
+    /// The file of each row, by its index among the files, and its record there, for rows from several files. Unknown
+    /// to [`Origin::records`].
     Named(Arc<[Shifted]>, Arc<[(u32, u64)]>),
 }
 
 impl Origin {
-    /// Rows that are consecutive records of an input, the first numbered from 1.
+    /// Rows that are consecutive records of an input, the first with number `first`, counted from 1.
     pub fn consecutive(input: Arc<str>, first_record: u64) -> Origin {
         Origin::new(input, Rows::From(first_record))
     }
 
-    /// Rows of one input.
+    /// Rows from one input.
     pub fn new(input: Arc<str>, rows: Rows) -> Origin {
         Origin { input: Some(input), rows, shift: 0 }
     }
 
-    /// The number of the record that a row is in its input, from 1; `None` if it is not one record.
+    /// The record number in the input of a row, from 1; `None` if it does not come from a single record.
     pub fn number(&self, row: usize) -> Option<u64> {
         let (record, shift) = match &self.rows {
             Rows::Named(files, rows) => {
@@ -59,7 +59,7 @@ impl Origin {
         record.checked_add_signed(shift)
     }
 
-    /// The files that the rows come from.
+    /// The files from which the rows come.
     pub fn files(&self) -> Vec<Shifted> {
         match &self.rows {
             Rows::Named(files, _) => files.to_vec(),
@@ -67,7 +67,7 @@ impl Origin {
         }
     }
 
-    /// The position of a row's file among [`Origin::files`], and the first and the last record there that it comes from.
+    /// The index of a row's file among [`Origin::files`], and the first and last record there from which it comes.
     pub fn source(&self, row: usize) -> Option<(u32, u64, u64)> {
         match &self.rows {
             Rows::Named(_, rows) => rows.get(row).map(|(file, record)| (*file, *record, *record)),
@@ -75,7 +75,7 @@ impl Origin {
         }
     }
 
-    /// Rows of these sources: see [`Origin::source`].
+    /// An origin with these sources: see [`Origin::source`].
     pub fn of_sources(files: &[Shifted], rows: &[(u32, u64, u64)]) -> Origin {
         let Some((first, _, _)) = rows.first() else { return Origin::default() };
         let are_single = rows.iter().all(|(_, first, last)| first == last);
@@ -122,7 +122,7 @@ impl Origin {
         Origin { rows, ..self.clone() }
     }
 
-    /// The origin of the rows of these numbers.
+    /// The origin of the rows with these indices.
     pub fn gather(&self, rows: &[usize]) -> Origin {
         let rows = match &self.rows {
             Rows::From(first) => Rows::Listed(rows.iter().map(|r| first + *r as u64).collect()),
@@ -134,13 +134,13 @@ impl Origin {
         Origin { rows, ..self.clone() }
     }
 
-    /// The origin of rows of which each is made of several of these: a range of records, never a lie.
+    /// The origin of rows that are each made from several of these: a range of records that is never wrong.
     pub fn merged(&self, groups: impl Iterator<Item = Range<usize>>) -> Origin {
         let ranges: Option<Arc<[(u64, u64)]>> = groups.map(|group| self.records(group)).collect();
         Origin { rows: ranges.map_or(Rows::Unknown, Rows::Ranges), ..self.clone() }
     }
 
-    /// The origin of the rows of several chunks together.
+    /// The origin of the concatenated rows of several chunks.
     pub fn concat(parts: &[Chunk]) -> Origin {
         let Some(first) = parts.first().map(|p| &p.origin) else {
             return Origin::default();
@@ -192,12 +192,12 @@ impl Origin {
         Origin { rows: rows.unwrap_or_default(), ..first.clone() }
     }
 
-    /// Whether all rows are of the file that `other` names, with the same numbers in the input.
+    /// Whether all rows are from the file that `other` names, with the same shift.
     fn is_of_file(&self, other: &Origin) -> bool {
         self.input == other.input && self.shift == other.shift && !matches!(self.rows, Rows::Named(..))
     }
 
-    /// The origin of rows of several files, at these positions of the parts.
+    /// The origin of rows from several files, at these positions of the parts.
     fn named(parts: &[Chunk], positions: impl Iterator<Item = (usize, usize)>) -> Origin {
         let mut files: Vec<Shifted> = Vec::new();
         let mut position = |file: Shifted| {
@@ -207,7 +207,7 @@ impl Origin {
                 files.len() - 1
             }))
         };
-        // For each part the positions of its files here.
+        // For each part, the indices of its files in the result.
         let mut inputs: Vec<Vec<u32>> = Vec::new();
         for part in parts {
             if matches!(part.origin.rows, Rows::Unknown | Rows::Ranges(_)) {
@@ -225,7 +225,7 @@ impl Origin {
         Origin { rows: Rows::Named(files.into(), rows), ..Origin::default() }
     }
 
-    /// The input and the records of these rows, if they are of one input.
+    /// The input and the records of these rows, if they are from a single input.
     fn concerned(&self, rows: Range<usize>) -> (Option<Arc<str>>, Option<(u64, u64)>) {
         let Rows::Named(files, all) = &self.rows else { return (self.input.clone(), self.records(rows)) };
         let Some(rows @ [(file, _), ..]) = all.get(rows) else { return (None, None) };
@@ -236,7 +236,7 @@ impl Origin {
         (files.get(*file as usize).and_then(|(name, _)| name.clone()), records.clone().min().zip(records.max()))
     }
 
-    /// Turns the row that an error names into the record it came from.
+    /// Converts the row named by an error to the record it came from.
     pub fn resolve(&self, error: Error, nrows: usize) -> Error {
         let (input, concerned) = match error.location().row {
             Some(row) if row < nrows => self.concerned(row..row + 1),
@@ -283,7 +283,7 @@ mod tests {
             let origin = Origin { shift, ..Origin::consecutive(name.into(), first) };
             Chunk::try_new(2, Vec::new(), origin).unwrap()
         };
-        // The third is the first shard again, of another slice.
+        // The third is the first shard again, from another slice.
         let parts = [part("a", 3, -2), part("b", 1, 2), part("a", 3, 2)];
         let all = Chunk::concat(&parts).unwrap();
         let numbers = |chunk: &Chunk| (0..chunk.nrows).map(|row| chunk.origin.number(row).unwrap()).collect::<Vec<_>>();

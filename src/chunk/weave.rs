@@ -1,9 +1,9 @@
-//! Records taken from several streams of chunks in any order, woven into chunks.
+//! Builds chunks from records taken from several streams of chunks, in any order.
 
 use super::Chunk;
 use crate::error::{Error, Result};
 
-/// The current chunk of each stream, and which of their records make the next chunk.
+/// The current chunk of each stream, and the records selected for the next chunk.
 ///
 /// ```text
 /// stream 0   a b c        record(0, 0) record(1, 0) record(0, 1)   ->   a x b
@@ -12,19 +12,19 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Weave {
     streams: Vec<Stream>,
-    /// The chunks that records were taken of.
+    /// The chunks from which records were taken.
     parts: Vec<Chunk>,
     positions: Vec<(usize, usize)>,
-    /// Bytes of the records taken, about.
+    /// Approximate bytes of the records taken.
     nbytes: usize,
 }
 
 #[derive(Debug, Default)]
 struct Stream {
     chunk: Option<Chunk>,
-    /// Bytes of one of its records, about.
+    /// Approximate bytes per record.
     row_nbytes: usize,
-    /// Its number among the parts, once a record was taken of it.
+    /// Its index among the parts, after a record has been taken from it.
     part: Option<usize>,
 }
 
@@ -35,7 +35,7 @@ impl Weave {
         Weave { streams, parts: Vec::new(), positions: Vec::new(), nbytes: 0 }
     }
 
-    /// From now on records of that stream are those of this chunk.
+    /// Sets the current chunk of a stream.
     pub fn set(&mut self, stream: usize, chunk: Option<Chunk>) {
         if let Some(stream) = self.streams.get_mut(stream) {
             let row_nbytes = chunk.as_ref().map_or(0, |chunk| chunk.nbytes() / chunk.nrows.max(1));
@@ -43,10 +43,10 @@ impl Weave {
         }
     }
 
-    /// Takes a record of the stream's chunk.
+    /// Takes a record of the stream's current chunk.
     ///
     /// # Errors
-    /// The stream has no chunk (a bug).
+    /// The stream has no chunk, which is a bug.
     pub fn record(&mut self, stream: usize, row: usize) -> Result<()> {
         let missing = || Error::internal("a record of a stream without a chunk");
         let stream = self.streams.get_mut(stream).ok_or_else(missing)?;
@@ -62,22 +62,22 @@ impl Weave {
         Ok(())
     }
 
-    /// Records taken so far.
+    /// Number of records taken so far.
     pub fn nrows(&self) -> usize {
         self.positions.len()
     }
 
-    /// Bytes of the records taken so far, about.
+    /// Approximate bytes of the records taken so far.
     pub fn nbytes(&self) -> usize {
         self.nbytes
     }
 
-    /// How many chunks they were taken of.
+    /// Number of chunks they were taken from.
     pub fn nparts(&self) -> usize {
         self.parts.len()
     }
 
-    /// What makes a chunk of the records taken so far, on any thread; `None` if there are none.
+    /// A deferred chunk of the records taken so far, which any thread can build; `None` if there are none.
     pub fn take(&mut self) -> Option<impl FnOnce() -> Result<Chunk> + Send + 'static> {
         self.streams.iter_mut().for_each(|stream| stream.part = None);
         self.nbytes = 0;

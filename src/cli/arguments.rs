@@ -1,15 +1,15 @@
-//! The arguments and options of a command as its help lists them.
+//! Lists the arguments and options of a command for its help.
 
 use crate::screen::{padded, width, wrapped};
 use clap::{Arg, Command};
 use std::fmt::Write;
 
-/// Longer names have their own line.
+/// Longer names are on a separate line.
 const WIDEST: usize = 28;
-/// On a narrower terminal the help of an option is below its name.
+/// On narrower terminals, the help of an option is below its name.
 const NARROW: usize = 60;
 
-/// Arguments, then options by their headings, to fit `columns`.
+/// Arguments, followed by options grouped by heading, wrapped to `columns`.
 pub fn listed(command: &Command, columns: usize) -> String {
     let shown = |arg: &&Arg| !arg.is_hide_set() && arg.get_id() != "FILE";
     let arguments: Vec<&Arg> = command.get_positionals().filter(shown).collect();
@@ -85,7 +85,7 @@ fn name(arg: &Arg) -> String {
     }
 }
 
-/// What it does, its default and its values.
+/// The description of an option, with its default and its values.
 fn help(arg: &Arg) -> String {
     let mut text = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let takes_values = arg.get_action().takes_values() && !arg.is_hide_default_value_set();
@@ -95,7 +95,7 @@ fn help(arg: &Arg) -> String {
     }
     let values: Vec<_> = arg.get_possible_values();
     let plain: Vec<&str> = values.iter().filter(|value| value.get_help().is_none()).map(|value| value.get_name()).collect();
-    // Where the help names them already, they are not listed again.
+    // Values that the help already names are not listed again.
     if takes_values && plain.iter().any(|value| !text.split(|c: char| !c.is_alphanumeric()).any(|word| word == *value)) {
         let _ = write!(text, " [values: {}]", plain.join(", "));
     }

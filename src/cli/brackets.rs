@@ -1,4 +1,4 @@
-//! The words of chains in brackets: `mix a.jsonl [ filter 'x > 0' b.jsonl ]`.
+//! Chains in brackets on the command line: `mix a.jsonl [ filter 'x > 0' b.jsonl ]`.
 
 use crate::error::{Error, Result};
 use crate::printable::shell_word;
@@ -7,13 +7,13 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The words in brackets, each with the word that is left in their place.
+/// The words in each pair of brackets, with the word that replaces them.
 pub type Chains = Vec<(OsString, Vec<OsString>)>;
 
-/// The words, each chain in brackets replaced by one word, and these chains.
+/// Replaces each chain in brackets by a single word. Returns the remaining words and the chains.
 ///
 /// # Errors
-/// A bracket without the other.
+/// An unmatched bracket.
 pub fn bracketed(words: Vec<OsString>) -> Result<(Vec<OsString>, Chains)> {
     let (mut outside, mut chains, mut open) = (Vec::new(), Chains::new(), Vec::<Vec<OsString>>::new());
     let mut words = words.into_iter();
@@ -37,7 +37,7 @@ pub fn bracketed(words: Vec<OsString>) -> Result<(Vec<OsString>, Chains)> {
                 open.push(inner);
             }
             (Some(inner), true) => match open.last_mut() {
-                // One inside another is read when that one is.
+                // A nested chain is parsed together with the chain that contains it.
                 Some(outer) => {
                     outer.push("[".into());
                     outer.extend(inner);
@@ -61,7 +61,7 @@ pub fn bracketed(words: Vec<OsString>) -> Result<(Vec<OsString>, Chains)> {
     Ok((outside, chains))
 }
 
-/// A word as it is typed: one that is a chain in brackets is several.
+/// Splits a word back into the words as typed: a chain in brackets is several words.
 pub fn typed_word(word: &str) -> String {
     if in_brackets(OsStr::new(word)).is_some() { word.to_owned() } else { shell_word(word) }
 }
@@ -71,7 +71,7 @@ fn is_bracket(word: &str) -> bool {
     word == "[" || word == "]" || word.starts_with("]=")
 }
 
-/// The words as one, as they are typed.
+/// Joins the words into one, as typed.
 fn quoted(words: &[OsString]) -> OsString {
     let mut all = OsString::from("[ ");
     for word in words {
@@ -85,7 +85,7 @@ fn quoted(words: &[OsString]) -> OsString {
     all
 }
 
-/// Words as they are typed.
+/// Words as typed.
 pub fn typed(words: &[OsString]) -> String {
     let word = |word: &OsString| match word.to_string_lossy() {
         bracket if is_bracket(&bracket) => bracket.into_owned(),

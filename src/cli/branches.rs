@@ -1,4 +1,4 @@
-//! Chains in brackets, which inputs have of their own: `mix a.jsonl [ filter 'x > 0' b.jsonl ]`.
+//! Parses the chains in brackets of individual inputs: `mix a.jsonl [ filter 'x > 0' b.jsonl ]`.
 
 use super::brackets::{Chains, typed};
 use super::help;
@@ -12,26 +12,26 @@ use clap::{Arg, Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What the words of a chain are.
+/// The result of parsing the words of a chain.
 pub enum Found {
-    /// A question for help.
+    /// A request for help.
     Text(String),
-    /// A chain, and the names of the global options that were typed.
+    /// A chain, and the names of the global options that were given.
     Chain(Box<Invocation>, Vec<String>),
 }
 
-/// What the chains in brackets are.
+/// The result of parsing all chains in brackets.
 pub enum InBrackets {
-    /// A question for help in one of them.
+    /// A request for help in one of the chains.
     Help(String),
-    /// Chains.
+    /// All chains.
     Branches(Branches),
 }
 
-/// What reads the words of a chain.
+/// Parses the words of a chain.
 type Read = fn(&mut Words) -> Result<Found>;
 
-/// The chains in brackets, which only a verb that combines inputs takes.
+/// Parses the chains in brackets, which are valid only for a verb that combines inputs.
 ///
 /// # Errors
 /// Usage errors only.
@@ -55,8 +55,8 @@ pub fn branches_of(verb: &verbs::Entry, chains: &Chains, read: Read) -> Result<I
     Ok(InBrackets::Branches(branches))
 }
 
-/// The chain of an input, or the help it asks for: a command line without options of the run and outputs. Without a verb, its
-/// records are passed on unchanged.
+/// Parses the chain of an input, or the help request in it: a command line without run or output options. Without a
+/// verb, records are passed on unchanged.
 fn branch(verb: &verbs::Entry, words: Vec<OsString>, read: Read) -> Result<std::result::Result<Branch, String>> {
     let mut words = split(words)?;
     if words.before.iter().any(|word| word == "-h" || word == "--help") {
@@ -68,7 +68,7 @@ fn branch(verb: &verbs::Entry, words: Vec<OsString>, read: Read) -> Result<std::
         None if words.verbs.len() == 1 => {
             return Err(Error::usage("the brackets are empty").help(format!("{} A [ filter 'x > 0' B ]", verb.name)));
         }
-        // Files, or a verb that is misspelt.
+        // Files, or a misspelled verb.
         Some(first)
             if verbs::find(&first).is_none() && (first.contains(['.', '/', '*', '@']) || Path::new(&first).exists() || first == "-") =>
         {

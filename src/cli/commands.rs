@@ -1,4 +1,4 @@
-//! The standalone commands: one row each.
+//! The standalone commands, one row each.
 
 use super::standalone::Standalone;
 use super::{help, man, scripts};
@@ -9,7 +9,7 @@ use crate::verbs::Verdict;
 use clap::{Arg, ArgAction};
 use std::ffi::{OsStr, OsString};
 
-/// All of them, in the order of the help.
+/// All standalone commands, in help order.
 pub static COMMANDS: &[Standalone] = &[
     Standalone {
         name: "diff",
@@ -116,7 +116,7 @@ records. The files must not be compressed.\n\
     },
 ];
 
-/// The command of that name.
+/// Finds a command by name.
 pub fn find(name: &str) -> Option<&'static Standalone> {
     COMMANDS.iter().find(|c| c.name == name)
 }

@@ -1,4 +1,4 @@
-//! Options of other tools, answered with what does the same here.
+//! Suggests the equivalents of options of other tools.
 
 /// Verbs, their options in other tools, and what to do here.
 const OPTIONS: &[(&[&str], &[&str], &str)] = &[
@@ -43,7 +43,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["shuffle"], &["-n"], "draw some records with the verb sample: sample N"),
 ];
 
-/// Options of other tools, whatever the verb, with what to do here.
+/// Options of other tools for any verb, with advice.
 const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["-j", "-p", "--jobs", "--parallel", "--workers", "--cores"], "did you mean --threads?"),
     (&["--format", "--fmt"], "the format of the input is given with --from, that of the output with --to"),
@@ -63,7 +63,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["--recursive", "-R"], "name a directory to read all files below it"),
 ];
 
-/// What does here what an option of another tool does there.
+/// Advice for an option of another tool with this verb.
 pub fn of_option(verb: &str, option: &str) -> Option<&'static str> {
     let own = OPTIONS.iter().find(|(verbs, names, _)| names.contains(&option) && verbs.contains(&verb)).map(|(.., advice)| *advice);
     // `-k2` is `-k 2`.
@@ -71,7 +71,7 @@ pub fn of_option(verb: &str, option: &str) -> Option<&'static str> {
     own.or_else(|| of_global_option(option)).or_else(|| letter().and_then(|letter| of_option(verb, letter)))
 }
 
-/// What does here what an option of another tool does there, whatever the verb.
+/// Advice for an option of another tool with any verb.
 pub fn of_global_option(option: &str) -> Option<&'static str> {
     GLOBAL_OPTIONS.iter().find(|(names, _)| names.contains(&option)).map(|(_, advice)| *advice)
 }

@@ -1,4 +1,4 @@
-//! The texts that explain the command line, from the same definitions that parse it.
+//! Help texts, generated from the definitions that parse the command line.
 
 use super::arguments;
 use super::standalone::Standalone;
@@ -74,12 +74,12 @@ pub fn usage_line(name: &str, command: &Command) -> String {
     line
 }
 
-/// What a terminal shows if there is nothing to read.
+/// Shown on a terminal if there is no input.
 pub fn short_usage() -> String {
     format!("{USAGE}\nTry `tatter schema FILE` to see the fields of a file, `tatter -h` for the verbs, `tatter VERB -h` for one of them.\n")
 }
 
-/// `-h`: one screen.
+/// The output of `-h`: one screen.
 pub fn short(commands: &[Standalone]) -> String {
     let others = commands.iter().map(|c| c.name).collect::<Vec<_>>().join(" ");
     let commands = row("Other commands:", &others);
@@ -98,7 +98,7 @@ Example: pad the tokens of every 32 records to a common length
 `tatter VERB --help` explains a verb. `tatter --help` lists all options, formats, types and exit codes.
 ";
 
-/// `--help`: everything.
+/// The output of `--help`: everything.
 pub fn long(commands: &[Standalone]) -> String {
     let mut text = format!("{TITLE}\n\n{USAGE}\n\n{ABOUT}\nVerbs:\n{}\nOther commands:\n{}", verb_list(), command_list(commands));
     let _ = write!(text, "\n{}\nFormats, as --from and --to name them:\n", global_options());
@@ -120,7 +120,7 @@ that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are read as one
 notice, or an error with --strict.
 ";
 
-/// The layout of records in npz, npy and safetensors; also in the man page.
+/// The layout of records in npz, npy and safetensors, also used in the man page.
 pub const ARRAYS: &str = "\
 npz, npy, safetensors: all records stacked, the record axis first.
   dense field x       x
@@ -178,7 +178,7 @@ fn list_row(indent: usize, width: usize, name: &str, text: &str) -> String {
     format!("{:indent$}{name:<width$}  {text}\n", "")
 }
 
-/// The names of the verbs, a row for each group.
+/// The names of the verbs, one row per group.
 fn verb_names() -> String {
     let names = |group| VERBS.iter().filter(|verb| verb.group == group).map(|verb| verb.name).collect::<Vec<_>>().join(" ");
     Group::ALL.into_iter().map(|group| row(&format!("{}:", group.title()), &names(group))).collect()
@@ -188,12 +188,12 @@ fn row(title: &str, text: &str) -> String {
     format!("  {title:<21}{text}\n")
 }
 
-/// The width of help: that of the terminal, but no lines too long to read.
+/// The width of help: that of the terminal, limited for readability.
 fn columns() -> usize {
     screen::columns().unwrap_or(screen::DEFAULT).min(100)
 }
 
-/// Text broken to fit the terminal.
+/// Wraps text to fit the terminal.
 fn fitted(text: &str) -> String {
     screen::wrapped(text, columns())
 }
@@ -202,7 +202,7 @@ fn global_options() -> String {
     arguments::listed(&Typed::augment_args(Command::new("tatter")), columns())
 }
 
-/// `tatter help WORD`.
+/// The output of `tatter help WORD`.
 ///
 /// # Errors
 /// There is no such verb or command.
@@ -227,7 +227,7 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     })
 }
 
-/// `tatter VERB --help`.
+/// The output of `tatter VERB --help`.
 pub fn of_verb(verb: &Entry) -> String {
     let mut text = match verb.combines {
         true => of(verb.name, verb.summary, &format!("{}\n\n{}", verb.about, brackets(verb.name)), verb.command()),
@@ -242,7 +242,7 @@ pub fn of_verb(verb: &Entry) -> String {
     text
 }
 
-/// `tatter COMMAND --help` for a standalone command.
+/// The output of `tatter COMMAND --help` for a standalone command.
 pub fn of_command(command: &Standalone) -> String {
     let mut text = of(command.name, command.summary, command.about, command.command());
     examples(&mut text, command.examples);
@@ -279,7 +279,7 @@ fn examples(text: &mut String, examples: &[Example]) {
 /// The marks around [`verb_table`] in README.md.
 pub const MARKS: (&str, &str) = ("<!-- verbs -->\n", "<!-- end of verbs -->");
 
-/// The verbs as a table in Markdown.
+/// The verbs as a Markdown table.
 pub fn verb_table() -> String {
     let mut text = String::from("| verb | what it does | meaning from |\n|---|---|---|\n");
     for verb in VERBS {

@@ -1,4 +1,4 @@
-//! Man pages, from the same definitions as the parser: tatter(1), one page for each verb and tatter-functions(7).
+//! Man pages, generated from the definitions of the parser: tatter(1), a page for each verb, and tatter-functions(7).
 
 use super::help;
 use super::standalone::Standalone;
@@ -12,10 +12,10 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 use std::path::Path;
 
-/// All pages: file name and text.
+/// All pages, with file names.
 ///
 /// # Errors
-/// None: the pages are written to memory.
+/// None, because the pages are written to memory.
 pub fn pages(commands: &[Standalone]) -> Result<Vec<(String, Vec<u8>)>> {
     let mut pages =
         vec![("tatter.1".to_owned(), main_page(commands)?), ("tatter-functions.7".to_owned(), crate::expr::manual().into_bytes())];
@@ -25,7 +25,7 @@ pub fn pages(commands: &[Standalone]) -> Result<Vec<(String, Vec<u8>)>> {
     Ok(pages)
 }
 
-/// The page of that name: `tatter`, `functions`, a verb; `tatter-head` as well as `head`.
+/// Finds a page by name: `tatter`, `functions` or a verb; `tatter-head` as well as `head`.
 ///
 /// # Errors
 /// There is no such page.
@@ -61,7 +61,7 @@ pub fn write_all(directory: &Path, commands: &[Standalone]) -> Result<()> {
     Ok(())
 }
 
-/// The width of text that is not filled.
+/// The width of unfilled text.
 const COLUMNS: usize = 78;
 
 fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
@@ -117,7 +117,7 @@ fn verb_page(verb: &Entry) -> Result<Vec<u8>> {
     Ok(page.text)
 }
 
-/// A page as it grows.
+/// A page being written.
 struct Page {
     text: Vec<u8>,
 }
@@ -136,7 +136,7 @@ impl Page {
     fn add(&mut self, write: impl FnOnce(&mut Roff)) {
         let mut roff = Roff::new();
         write(&mut roff);
-        // The preamble that defines the apostrophe comes once, at the top.
+        // The preamble that defines the apostrophe must appear only once, at the top.
         let text = if self.text.is_empty() { roff.render() } else { roff.to_roff() };
         self.text.extend_from_slice(text.as_bytes());
     }
@@ -157,7 +157,7 @@ impl Page {
         });
     }
 
-    /// Text whose blank lines separate paragraphs. Lines stay lines: some are commands to type.
+    /// Appends text with blank lines between paragraphs. Line breaks are kept, because some lines are commands to type.
     fn paragraph(&mut self, text: &str) {
         for (i, line) in text.trim_end().lines().enumerate() {
             if line.is_empty() {
@@ -199,7 +199,7 @@ impl Page {
         let man = Man::new(command.disable_help_flag(true).disable_version_flag(true));
         let mut rendered = Vec::new();
         man.render_options_section(&mut rendered).map_err(|e| Error::io("man page", "writing", &e))?;
-        // Without the preamble, which is at the top of the page.
+        // Removes the preamble, which is at the top of the page.
         let text = String::from_utf8_lossy(&rendered);
         let start = text.find(".SH").unwrap_or(0);
         self.text.extend_from_slice(&text.as_bytes()[start..]);

@@ -1,4 +1,4 @@
-//! The clap command of a verb at its place in a chain, and the words that it parses.
+//! The clap command of a verb at its position in a chain, and its parsed arguments.
 
 use super::typed::Typed;
 use crate::verbs;
@@ -7,23 +7,23 @@ use clap::{Arg, ArgAction, Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// A verb's command for the middle of a chain: its own words only.
+/// The command of a verb in the middle of a chain: only its own arguments.
 pub fn bare(command: Command) -> Command {
     settings(command)
 }
 
-/// A verb's command for the end of a chain: its own words, the global options and the FILEs.
+/// The command of a verb at the end of a chain: its own arguments, the global options and the FILEs.
 pub fn whole(command: Command) -> Command {
     let globals = Typed::augment_args(Command::new("tatter"));
     let is_global = |arg: &Arg| globals.get_arguments().any(|global| global.get_id() == arg.get_id());
-    // An option that the verb and the run share, such as --seed, is read by both.
+    // An option that the verb shares with the run, such as --seed, is read by both.
     let is_shared = command.get_arguments().any(is_global);
     let own: Vec<Arg> = command.get_arguments().filter(|arg| !is_global(arg)).cloned().collect();
     let command = if is_shared { Command::new("tatter").args(own) } else { command };
     settings(Typed::augment_args(command).arg(files_argument()))
 }
 
-/// The FILEs after the words of a verb.
+/// The FILEs after the arguments of a verb.
 pub fn files_argument() -> Arg {
     Arg::new("FILE")
         .num_args(0..)
@@ -37,17 +37,18 @@ pub fn given_files(matches: &clap::ArgMatches) -> Vec<OsString> {
     matches.get_many::<OsString>("FILE").into_iter().flatten().cloned().collect()
 }
 
-/// A command whose first word is an argument already, and that has no options for help and version of its own.
+/// A command whose first word is an argument, without its own options for help and version.
 pub fn settings(command: Command) -> Command {
     let own = |arg: Arg| {
         let id = arg.get_id().clone();
-        // A flag may be repeated, as in an alias that holds -q.
+        // Flags may be repeated, for example by an alias that contains -q.
         if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg.overrides_with(id) }
     };
     command.no_binary_name(true).disable_help_flag(true).disable_version_flag(true).mut_args(own)
 }
 
-/// Parses the words of a verb. An optional argument that is left out becomes an empty word, so that FILEs are not taken for it.
+/// Parses the words of a verb. If an optional argument is omitted, an empty word is inserted, so that FILEs are not
+/// taken for it.
 pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -> Result<clap::ArgMatches, clap::Error> {
     let empty = OsString::new();
     let without = || command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()));
@@ -61,7 +62,7 @@ pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -
     }
 }
 
-/// Whether the error says that the argument is missing or is something else, such as a FILE.
+/// Whether the error says that the argument is missing or invalid, for example because it is a FILE.
 fn is_left_out(error: &clap::Error) -> bool {
     let is_argument = |arg: &str| arg.starts_with('<');
     let text = |kind| match error.get(kind) {

@@ -1,4 +1,4 @@
-//! Misplaced words, typed out of habit from other tools: each gets the right command.
+//! Detects misplaced words, typed out of habit from other tools, and suggests the right command.
 
 use super::brackets::typed_word;
 use super::matches::{bare, matches_of};
@@ -10,10 +10,10 @@ use crate::verbs::{self, Entry};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// FILEs that do not exist, but are a number, a field or an output.
+/// Detects FILEs that do not exist but are a number, a field or an output.
 ///
 /// # Errors
-/// There is one, with the command that was meant.
+/// A misplaced word, with the intended command.
 pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Words) -> Result<()> {
     let is_plain =
         |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && matches!(Path::new(name).try_exists(), Ok(false));
@@ -71,10 +71,11 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     Ok(())
 }
 
-/// `select data.jsonl`: a FILE where an argument is missing. Without FILE the run would wait for standard input; with `-` it does.
+/// Detects `select data.jsonl`, where a FILE is given instead of an argument. Without FILE, the run would wait for
+/// standard input; it does with `-`.
 ///
 /// # Errors
-/// There is one.
+/// A misplaced FILE.
 pub fn file_as_argument(files: &[OsString], verb: &Entry, matches: &clap::ArgMatches) -> Result<()> {
     let command = verb.command();
     let Some(last) = command
@@ -85,7 +86,7 @@ pub fn file_as_argument(files: &[OsString], verb: &Entry, matches: &clap::ArgMat
     else {
         return Ok(());
     };
-    // Tables and other files are arguments of this type.
+    // Tables and other files are legitimate arguments of this type.
     if matches.try_get_one::<OsString>(last.get_id().as_str()).is_ok() {
         return Ok(());
     }
@@ -96,10 +97,10 @@ pub fn file_as_argument(files: &[OsString], verb: &Entry, matches: &clap::ArgMat
         .help(format!("usage: {}", super::help::usage_line(verb.name, &command))))
 }
 
-/// `select id tokens FILE`: fields that are given as separate words; `select id from FILE`: words of SQL.
+/// Detects `select id tokens FILE`, with fields as separate words, and `select id from FILE`, with SQL words.
 ///
 /// # Errors
-/// There is one, with the command that was meant.
+/// A misplaced word, with the intended command.
 pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &clap::ArgMatches, words: &Words) -> Result<()> {
     let command = verb.command();
     let takes_list =
@@ -117,7 +118,7 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &clap::ArgMatc
         }
     };
     let error = Error::usage(format!("{first}: there is no such file"));
-    // A condition may hold anything.
+    // A condition can contain anything.
     let second = files.get(1).and_then(|file| file.to_str()).filter(|file| !Path::new(file).exists());
     let advice = match (first.to_ascii_lowercase().as_str(), second) {
         ("from", _) => {
@@ -160,13 +161,13 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &clap::ArgMatc
     Err(error.help(format!("{advice}{}", line(&meant))))
 }
 
-/// Whether a word looks like the name of a field more than like that of a file.
+/// Whether a word looks more like a field name than a file name.
 fn is_field(word: &str) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !word.contains(['.', '/', '-', ' ', '<', '>', '=', '('])
 }
 
-/// `sort x FILE`, `window 3 FILE`: an error that --by or --size is missing; `head 1 FILE then count`: both with the command that was
-/// meant.
+/// Adds the intended command to errors: `sort x FILE` and `window 3 FILE` lack --by or --size, and in `head 1 FILE then
+/// count` a FILE precedes `then`.
 pub fn without_option(error: Error, words: &Words) -> Error {
     let own = words.verbs.last().map_or(&[][..], Vec::as_slice);
     match error.reason().cloned() {
@@ -204,7 +205,7 @@ pub fn without_option(error: Error, words: &Words) -> Error {
     }
 }
 
-/// The command line with a FILE of an earlier verb after the last; `None` if that verb ends a chain anyway.
+/// The command line with a FILE of an earlier verb moved to the end; `None` if that verb must end a chain.
 fn after_last_verb(file: &str, words: &Words) -> Option<String> {
     let at = words.verbs.iter().position(|own| own.iter().any(|word| word == file))?;
     if at + 1 == words.verbs.len() {
@@ -224,7 +225,7 @@ fn after_last_verb(file: &str, words: &Words) -> Option<String> {
     Some(line(&moved))
 }
 
-/// `FILE head 1`: the verb follows its FILE.
+/// Detects `FILE head 1`, where the verb follows its FILE.
 pub fn verb_after_file(words: &Words) -> Option<String> {
     let own = words.verbs.first()?;
     let (file, rest) = own.split_first()?;
@@ -235,7 +236,7 @@ pub fn verb_after_file(words: &Words) -> Option<String> {
     Some(line(&reordered))
 }
 
-/// The command line with a word of the last verb replaced by `instead`, which is put at that place of its words.
+/// The command line with a word of the last verb replaced by `instead`, inserted at position `at` of the verb's words.
 fn moved(words: &Words, word: &str, at: usize, instead: &[&str]) -> String {
     let mut verbs = words.verbs.clone();
     if let Some(own) = verbs.last_mut() {

@@ -1,11 +1,11 @@
-//! The command line: words to a chain of verbs, and the texts that explain it.
+//! The command line: parsing into a chain of verbs, and help texts.
 //!
 //! ```text
 //! tatter [GLOBAL OPTIONS] VERB [OPTIONS] [ARGS] [then VERB ...]... [FILE]... [GLOBAL OPTIONS] [-- FILE...]
 //! ```
-//! `split` finds the words of each verb without knowing the verbs; each verb's own clap command then reads
-//! its words, the last verb's together with the global options and the FILEs. Only the commands of
-//! the verbs in use are built.
+//! `split` finds the words of each verb without knowledge of the verbs. The clap command of each verb then parses its
+//! words; the words of the last verb include the global options and the FILEs. Only the commands of the verbs in use
+//! are built.
 
 mod arguments;
 mod brackets;

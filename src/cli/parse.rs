@@ -1,4 +1,4 @@
-//! The words of a command line become a chain of verbs, a standalone command or a text to print.
+//! Parses the command line into a chain of verbs, a standalone command or a text to print.
 
 use super::brackets::typed;
 use super::branches::{Found, InBrackets, branches_of};
@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-/// What the words of a command line ask for.
+/// The action that the command line requests.
 pub enum Request {
     /// Run a chain of verbs.
     Chain(Box<Invocation>),
@@ -30,18 +30,18 @@ pub enum Request {
     Standalone(Box<dyn FnOnce(&mut dyn Write) -> Result<Verdict>>),
     /// Print a text on standard output.
     Text(String),
-    /// Files without a verb: a first look at them on a terminal; elsewhere the error.
+    /// Files without a verb: a preview on a terminal, otherwise an error.
     Look(Box<Invocation>, Error),
 }
 
-/// Reads the words after the program's name.
+/// Parses the words after the program name.
 ///
 /// # Errors
 /// Usage errors only.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     if words.iter().any(|word| word.as_encoded_bytes().starts_with(b"--files-from")) {
-        // Elsewhere it is a number.
+        // Elsewhere, it is a number.
         words.iter_mut().filter(|word| *word == "-0").for_each(|word| *word = "--null".into());
     }
     if words.is_empty() {
@@ -80,7 +80,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     })
 }
 
-/// Reads the words of a chain.
+/// Parses the words of a chain.
 fn chain(words: &mut Words) -> Result<Found> {
     let mut parsed = Vec::with_capacity(words.verbs.len());
     let mut combined = Vec::new();
@@ -155,7 +155,7 @@ fn chain(words: &mut Words) -> Result<Found> {
     Err(Error::usage("no verb"))
 }
 
-/// Standalone commands take global options as a last verb does.
+/// Standalone commands accept global options, like the last verb of a chain.
 fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> {
     if words.verbs.len() > 1 {
         return Err(Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", standalone.name)));
@@ -187,7 +187,7 @@ fn look(words: Words) -> Result<Request> {
     Ok(Request::Look(Box::new(Invocation { verbs: Vec::new(), files, branches: Branches::new(), options }), error))
 }
 
-/// The verb that these words start with, and its arguments.
+/// The verb named by the first of these words, and its arguments.
 fn verb_of<'a>(words_of_verb: &'a [OsString], index: usize, words: &Words) -> Result<(&'static verbs::Entry, &'a [OsString])> {
     let Some((name, arguments)) = words_of_verb.split_first() else {
         let side = if index == 0 { "before the first `then`" } else { "after `then`" };
@@ -204,7 +204,7 @@ fn files_and_options(matches: &clap::ArgMatches, after_dashes: &[OsString]) -> R
     Ok((files, options))
 }
 
-/// `tatter head 3 count x.jsonl`: a verb where a file is expected.
+/// Detects `tatter head 3 count x.jsonl`, where a verb is given instead of a file.
 fn forgotten_then(files: &[OsString], last: &str) -> Result<()> {
     match files.iter().filter_map(|f| f.to_str()).find(|f| verbs::find(f).is_some() && !Path::new(f).exists()) {
         Some(verb) => Err(Error::usage(format!("`{verb}` is a verb, but follows `{last}` where a FILE is expected"))
@@ -271,7 +271,7 @@ fn no_verb(words: &Words) -> Error {
 mod tests {
     use super::*;
 
-    /// The line that a command line fails with.
+    /// The first line of the error for a command line.
     fn refused(line: &str) -> String {
         match parse(line.split_whitespace().map(OsString::from)) {
             Ok(Request::Look(_, error)) => error.to_string().lines().next().unwrap_or_default().to_owned(),
@@ -288,7 +288,7 @@ mod tests {
         let globals = settings(Typed::augment_args(Command::new("tatter")));
         for verb in verbs::VERBS {
             for arg in verb.command().get_arguments() {
-                // --seed is read by the run too.
+                // The run reads --seed too.
                 for global in globals.get_arguments().filter(|global| global.get_id() != "seed") {
                     assert_ne!(arg.get_id(), global.get_id(), "{}", verb.name);
                     assert!(arg.get_long().is_none() || arg.get_long() != global.get_long(), "{}: --{:?}", verb.name, arg.get_long());
@@ -342,7 +342,7 @@ mod tests {
 
     proptest::proptest! {
         #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
-        /// Whatever is typed, it is parsed or refused with a usage error of one line and its help.
+        /// Any words either parse or fail with a one-line usage error and a hint.
         #[test]
         fn any_words_are_parsed_or_refused(
             words in proptest::collection::vec(proptest::sample::select(vec![

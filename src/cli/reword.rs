@@ -1,4 +1,4 @@
-//! Rewords the errors of clap in the form of all others: one message and a remedy.
+//! Rewords clap errors in the form of all other errors: one message and a hint.
 
 use super::habits;
 use super::split::has_option;
@@ -9,15 +9,15 @@ use clap::{Arg, Args, Command};
 use std::error::Error as _;
 use std::ffi::OsString;
 
-/// The verb or command whose words clap was given.
+/// The verb or command whose words were parsed by clap.
 #[derive(Clone, Copy)]
 pub struct Owner {
     pub name: &'static str,
-    /// Whether it is the last verb, which FILEs and global options may follow.
+    /// Whether it is the last verb, which can be followed by FILEs and global options.
     pub is_last: bool,
 }
 
-/// The error as an `Error`. `words` are those that clap was given.
+/// Converts the error to an `Error`. `words` are those that clap parsed.
 pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&OsString]) -> Error {
     let name = owner.name;
     let arg = text(error, ContextKind::InvalidArg).unwrap_or_default();
@@ -60,7 +60,7 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
         ErrorKind::ValueValidation => {
             let value = value.unwrap_or_default();
             let reason = error.source().map(ToString::to_string).unwrap_or_default();
-            // The help lines of an `Error` follow its first line.
+            // The hints of an `Error` follow its first line.
             let mut lines = reason.lines();
             let wrong = Error::usage(format!("{whose}{argument}: {}", expected(lines.next().unwrap_or_default(), &value)));
             let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start()));
@@ -93,7 +93,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
         let error = Error::usage(format!("unexpected argument `{arg}` for `{name}`")).because(Reason::UnexpectedArgument(arg.to_owned()));
         return if owner.is_last { error } else { error.help("FILEs follow the last verb of a chain") };
     }
-    // clap names only the first letter of `-abc`: look for the word itself.
+    // clap names only the first letter of `-abc`, so the word itself is looked up.
     let words: Vec<_> = words.iter().map(|w| w.to_string_lossy()).collect();
     let word = words.iter().map(AsRef::as_ref).find(|w: &&str| w.starts_with(arg)).unwrap_or(arg);
     if word.contains(' ') {
@@ -119,13 +119,13 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if let Some(near) = abbreviated.map(String::as_str).or_else(|| nearest(&typed, options.iter().map(String::as_str))) {
         return error.help(format!("did you mean {near}?"));
     }
-    // One letter means many things.
+    // A single letter is too ambiguous.
     let owners: Vec<_> =
         crate::verbs::VERBS.iter().filter(|v| arg.starts_with("--") && has_option(&v.command(), arg)).map(|v| v.name).collect();
     if owners.is_empty() || owners.len() > 4 { error } else { error.help(format!("it is an option of `{}`", owners.join("`, `"))) }
 }
 
-/// What a value parser says, in the form "expected ..., found ...".
+/// Converts the message of a value parser to the form "expected ..., found ...".
 fn expected(reason: &str, value: &str) -> String {
     let number = if value.starts_with('-') { "a whole number of at least 0" } else { "a whole number" };
     match reason {
@@ -140,7 +140,7 @@ fn expected(reason: &str, value: &str) -> String {
     }
 }
 
-/// `0 is not in 1..` in words.
+/// Rephrases `0 is not in 1..`.
 fn range(reason: &str) -> String {
     let range = reason.rsplit(' ').next().unwrap_or_default();
     match range.split_once("..") {
@@ -154,7 +154,7 @@ fn range(reason: &str) -> String {
     }
 }
 
-/// `--as <FORM>` and `<N>` without brackets and dots.
+/// Removes brackets and dots from `--as <FORM>` and `<N>`.
 fn bare(arg: &str) -> String {
     match arg.split_once(' ') {
         Some((option, _)) if option.starts_with('-') => option.to_owned(),

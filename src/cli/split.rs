@@ -1,4 +1,4 @@
-//! Splits the words of a command line at `then`, before anything is known of the verbs.
+//! Splits the command line at `then`, without knowledge of the verbs.
 
 use super::brackets::{Chains, bracketed, typed_word};
 use super::habits;
@@ -8,24 +8,24 @@ use crate::verbs::VERBS;
 use clap::{Arg, Args, Command};
 use std::ffi::OsString;
 
-/// The words of a command line, split.
+/// The words of a command line, after splitting.
 #[derive(Debug, Default, PartialEq)]
 pub struct Words {
-    /// Global options before the first verb, with their values; also `-h`, `--help`, `-V`, `--version`.
+    /// Global options before the first verb, with their values, including `-h`, `--help`, `-V` and `--version`.
     pub before: Vec<OsString>,
-    /// The words of each verb: at least one, whose words may be none.
+    /// The words of each verb. There is at least one verb, possibly without words.
     pub verbs: Vec<Vec<OsString>>,
     /// The words after `--`.
     pub files: Vec<OsString>,
-    /// The chains in brackets, each with the word that is left in its place: `[ head 1 x.jsonl ]` as one word.
+    /// The chains in brackets, each with the word that replaces it: `[ head 1 x.jsonl ]` as one word.
     pub chains: Chains,
 }
 
-/// Splits at every bare `then` up to `--`, and the global options off the front. Before that, what is between the words `[` and `]`
-/// becomes one word.
+/// Splits at every bare `then` up to `--`, and separates the global options at the front. Words between `[` and `]` are
+/// first joined into one word.
 ///
 /// # Errors
-/// An unknown option before the first verb, or one whose value is missing; a bracket without the other.
+/// An unknown option before the first verb, an option with a missing value, or an unmatched bracket.
 pub fn split(words: Vec<OsString>) -> Result<Words> {
     let (mut words, chains) = bracketed(words)?;
     let files = match words.iter().position(|w| w == "--") {
@@ -39,7 +39,7 @@ pub fn split(words: Vec<OsString>) -> Result<Words> {
     Ok(Words { before: first[..length].to_vec(), verbs: by_verb, files, chains })
 }
 
-/// How many words before the first verb are global options and their values.
+/// The number of words before the first verb that are global options and their values.
 fn leading_options(words: &[OsString]) -> Result<usize> {
     let globals = Typed::augment_args(Command::new("tatter"));
     let mut at = 0;
@@ -70,7 +70,7 @@ fn leading_options(words: &[OsString]) -> Result<usize> {
     Ok(at)
 }
 
-/// The option at the end of `-qo` that takes the next word as its value, if there is one.
+/// The option at the end of a group such as `-qo` that takes the next word as its value, if any.
 fn short_cluster<'a>(word: &str, words: &[OsString], globals: &'a Command) -> Result<Option<&'a Arg>> {
     let mut letters = word.chars().skip(1).peekable();
     while let Some(letter) = letters.next() {
@@ -85,13 +85,13 @@ fn short_cluster<'a>(word: &str, words: &[OsString], globals: &'a Command) -> Re
     Ok(None)
 }
 
-/// An option before the first verb that is not a global one; `words` begin with it.
+/// The error for an option before the first verb that is not a global option; `words` start with it.
 fn unknown(word: &str, words: &[OsString], globals: &Command) -> Error {
     let name = word.split('=').next().unwrap_or(word);
     let error = Error::usage(format!("there is no option `{name}`"));
     let owners: Vec<&str> = VERBS.iter().filter(|v| has_option(&v.command(), name)).map(|v| v.name).collect();
     if let Some(owner) = owners.first() {
-        // `-n 2 head FILE`: the verb with its option before it.
+        // `-n 2 head FILE`: an option of the verb precedes the verb.
         let typed = words.iter().enumerate().skip(1).find_map(|(at, word)| Some((at, VERBS.iter().find(|v| *word == *v.name)?)));
         let meant = match typed.filter(|(_, verb)| has_option(&verb.command(), name)) {
             Some((at, verb)) => {
@@ -118,7 +118,7 @@ pub fn has_option(command: &Command, name: &str) -> bool {
     find_option(command, name).is_some()
 }
 
-/// The option of that name, as `--by` or `-f`.
+/// Finds an option by name, such as `--by` or `-f`.
 pub fn find_option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
     match name.strip_prefix("--") {
         Some(long) => command.get_arguments().find(|a| a.get_long() == Some(long)),

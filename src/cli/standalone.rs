@@ -10,20 +10,20 @@ use std::io::Write;
 pub struct Standalone {
     /// The word that calls it.
     pub name: &'static str,
-    /// One line for the list of commands.
+    /// The summary in the list of commands, one line.
     pub summary: &'static str,
     /// The description in its help and man page.
     pub about: &'static str,
     /// Examples shown in its help.
     pub examples: &'static [Example],
-    /// Adds its own arguments.
+    /// Adds its arguments.
     pub augment: fn(Command) -> Command,
     /// Runs it with its arguments and the global options, and writes its output.
     pub run: fn(&ArgMatches, &Options, &mut dyn Write) -> Result<Verdict>,
 }
 
 impl Standalone {
-    /// Its clap command, without the global options.
+    /// The clap command, without the global options.
     pub fn command(&self) -> Command {
         (self.augment)(Command::new(self.name).about(self.summary))
     }

@@ -1,4 +1,4 @@
-//! Verbs of other tools, answered with the command that does the same here.
+//! Suggests equivalent commands for verbs of other tools.
 
 use super::brackets::typed_word;
 use super::split::{Words, find_option, has_option};
@@ -7,9 +7,9 @@ use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Names of other tools, and commands that do the same. In a command, `{args}` is all words after the name, `{key}` the first
-/// of them that is not a file (or what follows -f), `{by}` is `--by {key}` if there is one, `{n}` is a number, `{files}` are the others;
-/// `{file}`, `{other}` are the first two files.
+/// Names in other tools, and equivalent commands. In a command, `{args}` is all words after the name, `{key}` the first
+/// word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` a number, `{files}`
+/// the files, and `{file}` and `{other}` the first two files.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["take", "limit", "first"], &["tatter head {args}"]),
     (&["top", "nlargest"], &["tatter sort --by {key} --descending then head {n} {files}", "tatter head {n} {files}"]),
@@ -108,7 +108,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["tokenize", "words"], &["tatter map '{key} = strings.split({key})' {files}"]),
 ];
 
-/// The commands to suggest for the verb `name`, which is the one of number `index` in the chain.
+/// The commands to suggest for the verb `name`, at position `index` in the chain.
 pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
     let Some((_, templates)) = SYNONYMS.iter().find(|(names, _)| names.contains(&name)) else { return Vec::new() };
     let is_last = index + 1 == words.verbs.len();
@@ -117,7 +117,7 @@ pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
         .filter(|template| !template.contains("duckdb") || words.verbs.len() == 1)
         .map(|template| filled(template, index, words, is_last))
         .collect();
-    // The first one is better than none; whole ones are better.
+    // Complete commands are preferred; if there is none, the first is better than nothing.
     let is_whole = |command: &&String| !command.split([' ', '(']).any(|word| word == "FIELD" || word == "N");
     let whole: Vec<String> = found.iter().filter(is_whole).cloned().collect();
     if whole.is_empty() { found.into_iter().take(1).collect() } else { whole }
@@ -139,12 +139,12 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let files: Vec<&String> = given.iter().filter(is_file).chain(&dashed).collect();
     let joined = |words: &[&String]| words.iter().map(|word| typed_word(word)).collect::<Vec<_>>().join(" ");
     let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| typed_word(file));
-    // Options of the verb meant, not those of the other tool.
+    // Keep only options of the suggested verb, not those of the other tool.
     let verb = template.trim_start_matches("tatter ").split(' ').next().and_then(crate::verbs::find).map(|entry| entry.command());
     let is_foreign =
         |word: &&String| is_option(word) && word.parse::<f64>().is_err() && verb.as_ref().is_some_and(|verb| !has_option(verb, bare(word)));
     let all: Vec<&String> = given.iter().filter(|word| !is_foreign(word)).chain(&dashed).collect();
-    // A command for several programs has no place for them.
+    // A pipeline of several programs has no place for global options.
     let globals = if template.contains("&&") { Vec::new() } else { globals };
     let command = template
         .trim_start_matches("tatter ")
@@ -155,7 +155,7 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
         .replace("{n}", number.unwrap_or("N"))
         .replace("{by}", &key.map_or_else(String::new, |key| format!("--by {key}")))
         .replace("{key}", key.map_or("FIELD", |key| key.as_str()));
-    // Other verbs of the chain may be names of other tools too.
+    // Other verbs of the chain can also be names from other tools.
     let other = |verb: &[String]| match verb.split_first().map(|(name, args)| (renamed(name), args)) {
         Some((Some(command), args)) => command.replace("{args}", &joined(&args.iter().collect::<Vec<_>>())),
         _ => joined(&verb.iter().collect::<Vec<_>>()),
@@ -168,7 +168,7 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The global options that take a value, with their values, and the other words.
+/// The global options that take a value, with their values, and the remaining words.
 fn global_options(words: Vec<String>) -> (Vec<String>, Vec<String>) {
     let globals = Typed::augment_args(Command::new("tatter"));
     let takes_value = |word: &str| find_option(&globals, word).is_some_and(|arg| arg.get_action().takes_values());
@@ -195,7 +195,7 @@ fn texts(words: &[OsString]) -> Vec<String> {
     words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The command for a name of another tool that takes the same arguments.
+/// The command for a name from another tool that takes the same arguments.
 fn renamed(name: &str) -> Option<&'static str> {
     let (_, templates) = SYNONYMS.iter().find(|(names, _)| names.contains(&name))?;
     templates.first()?.strip_prefix("tatter ").filter(|template| template.ends_with(" {args}"))
@@ -212,7 +212,7 @@ mod tests {
         for (names, _) in SYNONYMS {
             for name in *names {
                 assert!(crate::verbs::find(name).is_none(), "{name} is a verb");
-                // Words that fit the verb meant.
+                // Keep words that fit the suggested verb.
                 let words = match *name {
                     "take"
                     | "limit"
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// The words of a command quoted with single quotes only.
+    /// The words of a command that uses only single quotes.
     fn shell_words(command: &str) -> Vec<String> {
         let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
         for c in command.chars() {

@@ -1,4 +1,4 @@
-//! The global options as they are typed, and how they resolve: the one definition for the parser, the help, the man
+//! The global options as typed, and their resolution. This is the single definition for the parser, the help, the man
 //! page and completions.
 
 use crate::error::{Error, Result, nearest};
@@ -187,7 +187,7 @@ pub struct Typed {
     append_eod: Option<i64>,
 }
 
-/// A character that separates fields.
+/// Parses a field separator.
 fn ascii(text: &str) -> std::result::Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
@@ -199,10 +199,10 @@ fn ascii(text: &str) -> std::result::Result<u8, String> {
 const WHEN: [&str; 3] = ["auto", "always", "never"];
 
 impl Typed {
-    /// The options with every word understood.
+    /// Resolves every option value.
     ///
     /// # Errors
-    /// A usage error: a word that is not one of those expected.
+    /// A usage error for a value that is not one of those expected.
     pub fn resolve(self) -> Result<Options> {
         if let Some(name) = &self.from {
             known_format(name, "--from")?;
@@ -317,7 +317,7 @@ fn on_error(text: &OsStr) -> Result<OnError> {
     }
 }
 
-/// One of [`WHEN`]: the parser refuses anything else.
+/// One of [`WHEN`], which the parser has checked.
 fn when(text: &str) -> When {
     match text {
         "always" => When::Always,
@@ -326,12 +326,12 @@ fn when(text: &str) -> When {
     }
 }
 
-/// What `--color` says in words that may not have been understood otherwise: their error is colored too.
+/// The value of `--color` in words that may have failed to parse, because their error message is colored too.
 pub fn typed_color(words: &[OsString]) -> When {
     typed_value(words, "--color").map_or(When::Auto, |value| when(&value))
 }
 
-/// Whether `--messages` asks for JSON, in words that may not have been understood otherwise.
+/// Whether `--messages` requests JSON, in words that may have failed to parse.
 pub fn typed_json_messages(words: &[OsString]) -> bool {
     typed_value(words, "--messages").is_some_and(|value| value == "json")
 }
@@ -378,12 +378,12 @@ fn scalars(text: Option<&str>) -> Result<Scalars> {
     })
 }
 
-/// A number of bytes, or `all`.
+/// Parses a number of bytes, or `all`.
 fn parse_infer_bytes(text: &str) -> Result<u64, String> {
     if text == "all" { Ok(u64::MAX) } else { parse_bytes(text) }
 }
 
-/// A number of bytes: `1000`, `64KiB`, `2GiB`, `1MB`.
+/// Parses a number of bytes: `1000`, `64KiB`, `2GiB`, `1MB`.
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text.trim()[digits.len()..].to_ascii_lowercase();
@@ -402,7 +402,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(|| "the number does not fit in 64 bits".to_owned())
 }
 
-/// 75% of the memory this process may use: the machine's, or its control group's.
+/// 75% of the memory available to this process: that of the machine or of its cgroup.
 fn memory_limit() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let total = read("/proc/meminfo").and_then(|text| {

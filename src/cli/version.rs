@@ -1,10 +1,10 @@
-//! `--version`, and what it says with `-v`.
+//! The output of `--version`, also with `-v`.
 
 use crate::formats::FORMATS;
 use std::fmt::Write;
 
-/// `tatter 1.2.3`; with details: the commit it was built from, with `+` where sources were changed since, the profile, the
-/// target, the formats, and the features of this machine's processor that are made use of.
+/// `tatter 1.2.3`. With details: the commit it was built from (with `+` if the sources were modified), the profile, the
+/// target, the formats, and the CPU features in use.
 pub fn text(is_verbose: bool) -> String {
     let mut text = format!("tatter {}\n", env!("CARGO_PKG_VERSION"));
     if is_verbose {

@@ -1,4 +1,4 @@
-//! Names, functions and types: from the syntax tree to a tree that can be evaluated.
+//! Name and type resolution: turns the syntax tree into a tree that can be evaluated.
 
 use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, subscript};
 use super::error::{ExprError, ExprResult};
@@ -14,12 +14,12 @@ use crate::schema::{Element, Field, Literal, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the names of an expression mean.
+/// The meaning of the names in an expression.
 #[derive(Clone)]
 pub struct Scope {
-    /// Fields of the record and what has been assigned: name, type, slot.
+    /// Fields of the record and assigned values: name, type, slot.
     pub names: Vec<(String, Type, usize)>,
-    /// Parameters of functions, and assigned values that are not tensors: found before the fields, the last one first.
+    /// Parameters of functions, and assigned values that are not tensors. Searched before the fields, last one first.
     pub values: Vec<(String, OperandKind)>,
     /// The slots of fields that are maps.
     pub maps: Vec<usize>,
@@ -28,7 +28,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// A scope with the fields of a record in slots 0, 1 ...
+    /// A scope with the fields of a record in slots 0, 1, ...
     pub fn of_fields(fields: &[Field], constants: Arc<BTreeMap<String, Operand>>) -> Scope {
         let names = fields.iter().enumerate().map(|(i, f)| (f.name.clone(), f.ty.clone(), i)).collect();
         let maps = (0..fields.len()).filter(|i| fields[*i].is_map()).collect();
@@ -43,13 +43,13 @@ impl Scope {
         self.values.iter().rev().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
-    /// Whether the name is a field's, or that of a value in a variable.
+    /// Whether the name refers to a field or to an assigned value.
     fn has(&self, name: &str) -> bool {
         self.find(name).is_some() || self.value(name).is_some()
     }
 }
 
-/// Binds expressions of one text.
+/// Binds the expressions of one text.
 pub struct Binder<'a> {
     pub scope: &'a Scope,
     pub text: Arc<str>,
@@ -82,14 +82,14 @@ const NAMESPACES: [&str; 22] = [
 ];
 
 impl Binder<'_> {
-    /// The item that an expression is.
+    /// Binds an expression to an operand.
     ///
     /// # Errors
-    /// Everything that is wrong with it before the first record.
+    /// Any error that can be found before the first record.
     pub fn bind(&self, expr: &Expr) -> ExprResult<Operand> {
         let kind = self.kind(expr).map_err(|e| e.or_at(expr.span.clone()))?;
         Ok(match kind {
-            // A result is known by the place of the whole expression.
+            // A result is identified by the span of the whole expression.
             OperandKind::Tensor(node) => {
                 Operand { kind: OperandKind::Tensor(Node { span: expr.span.clone(), ..node }), span: expr.span.clone() }
             }
@@ -97,10 +97,10 @@ impl Binder<'_> {
         })
     }
 
-    /// The tensor that an expression is; a literal becomes a constant.
+    /// Binds an expression to a tensor; a literal becomes a constant.
     ///
     /// # Errors
-    /// As [`Binder::bind`].
+    /// See [`Binder::bind`].
     pub fn tensor(&self, expr: &Expr) -> ExprResult<Node> {
         let item = self.bind(expr)?;
         as_node(&item, None)
@@ -141,7 +141,7 @@ impl Binder<'_> {
         exprs.iter().map(|e| self.bind(e)).collect()
     }
 
-    /// A function of one expression: the body is bound anew for the arguments of each call.
+    /// A lambda as a value. The body is bound again for the arguments of each call.
     fn lambda(&self, params: &[String], body: &Expr) -> OperandKind {
         let (scope, text) = (self.scope.clone(), self.text.clone());
         let (params, body) = (params.to_vec(), body.clone());
@@ -160,7 +160,7 @@ impl Binder<'_> {
                 if !params.contains(&name) {
                     return Err(ExprError::at(body.span.clone(), format!("the lambda has no parameter {name}")));
                 }
-                // A function that is applied to itself would never end.
+                // A function applied to itself would never terminate.
                 if operand.holds_function() {
                     return Err(ExprError::at(operand.span, "a function cannot be an argument of a lambda"));
                 }
@@ -171,7 +171,7 @@ impl Binder<'_> {
         OperandKind::Function(FunctionValue { name: LAMBDA.to_owned(), apply: Arc::new(apply) })
     }
 
-    /// The name of a function as a value.
+    /// The name of a function, used as a value.
     fn function_value(&self, function: &'static Function, name: &str, span: &Span) -> OperandKind {
         let (text, span, own) = (self.text.clone(), span.clone(), name.to_owned());
         let apply = move |positional: Vec<Operand>, keywords: Vec<(String, Span, Operand)>| {
@@ -236,7 +236,7 @@ impl Binder<'_> {
         error.help(format!("the fields are: {}{tail}", shown.join(", ")))
     }
 
-    /// `a.b`: a field of a structure, else an attribute, which is a function of one argument.
+    /// `a.b`: a field of a structure or else an attribute, that is, a function of one argument.
     fn attribute(&self, expr: &Expr, of: &Expr, name: &str) -> ExprResult<OperandKind> {
         if let Some((names, quoted)) = expr.dotted()
             && !quoted
@@ -320,7 +320,8 @@ impl Binder<'_> {
             }
             let plain = if known_field { names.as_slice() } else { without_prefix(&names) };
             let dotted = plain.join(".");
-            // A name that TensorFlow and another source give to different functions has `tf.` in the table.
+            // If TensorFlow and another source use a name for different functions, the table has TensorFlow's with
+            // `tf.`.
             if let Some(function) = functions::find(&names.join(".")).or_else(|| functions::find(&dotted))
                 && (plain.len() == 1 || !known_field)
             {
@@ -369,7 +370,7 @@ impl Binder<'_> {
     }
 }
 
-/// What a call of a function gives.
+/// The result of a call.
 fn called(function: &Function, written: Written) -> ExprResult<OperandKind> {
     let Meaning::Formula(formula) = function.meaning else {
         return function.call(written);
@@ -377,7 +378,7 @@ fn called(function: &Function, written: Written) -> ExprResult<OperandKind> {
     let (name, span, text) = (written.name, written.span.clone(), written.text.clone());
     let call = function.matched(written)?;
     let formula = formula(&call)?;
-    // Only its parameters are names in a formula.
+    // A formula sees no names except its parameters.
     let mut scope = Scope::of_fields(&[], Arc::default());
     let mut values = Vec::new();
     for (name, given, default) in call.arguments() {
@@ -392,7 +393,7 @@ fn called(function: &Function, written: Written) -> ExprResult<OperandKind> {
     Ok(Binder { scope: &scope, text }.bind(&parse_formula(&formula, &span)?).map_err(in_call)?.kind)
 }
 
-/// A name without the prefixes under which TensorFlow's and Paddle's guides import it.
+/// Strips the prefixes under which TensorFlow's and Paddle's guides import a name.
 fn without_prefix<'a, 'b>(names: &'b [&'a str]) -> &'b [&'a str] {
     const PREFIXES: [&[&str]; 9] = [
         &["tf", "compat", "v1"],

@@ -1,4 +1,4 @@
-//! Values from the command line: `--arg NAME=VALUE`, and arrays of `--with NAME=FILE`.
+//! Values from the command line: `--arg NAME=VALUE`, and arrays from `--with NAME=FILE`.
 
 use super::error::ExprError;
 use super::operand::{Operand, OperandKind, constant, literal_of};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// All named values of a run.
 ///
 /// # Errors
-/// No `NAME=`.
+/// A `NAME=` is missing.
 pub fn constants(options: &Options) -> Result<Arc<BTreeMap<String, Operand>>> {
     let mut out = BTreeMap::new();
     for text in &options.args {
@@ -26,7 +26,7 @@ pub fn constants(options: &Options) -> Result<Arc<BTreeMap<String, Operand>>> {
     Ok(Arc::new(out))
 }
 
-/// A literal of the expression language; anything else is a string.
+/// Parses a literal of the expression language; any other text is a string.
 fn argument(text: &str) -> Operand {
     let literal = parse_expression(text).ok().and_then(|expr| literal(&expr));
     Operand { kind: literal.unwrap_or_else(|| OperandKind::Literal(Literal::String(text.to_owned()))), span: 0..0 }

@@ -3,10 +3,10 @@
 use super::span::{Span, underlined};
 use crate::error::{Error, Kind, Reason};
 
-/// The result of everything that can go wrong between the text and the first record.
+/// The result of any step between the text and the first record.
 pub type ExprResult<T> = Result<T, ExprError>;
 
-/// A message, the place it is about, and ways out.
+/// A message, its place in the text, and hints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExprError(Box<Inner>);
 
@@ -20,12 +20,12 @@ struct Inner {
 }
 
 impl ExprError {
-    /// An error whose place the caller knows.
+    /// An error without a place; the caller adds it.
     pub fn new(message: impl Into<String>) -> ExprError {
         ExprError::of_kind(Kind::Usage, message)
     }
 
-    /// A broken invariant: a bug in tatter, whatever the expression.
+    /// A broken invariant: a bug in tatter, regardless of the expression.
     pub fn internal(message: impl Into<String>) -> ExprError {
         ExprError::of_kind(Kind::Internal, message)
     }
@@ -39,25 +39,25 @@ impl ExprError {
         ExprError::new(message).or_at(span)
     }
 
-    /// Names the place, unless an inner layer has.
+    /// Sets the place, unless an inner call has already set it.
     pub fn or_at(mut self, span: Span) -> ExprError {
         self.0.span.get_or_insert(span);
         self
     }
 
-    /// Adds a way out.
+    /// Adds a hint.
     pub fn help(mut self, line: impl Into<String>) -> ExprError {
         self.0.help.push(line.into());
         self
     }
 
-    /// Says what it is about.
+    /// Sets the subject of the error.
     pub fn because(mut self, reason: Reason) -> ExprError {
         self.0.reason = Some(reason);
         self
     }
 
-    /// Names the function whose formula is wrong for its arguments.
+    /// Names the function whose formula rejects its arguments.
     pub fn within(mut self, function: &str) -> ExprError {
         if !self.0.message.starts_with(function) {
             self.0.message = format!("{function}: {}", self.0.message);
@@ -69,7 +69,7 @@ impl ExprError {
         &self.0.message
     }
 
-    /// The error that the user reads: the message, the line of the text with the place underlined, the ways out.
+    /// The final error: the message, the line of text with the place underlined, and the hints.
     pub fn into_error(self, text: &str) -> Error {
         let Inner { kind, message, span, help, reason } = *self.0;
         let error = Error::new(kind, message);
@@ -87,7 +87,7 @@ impl ExprError {
 
 impl From<Error> for ExprError {
     fn from(error: Error) -> ExprError {
-        // Whatever is wrong before the first record is a usage error, unless it is a bug.
+        // Any error before the first record is a usage error, unless it is a bug.
         let kind = if error.kind() == Kind::Internal { Kind::Internal } else { Kind::Usage };
         let mut own = ExprError::of_kind(kind, error.message());
         own.0.reason = error.reason().cloned();

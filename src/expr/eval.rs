@@ -1,7 +1,7 @@
-//! Evaluation: a bound tree over the rows of a chunk.
+//! Evaluation of a bound tree over the rows of a chunk.
 //!
-//! Every value is a tensor with one row per record, or a constant: one row for all. A
-//! call gets whole columns; nothing is dispatched per record.
+//! Every value is either a tensor with one row per record or a constant, with one row for all records. Calls get whole
+//! columns; nothing is dispatched per record.
 
 use super::span::{Span, name_text, underlined};
 use crate::error::{Error, Result};
@@ -13,35 +13,35 @@ use arrow_array::{BooleanArray, UInt64Array};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A value of all records at hand.
+/// A value for all records of the chunk.
 #[derive(Clone, Debug)]
 pub struct Value {
-    /// One row per record; one row in all if it is a constant.
+    /// One row per record, or a single row if it is a constant.
     pub tensor: Tensor,
-    /// The same for all records.
+    /// Whether the value is the same for all records.
     pub constant: bool,
 }
 
-/// The name of what has no name, in messages.
+/// How messages refer to a value without a name.
 pub const UNNAMED: &str = "the value";
 
-/// The values of names while the statements run: the record's columns, then what has been assigned.
+/// The values of names while the statements run: the columns of the record, then the assigned values.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub nrows: usize,
     pub slots: Vec<Option<Value>>,
-    /// The keys of the records, from which random numbers are drawn, where they are needed.
+    /// The record keys from which random numbers are drawn, if needed.
     pub keys: Option<Value>,
     /// The parameters of functions that are applied to the items of a tensor.
     pub params: Vec<(Param, Value)>,
 }
 
-/// A parameter of a function that is applied to the items of a tensor; two are the same if they are one object.
+/// A parameter of a function applied to the items of a tensor. Parameters are compared by identity.
 #[derive(Clone, Debug)]
 pub struct Param(Arc<String>);
 
 impl Param {
-    /// A parameter that is none of those made before.
+    /// A new parameter, distinct from all others.
     pub fn new(name: &str) -> Param {
         Param(Arc::new(name.to_owned()))
     }
@@ -59,18 +59,19 @@ pub struct Node {
     pub kind: NodeKind,
 }
 
-/// What a bound expression does.
+/// The operation of a bound expression.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
-    /// A whole column, or a value assigned before; `map`: a field that holds maps.
+    /// A whole column or an assigned value; `map` marks a field that holds maps.
     Slot { slot: usize, name: Arc<str>, map: bool },
-    /// A field inside the structures of a node, below `levels` axes of its own.
+    /// A field inside the structures of a node, below `levels` axes of the node.
     Field { of: Box<Node>, levels: usize, position: usize, name: Arc<str> },
     /// One row, the same for all records.
     Constant(Tensor),
     /// One of the results of a call.
     Call(Arc<CallNode>, usize),
-    /// `left and right`, `left or right` on scalars: the right side is evaluated only for records where the left leaves it open.
+    /// `left and right` or `left or right` on scalars. The right side is evaluated only for records that the left side
+    /// does not decide.
     Logic { and: bool, left: Box<Node>, right: Box<Node> },
     /// The key of each record, from which random numbers are drawn.
     Keys,
@@ -78,11 +79,11 @@ pub enum NodeKind {
     Param(Param),
     /// One of the results of a function applied to the items of a tensor.
     Each(Arc<Each>, usize),
-    /// Refuses nulls; with `outermost` only those of the tensor itself.
+    /// Rejects nulls; with `outermost`, only nulls of the tensor itself.
     NotNull { of: Box<Node>, name: Arc<str>, outermost: bool },
 }
 
-/// A kernel: whole columns to whole columns. An error names the row.
+/// A kernel maps whole columns to whole columns. Its errors name the row.
 pub enum Kernel {
     One(Box<dyn Fn(&Args) -> Result<Tensor> + Send + Sync>),
     Several(Box<dyn Fn(&Args) -> Result<Vec<Tensor>> + Send + Sync>),
@@ -104,14 +105,14 @@ pub struct CallNode {
     pub text: Arc<str>,
     pub args: Vec<Node>,
     pub outputs: Vec<Type>,
-    /// The names of the results, where they have names.
+    /// The names of the results, if they are named.
     pub names: Vec<&'static str>,
-    /// The result holds maps.
+    /// Whether the result holds maps.
     pub maps: bool,
     pub kernel: Kernel,
 }
 
-/// A function applied to the items of axis 0: the body is evaluated once, with the items of all records as its records.
+/// A function applied to the items of axis 0. The body is evaluated once, with the items of all records as its records.
 #[derive(Debug)]
 pub struct Each {
     over: Vec<Node>,
@@ -130,7 +131,7 @@ impl std::fmt::Debug for CallNode {
 
 /// The arguments of a kernel.
 pub struct Args {
-    /// Rows of every full argument and of every result.
+    /// Number of rows of every full argument and every result.
     pub nrows: usize,
     values: Vec<Value>,
 }
@@ -146,10 +147,10 @@ impl Value {
         Value { tensor, constant: true }
     }
 
-    /// One row per record, a constant repeated.
+    /// The tensor with one row per record; a constant is repeated.
     ///
     /// # Errors
-    /// A failure of memory only.
+    /// Only if memory runs out.
     pub fn full(&self, nrows: usize) -> Result<Cow<'_, Tensor>> {
         if self.constant && nrows != 1 { self.tensor.gather(&vec![0; nrows]).map(Cow::Owned) } else { Ok(Cow::Borrowed(&self.tensor)) }
     }
@@ -160,7 +161,7 @@ impl Value {
 }
 
 impl Args {
-    /// Arguments for `nrows` records; a call of only constants is a call for one record.
+    /// Arguments for `nrows` records. A call with only constants is evaluated for one record.
     pub fn new(nrows: usize, values: Vec<Value>) -> Args {
         Args { nrows, values }
     }
@@ -168,12 +169,12 @@ impl Args {
     /// Argument `i` with one row per record.
     ///
     /// # Errors
-    /// A failure of memory only.
+    /// Only if memory runs out.
     pub fn tensor(&self, i: usize) -> Result<Cow<'_, Tensor>> {
         self.value(i)?.full(self.nrows)
     }
 
-    /// Argument `i` as it is: perhaps one row for all.
+    /// Argument `i` unchanged: a constant has a single row.
     ///
     /// # Errors
     /// There is no such argument.
@@ -201,14 +202,14 @@ impl Node {
         }
     }
 
-    /// Whether it draws random numbers.
+    /// Whether evaluation draws random numbers.
     pub fn is_random(&self) -> bool {
         let mut found = false;
         self.visit(&mut |node| found |= matches!(node.kind, NodeKind::Keys));
         found
     }
 
-    /// Calls `visit` for this node and all below.
+    /// Calls `visit` for this node and all nodes below it.
     pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
         visit(self);
         match &self.kind {
@@ -223,10 +224,10 @@ impl Node {
         }
     }
 
-    /// The value in every record of the frame.
+    /// The value for every record of the frame.
     ///
     /// # Errors
-    /// The data does not allow it; the row is named where one is to blame.
+    /// Invalid data; the error names the row if a single row caused it.
     pub fn eval(&self, frame: &Frame) -> Result<Value> {
         match &self.kind {
             NodeKind::Slot { slot, .. } => {
@@ -264,14 +265,15 @@ impl Node {
     }
 }
 
-/// An error about a tensor that is null or holds a null, with what mends it. `inside`: it is a field of structures that have axes.
+/// An error about a tensor that is null or contains a null, with a hint on how to replace it. `inside`: the tensor is a
+/// field of structures that have axes.
 fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside: bool) -> Error {
     let x = if name == UNNAMED { "x" } else { name };
     let dims = ty.list_dims();
     let Ok((partitions, below)) = tensor.levels(dims.len()) else {
         return Error::internal("a tensor with fewer axes than its type");
     };
-    // A field inside a structure is replaced by an assignment.
+    // A field inside a structure is replaced by assignment.
     let filled =
         |value: &str| if of_structure { format!("map '{x} = fill_null({x}, {value})'") } else { format!("fill_null({x}, {value})") };
     let value = match ty.dtype() {
@@ -313,7 +315,8 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     }
 }
 
-/// The field at `position` of the structures below `levels` axes: the axes stay, nulls of the structures are the field's.
+/// The field at `position` of the structures below `levels` axes. The axes are kept, and null structures make the field
+/// null.
 fn field_below(tensor: &Tensor, levels: usize, position: usize) -> Result<Tensor> {
     tensor.map_below(levels, &mut |t| {
         let structure = t.as_struct()?;
@@ -334,7 +337,7 @@ impl CallNode {
         self.args.iter().all(Node::is_constant)
     }
 
-    /// Whether it, or an argument, draws random numbers.
+    /// Whether it or any argument draws random numbers.
     pub fn is_random(&self) -> bool {
         self.args.iter().any(Node::is_random)
     }
@@ -342,13 +345,13 @@ impl CallNode {
     /// All results.
     ///
     /// # Errors
-    /// As [`Node::eval`]; the place in the text is shown.
+    /// See [`Node::eval`]; the error underlines the place in the text.
     pub fn eval(&self, frame: &Frame) -> Result<Vec<Value>> {
         let values = self.args.iter().map(|a| a.eval(frame)).collect::<Result<Vec<_>>>()?;
         let constant = values.iter().all(|v| v.constant);
         let args = Args::new(if constant { 1 } else { frame.nrows }, values);
         let results = self.kernel.run(&args).map_err(|e| {
-            // A constant fails for every record, and none is to blame. While names are bound the place is known by others.
+            // A constant fails for every record, so no row is named. During binding, the caller adds the place.
             let e = if constant { e.locate(|at| at.row = None) } else { e };
             if frame.slots.is_empty() { e } else { e.help(underlined(&self.text, &self.span)) }
         })?;
@@ -358,7 +361,7 @@ impl CallNode {
 }
 
 impl Each {
-    /// `results`, computed from `params`, for each item of axis 0 of the tensors `over`.
+    /// Computes `results` from `params` for each item of axis 0 of the tensors `over`.
     pub fn new(over: Vec<Node>, params: Vec<Param>, results: Vec<Node>) -> Each {
         let (mut slots, mut bound, mut free) = (Vec::new(), params.clone(), false);
         for result in &results {
@@ -416,7 +419,7 @@ impl Each {
     }
 }
 
-/// Keys of their own for the items of each record.
+/// Derives a distinct key for each item of each record.
 fn keys_of_items(keys: &Value, rows: &RowPartition) -> Result<Value> {
     let keys = keys.full(rows.nrows())?;
     let keys = keys.as_leaf()?.as_primitive_opt::<UInt64Type>().ok_or_else(|| Error::internal("keys of another type"))?;

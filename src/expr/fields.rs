@@ -1,4 +1,4 @@
-//! Fields of structures: found by name, put at a path, taken away.
+//! Fields of structures: finding, replacing and removing them.
 
 use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
@@ -9,7 +9,7 @@ use crate::schema::{Element, Field, Size, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The field of that name of a structure, if it has one.
+/// Finds a field of a structure by name.
 pub fn field_of(node: &Node, name: &str) -> Option<Node> {
     let Element::Struct(fields) = &node.ty.element else {
         return None;
@@ -50,11 +50,11 @@ pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> ExprError {
 /// One level of the path to a field inside structures.
 #[derive(Clone, Debug)]
 pub struct FieldIndex {
-    /// The position of the field in its structure; the number of fields to add it.
+    /// The position of the field in its structure, or the number of fields to append it.
     position: usize,
 }
 
-/// The type of a structure with `value` at a path inside; `above` are the axes of the structures around it.
+/// The type of a structure with `value` at a path inside it; `above` are the axes of the enclosing structures.
 pub fn type_with_field(
     ty: &Type,
     above: &[Size],
@@ -108,7 +108,7 @@ pub fn type_with_field(
     Ok(Type { element: Element::Struct(fields), ..ty.clone() })
 }
 
-/// The structures with a value (or nothing) at the end of a path; the value has the axes of all structures around it.
+/// The structures with a value (or nothing) at the end of a path. The value has the axes of all enclosing structures.
 pub fn with_field(tensor: &Tensor, path: &[FieldIndex], value: Option<&Tensor>) -> Result<Tensor> {
     match tensor {
         Tensor::List(list) => {

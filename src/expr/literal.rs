@@ -1,4 +1,4 @@
-//! Literals to constant tensors: one row for all records.
+//! Conversion of literals to constant tensors, with one row for all records.
 //!
 //! Source of the meaning: `tf.constant`, `tf.ragged.constant`.
 
@@ -10,10 +10,10 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, 
 use half::f16;
 use std::sync::Arc;
 
-/// The dtype of literals by themselves: int32 (int64 beyond its range), float32 with a fraction.
+/// The default dtype of literals: int32 (int64 beyond its range), or float32 if there is a fraction.
 ///
 /// # Errors
-/// Numbers beside strings, None.
+/// Numbers mixed with strings, or None.
 pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> ExprResult<DType> {
     let mut found: Option<DType> = None;
     for value in values {
@@ -52,13 +52,13 @@ fn mixed(a: &DType, b: &DType) -> Option<DType> {
     };
     match (a, b) {
         (String, Bytes) | (Bytes, String) => Some(Bytes),
-        // Python's True beside 1 is 1, but a list that starts with True holds bools.
+        // As in Python, True next to 1 is 1, but a list that starts with True holds bools.
         (Bool, _) if *b != Float32 => None,
         _ => Some(if rank(a)? > rank(b)? { a.clone() } else { b.clone() }),
     }
 }
 
-/// Whether the dtype holds the literal exactly; a fraction counts as held by every float dtype whose range it is in.
+/// Whether the dtype holds the literal exactly. A fraction counts as held by every float dtype whose range it is in.
 pub fn holds(dtype: &DType, value: &Literal) -> bool {
     match (dtype, value) {
         (DType::Bool, Literal::Bool(_)) | (DType::String | DType::Bytes, Literal::String(_)) | (DType::Bytes, Literal::Bytes(_)) => true,
@@ -74,12 +74,12 @@ pub fn holds(dtype: &DType, value: &Literal) -> bool {
     }
 }
 
-/// The least and the greatest integer of the dtype.
+/// The smallest and largest integer of the dtype.
 pub fn integer_range(dtype: &DType) -> Option<(i128, i128)> {
     dtype.is_integer().then(|| dtype.integer_range())
 }
 
-/// The values as one array of the dtype. Integers wrap where a dtype is given that is too narrow for them.
+/// The values as one array of the dtype. Integers wrap around if the dtype was given and is too narrow.
 ///
 /// # Errors
 /// A value of another kind.
@@ -164,7 +164,7 @@ fn not_a(value: &Literal, dtype: &DType) -> ExprError {
     ExprError::new(format!("{text} is not a valid {dtype}"))
 }
 
-/// A literal as a constant, axes with rows of one length uniform, others ragged.
+/// A literal as a constant. Axes whose rows have equal lengths become uniform, others ragged.
 ///
 /// # Errors
 /// Values of different depths or kinds.
@@ -186,10 +186,10 @@ pub fn plain(literal: &Literal, dtype: Option<&DType>) -> ExprResult<(Type, Tens
     Ok((Type::tensor(dtype, dims), tensor))
 }
 
-/// `ragged.constant`: axis 0 uniform, then `ragged_rank` ragged axes, then those of `inner_shape`.
+/// `ragged.constant`: axis 0 is uniform, followed by `ragged_rank` ragged axes and those of `inner_shape`.
 ///
 /// # Errors
-/// As TensorFlow's.
+/// The same as in TensorFlow.
 pub fn ragged(
     literal: &Literal,
     dtype: Option<&DType>,
@@ -261,10 +261,10 @@ pub fn ragged(
     Ok((Type::tensor(dtype, dims), tensor))
 }
 
-/// The values of a literal in a shape, or one value that fills it.
+/// Reshapes the values of a literal, or repeats a single value to fill the shape.
 ///
 /// # Errors
-/// Another number of values.
+/// The number of values does not match.
 pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprResult<(Type, Tensor)> {
     let (_, values) = flatten(literal, depths(literal)?.max)?;
     let n = shape.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|n| *n <= 1 << 28);
@@ -284,7 +284,7 @@ pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprRe
 }
 
 struct Depths {
-    /// How many lists the single values are inside of; `None` without values.
+    /// The list depth of the scalars; `None` without values.
     scalars: Option<usize>,
     max: usize,
 }
@@ -310,7 +310,7 @@ fn depths(literal: &Literal) -> ExprResult<Depths> {
     Ok(out)
 }
 
-/// The row lengths of `depth` levels of lists, outermost first, and the values below.
+/// The row lengths of `depth` levels of lists, outermost first, and the values below them.
 fn flatten(literal: &Literal, depth: usize) -> ExprResult<(Vec<Vec<usize>>, Vec<&Literal>)> {
     let mut rows = vec![literal];
     let mut lengths = Vec::with_capacity(depth);
@@ -336,7 +336,7 @@ fn flatten(literal: &Literal, depth: usize) -> ExprResult<(Vec<Vec<usize>>, Vec<
 /// The zero of a dtype: 0, False, "".
 ///
 /// # Errors
-/// Not a dtype of tensors.
+/// The dtype is not a dtype of tensors.
 pub fn zero(dtype: &DType) -> ExprResult<Literal> {
     Ok(match dtype {
         DType::Bool => Literal::Bool(false),

@@ -1,4 +1,4 @@
-//! The functions' own documentation: one page for all, and one text for each.
+//! Documentation of the functions: a man page for all, and a help text for each.
 
 use super::call::Function;
 use super::functions::{FAMILIES, LEFT_OUT, find, reason};
@@ -9,9 +9,9 @@ pub fn manual() -> String {
     let mut out = String::from(
         ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- the functions of expressions\n.SH DESCRIPTION\n\
 Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or without the prefix \\(lqtf.\\(rq, \
-and Paddle's functions of sequences. \
-A name followed by a parenthesis is a function, any other name a field of the record. \
-Arguments are given by position or by keyword. Axes are counted inside the record.\n",
+and Paddle's sequence functions. \
+A name followed by a parenthesis is a function; any other name is a field of the record. \
+Arguments are positional or keyword arguments. Axes are counted within a record.\n",
     );
     for family in FAMILIES {
         let _ = writeln!(out, ".SH {}", roff(&family.title.to_uppercase()));
@@ -25,7 +25,7 @@ Arguments are given by position or by keyword. Axes are counted inside the recor
             }
         }
     }
-    out.push_str(".SH LEFT OUT\nOperations of TensorFlow that take ragged tensors, or belong to training, and have no function here.\n");
+    out.push_str(".SH LEFT OUT\nTensorFlow operations on ragged tensors and for training that have no function in tatter.\n");
     for (names, why) in LEFT_OUT {
         let _ = writeln!(out, ".TP\n{}\n{}", roff(&names.join(", ")), roff(why));
     }
@@ -38,7 +38,7 @@ fn roff(text: &str) -> String {
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }
 
-/// What `tatter help NAME` prints for a function.
+/// The output of `tatter help NAME` for a function.
 pub fn function_help(name: &str) -> Option<String> {
     find(name).map(described).or_else(|| reason(name).map(|why| format!("{name} is left out: {why}\n")))
 }
@@ -54,7 +54,7 @@ fn described(function: &Function) -> String {
     out
 }
 
-/// What `tatter help functions` prints: a line for each function.
+/// The output of `tatter help functions`: a line for each function.
 pub fn function_list() -> String {
     let mut out = listed(|_| true);
     out.push_str("\nLeft out, of TensorFlow's operations on ragged tensors and those of training:\n");
@@ -64,7 +64,7 @@ pub fn function_list() -> String {
     out
 }
 
-/// What `tatter help strings` and `tatter help reduce` print: the functions whose names start with that.
+/// The output of `tatter help strings` or `tatter help reduce`: the functions whose names start with that word.
 pub fn functions_of(module: &str) -> Option<String> {
     let inside = |name: &&str| name.strip_prefix(module).is_some_and(|rest| rest.starts_with(['.', '_']));
     Some(listed(|function| function.names.iter().any(inside))).filter(|list| !list.is_empty())

@@ -4,30 +4,30 @@
 //! text --syntax--> tree --bind--> typed tree --eval--> columns
 //! ```
 //!
-//! The levels of this folder; a module uses only what is above it:
+//! The levels of this folder. A module uses only modules above it:
 //!
 //! ```text
 //! 0 span, error          places in the text; errors that underline them
-//!   syntax               text to a tree: operators, brackets and literals, nothing of fields or functions
-//! 1 types                dtypes promoted, axes broadcast and joined
+//!   syntax               text to a tree: operators, brackets and literals, without fields or functions
+//! 1 types                dtype promotion, broadcasting and joining of axes
 //!   eval                 the typed tree (Node), its values (Value), and its evaluation over whole columns
-//!   operand, literal     what an expression is before the first record: a tensor, a literal, a list, a dtype ...
-//!   fields               fields of structures: found, put at a path, removed
+//!   operand, literal     the result of binding an expression: a tensor, a literal, a list, a dtype, ...
+//!   fields               fields of structures: finding, replacing and removing them
 //! 2 kernels              loops over slices, dispatched once per dtype and chunk
-//! 3 call                 what a function is: parameters, a call while it is bound, subscripts
-//! 4 functions            the functions: a file per family, a table row per function; the registry
-//! 5 constants, bind      names and functions resolved, types checked
-//!   operators, python    operators; arithmetic of numbers before they are tensors
+//! 3 call                 functions and calls: parameters, calls while being bound, subscripts
+//! 4 functions            the functions: one file per family, one table row per function; the registry
+//! 5 constants, bind      name resolution and type checking
+//!   operators, python    operators; arithmetic on number literals
 //!   program, manual      the statements of `map`, the condition of `filter`; the functions' man page
 //! ```
 //!
-//! - Everything that can be wrong before the first record is found by `bind` and shown with the place
-//!   underlined. What depends only on constants is computed at once.
-//! - A function of records works on a tensor that has the records as one more, outermost level; nothing
-//!   is dispatched per record. A constant is one row for all records, repeated only where a kernel needs it.
+//! - `bind` finds every error that can be found before the first record and underlines its place in the text.
+//!   Expressions that depend only on constants are evaluated immediately.
+//! - A function works on a tensor that has the records as an additional outermost level; nothing is dispatched per
+//!   record. A constant has one row for all records, which is repeated only if a kernel needs it.
 //!
-//! Types decide what TensorFlow's classes decide: a tensor with a `(?)` axis is ragged, any other one
-//! is dense. Axes are counted inside the record.
+//! Types take the role of TensorFlow's classes: a tensor with a `(?)` axis is ragged, and any other tensor is dense.
+//! Axes are counted within the record.
 
 mod bind;
 mod call;

@@ -1,5 +1,5 @@
-//! What an expression is before the first record: a tensor to be computed, or something that only
-//! functions and subscripts understand (a literal, a list, a dtype, a slice).
+//! Operands, the results of binding an expression: a tensor to be computed, or an item that only functions and
+//! subscripts understand (a literal, a list, a dtype, a slice).
 
 use super::error::ExprResult;
 use super::eval::{CallNode, Node, NodeKind};
@@ -9,14 +9,14 @@ use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// An item and its place.
+/// An item and its place in the text.
 #[derive(Clone, Debug)]
 pub struct Operand {
     pub kind: OperandKind,
     pub span: Span,
 }
 
-/// What an item is.
+/// The kinds of items.
 #[derive(Clone, Debug)]
 pub enum OperandKind {
     /// A tensor in each record.
@@ -29,31 +29,31 @@ pub enum OperandKind {
     DType(DType),
     Ellipsis,
     Slice(Box<[Option<Operand>; 3]>),
-    /// Several tensors that one function gives.
+    /// Several tensors returned by one function.
     Results(Arc<CallNode>),
-    /// A RowPartition, as a ragged tensor of the numbers of its values.
+    /// A RowPartition, represented as a ragged tensor of value indices.
     Partition(Node),
     /// The shape of a tensor: a size for each axis, None for a ragged one.
     Shape(Vec<Operand>),
-    /// A lambda, or the name of a function.
+    /// A lambda or the name of a function.
     Function(FunctionValue),
     /// A TensorSpec or a RaggedTensorSpec.
     Spec(Spec),
 }
 
-/// What messages call a function without a name.
+/// How messages refer to a function without a name.
 pub const LAMBDA: &str = "lambda";
 
 /// A function as a value.
 #[derive(Clone)]
 pub struct FunctionValue {
-    /// As messages call it.
+    /// The name in messages.
     pub name: String,
-    /// What a call gives, bound like any expression.
+    /// Binds a call of the function, like any expression.
     pub apply: Arc<Apply>,
 }
 
-/// Positional and keyword arguments to the result.
+/// Maps positional and keyword arguments to the result.
 pub type Apply = dyn Fn(Vec<Operand>, Vec<(String, Span, Operand)>) -> ExprResult<Operand> + Send + Sync;
 
 impl std::fmt::Debug for FunctionValue {
@@ -62,17 +62,17 @@ impl std::fmt::Debug for FunctionValue {
     }
 }
 
-/// What a TensorSpec says of a tensor.
+/// The contents of a TensorSpec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     pub ragged: bool,
     pub dtype: DType,
-    /// Sizes, `None` for those that are open; `None` for any shape.
+    /// Sizes, with `None` for unknown ones; `None` for any shape.
     pub shape: Option<Vec<Option<i64>>>,
 }
 
 impl Operand {
-    /// What it is, in the words of messages.
+    /// Describes the item in messages.
     pub fn describe(&self) -> String {
         match &self.kind {
             OperandKind::Tensor(node) => describe(&node.ty),
@@ -115,7 +115,7 @@ impl Operand {
         }
     }
 
-    /// Whether it is made only of literals.
+    /// Whether it consists only of literals.
     pub fn is_literal(&self) -> bool {
         match &self.kind {
             OperandKind::Literal(_) => true,
@@ -124,7 +124,7 @@ impl Operand {
         }
     }
 
-    /// The literal that it is made of, lists included.
+    /// The literal that it represents, including lists.
     pub fn literal(&self) -> Option<Literal> {
         match &self.kind {
             OperandKind::Literal(literal) => Some(literal.clone()),
@@ -135,7 +135,7 @@ impl Operand {
         }
     }
 
-    /// Whether a function is among it.
+    /// Whether it contains a function.
     pub fn holds_function(&self) -> bool {
         match &self.kind {
             OperandKind::Function(_) => true,
@@ -154,10 +154,11 @@ impl Operand {
     }
 }
 
-/// What the syntax of a literal means; `inner` says it of the items of a list, a tuple or a dict. `None`: it is not a literal.
+/// Converts the syntax of a literal; `inner` converts the items of a list, tuple or dict. `None` if it is not a
+/// literal.
 ///
 /// # Errors
-/// As `inner`.
+/// Errors of `inner`.
 pub fn literal_of(expr: &Expr, inner: &dyn Fn(&Expr) -> ExprResult<Operand>) -> ExprResult<Option<OperandKind>> {
     let all = |items: &[Expr]| items.iter().map(inner).collect::<ExprResult<Vec<_>>>();
     Ok(Some(match &expr.kind {
@@ -185,7 +186,7 @@ pub fn constant(tensor: Tensor, ty: Type, span: Span) -> Node {
     Node { ty, span, kind: NodeKind::Constant(tensor) }
 }
 
-/// A type in the words of messages: `int64[?, (?)]`, `a structure`.
+/// Describes a type in messages: `int64[?, (?)]`, `a structure`.
 pub fn describe(ty: &Type) -> String {
     if ty.fields().is_some() {
         format!("a structure{}", if ty.rank() > 0 { format!(" of rank {}", ty.rank()) } else { String::new() })

@@ -1,4 +1,4 @@
-//! Operators: names of functions, but for numbers, lists, None and the lazy `and` and `or`.
+//! Operators. They map to functions, except for numbers, lists, None and the lazy `and` and `or`.
 
 use super::bind::Binder;
 use super::call::{fold, strict_node};
@@ -51,7 +51,7 @@ impl Binder<'_> {
         let is_int = |operand: &Operand| matches!(operand.kind, OperandKind::Literal(Literal::Int(_)));
         let grows = matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Power | Binary::ShiftLeft);
         if is_int(&a) && is_int(&b) && grows {
-            // Tensors would wrap.
+            // Tensors would wrap around.
             return Err(ExprError::at(expr.span.clone(), "the result does not fit in 64 bits").help("write a float: 1e20"));
         }
         if let Binary::ShiftLeft | Binary::ShiftRight = op {
@@ -59,7 +59,8 @@ impl Binder<'_> {
             return Err(error.help(format!("write {}(x, y)", op.function())));
         }
         if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
-            // Lists of literals are joined as in Python only where a list is wanted; as tensors they are added.
+            // As in Python, lists of literals are concatenated, but only where a list is expected; as tensors they are
+            // added.
             if !a.is_literal() || !b.is_literal() {
                 return Ok(OperandKind::List(x.iter().chain(y).cloned().collect()));
             }
@@ -94,7 +95,7 @@ impl Binder<'_> {
         all.map(|item| item.kind).ok_or_else(|| ExprError::internal("a comparison of nothing"))
     }
 
-    /// An unknown name beside a string: quotes that the shell took away, or that were forgotten.
+    /// An unknown name next to a string: the quotes were removed by the shell, or forgotten.
     fn unquoted(&self, error: ExprError, word: &Expr, op: Compare, beside: &Operand) -> ExprError {
         let is_string = matches!(&beside.kind, OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::String));
         let written = |span: &Span| self.text.get(span.clone()).unwrap_or("x").to_owned();
@@ -105,7 +106,7 @@ impl Binder<'_> {
         error.help(format!("a string needs its own quotes, inside those of the shell: {}", shell_word(&condition)))
     }
 
-    /// Nothing is equal to None.
+    /// Only None equals None.
     fn none_compared(&self, op: Compare, other: &Operand) -> ExprError {
         let written = self.text.get(other.span.clone()).unwrap_or("x");
         let not = if op == Compare::NotEqual { "not " } else { "" };

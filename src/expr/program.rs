@@ -25,11 +25,11 @@ use std::sync::Arc;
 /// Assignments bound to a schema.
 pub struct Program {
     instructions: Vec<Instruction>,
-    /// The columns of the result: the slot each comes from.
+    /// The columns of the result: the source slot of each.
     columns: Vec<usize>,
     schema: Arc<Schema>,
     nslots: usize,
-    /// The seed of the keys of the records, where random numbers are drawn.
+    /// The seed of the record keys, if random numbers are drawn.
     seed: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ enum Instruction {
     Set { node: Node, slot: usize },
     /// Computes all results of a call.
     Unpack { call: Arc<CallNode>, slots: Vec<usize> },
-    /// Puts a value (or nothing) at a path inside a structure, into a new slot.
+    /// Writes a value (or nothing) at a path inside a structure, into a new slot.
     Update { outer: usize, path: Vec<FieldIndex>, value: Option<usize>, slot: usize },
 }
 
@@ -46,7 +46,7 @@ impl Program {
     /// Binds the assignments in `text`.
     ///
     /// # Errors
-    /// Everything that is wrong with them before the first record, with the place underlined.
+    /// Any error that can be found before the first record, with the place underlined.
     pub fn bind(text: &str, schema: &Schema, options: &Options) -> Result<Program> {
         let constants = constants::constants(options)?;
         let statements = parse_statements(text).map_err(|e| e.into_error(text))?;
@@ -78,7 +78,7 @@ impl Program {
     /// Computes the columns after the assignments.
     ///
     /// # Errors
-    /// The data does not allow it; the row is named where one is to blame.
+    /// Invalid data; the error names the row if a single row caused it.
     pub fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let nrows = chunk.nrows;
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
@@ -117,7 +117,7 @@ impl Program {
     }
 }
 
-/// The keys of the records of a chunk, from which random numbers are drawn.
+/// The record keys of a chunk, from which random numbers are drawn.
 fn record_keys(chunk: &Chunk, seed: u64) -> Result<Value> {
     let keys = UInt64Array::from(keys(&chunk.origin, chunk.nrows, seed)?);
     Ok(Value::column(Tensor::Leaf(Arc::new(keys))))
@@ -125,7 +125,7 @@ fn record_keys(chunk: &Chunk, seed: u64) -> Result<Value> {
 
 struct Binding {
     scope: Scope,
-    /// The fields of the record as they are now, and their slots.
+    /// The current fields of the record, and their slots.
     fields: Vec<(Field, usize)>,
     nslots: usize,
     instructions: Vec<Instruction>,
@@ -189,7 +189,7 @@ impl Binding {
         if items.len() != n {
             return Err(ExprError::at(statement.value.span.clone(), format!("{} values for {n} names", items.len())));
         }
-        // All values first, as in Python: `a, b = b, a` swaps.
+        // All values are bound first, as in Python: `a, b = b, a` swaps.
         let values =
             items.iter().map(|item| if item.is_none() { Ok(None) } else { self.value(item).map(Some) }).collect::<ExprResult<Vec<_>>>()?;
         for (target, value) in statement.targets.iter().zip(values) {
@@ -201,12 +201,12 @@ impl Binding {
         Ok(())
     }
 
-    /// Binds a name to a value that is not a tensor: a dictionary, a list of dictionaries, a RowPartition, a dtype, a shape, a
-    /// function. The field of that name is what a file can hold of it; a function has none.
+    /// Binds a name to a value that is not a tensor: a dictionary, a list of dictionaries, a RowPartition, a dtype, a
+    /// shape or a function. The field with that name holds what can be stored in a file; a function has no field.
     fn held(&mut self, name: &str, target: &Target, item: &Operand) -> ExprResult<bool> {
         let item = self.settled(item)?;
         let column = match &item.kind {
-            // The name of a function by itself is a call without its parentheses.
+            // The bare name of a function is a call with the parentheses missing.
             OperandKind::Function(function) if function.name != LAMBDA => return Ok(false),
             OperandKind::Function(_) | OperandKind::Spec(_) => None,
             OperandKind::DType(dtype) => {
@@ -227,7 +227,7 @@ impl Binding {
                 return Ok(true);
             }
             OperandKind::Dict(entries) => {
-                // What no field can be named after is held all the same.
+                // Dictionaries whose keys cannot be field names are still bound.
                 let named = entries.iter().all(|(key, _)| matches!(key.kind, OperandKind::Literal(Literal::String(_))));
                 let constant = entries.iter().all(|(_, value)| is_python_value(value));
                 let tensors = entries.iter().all(|(_, value)| as_node(value, None).is_ok());
@@ -245,7 +245,7 @@ impl Binding {
                 self.assign(target, value)?;
             }
             None => {
-                // A name means one thing: a field of that name is gone.
+                // A name has only one meaning, so a field with that name is removed.
                 self.fields.retain(|(f, _)| f.name != name);
                 self.scope.names.retain(|(n, ..)| n != name);
                 self.scope.values.retain(|(n, _)| n != name);
@@ -263,7 +263,7 @@ impl Binding {
         Ok(Operand { kind, span: item.span.clone() })
     }
 
-    /// A dictionary whose tensors are computed once, however often it is used.
+    /// A dictionary whose tensors are computed only once, no matter how often they are used.
     fn settled(&mut self, item: &Operand) -> ExprResult<Operand> {
         let OperandKind::Dict(entries) = &item.kind else {
             return Ok(item.clone());
@@ -283,7 +283,7 @@ impl Binding {
         Ok(Operand { kind: OperandKind::Dict(out), span: item.span.clone() })
     }
 
-    /// The items of a tensor whose first axis is known, for that many names.
+    /// The items of a tensor whose first axis has a known size, for `n` names.
     fn unstacked(&mut self, item: &Operand, n: usize) -> ExprResult<Vec<Operand>> {
         let span = item.span.clone();
         let first = item.node().and_then(|node| node.ty.dims.first()).map(|dim| dim.size);
@@ -293,7 +293,7 @@ impl Binding {
         if size != n as u64 {
             return Err(ExprError::at(span, format!("{size} value{} for {n} names", if size == 1 { "" } else { "s" })));
         }
-        // Computed once, whatever it is.
+        // Evaluated once, regardless of the expression.
         let (slot, ty) = self.value(item)?;
         let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into(), map: false } };
         let whole = Operand { kind: OperandKind::Tensor(whole), span: span.clone() };
@@ -305,7 +305,7 @@ impl Binding {
             .collect()
     }
 
-    /// A value in a slot of its own.
+    /// Assigns a value to a new slot.
     fn value(&mut self, item: &Operand) -> ExprResult<(usize, Type)> {
         let node = as_node(item, None)?;
         let slot = self.new_slot();
@@ -389,7 +389,7 @@ fn holds_dict(item: &Operand) -> bool {
     }
 }
 
-/// Whether it is made of literals, lists and dictionaries only.
+/// Whether it consists only of literals, lists and dictionaries.
 fn is_python_value(item: &Operand) -> bool {
     match &item.kind {
         OperandKind::Dict(entries) => entries.iter().all(|(_, value)| is_python_value(value)),
@@ -407,7 +407,7 @@ fn several_names(path: &[String], n: usize) -> String {
     format!("write {}{} = ..., or take one of them: f(x)[0]", names.join(", "), if n > 3 { ", ..." } else { "" })
 }
 
-/// The tensor with a uniform partition wherever the type knows the size.
+/// The tensor with uniform partitions for axes whose size the type knows.
 pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
     fn level(tensor: Tensor, ty: &Type, depth: usize) -> Result<Tensor> {
         match tensor {
@@ -444,18 +444,18 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
     level(tensor, ty, 0)
 }
 
-/// A scalar in each record.
+/// A scalar for each record.
 pub struct ScalarExpr {
     node: Node,
     nslots: usize,
-    /// The seed of the keys of the records, where random numbers are drawn.
+    /// The seed of the record keys, if random numbers are drawn.
     seed: Option<u64>,
 }
 
-/// Binds an expression that gives a scalar in each record; nulls of a whole field are allowed where the expression is that field.
+/// Binds an expression that gives a scalar for each record. Nulls are allowed only if the expression is a field.
 ///
 /// # Errors
-/// Everything that is wrong with it before the first record.
+/// Any error that can be found before the first record.
 pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
     let constants = constants::constants(options)?;
     let scope = Scope::of_fields(&schema.fields, constants);
@@ -480,10 +480,10 @@ impl ScalarExpr {
         &self.node.ty
     }
 
-    /// The value in every record: a leaf of `chunk.nrows` values.
+    /// Evaluates the scalar for every record: a leaf with `chunk.nrows` values.
     ///
     /// # Errors
-    /// The data does not allow it; the row is named where one is to blame.
+    /// Invalid data; the error names the row if a single row caused it.
     pub fn eval(&self, chunk: &Chunk) -> Result<Tensor> {
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
         slots.resize(self.nslots, None);
@@ -492,20 +492,20 @@ impl ScalarExpr {
         Ok(value.full(chunk.nrows)?.into_owned())
     }
 
-    /// For a bool: the rows where it is true.
+    /// For a bool, the rows where it is true.
     ///
     /// # Errors
-    /// As [`ScalarExpr::eval`]; it is not a bool.
+    /// See [`ScalarExpr::eval`]; also if the scalar is not a bool.
     pub fn rows_where_true(&self, chunk: &Chunk) -> Result<Vec<usize>> {
         let tensor = self.eval(chunk)?;
         let bits: &BooleanArray = tensor.as_leaf()?.as_boolean_opt().ok_or_else(|| Error::internal("a condition that is not a bool"))?;
         Ok((0..chunk.nrows).filter(|row| bits.value(*row)).collect())
     }
 
-    /// Refuses what is not a bool without nulls.
+    /// Rejects anything other than a bool without nulls.
     ///
     /// # Errors
-    /// A usage error that says what it is.
+    /// A usage error with the actual type.
     pub fn into_condition(self, text: &str) -> Result<ScalarExpr> {
         let span = 0..text.len();
         if self.node.ty.dtype() != Some(&DType::Bool) {
@@ -519,8 +519,8 @@ impl ScalarExpr {
     }
 }
 
-/// The fields of the record that a text uses, and those that it assigns anew, for the demand that is
-/// pushed down; `None` if the text can't be parsed (binding will say why).
+/// The fields that a text reads and those that it assigns, for demand pushdown; `None` if the text cannot be parsed
+/// (binding will report the error).
 pub fn names_used(text: &str, statements: bool) -> Option<Used> {
     let mut used = Used::default();
     if statements {
@@ -529,7 +529,7 @@ pub fn names_used(text: &str, statements: bool) -> Option<Used> {
             for target in &statement.targets {
                 let Some(first) = target.path.first() else { continue };
                 if target.path.len() > 1 || statement.value.kind == ExprKind::None {
-                    // Part of the field stays, or its absence is an error: it is read.
+                    // The rest of the field is kept, or its absence is an error, so the field is read.
                     if !used.written.contains(first) {
                         used.read.insert(first.clone());
                     }
@@ -544,12 +544,12 @@ pub fn names_used(text: &str, statements: bool) -> Option<Used> {
     Some(used)
 }
 
-/// Names of fields in a text.
+/// Field names in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// Fields that may be read.
     pub read: BTreeSet<String>,
-    /// Names that are assigned before anything reads them.
+    /// Names that are assigned before they can be read.
     pub written: BTreeSet<String>,
 }
 

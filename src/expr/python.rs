@@ -1,5 +1,5 @@
-//! Arithmetic of numbers written in the text, as Python computes it before TensorFlow sees them: integers do not wrap,
-//! `/` gives a float, and the result is a literal that takes the dtype of the tensor beside it.
+//! Arithmetic on number literals, as Python computes it before TensorFlow sees the numbers: integers do not wrap
+//! around, `/` gives a float, and the result is a literal that takes the dtype of the tensor it is combined with.
 //!
 //! ```text
 //! 2 ** 31        2147483648
@@ -9,8 +9,8 @@
 use super::syntax::{Binary, Unary};
 use crate::schema::Literal;
 
-/// The number that an operator makes of two numbers; `None` where it is left to the functions of tensors: of what are
-/// not numbers, for results beyond 128 bits, and where Python raises an error.
+/// The result of a binary operator on two numbers. `None` leaves the operation to the tensor functions: for operands
+/// that are not numbers, results beyond 128 bits, and operations for which Python raises an error.
 pub fn binary(op: Binary, a: &Literal, b: &Literal) -> Option<Literal> {
     match (a, b) {
         (Literal::Int(a), Literal::Int(b)) => integers(op, *a, *b),
@@ -19,7 +19,7 @@ pub fn binary(op: Binary, a: &Literal, b: &Literal) -> Option<Literal> {
     }
 }
 
-/// The number that an operator makes of a number.
+/// The result of a unary operator on a number.
 pub fn unary(op: Unary, x: &Literal) -> Option<Literal> {
     match (op, x) {
         (Unary::Plus, Literal::Int(_) | Literal::Float(_)) => Some(x.clone()),
@@ -31,7 +31,7 @@ pub fn unary(op: Unary, x: &Literal) -> Option<Literal> {
     }
 }
 
-/// `float(x)` of a number or a text.
+/// `float(x)` of a number or string.
 pub fn float(x: &Literal) -> Option<f64> {
     match x {
         Literal::Int(n) => Some(*n as f64),
@@ -41,7 +41,7 @@ pub fn float(x: &Literal) -> Option<f64> {
     }
 }
 
-/// `int(x)` of a number or a text.
+/// `int(x)` of a number or string.
 pub fn int(x: &Literal) -> Option<i128> {
     match x {
         Literal::Int(n) => Some(*n),

@@ -1,9 +1,9 @@
-//! Types of results: promotion of dtypes, axes that meet, types without nulls.
+//! Types of results: dtype promotion, broadcasting of axes, and types without nulls.
 
 use super::error::{ExprError, ExprResult};
 use crate::schema::{DType, Dim, Element, Size, Type};
 
-/// NumPy's promotion of two dtypes; `None` for strings beside numbers.
+/// NumPy's promotion of two dtypes; `None` for strings mixed with numbers.
 pub fn promote(a: &DType, b: &DType) -> Option<DType> {
     use DType::*;
     if a == b {
@@ -51,7 +51,7 @@ fn float_bits(d: &DType) -> Option<u32> {
     }
 }
 
-/// Whether an integer dtype is signed, and its bits.
+/// Whether an integer dtype is signed, and its width in bits.
 pub fn integer(d: &DType) -> Option<(bool, u32)> {
     Some(match d {
         DType::Int8 => (true, 8),
@@ -66,10 +66,10 @@ pub fn integer(d: &DType) -> Option<(bool, u32)> {
     })
 }
 
-/// The axes of tensors that are broadcast against each other.
+/// The axes of tensors broadcast against each other.
 ///
 /// # Errors
-/// Known sizes that do not fit, and a uniform row against ragged rows below an axis that it is repeated along.
+/// Incompatible known sizes, or a uniform row combined with ragged rows below an axis along which it is repeated.
 pub fn broadcast(operands: &[&[Dim]]) -> ExprResult<Vec<Dim>> {
     let rank = operands.iter().map(|d| d.len()).max().unwrap_or(0);
     let mut out = Vec::with_capacity(rank);
@@ -113,12 +113,12 @@ pub fn broadcast(operands: &[&[Dim]]) -> ExprResult<Vec<Dim>> {
     Ok(out)
 }
 
-/// The size of an operand's axis, counted in the result: axes that it lacks have one item.
+/// The size of an operand's axis, numbered as in the result; missing axes have size 1.
 pub fn at(dims: &[Dim], rank: usize, axis: usize) -> Size {
     (axis + dims.len()).checked_sub(rank).map_or(Size::Known(1), |i| dims[i].size)
 }
 
-/// Whether the operand is repeated along an axis outside of `axis`, as its type tells.
+/// Whether the type shows that the operand is repeated along an axis outside of `axis`.
 pub fn is_repeated(operand: &[Dim], operands: &[&[Dim]], rank: usize, axis: usize) -> bool {
     (0..axis)
         .any(|outer| at(operand, rank, outer) == Size::Known(1) && operands.iter().any(|other| at(other, rank, outer) != Size::Known(1)))
@@ -142,7 +142,7 @@ pub fn shape(dims: &[Dim]) -> String {
     format!("[{}]", sizes.join(", "))
 }
 
-/// The type that such a tensor has where no null is in it.
+/// The type of such a tensor if it contains no nulls.
 pub fn without_nulls(ty: &Type) -> Type {
     let mut ty = ty.clone();
     ty.optional = false;
@@ -155,12 +155,12 @@ pub fn without_nulls(ty: &Type) -> Type {
     ty
 }
 
-/// Whether a null may be anywhere in such a tensor.
+/// Whether such a tensor can contain nulls.
 pub fn may_hold_nulls(ty: &Type) -> bool {
     ty.optional || ty.with_nulls || ty.fields().is_some_and(|fields| fields.iter().any(|f| may_hold_nulls(&f.ty)))
 }
 
-/// The first axis of a tensor is never ragged: it has one slice in each record.
+/// The first axis of a tensor is never ragged, because it has one slice per record.
 pub fn outermost_uniform(mut dims: Vec<Dim>) -> Vec<Dim> {
     if let Some(first) = dims.first_mut()
         && first.size == Size::Ragged
@@ -170,12 +170,12 @@ pub fn outermost_uniform(mut dims: Vec<Dim>) -> Vec<Dim> {
     dims
 }
 
-/// The innermost axis that is ragged.
+/// The innermost ragged axis.
 pub fn last_ragged(dims: &[Dim]) -> Option<usize> {
     dims.iter().rposition(|d| d.size == Size::Ragged)
 }
 
-/// The width in which integers are divided.
+/// The dtype in which integers are divided.
 pub fn quotient(dtype: &DType) -> DType {
     match dtype {
         DType::Int8 | DType::Int16 | DType::UInt8 | DType::UInt16 => DType::Float32,
@@ -184,12 +184,13 @@ pub fn quotient(dtype: &DType) -> DType {
     }
 }
 
-/// The axes of a field counted below the axes of its structures: what is one size in each structure differs between them.
+/// The axes of a field below the axes of its structures. Sizes that are uniform within each structure differ between
+/// structures.
 pub fn below_structure(dims: &[Dim], inner: bool) -> Vec<Dim> {
     dims.iter().map(|d| if inner && d.size == Size::Uniform { Dim::RAGGED } else { d.clone() }).collect()
 }
 
-/// The axis that several axes are merged into.
+/// The axis into which several axes are merged.
 pub fn merged_dim(dims: &[Dim], outermost: bool) -> Dim {
     let product = dims.iter().try_fold(1u64, |all, d| if let Size::Known(n) = d.size { all.checked_mul(n) } else { None });
     match product {
@@ -199,16 +200,16 @@ pub fn merged_dim(dims: &[Dim], outermost: bool) -> Dim {
     }
 }
 
-/// The rank that all operands have.
+/// The common rank of all operands.
 ///
 /// # Errors
-/// The first operand of another rank, by its number.
+/// The index of the first operand with a different rank.
 pub fn one_rank(operands: &[&[Dim]]) -> Result<usize, usize> {
     let rank = operands.first().map_or(0, |dims| dims.len());
     operands.iter().position(|dims| dims.len() != rank).map_or(Ok(rank), Err)
 }
 
-/// The axes of tensors joined along `axis`. `ragged`: sizes may differ on all others.
+/// The axes of tensors concatenated along `axis`. `ragged`: sizes may differ on all other axes.
 pub fn joined(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec<Dim>> {
     let rank = operands.first().map_or(0, |dims| dims.len());
     let dense = !ragged && operands.iter().all(|dims| last_ragged(dims).is_none());
@@ -239,13 +240,14 @@ pub fn joined(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec<
                 }
                 return Ok(if sizes.contains(&Size::Ragged) && i > 0 { Dim::RAGGED } else { Dim::UNIFORM });
             }
-            // Below the axis of a ragged result rows may have any length, unless inner axes are uniform in all of them.
+            // Below the axis of a ragged result, rows can have any length, unless the inner axes are uniform in all
+            // tensors.
             Ok(if sizes.iter().all(|s| *s == Size::Uniform) && i == 0 { Dim::UNIFORM } else { Dim::RAGGED })
         })
         .collect()
 }
 
-/// The axes of tensors of one rank stacked along a new axis, as [`joined`].
+/// The axes of tensors of equal rank stacked along a new axis; see [`joined`].
 ///
 /// # Errors
 /// Sizes that differ on an axis of dense tensors.
@@ -256,7 +258,7 @@ pub fn stacked(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec
         .map(|dims| {
             let mut dims = dims.to_vec();
             dims.insert(axis, Dim::known(1));
-            // What was the first axis is now an inner one: stacked rows of different lengths are ragged.
+            // The former first axis is now an inner axis: stacked rows of different lengths are ragged.
             if axis == 0 && !dense && dims.get(1).is_some_and(|d| d.size == Size::Uniform) {
                 dims[1] = Dim::RAGGED;
             }

@@ -1,8 +1,8 @@
-//! Cuts an input until it ends or fails.
+//! Cuts an input into pieces until it ends or fails.
 
 use crate::error::Result;
 
-/// What is cut off an input, piece by piece.
+/// Cuts pieces off an input.
 pub trait Cut {
     /// A piece.
     type Piece;
@@ -10,10 +10,10 @@ pub trait Cut {
     /// The next piece; `None` at the end.
     ///
     /// # Errors
-    /// The input cannot be read on.
+    /// The rest of the input cannot be read.
     fn cut(&mut self) -> Result<Option<Self::Piece>>;
 
-    /// All pieces: nothing is cut after the end or an error.
+    /// All pieces. Nothing is read after the end or an error.
     fn pieces(mut self) -> impl Iterator<Item = Result<Self::Piece>>
     where
         Self: Sized,

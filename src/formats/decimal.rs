@@ -1,10 +1,10 @@
-//! Decimal numbers in the text of lines: libsvm, Matrix Market, CSV.
+//! Parses decimal numbers in text formats: libsvm, Matrix Market, CSV.
 
 /// Powers of ten that a float64 holds exactly.
 const TENS: [f64; 23] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22];
 
-/// The digits at the start: their value, wrapped beyond 64 bits, and their number.
+/// The leading digits: their value, wrapped beyond 64 bits, and their number.
 #[inline(always)]
 fn digits(bytes: &[u8], mut value: u64) -> (u64, usize) {
     let mut ndigits = 0;
@@ -15,8 +15,9 @@ fn digits(bytes: &[u8], mut value: u64) -> (u64, usize) {
     (value, ndigits)
 }
 
-/// The number at the start of `bytes` and its length: the nearest float64. `None`: up to the next byte that
-/// `is_end` (or the end) there is no number, or one beyond float64. `nan`, `inf` and `infinity` in any case are numbers.
+/// The number at the start of `bytes`, as the nearest float64, and its length. `None` if the text up to the next byte
+/// for which `is_end` is true (or the end) is not a number or exceeds float64. `nan`, `inf` and `infinity` are accepted
+/// in any case.
 #[inline]
 pub fn float(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> Option<(f64, usize)> {
     let first = *bytes.first()?;
@@ -40,7 +41,7 @@ pub fn float(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> Option<(f64, usize)> 
     (value.is_finite() || !text.bytes().any(|b| b.is_ascii_digit())).then_some((value, end))
 }
 
-/// The integer at the start of `bytes` and its length: a sign and digits.
+/// The integer at the start of `bytes` and its length: an optional sign and digits.
 #[inline]
 pub fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
     let first = *bytes.first()?;

@@ -1,8 +1,8 @@
 //! The contract between a run and the formats.
 //!
-//! A [`Reader`] cuts one input into blocks, each a [`Task`] that decodes it into a chunk; tasks run on
-//! any thread, in any order. A [`Writer`] gets chunks encoded on any thread, in order. Formats hold
-//! no threads, locks or channels and never see verbs.
+//! A [`Reader`] cuts one input into blocks, each with a [`Task`] that decodes it into a chunk; tasks run on any thread,
+//! in any order. A [`Writer`] gets chunks, encoded on any thread, in order. Formats do not use threads, locks or
+//! channels, and do not depend on verbs.
 
 use crate::chunk::{Chunk, Decoded};
 use crate::demand::{Numbers, Wanted};
@@ -18,134 +18,134 @@ use std::sync::Arc;
 
 /// A file format.
 pub trait Format: Sync {
-    /// As typed after `--from` and `--to`.
+    /// The name for `--from` and `--to`.
     fn name(&self) -> &'static str;
-    /// One line for the help.
+    /// A one-line description for the help.
     fn summary(&self) -> &'static str;
     /// File name extensions without the dot.
     fn extensions(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Whether these first bytes (decompressed, up to 64 KiB) are the format's. Asked in the order of the table.
+    /// Whether these first bytes (decompressed, up to 64 KiB) are in the format. Formats are asked in table order.
     fn sniff(&self, head: &[u8]) -> bool {
         let _ = head;
         false
     }
-    /// Whether an input is of the format. Only formats that their first bytes do not tell look further.
+    /// Whether an input is in the format. Only formats that cannot be recognized from the first bytes read further.
     fn recognises(&self, input: &Input) -> bool {
         self.sniff(input.head())
     }
-    /// Whether a file without a byte is one without records.
+    /// Whether an empty file is valid and has no records.
     fn may_be_empty(&self) -> bool {
         false
     }
-    /// Whether a directory is one data set of the format, and not a folder of files. Its input has no bytes;
-    /// the reader opens the files in it.
+    /// Whether a directory is one dataset in the format rather than a folder of files. Its input has no bytes; the
+    /// reader opens the files in it.
     fn holds(&self, directory: &Path) -> bool {
         let _ = directory;
         false
     }
-    /// The files of an output that is a directory; `None`: an output is a file, or shards of one.
+    /// How an output directory is written; `None` if an output is a file or shards of a file.
     fn directory(&self) -> Option<&'static dyn Directory> {
         None
     }
-    /// Whether its data sets have splits, which `--split` names.
+    /// Whether its datasets have splits, selected with `--split`.
     fn has_splits(&self) -> bool {
         false
     }
-    /// A reader of one input; `None` if the format is only written.
+    /// Creates a reader for one input; `None` if the format is write-only.
     fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {
         let _ = (input, options);
         None
     }
-    /// A writer of one output; `None` if the format is only read.
+    /// Creates a writer for one output; `None` if the format is read-only.
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         let _ = (schema, options);
         None
     }
-    /// A writer of an output that holds a single record, where that makes a difference.
+    /// Creates a writer for an output with a single record, if that makes a difference.
     fn record_writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         self.writer(schema, options)
     }
-    /// Whether `--compression` is compression inside the format; otherwise files are compressed as a whole.
+    /// Whether `--compression` refers to compression within the format. Otherwise, files are compressed as a whole.
     fn has_compression(&self) -> bool {
         false
     }
-    /// Whether it is not written to standard output, because it is only complete at the end.
+    /// Whether it cannot be written to standard output, because it is complete only at the end.
     fn needs_file(&self) -> bool {
         false
     }
-    /// The only array of a file of arrays, with all its axes, as one row; `None` if its files hold records.
+    /// The single array of a file of arrays, with all its axes, as one row; `None` if files hold records.
     ///
     /// # Errors
-    /// Reading fails; the file holds several arrays.
+    /// Reading fails, or the file holds several arrays.
     fn constant(&self, input: &Input) -> Option<Result<(Type, Tensor)>> {
         let _ = input;
         None
     }
-    /// The extensions of the two files that an output consists of, where it is not one; the first is begun first.
+    /// The extensions of the two files of an output that is a pair of files; the first is started first.
     fn pair(&self) -> Option<[&'static str; 2]> {
         None
     }
-    /// Whether it reports the byte at which each record starts ([`Decoded::offsets`]).
+    /// Whether it reports the byte offset of each record ([`Decoded::offsets`]).
     fn has_offsets(&self) -> bool {
         false
     }
-    /// Whether the output is text that a terminal can show.
+    /// Whether the output is text that can be shown on a terminal.
     fn is_text(&self) -> bool {
         false
     }
 }
 
-/// An output that is a directory: shards, and files that describe them.
+/// An output that is a directory: shards, and metadata files.
 pub trait Directory: Sync {
-    /// The name of the shards in it, as `-o` takes it: `name@8.ext`.
+    /// The name of its shards, in the syntax of `-o`: `name@8.ext`.
     ///
     /// # Errors
     /// The directory cannot be written.
     fn shards(&self, directory: &Path, options: &Options) -> Result<String>;
-    /// The other files by name, in the order in which they get their names: after the shards, the one last without
-    /// which the directory is not complete.
+    /// The metadata files by name, in the order in which they are renamed after the shards. The file that marks the
+    /// directory as complete is last.
     ///
     /// # Errors
-    /// What is in the directory already cannot be read.
+    /// Existing files in the directory cannot be read.
     fn describe(&self, schema: &Schema, directory: &Path, shards: &[Shard], options: &Options) -> Result<Vec<(String, Vec<u8>)>>;
 }
 
-/// A shard that was written.
+/// A completed shard.
 #[derive(Clone, Copy, Debug)]
 pub struct Shard {
-    /// Its records.
+    /// Number of records.
     pub nrecords: u64,
-    /// Its size.
+    /// Size in bytes.
     pub nbytes: u64,
 }
 
-/// Work that can be done on any thread.
+/// Work that can run on any thread.
 pub type Task<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 
-/// Tasks in the order of the input. Cutting one off is sequential and parses no value.
+/// Tasks in input order. Cutting them off is sequential and parses no values.
 pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
 
-/// What a run wants of an input.
+/// A request from a run to an input.
 #[derive(Clone)]
 pub struct Request {
     /// The fields to read.
     pub wanted: Wanted,
-    /// How many records at most; `None`: all.
+    /// Maximum number of records; `None` for all.
     pub records: Option<u64>,
-    /// The numbers of the only records that are wanted; a reader that cannot find them may give others too. `None`: all.
+    /// The numbers of the only records needed. A reader that cannot find them may return others too. `None` for all.
     pub only: Option<Arc<Numbers>>,
-    /// For inference: stop after about this many bytes; `None`: look at everything.
+    /// For inference: stop after about this many bytes; `None` to read everything.
     pub sample_bytes: Option<u64>,
-    /// The declared schema (`--schema`); may be partial at every level.
+    /// The declared schema (`--schema`), which can be partial at every level.
     pub declared: Arc<Schema>,
     /// The options of the run.
     pub options: Arc<Options>,
 }
 
 impl Request {
-    /// Whether a field that cannot be read is null, instead of its record being left out.
+    /// Whether an unreadable field becomes null, instead of its record being skipped.
     pub fn nulls(&self) -> bool {
         self.options.on_error == OnError::Null
     }
@@ -153,81 +153,79 @@ impl Request {
 
 /// Reads one input.
 pub trait Reader: Send {
-    /// The schema of what the run will read.
+    /// The schema of the data to be read.
     ///
     /// # Errors
-    /// The input cannot be read, or is not of the format.
+    /// The input cannot be read, or is not in the format.
     fn infer(&mut self, request: &Request) -> Result<Inference>;
 
-    /// How many records it has, where that is known without reading them, and where those of [`Request::only`] are read
-    /// without the others.
+    /// The number of records, if it is known without reading them and the records of [`Request::only`] can be read
+    /// selectively.
     ///
     /// # Errors
-    /// The index cannot be read, or is damaged.
+    /// The index cannot be read or is damaged.
     fn numbered(&mut self, request: &Request) -> Result<Option<Numbered>> {
         let _ = request;
         Ok(None)
     }
 
-    /// The records in the order of the input. `schema` is the whole schema, of all inputs together;
-    /// a decoded chunk has a column for each of its fields that is wanted, in the schema's order. A
-    /// record that does not fit is a fault; one that a wider inferred schema would hold is an error
-    /// of [`crate::error::Kind::Widened`].
+    /// The records in input order. `schema` is the whole schema, of all inputs together. A decoded chunk has a column
+    /// for each required field, in schema order. A record that does not fit is a fault; one that a wider inferred
+    /// schema would hold is an error of [`crate::error::Kind::Widened`].
     ///
     /// # Errors
     /// The input cannot be read.
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>>;
 }
 
-/// Records that are found by their numbers.
+/// Records that can be found by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbered {
-    /// How many there are.
+    /// Number of records.
     pub nrecords: u64,
-    /// How many have to be read for one of them, on average.
+    /// Average number of records that must be read to get one.
     pub nread: u64,
-    /// Bytes of all of them on disk, with what is around them.
+    /// Bytes of all records on disk, including framing.
     pub nbytes: u64,
-    /// What they are found by, for messages.
+    /// What locates them, for messages.
     pub by: Arc<str>,
 }
 
-/// How a reader knows its schema.
+/// How a reader determines its schema.
 pub enum Inference {
-    /// The file gives it. Where `--schema` differs, the reader has taken that.
+    /// The file declares it. The reader has already applied `--schema`.
     Known(Schema),
-    /// The records have to be looked at.
+    /// The records must be inspected.
     Scan(Tasks<Box<dyn Observed>>),
 }
 
-/// What has been seen of the types of some records. Merging is associative and commutative, so that
-/// threads do not matter. Observations of all inputs of one format are merged.
+/// Observations of the types of some records. Merging is associative and commutative, so threads do not matter.
+/// Observations of all inputs in one format are merged.
 pub trait Observed: Send {
-    /// Takes in what was seen of other records of the same format.
+    /// Merges observations of other records in the same format.
     fn merge(&mut self, other: Box<dyn Observed>);
-    /// The schema that holds everything seen.
+    /// The schema that holds everything observed.
     ///
     /// # Errors
-    /// Clashes: all of them, with the places they were seen at, and one `--schema` that reads them all.
+    /// All conflicts, with the places where they were found, and a `--schema` that reads the records.
     fn schema(&self, request: &Request) -> Result<Schema>;
-    /// The observations as their own type, for [`Observed::merge`].
+    /// The observations as their concrete type, for [`Observed::merge`].
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-/// A chunk as it will be in the output.
+/// An encoded chunk.
 pub type Encoded = Box<dyn Any + Send>;
 
-/// Turns chunks into output, on any thread.
+/// Encodes chunks, on any thread.
 pub trait Encode: Send + Sync {
     /// # Errors
-    /// The format cannot hold a value; names the row, the field and the way out.
+    /// The format cannot hold a value; the error names the row and the field, with advice.
     fn encode(&self, chunk: Chunk) -> Result<Encoded>;
 
-    /// Encodes the rows of several chunks as one group. What comes out must not depend on where the
-    /// chunks were cut.
+    /// Encodes the rows of several chunks as one group. The result must not depend on chunk boundaries.
     ///
     /// # Errors
-    /// As [`Encode::encode`], with the records named.
+    /// See [`Encode::encode`]; the error names the records.
     fn encode_group(&self, chunks: Vec<Chunk>) -> Result<Encoded> {
         let chunk = Chunk::concat(&chunks)?;
         drop(chunks);
@@ -235,11 +233,11 @@ pub trait Encode: Send + Sync {
         self.encode(chunk).map_err(|e| origin.resolve(e, nrows))
     }
 
-    /// Encodes some consecutive columns of a group, of which `first` is the first. The writer gets the columns
-    /// of a group in sequence. Only for formats with [`Grouping::shares`].
+    /// Encodes consecutive columns of a group, starting with column `first`. The writer gets the columns of a group in
+    /// order. Only for formats with [`Grouping::shares`].
     ///
     /// # Errors
-    /// As [`Encode::encode_group`].
+    /// See [`Encode::encode_group`].
     fn encode_columns(&self, chunks: Vec<Chunk>, first: usize) -> Result<Encoded> {
         match first {
             0 => self.encode_group(chunks),
@@ -248,24 +246,24 @@ pub trait Encode: Send + Sync {
     }
 }
 
-/// How an output is cut into groups of rows: by the rows only, never by the chunks they come in.
+/// How an output is divided into row groups, based only on rows, never on chunk boundaries.
 #[derive(Clone, Copy, Debug)]
 pub struct Grouping {
-    /// Records in a group.
+    /// Maximum number of records in a group.
     pub rows: usize,
-    /// A group also ends before it holds more than this many bytes ([`Chunk::nbytes`]), but holds one row at least.
+    /// Maximum number of bytes ([`Chunk::nbytes`]) in a group, which holds at least one row.
     pub nbytes: usize,
-    /// In how many shares of its columns a group may be encoded at the same time; 1: as a whole.
+    /// The number of column shares in which a group can be encoded in parallel; 1 for encoding it as a whole.
     pub shares: usize,
 }
 
 /// Writes one output.
 pub trait Writer: Send {
-    /// Groups that chunks must come in, if the format has any.
+    /// The groups that chunks must form, if the format has groups.
     fn grouping(&self) -> Option<Grouping> {
         None
     }
-    /// The part that runs on any thread.
+    /// The encoder, which runs on any thread.
     fn encoder(&self) -> Arc<dyn Encode>;
     /// Starts the output.
     ///
@@ -280,7 +278,7 @@ pub trait Writer: Send {
         let _ = out;
         Err(Error::internal("a format of one file was given a second"))
     }
-    /// Appends what the encoder made, in order.
+    /// Appends encoded chunks, in order.
     ///
     /// # Errors
     /// Writing fails.

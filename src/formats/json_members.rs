@@ -1,4 +1,4 @@
-//! JSON in other containers: values that are fields of records, read like those of JSON lines.
+//! JSON in other containers: values that are fields of records, parsed like those of JSON lines.
 
 use super::jsonl::{self, Block, Cursor, Framing, Piece};
 use crate::chunk::Decoded;
@@ -9,7 +9,7 @@ use crate::schema::{Field, Schema};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The values of some records, as the text of objects.
+/// The values of some records, as the text of JSON objects.
 #[derive(Default)]
 pub struct Members {
     bytes: Vec<u8>,
@@ -34,7 +34,7 @@ impl Members {
         self.is_first = true;
     }
 
-    /// Adds a field to the record at hand: the text of one value, see [`is_value`].
+    /// Adds a field to the current record, as the text of one value; see [`is_value`].
     pub fn push(&mut self, name: &str, value: &[u8]) {
         if !std::mem::take(&mut self.is_first) {
             self.bytes.push(b',');
@@ -65,15 +65,15 @@ impl Members {
         })
     }
 
-    /// What is seen of their types.
+    /// Observes their types.
     ///
     /// # Errors
-    /// As of JSON lines.
+    /// The same as for JSON lines.
     pub fn observe(self, input: &Arc<str>, first_record: u64, request: &Request) -> Result<Box<dyn Observed>> {
         Ok(Box::new(jsonl::observe(self.into_piece(input, first_record), request)?))
     }
 
-    /// Their columns. Places in the text mean nothing to the user: of those in errors only the record is kept.
+    /// Decodes them to columns. Positions in the text are meaningless to the user, so errors keep only the record.
     ///
     /// # Errors
     /// A wider schema is needed.
@@ -91,12 +91,12 @@ impl Members {
     }
 }
 
-/// The values of a column as the text of JSON.
+/// The values of a column as JSON text.
 pub struct Texts<'a>(jsonl::Encoder<'a>);
 
 impl<'a> Texts<'a> {
     /// # Errors
-    /// JSON cannot hold the type.
+    /// JSON cannot represent the type.
     pub fn of(column: &'a Tensor, field: &Field, omit_null: bool) -> Result<Texts<'a>> {
         Ok(Texts(jsonl::Encoder::of_field(column, field, &FieldPath::name(&field.name), omit_null)?))
     }
@@ -104,7 +104,7 @@ impl<'a> Texts<'a> {
     /// Appends the value of a row.
     ///
     /// # Errors
-    /// A value that JSON cannot hold.
+    /// JSON cannot represent a value.
     pub fn put(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         self.0.write(row, out)
     }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Writes a header, and then the lines that an encoder makes as `Vec<u8>`.
+/// Writes a header, followed by the lines that an encoder produces as `Vec<u8>`.
 pub struct LineWriter {
     encoder: Arc<dyn Encode>,
     header: Vec<u8>,
@@ -13,7 +13,7 @@ pub struct LineWriter {
 }
 
 impl LineWriter {
-    /// A writer with the lines that come before those of the records.
+    /// A writer with the lines that precede those of the records.
     pub fn new(encoder: Arc<dyn Encode>, header: Vec<u8>) -> LineWriter {
         LineWriter { encoder, header, out: Box::new(std::io::sink()) }
     }

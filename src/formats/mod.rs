@@ -1,11 +1,10 @@
-//! Formats: a file or a folder each, one line of registration in [`FORMATS`].
+//! Formats: one file or folder each, registered by one line in [`FORMATS`].
 //!
-//! - [`mod@format`]: the contract; what a run knows of a format.
-//! - `columnar`: what Parquet, Arrow and files of arrays share; `arrays`: what npz, npy and safetensors share;
-//!   `matrix`: what the formats of sparse rows share; `tfrecord`: what the formats of tf.Examples share, and two of them;
-//!   `riegeli`: the container of ArrayRecord;
-//!   `json_members`: JSON inside of other containers;
-//!   `decimal`: numbers in the text of lines; `lines`: the writer of lines; `cut`: cutting an input until it ends.
+//! - [`mod@format`]: the contract between runs and formats.
+//! - `columnar`: shared by Parquet, Arrow and files of arrays; `arrays`: shared by npz, npy and safetensors; `matrix`:
+//!   shared by the formats of sparse rows; `tfrecord`: shared by the formats of tf.Examples, two of which it
+//!   implements; `riegeli`: the container of ArrayRecord; `json_members`: JSON inside other containers; `decimal`:
+//!   numbers in text lines; `lines`: writing lines; `cut`: cutting an input until it ends.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
 mod array_record;
@@ -48,7 +47,7 @@ use crate::schema::Type;
 use crate::tensor::Tensor;
 use arrays::format::Arrays;
 
-/// All formats. Adding one is one file, its `mod` line and its line here.
+/// All formats. To add one, add its file, a `mod` line and a line here.
 pub static FORMATS: &[&dyn Format] = &[
     &tfrecord::TfRecord,
     &tfrecord::SequenceExample,
@@ -73,15 +72,15 @@ pub static FORMATS: &[&dyn Format] = &[
     &none::Nothing,
 ];
 
-/// The format of that name.
+/// Finds a format by name.
 pub fn find(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().find(|f| f.name() == name).copied()
 }
 
-/// The array of a file, with all its axes, as a constant: one row that is the same for all records.
+/// The single array of a file, with all its axes, as a constant: one row that is the same for all records.
 ///
 /// # Errors
-/// The file is not an npy, npz or safetensors, cannot be read, or holds several arrays.
+/// The file is not npy, npz or safetensors, cannot be read, or holds several arrays.
 pub fn constant(path: &str) -> Result<(Type, Tensor)> {
     let input = Input::regular(std::path::Path::new(path))?;
     match FORMATS.iter().find(|f| f.sniff(input.head())).and_then(|f| f.constant(&input)) {

@@ -1,4 +1,4 @@
-//! Nothing: one record without fields, for expressions that need no file.
+//! No input: a single record without fields, for expressions that need no file.
 
 use crate::chunk::{Chunk, Decoded, Origin};
 use crate::error::{Error, Result};

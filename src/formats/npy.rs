@@ -1,6 +1,6 @@
-//! One array of NumPy: `numpy.save`. Source: [`crate::formats::arrays::npy_header`].
+//! A single NumPy array: `numpy.save`. Source: [`crate::formats::arrays::npy_header`].
 //!
-//! An array has no name: the field is called `value`.
+//! The array has no name, so the field is called `value`.
 
 use crate::error::{Error, Result};
 use crate::formats::arrays::container::Container;
@@ -56,7 +56,7 @@ impl Container for Npy {
     }
 
     fn check_fields(&self, schema: &Schema) -> Result<()> {
-        // Before anything else is said of fields that are not meant.
+        // Reported before anything about fields that were included by mistake.
         if schema.fields.len() > 1 {
             let names: Vec<String> = schema.fields.iter().take(8).map(|f| quoted(&f.name)).collect();
             let more = if schema.fields.len() > names.len() { ", .." } else { "" };

@@ -1,8 +1,8 @@
-//! Arrays of NumPy in a zip archive: `numpy.savez`, `numpy.savez_compressed`.
+//! NumPy arrays in a zip archive: `numpy.savez`, `numpy.savez_compressed`.
 //!
-//! Written stored, as `numpy.savez` does, with sizes beyond 32 bits where they are needed; members that are
-//! deflated are read, too. The schema is kept in the comment of the archive (`unzip -z` shows it), so that what was
-//! written reads back as what it was.
+//! Members are written uncompressed, as by `numpy.savez`, with sizes beyond 32 bits if needed; deflated members can be
+//! read too. The schema is kept in the comment of the archive (shown by `unzip -z`), so that output reads back
+//! unchanged.
 
 use crate::error::{Error, Result};
 use crate::formats::arrays::archive::{self, SUFFIX};

@@ -1,6 +1,6 @@
-//! Comparing short texts, for which a call of `memcmp` takes longer than comparing them.
+//! Compares short strings, for which a call of `memcmp` is slower than the comparison itself.
 
-/// Whether two texts of one length are equal.
+/// Whether two strings of equal length are equal.
 #[inline(always)]
 pub fn same(a: &[u8], b: &[u8]) -> bool {
     let (Some(a_last), Some(b_last)) = (a.last_chunk::<8>(), b.last_chunk::<8>()) else { return a == b };

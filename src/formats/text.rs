@@ -1,7 +1,7 @@
-//! Text: each line is a record of one field, `text`.
+//! Text: each line is a record with a single field, `text`.
 //!
-//! The end of a line is LF or CR LF and not part of it; a byte order mark is skipped. Lines are UTF-8,
-//! or any bytes under `--schema 'text: bytes'`.
+//! Lines end with LF or CR LF, which is not part of the record; a byte order mark is skipped. Lines are UTF-8, or
+//! arbitrary bytes with `--schema 'text: bytes'`.
 
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// The name of the field, and of what `from` may name.
+/// The name of the field, and the only valid `from` source.
 const FIELD: &str = "text";
 const SKIP: &str = "leave such records out with --on-error skip";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -123,10 +123,10 @@ impl Reader for LineReader {
     }
 }
 
-/// Makes columns of lines.
+/// Builds columns of lines.
 struct Decoder {
     name: Arc<str>,
-    /// Name, and whether it is bytes; `None` if no field is wanted.
+    /// The field name, and whether it is bytes; `None` if no field is required.
     field: Option<(String, bool)>,
     max_line_bytes: u64,
     /// Whether the first bad line ends the run.
@@ -185,7 +185,7 @@ impl Decoder {
         Ok(Decoded { chunk: Chunk::try_new(nrows, vec![Tensor::Leaf(column)], origin)?, faults, nbytes, offsets: starts })
     }
 
-    /// What is wrong with a line.
+    /// The error in a line.
     fn fault(&self, line: &[u8], is_valid: bool) -> Option<Error> {
         if line.len() as u64 > self.max_line_bytes {
             return Some(self.too_long(line.len() as u64));
@@ -213,7 +213,7 @@ impl Decoder {
         })
     }
 
-    /// A line that was passed over.
+    /// The fault for a skipped line.
     fn refuse(&self, long: &LongLine) -> Result<Decoded> {
         let error = self.locate(self.too_long(long.length), long.line, long.byte);
         let columns = match &self.field {
@@ -244,7 +244,7 @@ fn column(values: Vec<u8>, offsets: Vec<i64>, is_bytes: bool) -> Result<ArrayRef
     })
 }
 
-/// The name of the one field that can be written.
+/// The name of the single field to write.
 fn check_writable(schema: &Schema) -> Result<String> {
     match schema.fields.as_slice() {
         [field] if field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String | DType::Bytes | DType::Json)) => {
@@ -310,7 +310,7 @@ mod tests {
         Request { wanted: Wanted::All, records, only: None, sample_bytes: None, declared, options: Arc::default() }
     }
 
-    /// The lines read, each with its record number, and the errors; in blocks of two lines.
+    /// The lines with their record numbers, and the errors, read in blocks of two lines.
     fn read(text: &[u8], request: &Request) -> (Vec<(String, u64)>, Vec<String>) {
         let options = Options { chunk_rows: Some(2), max_record_bytes: 20, on_error: OnError::Skip, ..Options::default() };
         let mut reader = Text.reader(Arc::new(Input::memory("x", text.to_vec())), &options).unwrap().unwrap();

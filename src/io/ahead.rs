@@ -1,23 +1,23 @@
-//! A stream that a separate thread reads ahead: decompression overlaps with what is done to the bytes.
+//! Reads a stream ahead on a separate thread, so that decompression overlaps with processing.
 
 use crate::error::Error;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Bytes that are read without a thread: small inputs need none.
+/// Bytes read without a thread, because small inputs need none.
 const FIRST_BYTES: usize = 512 << 10;
-/// Bytes handed over at a time, and how many such blocks there are.
+/// Bytes handed over at a time, and the number of such blocks.
 const BLOCK_BYTES: usize = 256 << 10;
 const NBLOCKS: usize = 4;
 
-/// Streams that are read ahead at the moment.
+/// Number of streams currently being read ahead.
 static NSTREAMS: AtomicUsize = AtomicUsize::new(0);
 
-/// A stream that is read ahead once it proves long.
+/// A stream that is read ahead once it turns out to be long.
 pub struct Ahead {
     state: State,
-    /// How many streams may be read ahead at a time; one or none: this is not.
+    /// Maximum number of streams read ahead at once. At most one: this stream is not read ahead.
     nthreads: usize,
     nbytes: usize,
 }
@@ -28,23 +28,23 @@ enum State {
     Ended,
 }
 
-/// A block and how many of its bytes are filled; none at the end of the stream.
+/// A block and its number of filled bytes; empty at the end of the stream.
 type Filled = (Vec<u8>, usize);
 
-/// The blocks of a thread that reads.
+/// The blocks of a reading thread.
 struct Blocks {
     filled: Receiver<io::Result<Filled>>,
     emptied: SyncSender<Vec<u8>>,
     block: Vec<u8>,
-    /// What is left of the block.
+    /// The rest of the current block.
     start: usize,
     end: usize,
-    /// The end or an error, which comes once the bytes before it are read.
+    /// The end or an error, reported after the preceding bytes have been read.
     last: Option<io::Result<Filled>>,
     _slot: Slot,
 }
 
-/// One of the streams that are read ahead.
+/// A permit for one stream to be read ahead.
 struct Slot;
 
 impl Slot {
@@ -77,7 +77,7 @@ impl Ahead {
             }
         };
         if std::thread::Builder::new().name("decompress".to_owned()).spawn(read).is_err() {
-            // The machine has no more threads: it goes on as before.
+            // No further thread can be started, so reading continues as before.
             self.nthreads = 0;
             return;
         }
@@ -91,7 +91,7 @@ impl Ahead {
     }
 }
 
-/// Fills blocks until the stream ends or its reader is gone.
+/// Fills blocks until the stream ends or its reader is dropped.
 fn read_all(mut stream: Box<dyn Read + Send>, full: &SyncSender<io::Result<Filled>>, empty: &Receiver<Vec<u8>>) {
     while let Ok(mut block) = empty.recv() {
         let read = stream.read(&mut block);
@@ -103,7 +103,7 @@ fn read_all(mut stream: Box<dyn Read + Send>, full: &SyncSender<io::Result<Fille
 }
 
 impl Blocks {
-    /// Copies what there is; waits only for the first byte. Gives 0 at the end.
+    /// Copies the available bytes; waits only for the first byte. Returns 0 at the end.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut copied = 0;
         loop {
@@ -117,7 +117,7 @@ impl Blocks {
             let next = if copied == 0 { self.next() } else { self.filled.try_recv().ok() };
             match next {
                 Some(Ok((block, nbytes))) if nbytes > 0 => {
-                    // The thread has ended if this fails.
+                    // Fails only if the thread has ended.
                     let _ = self.emptied.try_send(std::mem::replace(&mut self.block, block));
                     (self.start, self.end) = (0, nbytes);
                 }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use std::io::ErrorKind;
 
-    /// Gives `nbytes` bytes in parts of uneven length, then an error or the end.
+    /// Yields `nbytes` bytes in pieces of uneven length, followed by an error or the end.
     struct Uneven {
         given: usize,
         nbytes: usize,

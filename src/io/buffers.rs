@@ -1,46 +1,48 @@
-//! Memory that is used again: memory fresh from the system costs more than reading or writing what it holds.
+//! Reused memory: memory fresh from the system costs more than reading or writing its contents.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Larger buffers are given back to the system.
+/// Larger buffers are returned to the system.
 const MAX_BYTES: usize = 16 << 20;
-/// Most buffers that are kept.
+/// Maximum number of buffers kept.
 const MAX_BUFFERS: usize = 64;
 
-/// Freed memory that threads may keep, half of what all of them may together, and of one.
+/// Freed memory that threads may keep: half of the limit for all threads together, and the limit for each.
 const KEPT_BYTES: usize = 64 << 20;
 const MAX_KEPT_BYTES: usize = 16 << 20;
 
-/// To be called before a run with that many threads: lets the system's allocator keep the memory that a chunk freed for the next chunk.
+/// Lets the system allocator keep the memory of a freed chunk for the next chunk. Call it before a run with that many
+/// threads.
 ///
-/// glibc gives free memory at the end of a heap back to the system once it is more than twice the largest block that was mapped by itself
-/// and freed so far, and 128 KiB before that (`mallopt(3)`, `M_MMAP_THRESHOLD`). A run that frees no large block then returns the memory of
-/// each chunk and has the next one faulted in again. Other allocators do nothing of note here.
+/// glibc returns free memory at the end of a heap to the system once it exceeds twice the largest freed block that had
+/// been mapped separately, and 128 KiB until then (`mallopt(3)`, `M_MMAP_THRESHOLD`). A run that frees no large block
+/// would return the memory of each chunk and fault it in again for the next. Other allocators have no comparable
+/// behavior.
 pub fn keep_memory(threads: usize) {
     let nbytes = (KEPT_BYTES / threads.max(1)).min(MAX_KEPT_BYTES);
     drop(std::hint::black_box(Vec::<u8>::with_capacity(nbytes)));
 }
 
-/// The buffers of one stage that are not in use: never more than were in use at a time.
+/// The unused buffers of one stage. There are never more than were in use at once.
 #[derive(Clone, Default)]
 pub struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Buffers {
-    /// An empty buffer, of whatever capacity the one used before had.
+    /// An empty buffer with the capacity it had before.
     pub fn empty(&self) -> Buffer {
         let mut buffer = self.used();
         buffer.clear();
         buffer
     }
 
-    /// Nothing yet, to be read into a buffer.
+    /// An empty buffer for reading.
     pub fn filling(&self) -> Filling {
         Filling { buffer: self.used(), filled: 0 }
     }
 
-    /// A buffer with whatever it held last.
+    /// A buffer with its previous contents.
     fn used(&self) -> Buffer {
         let bytes = self.lock().pop().unwrap_or_default();
         Buffer { bytes, home: self.clone() }
@@ -51,7 +53,7 @@ impl Buffers {
     }
 }
 
-/// Bytes whose memory is used again once they are dropped, on whichever thread that is.
+/// Bytes whose memory is reused after they are dropped, on any thread.
 #[derive(Default)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -105,22 +107,22 @@ impl PartialEq for Buffer {
 
 impl Eq for Buffer {}
 
-/// Bytes that are being read into a buffer. Only memory that was never written is filled with zeros before something is read into it: what
-/// the buffer held before stays until it is overwritten.
+/// Bytes being read into a buffer. Only memory that was never written is zeroed before reading; previous contents
+/// remain until overwritten.
 #[derive(Default)]
 pub struct Filling {
     buffer: Buffer,
-    /// The bytes that were read; the buffer may be longer.
+    /// The bytes read so far; the buffer can be longer.
     filled: usize,
 }
 
 impl Filling {
-    /// How many bytes more there is memory for.
+    /// Number of additional bytes that fit in memory.
     pub fn spare(&self) -> usize {
         self.buffer.capacity() - self.filled
     }
 
-    /// Makes room for that many bytes more, and no more than that.
+    /// Reserves exactly that many additional bytes.
     pub fn reserve_exact(&mut self, nbytes: usize) {
         if self.spare() < nbytes {
             self.buffer.truncate(self.filled);
@@ -128,11 +130,11 @@ impl Filling {
         }
     }
 
-    /// The memory after what was read, of that many bytes.
+    /// The memory after the bytes read, with that length.
     pub fn room(&mut self, nbytes: usize) -> &mut [u8] {
         let end = self.filled.saturating_add(nbytes);
         if self.buffer.capacity() < end {
-            // What is moved then is only what was read.
+            // Reallocation moves only the bytes read.
             self.buffer.truncate(self.filled);
         }
         if self.buffer.len() < end {
@@ -141,7 +143,7 @@ impl Filling {
         self.buffer.get_mut(self.filled..end).unwrap_or_default()
     }
 
-    /// Keeps that many bytes of the [`room`](Filling::room).
+    /// Marks that many bytes of the [`room`](Filling::room) as read.
     pub fn advance(&mut self, nbytes: usize) {
         self.filled = self.filled.saturating_add(nbytes).min(self.buffer.len());
     }
@@ -152,7 +154,7 @@ impl Filling {
         self.advance(bytes.len());
     }
 
-    /// Keeps the first `filled` bytes.
+    /// Keeps only the first `filled` bytes.
     pub fn truncate(&mut self, filled: usize) {
         self.filled = self.filled.min(filled);
     }
@@ -164,7 +166,7 @@ impl Filling {
         self.filled -= n;
     }
 
-    /// What was read.
+    /// The bytes read so far.
     pub fn into_buffer(self) -> Buffer {
         let mut buffer = self.buffer;
         buffer.truncate(self.filled);

@@ -1,5 +1,5 @@
-//! Compression of whole files: gzip and zstd known by their first bytes, zlib by a TFRecord or JSON inside it, or by
-//! the extension.
+//! Compression of whole files. gzip and zstd are recognized by their first bytes, zlib by a TFRecord or JSON inside it,
+//! or by the extension.
 
 use super::deflate::{Gzip, Threads};
 use super::disk::Disk;
@@ -20,14 +20,14 @@ pub enum Codec {
     Zlib,
 }
 
-/// Extensions that name a compression, in lower case.
+/// Extensions of compressed files, in lower case.
 const EXTENSIONS: [(&str, Codec); 6] =
     [("gz", Codec::Gzip), ("gzip", Codec::Gzip), ("zst", Codec::Zstd), ("zstd", Codec::Zstd), ("zz", Codec::Zlib), ("zlib", Codec::Zlib)];
 
-/// Bytes that a thread compresses as zstd at a time. It refers to some of those before them, so that files are no larger.
+/// Bytes that a thread compresses with zstd at a time. Blocks refer to preceding bytes, so files are no larger.
 const ZSTD_JOB_BYTES: u32 = 2 << 20;
 
-/// Compressed bytes read at once.
+/// Compressed bytes read at a time.
 const BUFFER_BYTES: usize = 128 * 1024;
 
 impl fmt::Display for Codec {
@@ -41,9 +41,9 @@ impl fmt::Display for Codec {
 }
 
 impl Codec {
-    /// The compression of a file with these first bytes. A TFRecord has a checksum, so it takes precedence over two
-    /// or four bytes that look like something else; the two bytes of zlib are weak evidence, so it is only
-    /// recognized around a TFRecord or JSON.
+    /// The compression of a file with these first bytes. A TFRecord has a checksum, so it takes precedence over two or
+    /// four bytes that look like a compression. The two bytes of zlib are weak evidence, so it is recognized only
+    /// around a TFRecord or JSON.
     pub fn detect(raw: &[u8]) -> Option<Codec> {
         if is_tfrecord(raw) {
             return None;
@@ -51,19 +51,19 @@ impl Codec {
         match raw {
             [0x1f, 0x8b, 8, ..] => Some(Codec::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Codec::Zstd),
-            // A skippable frame: parallel compressors begin with one.
+            // A skippable frame, with which parallel compressors start.
             [low, 0x2a, 0x4d, 0x18, ..] if low & 0xf0 == 0x50 => Some(Codec::Zstd),
             _ if starts_as_zlib(raw) && holds_records(raw) => Some(Codec::Zlib),
             _ => None,
         }
     }
 
-    /// The compression of a file, by its first bytes, else by an extension of zlib.
+    /// The compression of a file, judging by its first bytes, or by an extension for zlib.
     pub fn of_file(raw: &[u8], name: &str) -> Option<Codec> {
         Codec::detect(raw).or_else(|| (extensions(name).0 == Some(Codec::Zlib) && starts_as_zlib(raw)).then_some(Codec::Zlib))
     }
 
-    /// The decompressed bytes. Errors of the compression come as [`io::Error`]s of its own; see the module `stream`.
+    /// The decompressed bytes. Compression errors are [`io::Error`]s of this module; see the module `stream`.
     pub fn decoder(self, raw: impl Read + Send + 'static, trailing: Trailing) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Codec::Gzip => Box::new(Members::gzip(BufReader::with_capacity(BUFFER_BYTES, raw), trailing)),
@@ -72,8 +72,8 @@ impl Codec {
         })
     }
 
-    /// A compressed file, by threads of its own or by the one that writes. The same bytes written give the same bytes in
-    /// the file, whatever the number of threads.
+    /// A compressed file, compressed by separate threads or by the writing thread. The same input gives the same file,
+    /// regardless of the number of threads.
     pub fn encoder(self, file: Disk, threads: Threads) -> io::Result<Encoder> {
         Ok(match self {
             Codec::Gzip => Encoder::Gzip(Gzip::new(file, threads)?),
@@ -82,7 +82,7 @@ impl Codec {
                 let mut encoder = zstd::stream::write::Encoder::new(file, 3)?;
                 encoder.include_checksum(true)?;
                 if let Threads::Own(n) = threads {
-                    // One thread makes the same jobs as many do, but other bytes than none.
+                    // One compression thread produces the same jobs as many, but different bytes than none.
                     encoder.multithread(u32::try_from(n.max(1)).unwrap_or(u32::MAX))?;
                     encoder.set_parameter(CParameter::JobSize(ZSTD_JOB_BYTES))?;
                 }
@@ -100,7 +100,7 @@ pub enum Encoder {
 }
 
 impl Encoder {
-    /// Writes all of a block.
+    /// Writes a whole block.
     pub fn write_all(&mut self, block: &[u8]) -> io::Result<()> {
         match self {
             Encoder::Gzip(e) => e.write_all(block),
@@ -119,8 +119,8 @@ impl Encoder {
     }
 }
 
-/// The compression that the extension of a file name means, and the extension before it.
-/// The numbers of a shard belong to neither: `a.tfrecord-00000-of-00002.gz` is (gzip, `tfrecord`).
+/// The compression indicated by the extension of a file name, and the extension before it. Shard numbers belong to
+/// neither: `a.tfrecord-00000-of-00002.gz` is (gzip, `tfrecord`).
 pub fn extensions(name: &str) -> (Option<Codec>, Option<String>) {
     let name = name.rsplit('/').next().unwrap_or(name);
     let (stem, mut extension) = split_extension(without_shard(name));
@@ -131,7 +131,7 @@ pub fn extensions(name: &str) -> (Option<Codec>, Option<String>) {
     (codec, extension)
 }
 
-/// A name and its extension in lower case. A name that only begins with a point has none.
+/// A name and its extension in lower case. A name that starts with its only dot has no extension.
 pub fn split_extension(name: &str) -> (&str, Option<String>) {
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() && !extension.is_empty() => (stem, Some(extension.to_ascii_lowercase())),
@@ -148,7 +148,7 @@ fn without_shard(name: &str) -> &str {
     }
 }
 
-/// Whether these bytes begin with the header of a TFRecord: the length of the first record and its checksum.
+/// Whether these bytes start with the header of a TFRecord: the length of the first record and its checksum.
 /// <https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/lib/io/record_writer.h>
 pub fn is_tfrecord(head: &[u8]) -> bool {
     match head {
@@ -159,20 +159,20 @@ pub fn is_tfrecord(head: &[u8]) -> bool {
     }
 }
 
-/// The checksum of TFRecords.
+/// The checksum used in TFRecords.
 pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// The header of RFC 1950.
+/// Whether these bytes are a zlib header (RFC 1950).
 fn starts_as_zlib(raw: &[u8]) -> bool {
     matches!(raw, [method, flags, ..] if method & 0x0f == 8 && method >> 4 <= 7 && u16::from_be_bytes([*method, *flags]) % 31 == 0)
 }
 
-/// Whether zlib data begins with a TFRecord or a JSON object.
+/// Whether zlib data starts with a TFRecord or a JSON object.
 fn holds_records(raw: &[u8]) -> bool {
     let mut first = Vec::new();
-    // The data may be longer than `raw`: an error after the first bytes says nothing.
+    // The data can be longer than `raw`, so an error after the first bytes is inconclusive.
     let _ = flate2::read::ZlibDecoder::new(raw).take(12).read_to_end(&mut first);
     is_tfrecord(&first) || first.starts_with(b"{\"")
 }

@@ -1,4 +1,4 @@
-//! Inputs as the files of a dataset: shards that are missing, files that are read twice.
+//! Checks inputs as files of a dataset: missing shards, and files that are read twice.
 
 use super::folder::Folder;
 use super::sharded::Sharded;
@@ -8,22 +8,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One input by its name.
+/// An input, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// `None`: standard input.
+    /// `None` for standard input.
     pub path: Option<PathBuf>,
-    /// Whether a glob, a list or a directory named it, and not a word of its own.
+    /// Whether it was found by a glob, a list or a directory, rather than named individually.
     pub is_searched: bool,
     /// The directory that was named, if it was found in one.
     pub folder: Option<Arc<Folder>>,
-    /// Whether it is a directory that is one data set.
+    /// Whether it is a directory that is a single dataset.
     pub is_dataset: bool,
 }
 
-/// Adds a notice for shards that are missing and for files that are read more than once. What the user names word by
-/// word is meant: files named twice are only noticed where a glob, a list or a directory was searched for them, and a
-/// single shard named by itself is not taken for a dataset.
+/// Adds a notice for missing shards and for files that are read more than once. Files named individually are
+/// intentional: repeats among them are reported only if a glob, list or directory also found them, and a single named
+/// shard does not count as a dataset.
 ///
 /// # Errors
 /// The notice itself, under `--strict`.
@@ -46,9 +46,9 @@ fn missing_shards(found: &[Found]) -> Vec<String> {
     let mut notices = Vec::new();
     for ((directory, sharded), (indices, is_dataset)) in datasets {
         let nshards = sharded.nshards;
-        // Some programs count from 1.
+        // Some programs number shards from 1.
         let first = usize::from(indices.contains(&nshards));
-        // A shard that is there was left out on purpose.
+        // The shard exists, so it was left out on purpose.
         let missing: Vec<PathBuf> = (first..nshards + first)
             .filter(|index| !indices.contains(index))
             .map(|index| directory.join(sharded.name(index)))
@@ -66,7 +66,7 @@ fn more(n: usize) -> String {
     if n == 0 { String::new() } else { format!(" and {n} more") }
 }
 
-/// The directory and dataset that a file is a shard of, and its number.
+/// The directory and dataset of a shard, and its number.
 fn shard(path: &Path) -> Option<((&Path, Sharded), usize)> {
     let (sharded, index) = Sharded::of(path.file_name()?.to_str()?)?;
     Some(((path.parent()?, sharded), index))

@@ -1,7 +1,7 @@
-//! gzip on several threads: blocks are deflated apart from each other, and are one stream all the same.
+//! gzip on several threads: blocks are deflated independently, but form a single stream.
 //!
-//! Each block but the last ends on a byte ("sync flush"), as zlib's manual has it for concatenation. Readers see one gzip
-//! member, and the bytes do not depend on the number of threads.
+//! Each block except the last ends on a byte boundary ("sync flush"), as zlib's manual describes for concatenation.
+//! Readers see one gzip member, and the bytes do not depend on the number of threads.
 
 use super::disk::Disk;
 use crc32fast::Hasher;
@@ -11,19 +11,19 @@ use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that are deflated at a time. Nothing is found across blocks, which makes files about 0.5% larger.
+/// Bytes deflated at a time. Matches do not cross blocks, which makes files about 0.5% larger.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Deflate, no flags, no time, no extra flags, unknown system. Source: RFC 1952.
+/// Deflate, no flags, no time, no extra flags, unknown system (RFC 1952).
 const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-/// A last block without anything: its fixed codes have only their end.
+/// An empty last block: fixed codes with only the end-of-block code.
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
-/// Who compresses a file.
+/// The threads that compress a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// The thread that writes: one of many files.
+    /// The writing thread, for one of many files.
     Writer,
-    /// That many for this file.
+    /// That many threads for this file.
     Own(usize),
 }
 
@@ -41,7 +41,7 @@ enum How {
     Pool(Pool),
 }
 
-/// Threads that deflate, and the blocks they have, in order.
+/// The deflating threads, and their blocks in order.
 struct Pool {
     jobs: Sender<Job>,
     nthreads: usize,
@@ -57,7 +57,7 @@ struct Deflated {
 
 impl Gzip {
     /// # Errors
-    /// Writing fails; no thread can be started.
+    /// Writing fails, or no thread can be started.
     pub fn new(mut file: Disk, threads: Threads) -> io::Result<Gzip> {
         file.write_all(&HEADER)?;
         let how = match threads {
@@ -100,7 +100,7 @@ impl Gzip {
         }
     }
 
-    /// Writes the first blocks until at most `most` are being deflated.
+    /// Writes the first blocks until at most `most` are still being deflated.
     fn settle(&mut self, most: usize) -> io::Result<()> {
         while let How::Pool(pool) = &mut self.how
             && pool.deflating.len() > most
@@ -141,12 +141,12 @@ impl Pool {
         let todo = Arc::new(Mutex::new(todo));
         for _ in 0..nthreads {
             let todo = todo.clone();
-            // They end with the channel.
+            // The threads end when the channel is closed.
             std::thread::Builder::new().name("gzip".to_owned()).spawn(move || {
                 let mut compress = compressor();
                 let next = || todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok((block, flush, done)) = next() {
-                    // After an error the other end is gone.
+                    // After an error, the other end is gone.
                     let _ = done.send(deflate(&mut compress, &block, flush));
                 }
             })?;

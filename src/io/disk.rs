@@ -1,4 +1,4 @@
-//! A file as it is on disk: its bytes are counted, and hashed where the checksum is wanted.
+//! A file on disk: counts its bytes, and hashes them if a checksum is needed.
 
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -11,22 +11,22 @@ pub struct Disk {
     hash: Option<Sha256>,
 }
 
-/// What is known of a file that is complete.
+/// Properties of a complete file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Its size.
+    /// Size in bytes.
     pub nbytes: u64,
-    /// In hexadecimal digits, as `sha256sum` prints it; empty where it was not wanted.
+    /// The SHA-256 in hexadecimal, as printed by `sha256sum`; empty if not requested.
     pub sha256: String,
 }
 
 impl Disk {
-    /// From the start of the file.
+    /// Starts at the beginning of the file.
     pub fn new(file: File, is_hashed: bool) -> Disk {
         Disk { file, nbytes: 0, hash: is_hashed.then(Sha256::new) }
     }
 
-    /// What was written so far.
+    /// The properties of the bytes written so far.
     pub fn facts(self) -> Facts {
         let digits = |hash: Sha256| hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Facts { nbytes: self.nbytes, sha256: self.hash.map_or_else(String::new, digits) }

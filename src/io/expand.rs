@@ -1,4 +1,4 @@
-//! What FILE arguments name: files, directories, globs in quotes, shards (`name@8.ext`), standard input.
+//! Expands FILE arguments: files, directories, quoted globs, shards (`name@8.ext`), standard input.
 
 use super::dataset::Found;
 use super::folder::{Contents, IsDataset};
@@ -15,11 +15,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The inputs in the order of the arguments, then those of `--files-from`; shards, the matches of a glob and the files
-/// of a directory by name. A file of that exact name takes precedence over a glob or shards.
+/// The inputs in argument order, followed by those of `--files-from`. Shards, glob matches and files of a directory are
+/// sorted by name. A file with exactly that name takes precedence over a glob or shards.
 ///
 /// # Errors
-/// A URL; a missing file or shard, with the nearest name there is; a glob without a match; standard input twice.
+/// A URL; a missing file or shard, with the nearest existing name; a glob without matches; standard input used twice.
 pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> Result<Vec<Found>> {
     let standard_input = || Found { path: None, is_searched: false, folder: None, is_dataset: false };
     let list = options.files_from.as_ref().map(|name| List { name, null: options.null_separated });
@@ -51,13 +51,13 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
     Ok(all)
 }
 
-/// The extensions of files that are read as one: the first is found next to the second.
+/// The extensions of pairs of files that are read as one; given the first, the second is found next to it.
 const PAIR: [&str; 2] = ["bin", "idx"];
 
-/// The extensions of indices: `x.tfrecord.idx` says where the records of `x.tfrecord` are.
+/// The extensions of index files: `x.tfrecord.idx` has the record offsets of `x.tfrecord`.
 const INDICES: [&str; 2] = ["idx", "offsets"];
 
-/// Of the two files of a dataset, or of a file and its index, only one is an input, where a glob, a list or a directory named both.
+/// If a glob, list or directory found both files of a pair, or a file and its index, only one of them is an input.
 fn drop_seconds(all: &mut Vec<Found>) {
     let indices: BTreeSet<PathBuf> =
         all.iter().filter_map(|found| found.path.clone()).filter(|path| has_extension(path, PAIR[1])).collect();
@@ -73,17 +73,17 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|own| own == extension)
 }
 
-/// The index of the dataset of two files that `name` is the common beginning of.
+/// The index file of the two-file dataset whose common prefix is `name`.
 fn pair(name: &str) -> Option<PathBuf> {
     let [values, index] = PAIR.map(|extension| PathBuf::from(format!("{name}.{extension}")));
     (values.is_file() && index.is_file()).then_some(index)
 }
 
-/// Adds a file, the files of a directory, or a directory that is a data set.
+/// Adds a file, the files of a directory, or a directory that is a dataset.
 fn add(path: PathBuf, is_searched: bool, all: &mut Vec<Found>, options: &Options, is_dataset: IsDataset) -> Result<()> {
     match std::fs::metadata(&path) {
         Ok(found) if found.is_dir() => {}
-        // That of a missing file names the nearest.
+        // The error for a missing file suggests the nearest name.
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(&path.display().to_string(), "opening", &e)),
         _ => {
             all.push(Found { path: Some(path), is_searched, folder: None, is_dataset: false });
@@ -101,7 +101,7 @@ fn add(path: PathBuf, is_searched: bool, all: &mut Vec<Found>, options: &Options
     Ok(())
 }
 
-/// What a word names, and whether it had to be searched for.
+/// The files that a word names, and whether it had to be expanded.
 fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
     if exists(Path::new(name)) {
         return Ok((vec![name.into()], false));
@@ -123,7 +123,7 @@ fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
 }
 
 fn exists(path: &Path) -> bool {
-    // A file whose metadata cannot be read is opened later, which gives the system's message.
+    // A file whose metadata cannot be read is opened later, which reports the system's error.
     !matches!(std::fs::metadata(path), Err(e) if is_missing(&e))
 }
 

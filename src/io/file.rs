@@ -1,4 +1,4 @@
-//! One file being written: buffered, and compressed in blocks that do not depend on the calls.
+//! An output file: buffered, and compressed in blocks that do not depend on the write calls.
 
 use super::codec::{Codec, Encoder};
 use super::deflate::Threads;
@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that are written or compressed at once.
+/// Bytes written or compressed at a time.
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// What has become of the files of an output: how many are still open, and the first error of any.
+/// The state of the files of an output: the number of open files, and the first error.
 #[derive(Default)]
 pub struct Ledger {
     open: AtomicUsize,
@@ -21,10 +21,10 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Whether all files are complete.
+    /// Checks that all files are complete.
     ///
     /// # Errors
-    /// The first error of a file; a file that is still being written.
+    /// The first error of a file, or a file that is still open.
     pub fn settle(&self) -> Result<()> {
         if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             return Err(error);
@@ -35,7 +35,7 @@ impl Ledger {
         }
     }
 
-    /// The files that are complete, by their numbers.
+    /// The complete files, by number.
     pub fn complete(&self) -> BTreeMap<u64, Facts> {
         self.complete.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -45,7 +45,7 @@ impl Ledger {
     }
 }
 
-/// One file. Complete when it is dropped.
+/// An output file. Dropping it completes it.
 pub struct FileWriter {
     inner: Option<Inner>,
     block: Vec<u8>,
@@ -60,10 +60,10 @@ enum Inner {
 }
 
 impl FileWriter {
-    /// File `number` of an output, to be written from its start, compressed or not.
+    /// Creates file `number` of an output, compressed or not.
     ///
     /// # Errors
-    /// The encoder cannot be made.
+    /// The encoder cannot be created.
     pub fn new(file: Disk, codec: Option<(Codec, Threads)>, name: Arc<str>, number: u64, ledger: Arc<Ledger>) -> Result<FileWriter> {
         let inner = match codec {
             None => Inner::Plain(file),
@@ -98,8 +98,8 @@ impl FileWriter {
 }
 
 impl Write for FileWriter {
-    /// Only whole blocks are passed on, and compressed ones are always of one size: the file does not depend on
-    /// how a format splits its writes.
+    /// Only whole blocks are passed on, and compressed blocks all have the same size, so the file does not depend on
+    /// how a format divides its writes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut rest = bytes;
         if matches!(self.inner, Some(Inner::Plain(_))) && bytes.len() >= BLOCK_BYTES {
@@ -128,7 +128,7 @@ impl Write for FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        // Errors are in the ledger.
+        // Errors are recorded in the ledger.
         if self.pass_block().is_ok() {
             let disk = match self.inner.take() {
                 Some(Inner::Encoded(encoder)) => encoder.finish().map_err(|e| self.failed(&e)).ok(),

@@ -1,4 +1,4 @@
-//! A directory as an input: the files below it, or the data set that it is.
+//! Directories as inputs: the files in them, or the dataset that they are.
 
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
@@ -7,32 +7,33 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Whether a directory is one data set of a format, and not a folder of files.
+/// Whether a directory is a single dataset of a format, rather than a folder of files.
 pub type IsDataset<'a> = &'a dyn Fn(&Path) -> bool;
 
-/// A directory that was named.
+/// A directory given as an input.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// As it was named.
+    /// The name as given.
     pub path: PathBuf,
-    /// A glob of the files that most others are like.
+    /// A glob that matches the predominant kind of file.
     pub glob: String,
 }
 
-/// What a directory is as an input.
+/// The contents of a directory as an input.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Contents {
     /// Files, sorted by path.
     Files(Folder, Vec<PathBuf>),
-    /// One data set: the directory itself, or the only one below it.
+    /// A single dataset: the directory itself, or the only one below it.
     Dataset(PathBuf),
 }
 
-/// What a directory holds: it is a data set, or holds one and nothing else, or holds the regular files below it. Names that begin with `.` or `_` are skipped, as Spark, PyArrow
-/// and Hive do (`_SUCCESS`, `_metadata`); links to directories are not followed.
+/// The contents of a directory: it is a dataset, contains only one dataset, or contains regular files at any depth. As
+/// in Spark, PyArrow and Hive, names that start with `.` or `_` are skipped (`_SUCCESS`, `_metadata`). Links to
+/// directories are not followed.
 ///
 /// # Errors
-/// A directory cannot be read, there is no file, or there are several data sets.
+/// A directory cannot be read, there are no files, or there are several datasets.
 pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> Result<Contents> {
     let mut found = Found::default();
     found.search(directory, is_dataset)?;
@@ -58,7 +59,7 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
     })
 }
 
-/// A directory of data sets.
+/// The error for a directory of datasets.
 fn several(directory: &Path, datasets: &[PathBuf], files: &[PathBuf]) -> Error {
     let names: Vec<String> = datasets.iter().take(10).map(|dataset| dataset.display().to_string()).collect();
     let more = if datasets.len() > names.len() { format!(" and {} more", datasets.len() - names.len()) } else { String::new() };
@@ -69,7 +70,7 @@ fn several(directory: &Path, datasets: &[PathBuf], files: &[PathBuf]) -> Error {
     Error::usage(message).in_input(directory.display().to_string()).help(format!("name one: {}{more}", names.join(" ")))
 }
 
-/// A glob of the files with the extension that most have.
+/// A glob for the most common extension among the files.
 fn glob(directory: &Path, files: &[PathBuf]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for extension in files.iter().filter_map(|path| path.extension()?.to_str()) {
@@ -82,11 +83,11 @@ fn glob(directory: &Path, files: &[PathBuf]) -> String {
 #[derive(Default)]
 struct Found {
     files: Vec<PathBuf>,
-    /// Directories that are data sets.
+    /// Directories that are datasets.
     datasets: Vec<PathBuf>,
-    /// A file that is skipped for its name.
+    /// A file that was skipped because of its name.
     hidden: Option<PathBuf>,
-    /// The name of a directory that gives the value of a field, as `date=2024-01-01`.
+    /// A directory name that gives the value of a field, such as `date=2024-01-01`.
     partition: Option<String>,
 }
 
@@ -101,7 +102,7 @@ impl Found {
             let entry = entry.map_err(|e| failed(&e))?;
             let (path, name) = (entry.path(), entry.file_name());
             let kind = entry.file_type().map_err(|e| failed(&e))?;
-            // A link that leads nowhere is not skipped: reading it fails.
+            // A broken link is not skipped, so reading it fails.
             let is_file = kind.is_file() || (kind.is_symlink() && std::fs::metadata(&path).map_or(true, |found| found.is_file()));
             if is_hidden(&name) {
                 if is_file && self.hidden.is_none() {
@@ -121,7 +122,7 @@ impl Found {
     }
 }
 
-/// Names that no reader of directories takes for data; `_x=1` is a partition.
+/// Names that directory readers ignore. `_x=1` is a partition.
 fn is_hidden(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.starts_with(b".") || (name.starts_with(b"_") && !name.contains(&b'='))

@@ -1,4 +1,4 @@
-//! One input: a file, a pipe or bytes in memory, decompressed on the way in.
+//! An input: a file, a pipe or bytes in memory, decompressed while reading.
 
 use super::codec::{self, Codec};
 use super::dataset::Found;
@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes read to recognize formats: of all inputs together, and of each at most and at least.
+/// Bytes read to recognize formats: the total for all inputs, and the maximum and minimum for each.
 const HEADS_BYTES: usize = 16 << 20;
 const HEAD_BYTES: usize = 64 << 10;
 const SMALL_HEAD_BYTES: usize = 4 << 10;
 
-/// One input: a file or standard input, decompressed on the way in.
+/// One input: a file or standard input, decompressed while reading.
 pub struct Input {
     about: About,
     source: Source,
@@ -32,11 +32,11 @@ pub struct Input {
     head: Vec<u8>,
     extension: Option<String>,
     nbytes: Option<u64>,
-    /// A pipe may remember that many bytes more than was asked for: a reader ends with a whole record.
+    /// Number of additional bytes that a pipe may remember, because a reader ends after a whole record.
     slack: u64,
-    /// The temporary copy, once it is made.
+    /// The temporary copy, once it exists.
     spool: Mutex<Option<File>>,
-    /// Where it is made.
+    /// The directory for the copy.
     scratch_directory: PathBuf,
     /// The directory it was found in, if that was named.
     folder: Option<Arc<Folder>>,
@@ -46,39 +46,38 @@ enum Source {
     File(PathBuf),
     Pipe(Pipe),
     Memory(Arc<[u8]>),
-    /// A directory that is one data set.
+    /// Opens a directory that is a single dataset.
     Directory(PathBuf),
 }
 
 impl Input {
-    /// Bytes in memory as an input: compressed or not, as a file would be.
+    /// An input from bytes in memory, compressed or not, as for a file.
     pub fn memory(name: &str, bytes: impl Into<Arc<[u8]>>) -> Input {
         let bytes: Arc<[u8]> = bytes.into();
         let mut input = Input::new(name, &Options::default(), Source::Memory(bytes.clone()));
         input.codec = Codec::detect(&bytes);
         input.nbytes = Some(bytes.len() as u64);
         if let Ok(mut stream) = input.open() {
-            // An error comes again when the bytes are read.
+            // The error occurs again when the bytes are read.
             let _ = fill(&mut stream, &mut input.head, HEAD_BYTES, |_| false);
         }
         input
     }
 
-    /// A file that does not hold records of the run.
+    /// Opens a file that does not hold records of the run.
     ///
     /// # Errors
-    /// It is missing, a directory, or cannot be read.
+    /// The file is missing, is a directory, or cannot be read.
     pub fn regular(path: &Path) -> Result<Input> {
         Input::from_path(path, &Options::default(), SMALL_HEAD_BYTES)
     }
 
-    /// No input at all: for `--from none`.
+    /// No input, for `--from none`.
     pub fn none() -> Input {
         Input::memory("nothing", Vec::new())
     }
 
-    /// The error if neither its first bytes nor its name identify a format; `formats`
-    /// are the names to choose from.
+    /// The error if neither the first bytes nor the name identify a format; `formats` lists the choices.
     pub fn unrecognised(&self, formats: &str) -> Error {
         let error = Error::usage("the format is unknown from the first bytes and the name").in_input(self.about.name.clone());
         let first: Vec<String> = self.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -129,7 +128,7 @@ impl Input {
         } else {
             let mut stream = input.about.stream(Cursor::new(raw).chain(file), input.codec)?;
             match fill(&mut stream, &mut input.head, head_bytes, |_| false) {
-                // Damage further on is an error again where it is read.
+                // Damage further on is reported when it is read.
                 Err(e) if input.head.is_empty() => return Err(Error::io(&name, "reading", &e)),
                 _ => {}
             }
@@ -138,11 +137,11 @@ impl Input {
         Ok(input)
     }
 
-    /// A pipe is examined as soon as some bytes have come, so that slow ones start at once.
+    /// A pipe is examined as soon as some bytes arrive, so that slow pipes start immediately.
     fn from_pipe(name: &str, pipe: impl Read + Send + 'static, options: &Options, head_bytes: usize) -> Result<Input> {
         let mut pipe = pipe;
         let mut raw = Vec::new();
-        // Twelve bytes identify all compressions but zlib, which has to be decompressed.
+        // Twelve bytes identify all compressions except zlib, which has to be decompressed.
         let enough = |raw: &[u8]| raw.len() >= 64 || (raw.len() >= 12 && raw[0] & 0x0f != 8);
         fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "reading", &e))?;
         let mut input = Input::new(name, options, Source::Memory(Arc::from([])));
@@ -154,14 +153,14 @@ impl Input {
         Ok(input)
     }
 
-    /// A directory that is one data set. Its format opens the files: [`Input::open_member`].
+    /// A directory that is a single dataset. Its format opens the files: [`Input::open_member`].
     pub fn dataset(path: PathBuf, options: &Options) -> Input {
         let mut input = Input::new(&path.display().to_string(), options, Source::Directory(path));
         input.extension = None;
         input
     }
 
-    /// Where the data set is, if it is a directory.
+    /// The directory, if it is a dataset.
     pub fn directory(&self) -> Option<&Path> {
         match &self.source {
             Source::Directory(path) => Some(path),
@@ -169,10 +168,10 @@ impl Input {
         }
     }
 
-    /// The bytes of one of the files of a data set, decompressed. What is read counts as read of the data set.
+    /// The decompressed bytes of a file of a dataset. Bytes read count towards the dataset.
     ///
     /// # Errors
-    /// The file is missing or may not be read.
+    /// The file is missing or cannot be read.
     pub fn open_member(&self, path: &Path) -> Result<Box<dyn Read + Send>> {
         let name: Arc<str> = path.display().to_string().into();
         let (mut file, metadata) = open_file(path, &name)?;
@@ -187,12 +186,12 @@ impl Input {
         about.stream(Cursor::new(raw).chain(rest), codec)
     }
 
-    /// The directory it was found in, if that was named and not the file.
+    /// The directory it was found in, if that was named instead of the file.
     pub fn folder(&self) -> Option<&Folder> {
         self.folder.as_deref()
     }
 
-    /// The error of a file that is no data, with the way to leave it out if it was not named.
+    /// The error for a file that is not data, with advice on skipping it if it was not named.
     #[must_use]
     pub fn among_others(&self, error: Error) -> Error {
         match &self.folder {
@@ -201,33 +200,33 @@ impl Input {
         }
     }
 
-    /// As the user gave it; `standard input` for a pipe.
+    /// The name as given by the user; `standard input` for a pipe.
     pub fn name(&self) -> &Arc<str> {
         &self.about.name
     }
 
-    /// The first bytes, decompressed: up to 64 KiB (4 KiB where there are very many inputs), of a
-    /// pipe as many as have come. They stay to be read.
+    /// The first bytes, decompressed: up to 64 KiB (4 KiB if there are very many inputs); for a pipe, as many as have
+    /// arrived. They can still be read.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// The name's extension without those of compression, in lower case.
+    /// The extension of the name without compression extensions, in lower case.
     pub fn extension(&self) -> Option<&str> {
         self.extension.as_deref()
     }
 
-    /// Whether it is a file or a pipe without a byte, after decompression.
+    /// Whether it is empty after decompression.
     pub fn is_empty(&self) -> bool {
         self.head().is_empty() && self.directory().is_none()
     }
 
-    /// Whether it can be opened again and again: a regular file.
+    /// Whether it can be opened repeatedly, because it is a regular file.
     pub fn is_regular(&self) -> bool {
         !matches!(self.source, Source::Pipe(_)) || self.lock_spool().is_some()
     }
 
-    /// Where it is, if it is a file.
+    /// Its path, if it is a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
             Source::File(path) | Source::Directory(path) => Some(path),
@@ -235,28 +234,28 @@ impl Input {
         }
     }
 
-    /// How the input is compressed as a whole.
+    /// The compression of the whole input.
     pub fn codec(&self) -> Option<Codec> {
         self.codec
     }
 
-    /// Bytes on disk, where known: for progress.
+    /// Size on disk, if known, for progress.
     pub fn nbytes(&self) -> Option<u64> {
         self.nbytes
     }
 
-    /// Bytes read so far, as they are on disk, by the stream that was opened last.
+    /// Bytes read so far, as stored on disk, by the most recently opened stream.
     pub fn consumed(&self) -> &Arc<AtomicU64> {
         &self.about.consumed
     }
 
-    /// The bytes from the start, decompressed. A pipe is read once, but what was read of it so far
-    /// is given again if it was not more than [`Input::remember`] allowed.
+    /// The decompressed bytes from the start. A pipe is read only once, but the bytes read so far are returned again if
+    /// they did not exceed the limit of [`Input::remember`].
     ///
-    /// Errors of the stream carry ours: [`Error::io`] gives them back, with the name of the input.
+    /// Errors of the stream wrap [`Error`], which [`Error::io`] unwraps, with the name of the input.
     ///
     /// # Errors
-    /// The file is gone or may not be read; a pipe was read before and not remembered.
+    /// The file no longer exists or cannot be read, or a pipe was read before and not remembered.
     pub fn open(&self) -> Result<Box<dyn Read + Send>> {
         if let Some(spool) = self.lock_spool().as_ref() {
             self.about.consumed.store(0, Ordering::Relaxed);
@@ -277,11 +276,11 @@ impl Input {
         }
     }
 
-    /// The file and its length, if its bytes are those of the input and may be read at any position. Not of a file that claims to be
-    /// empty, as those of `/proc` do.
+    /// The file and its length, if it is uncompressed and can be read at any position. Excludes files that claim to be
+    /// empty, such as those in `/proc`.
     ///
     /// # Errors
-    /// The file is gone or may not be read.
+    /// The file no longer exists or cannot be read.
     pub fn by_position(&self) -> Result<Option<(File, u64)>> {
         let (Source::File(path), None) = (&self.source, self.codec) else { return Ok(None) };
         let (file, metadata) = open_file(path, self.name())?;
@@ -289,20 +288,19 @@ impl Input {
         Ok((metadata.is_file() && metadata.len() > 0).then_some((file, metadata.len())))
     }
 
-    /// From now on streams of a pipe remember what they read, up to `nbytes` and one record, for the
-    /// next [`Input::open`]. After `remember(0)` the next one is the last: it gives what is remembered, frees
-    /// it, and goes on.
+    /// Makes streams of a pipe remember what they read, up to `nbytes` and one record, for the next [`Input::open`].
+    /// After `remember(0)`, the next stream is the last: it returns the remembered bytes, frees them, and continues.
     pub fn remember(&self, nbytes: u64) {
         if let Source::Pipe(pipe) = &self.source {
             pipe.remember(if nbytes == 0 { 0 } else { nbytes.saturating_add(self.slack) });
         }
     }
 
-    /// The bytes, decompressed, in a file with random access: the file itself, or a temporary copy
-    /// without a name. Each call gives a file with a position of its own.
+    /// The decompressed bytes in a file with random access: the file itself, or an unnamed temporary copy. Each call
+    /// returns a file with a separate position.
     ///
     /// # Errors
-    /// Reading, or writing the copy, fails.
+    /// Reading or writing the copy fails.
     pub fn file(&self) -> Result<File> {
         if let (Source::File(path), None) = (&self.source, self.codec) {
             return open_file(path, self.name()).map(|(file, _)| file);
@@ -333,11 +331,11 @@ impl Input {
     }
 }
 
-/// The inputs that FILE arguments and `--files-from` name: directories, globs and `name@N` expanded, standard input for none
-/// or `-`.
+/// The inputs named by FILE arguments and `--files-from`. Directories, globs and `name@N` are expanded; no argument or
+/// `-` means standard input.
 ///
 /// # Errors
-/// A missing file; what is recognized as not data at all (a directory, an LFS pointer, HTML, a URL).
+/// A missing file, or an input recognized as not being data (a directory, an LFS pointer, HTML, a URL).
 pub fn inputs(files: &[OsString], options: &Options, is_dataset: IsDataset) -> Result<Vec<Arc<Input>>> {
     let from = options.from.as_deref();
     let found = expand::expand(files, options, is_dataset)?;
@@ -370,7 +368,7 @@ fn standard_input(options: &Options, head_bytes: usize) -> Result<Input> {
     }
     let mut input = Input::from_pipe(options.input_name.as_deref().unwrap_or(STANDARD_INPUT), file, options, head_bytes)?;
     input.nbytes = nbytes;
-    // A name in messages names no format.
+    // A name used only in messages does not identify a format.
     input.extension = None;
     Ok(input)
 }
@@ -390,7 +388,7 @@ fn open_file(path: &Path, name: &str) -> Result<(File, std::fs::Metadata)> {
     })
 }
 
-/// The same file with a position of its own.
+/// The same file with a separate position.
 fn reopen(file: &File) -> Result<File> {
     use std::os::fd::AsRawFd;
     File::open(format!("/dev/fd/{}", file.as_raw_fd())).map_err(|e| Error::io("a temporary copy", "opening it again", &e))
@@ -433,8 +431,8 @@ mod tests {
         (0..nlines).flat_map(|i| format!("{{\"i\": {i}, \"x\": {}}}\n", i.wrapping_mul(0x9e37_79b9) % 1009).into_bytes()).collect()
     }
 
-    /// What an input gives, or its error: as a file, as a pipe, decompressed ahead, and from copies that are
-    /// read at any place. All must agree.
+    /// The contents of an input or its error: as a file, as a pipe, decompressed ahead, and from copies read at random
+    /// positions. All must agree.
     fn read(raw: &[u8], options: &Options) -> Result<Vec<u8>, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");

@@ -1,4 +1,4 @@
-//! Blocks of whole lines, split off a stream: sequential; only line ends are searched, no other byte is touched.
+//! Splits a stream into blocks of whole lines. Sequential; examines only line ends.
 
 use super::buffers::{Buffer, Buffers, Filling};
 use super::input::Input;
@@ -7,43 +7,43 @@ use crate::options::Options;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Bytes of the first block: few, so that `head` and slow pipes begin at once.
+/// Size of the first block in bytes: small, so that `head` and slow pipes start immediately.
 pub const FIRST_BLOCK_BYTES: usize = 64 << 10;
-/// Bytes of the later ones.
+/// Size of later blocks.
 pub const BLOCK_BYTES: usize = 1 << 20;
-/// A pipe that gives less than it holds has no more at the moment: what is there goes on.
+/// A short read from a pipe means that no more data is available at the moment, so the available data is passed on.
 const SHORT_READ_BYTES: usize = 64 << 10;
 
-/// Whole lines, each with its end; only the last of the input may lack it.
+/// Whole lines, each with its terminator; only the last line of the input can lack it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Lines {
     /// The bytes of the lines.
     pub bytes: Buffer,
     /// Number of the first line, from 1.
     pub first_line: u64,
-    /// Where the first line begins in the decompressed input.
+    /// The offset of the first line in the decompressed input.
     pub byte: u64,
     /// Number of lines.
     pub nlines: usize,
 }
 
-/// A line beyond `--max-record-bytes` that was passed over.
+/// A line beyond `--max-record-bytes` that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LongLine {
-    /// From 1.
+    /// The line number, from 1.
     pub line: u64,
-    /// The byte of the input that the line starts at.
+    /// The offset of the line in the input.
     pub byte: u64,
-    /// With its end.
+    /// The length including the terminator.
     pub length: u64,
 }
 
-/// What comes next in the input.
+/// The next part of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineBlock {
-    /// Lines within a block may still be longer than `--max-record-bytes`: memory is bounded, the rule is the decoder's.
+    /// Lines in a block can still exceed `--max-record-bytes`. The limit bounds memory here; the decoder enforces it.
     Lines(Lines),
-    /// A line longer than the limit, which has been skipped.
+    /// A line beyond the limit, which has been skipped.
     TooLong(LongLine),
 }
 
@@ -55,10 +55,10 @@ pub struct Blocks {
     max_lines: usize,
     /// Whether short reads are passed on.
     is_live: bool,
-    /// Whether a line that is too long is the last thing read.
+    /// Whether reading stops at a line that is too long.
     ends_at_long_line: bool,
     buffers: Buffers,
-    /// Read, but not given yet; what is before `start` has been.
+    /// Bytes that have been read; those before `start` have been returned.
     buffer: Filling,
     start: usize,
     block_bytes: usize,
@@ -68,10 +68,10 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The lines of an input from its start, at most `--chunk-rows` in a block.
+    /// The lines of an input from its start, with at most `--chunk-rows` lines in a block.
     ///
     /// # Errors
-    /// As [`Input::open`].
+    /// See [`Input::open`].
     pub fn open(input: &Input, options: &Options) -> Result<Blocks> {
         Ok(Blocks {
             stream: input.open()?,
@@ -90,15 +90,14 @@ impl Blocks {
         })
     }
 
-    /// At most `max_lines` lines in a block, if that is less than `--chunk-rows`.
+    /// Limits blocks to `max_lines` lines, if that is less than `--chunk-rows`.
     #[must_use]
     pub fn with_max_lines(mut self, max_lines: usize) -> Blocks {
         self.max_lines = self.max_lines.min(max_lines.max(1));
         self
     }
 
-    /// A line that is too long ends the blocks: nothing more is read. For the inference of a pipe, which remembers
-    /// what was read.
+    /// Makes a line that is too long end the blocks. For inference on a pipe, which remembers what was read.
     #[must_use]
     pub fn ending_at_long_line(mut self) -> Blocks {
         self.ends_at_long_line = true;
@@ -132,12 +131,12 @@ impl Blocks {
         }
     }
 
-    /// Cuts lines off the front of the `whole` bytes that are lines.
+    /// Cuts lines off the front of the `whole` bytes that consist of complete lines.
     fn take(&mut self, whole: usize) -> Lines {
         let rest = self.buffer.get(self.start..self.start + whole).unwrap_or_default();
         let (mut nlines, mut nbytes) = (0, 0);
         if self.max_lines == usize::MAX {
-            // Only counting is several times as fast, and this is a serial stage.
+            // Counting alone is several times faster, and this is a serial stage.
             nlines = memchr::memchr_iter(b'\n', rest).count();
             nbytes = memchr::memrchr(b'\n', rest).map_or(0, |end| end + 1);
         } else {
@@ -147,7 +146,7 @@ impl Blocks {
             }
         }
         if nbytes < rest.len() && nlines < self.max_lines {
-            // The last line of the input, without an end.
+            // The last line of the input, without a terminator.
             nlines += 1;
             nbytes = rest.len();
         }
@@ -167,12 +166,12 @@ impl Blocks {
         lines
     }
 
-    /// Reads until a block is full, the stream ends, or a live one pauses.
+    /// Reads until a block is full, the stream ends, or a live stream pauses.
     fn fill(&mut self) -> Result<()> {
         self.buffer.drop_front(self.start);
         self.start = 0;
         let filled = self.buffer.len();
-        // A line longer than a block: ever more at once, up to the limit of what has to be held.
+        // For a line longer than a block, doubles the size up to the limit.
         let held = self.max_line_bytes.saturating_add(BLOCK_BYTES);
         let wanted = self.block_bytes.max(filled.saturating_mul(2).min(held)).max(filled + 1);
         self.block_bytes = (self.block_bytes * 2).min(BLOCK_BYTES);
@@ -192,7 +191,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Reads on to the end of a line that is too long, and forgets it.
+    /// Reads to the end of a line that is too long, and discards it.
     fn pass_over(&mut self) -> Result<LongLine> {
         let mut length = (self.buffer.len() - self.start) as u64;
         let mut block = vec![0; BLOCK_BYTES];

@@ -1,4 +1,4 @@
-//! `--files-from LIST`: names of inputs, one a line or each ended by a zero byte.
+//! `--files-from LIST`: names of inputs, separated by newlines or NUL bytes.
 
 use super::missing;
 use super::names::{STANDARD_INPUT, is_standard_input};
@@ -8,16 +8,16 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The names in a list, which are files or directories: no globs, no `@N`.
+/// The names in a list, which are files or directories; globs and `@N` are not expanded.
 pub struct List<'a> {
     /// The name of the list; `-` is standard input.
     pub name: &'a OsStr,
-    /// Whether zero bytes end the names.
+    /// Whether names are terminated by NUL bytes.
     pub null: bool,
 }
 
 impl List<'_> {
-    /// Whether it is read from standard input.
+    /// Whether the list is standard input.
     pub fn is_standard_input(&self) -> bool {
         is_standard_input(self.name)
     }
@@ -25,7 +25,7 @@ impl List<'_> {
     /// The names, without blank lines.
     ///
     /// # Errors
-    /// The list cannot be read, or names no file; its names are separated otherwise than is said.
+    /// The list cannot be read, names no files, or uses the other separator.
     pub fn names(&self) -> Result<Vec<OsString>> {
         let shown = if self.is_standard_input() { STANDARD_INPUT.to_owned() } else { self.name.display().to_string() };
         let bytes = self.read(&shown)?;
@@ -54,7 +54,7 @@ impl List<'_> {
         })
     }
 
-    /// The error of a name in it that is not there.
+    /// The error for a missing file named in the list.
     pub fn missing(&self, path: &Path) -> Error {
         let error = missing::missing(path);
         let name = path.as_os_str().as_bytes();

@@ -1,10 +1,10 @@
-//! gzip and zlib streams: any number of concatenated members, and what may follow them.
+//! gzip and zlib streams: any number of concatenated members, and trailing data.
 
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The offset of bytes after the last gzip member that are not gzip, once they are found: before the stream ends.
+/// The offset of bytes after the last gzip member that are not gzip, if found; set before the stream ends.
 #[derive(Clone, Default)]
 pub struct Trailing(Arc<Mutex<Option<u64>>>);
 
@@ -13,18 +13,18 @@ impl Trailing {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(offset);
     }
 
-    /// The offset, once.
+    /// Takes the offset.
     pub fn take(&self) -> Option<u64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// The members of a gzip or zlib file as one stream. The standard allows several gzip members; zero
-/// bytes after the last are padding; anything else is reported, as `gzip` does, and not read.
+/// The members of a gzip or zlib file as one stream. The standard allows several gzip members, and zero bytes after the
+/// last are padding. Other trailing data is reported, as by `gzip`, and not read.
 pub struct Members<R: Read> {
     state: State<R>,
     trailing: Trailing,
-    /// Compressed bytes of the members read whole.
+    /// Compressed bytes of completed members.
     nbytes: u64,
 }
 
@@ -43,7 +43,7 @@ impl<R: Read> Members<R> {
         Members { state: State::Zlib(ZlibDecoder::new(Metered { raw, nbytes: 0 })), trailing, nbytes: 0 }
     }
 
-    /// What follows the member that has ended: another one, padding, nothing, or something else.
+    /// Determines what follows the finished member: another member, padding, the end, or other data.
     fn next_member(&mut self) -> io::Result<()> {
         let (mut rest, is_gzip) = match std::mem::replace(&mut self.state, State::Ended) {
             State::Gzip(decoder) => (decoder.into_inner(), true),
@@ -89,7 +89,7 @@ impl<R: Read> Read for Members<R> {
     }
 }
 
-/// A buffered reader that counts what has been taken out of it.
+/// A buffered reader that counts consumed bytes.
 struct Metered<R> {
     raw: BufReader<R>,
     nbytes: u64,

@@ -1,15 +1,15 @@
-//! The error of a file that is not there.
+//! The error for a missing file.
 
 use crate::error::{Error, Kind, nearest};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Whether there is no such file, and not another reason why it cannot be looked at.
+/// Whether the file does not exist, as opposed to other errors.
 pub fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// The error of a file that is not there: names the nearest that is, or the directory that is missing.
+/// The error for a missing file, with the nearest existing name or the missing directory.
 pub fn missing(path: &Path) -> Error {
     let error = Error::new(Kind::Io, "there is no such file").in_input(path.display().to_string());
     let directory = match path.parent() {
@@ -20,7 +20,7 @@ pub fn missing(path: &Path) -> Error {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return error.help(format!("there is no directory {}", directory.display()));
     };
-    // A bound for directories of millions of files.
+    // Limits the search in directories with millions of files.
     let names: Vec<String> = entries.take(10_000).filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
     let wanted = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     match nearest(&wanted, names.iter().map(String::as_str)) {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! FILE arguments -> expand -> Input -> stream (counted, codec) -> bytes for a Reader -> lines
-//!                                `-> ranges: lines of a regular file, read at their positions on any thread
-//!                                `-> recognise: what can't be meant is refused
+//!                                `-> ranges: lines of a regular file, read by position on any thread
+//!                                `-> recognise: rejects inputs that cannot be intended
 //! Writer -> file (codec) -> staging (a hidden directory) -> commit: renamed
 //!       `-> stdout (the first 64 KiB held back)
 //! ```

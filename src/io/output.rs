@@ -1,4 +1,4 @@
-//! The output of a run: standard output, one file, shards, or a file for each record.
+//! The output of a run: standard output, a file, shards, or one file per record.
 
 mod several;
 
@@ -19,35 +19,35 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How records are spread over output files.
+/// How records are distributed over output files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// One file, or standard output.
     Single,
     /// Record i goes to file i mod N.
     Shards(usize),
-    /// One file for each record.
+    /// One file per record.
     PerRecord,
 }
 
-/// The output files of a run. They get their names in [`Outputs::commit`]; dropped before, they are
+/// The output files of a run. [`Outputs::commit`] renames them to their final names; if dropped before that, they are
 /// removed.
 pub struct Outputs {
-    /// As the user gave it.
+    /// The name as given by the user.
     name: Arc<str>,
     target: Target,
-    /// Whether the output is a directory; `Some(true)`: one that is not there yet.
+    /// Whether the output is a directory; `Some(true)` if it does not exist yet.
     directory: Option<bool>,
-    /// The names of the second files, where an output is a pair of files.
+    /// The names of the second files, if an output is a pair of files.
     seconds: Option<Names>,
     codec: Option<Codec>,
     extension: Option<String>,
     force: bool,
-    /// Threads that compress, where there is one file.
+    /// Number of compression threads, if there is a single file.
     nthreads: usize,
-    /// Whether checksums are wanted.
+    /// Whether checksums are needed.
     is_hashed: bool,
-    /// Whether files are flushed to disk before they get their names.
+    /// Whether files are flushed to disk before they are renamed.
     is_durable: bool,
     held: Held,
     state: Mutex<State>,
@@ -55,7 +55,7 @@ pub struct Outputs {
 
 #[derive(Default)]
 struct State {
-    /// Other files of a directory, in order.
+    /// Metadata files of a directory, in order.
     extras: Vec<OsString>,
     staging: Option<Staging>,
     created: BTreeSet<u64>,
@@ -63,11 +63,11 @@ struct State {
 }
 
 impl Outputs {
-    /// What `-o`, `--shards`, `--force` and `--no-clobber` say.
+    /// Plans the output from `-o`, `--shards`, `--force` and `--no-clobber`.
     ///
     /// # Errors
-    /// A missing directory; a directory or a write-protected file of that name; shards of an earlier run with another
-    /// number; `--shards` without a file.
+    /// A missing directory; an existing directory or write-protected file with that name; shards of an earlier run with
+    /// a different number; `--shards` without a file.
     pub fn plan(options: &Options) -> Result<Outputs> {
         let target = match options.output.as_deref().filter(|_| options.is_output_literal && options.shards.is_none()) {
             Some(name) => Target::literal(name)?,
@@ -111,12 +111,12 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// As the user gave it; `standard output` for none.
+    /// The name as given by the user; `standard output` if there is none.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// The files that are written, where their names are known before the run.
+    /// The files to be written, if their names are known before the run.
     pub fn files(&self) -> Vec<std::path::PathBuf> {
         let (directory, names, n) = match &self.target {
             Target::Files(directory, names @ Names::Single(_)) => (directory, names, 1),
@@ -127,17 +127,17 @@ impl Outputs {
         (0..n).flat_map(all).filter_map(|name| Some(directory.join(name.ok()?))).collect()
     }
 
-    /// How many files one file of the output is.
+    /// Number of files for each output file: 1, or 2 for pairs.
     fn nparts(&self) -> u64 {
         1 + u64::from(self.seconds.is_some())
     }
 
-    /// Whether a file of that name would be written.
+    /// Whether a file with that name would be written.
     fn includes(&self, names: &Names, name: &OsStr) -> bool {
         names.includes(name) || self.seconds.as_ref().is_some_and(|seconds| seconds.includes(name))
     }
 
-    /// How records are spread.
+    /// How records are distributed.
     pub fn distribution(&self) -> Distribution {
         match &self.target {
             Target::Files(_, Names::Shards(sharded)) => Distribution::Shards(sharded.nshards),
@@ -146,7 +146,7 @@ impl Outputs {
         }
     }
 
-    /// How many files it has, if that is known before they are written, else 1.
+    /// Number of files, if known before they are written; otherwise 1.
     pub fn nfiles(&self) -> u64 {
         match self.distribution() {
             Distribution::Shards(n) => n as u64,
@@ -154,36 +154,36 @@ impl Outputs {
         }
     }
 
-    /// The name's extension without those of compression, in lower case; `None` for standard output.
+    /// The extension of the name without compression extensions, in lower case; `None` for standard output.
     pub fn extension(&self) -> Option<&str> {
         self.extension.as_deref()
     }
 
-    /// How files are compressed as a whole, by the extension.
+    /// The compression of whole files, according to the extension.
     pub fn codec(&self) -> Option<Codec> {
         self.codec
     }
 
-    /// The same, and the threads of a file: those of many files would be too many.
+    /// The compression, and the number of threads for a file; many files use no extra threads.
     fn compression(&self) -> Option<(Codec, Threads)> {
         let threads = if self.distribution() == Distribution::Single { Threads::Own(self.nthreads) } else { Threads::Writer };
         self.codec.map(|codec| (codec, threads))
     }
 
-    /// Compresses files as a whole, whatever their extension says.
+    /// Compresses whole files, regardless of their extension.
     pub fn compress(&mut self, codec: Option<Codec>) {
         self.codec = codec;
     }
 
-    /// Whether it goes to standard output.
+    /// Whether it is standard output.
     pub fn is_stdout(&self) -> bool {
         self.target == Target::StandardOutput
     }
 
-    /// An error if the output is a terminal: binary formats would garble it.
+    /// An error if the output is a terminal, which binary formats would garble.
     ///
     /// # Errors
-    /// It is one.
+    /// The output is a terminal.
     pub fn refuse_terminal(&self, format: &str) -> Result<()> {
         if !self.is_stdout() || !std::io::stdout().is_terminal() {
             return Ok(());
@@ -191,25 +191,25 @@ impl Outputs {
         Err(Error::usage(format!("{format} is binary: it is not written to a terminal")).help("write it to a file with -o, or to a pipe"))
     }
 
-    /// Whether nothing of the output is visible before the end, so that a run may start again.
+    /// Whether no output is visible before the end, so that a run can be restarted.
     pub fn is_retractable(&self) -> bool {
         matches!(self.target, Target::Files(..) | Target::StandardOutput)
     }
 
-    /// Keeps standard output back as long as [`Outputs::restart`] may be needed; files are never seen before the end.
+    /// Holds back standard output while [`Outputs::restart`] may be needed. Files are never visible before the end.
     pub fn hold_for_restart(&self) {
         if self.is_stdout() {
             self.held.hold_for_restart();
         }
     }
 
-    /// Starts file `index` (0 for a single one). May be called on any thread. Dropping the writer completes the
-    /// file; its error is returned by [`Outputs::commit`]. Flushing does not split a compressed stream.
+    /// Starts file `index` (0 for a single file), on any thread. Dropping the writer completes the file; errors are
+    /// returned by [`Outputs::commit`]. Flushing does not split a compressed stream.
     ///
-    /// Errors of the writer carry ours: [`Error::io`] gives them back, with the name of the output.
+    /// Errors of the writer wrap [`Error`], which [`Error::io`] unwraps, with the name of the output.
     ///
     /// # Errors
-    /// The file cannot be made; the number does not fit the run of `#`.
+    /// The file cannot be created, or the number does not fit the `#` placeholder.
     pub fn create(&self, index: u64) -> Result<Box<dyn Write + Send>> {
         let (directory, names) = match &self.target {
             Target::StandardOutput => return Ok(Box::new(self.held.writer()?)),
@@ -229,10 +229,10 @@ impl Outputs {
         self.create_named(directory, names.name(index)?, index, 0)
     }
 
-    /// Starts the second file of that number, if there is one; see [`Outputs::create`].
+    /// Starts the second file with that number, if there is one; see [`Outputs::create`].
     ///
     /// # Errors
-    /// As [`Outputs::create`].
+    /// See [`Outputs::create`].
     pub fn create_second(&self, index: u64) -> Result<Option<Box<dyn Write + Send>>> {
         match (&self.target, &self.seconds) {
             (Target::Files(directory, _), Some(names)) => self.create_named(directory, names.name(index)?, index, 1).map(Some),
@@ -270,16 +270,16 @@ impl Outputs {
         }
     }
 
-    /// Puts all files under their names. To be called when all writers are dropped.
+    /// Renames all files to their final names. Call it after all writers have been dropped.
     ///
     /// # Errors
-    /// A file could not be completed or put in place; numbered files of an earlier run would be mixed with these.
+    /// A file could not be completed or renamed, or numbered files of an earlier run would be mixed with these.
     pub fn commit(&self) -> Result<()> {
         self.settle()?;
         self.put()
     }
 
-    /// Whether all files are complete and may be put in place.
+    /// Checks that all files are complete and can be renamed.
     fn settle(&self) -> Result<()> {
         let state = self.state();
         state.ledger.settle()?;
@@ -309,10 +309,10 @@ impl Outputs {
         staging.put(files.iter().map(OsString::as_os_str), directory, self.is_durable)
     }
 
-    /// The files that are complete, in order; none for standard output.
+    /// The complete files, in order; none for standard output.
     ///
     /// # Errors
-    /// Those of `Names::name`: a bug.
+    /// Errors of `Names::name`, which are bugs.
     pub fn written(&self) -> Result<Vec<Written>> {
         let nparts = self.nparts();
         let path = |number: u64| match &self.target {
@@ -330,21 +330,21 @@ impl Outputs {
             .collect()
     }
 
-    /// Whether both write a file of the same name.
+    /// Whether both write a file with the same name.
     pub fn overlaps(&self, other: &Outputs) -> bool {
         match (&self.target, &other.target) {
             (Target::Files(a, names), Target::Files(b, others)) => {
                 names == others && (a == b || a.canonicalize().ok() == b.canonicalize().ok())
             }
-            // A device, or standard output, which takes what several write.
+            // Several outputs can write to a device or to standard output.
             _ => false,
         }
     }
 
-    /// Discards everything written so far, for another start.
+    /// Discards everything written so far, for a restart.
     ///
     /// # Errors
-    /// Some of it is visible already.
+    /// Some of it is already visible.
     pub fn restart(&self) -> Result<()> {
         match &self.target {
             Target::Files(..) => {
@@ -356,7 +356,7 @@ impl Outputs {
         }
     }
 
-    /// `--no-clobber`.
+    /// Checks `--no-clobber`.
     fn refuse_existing(&self) -> Result<()> {
         let Target::Files(directory, names) = &self.target else { return Ok(()) };
         let mut entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
@@ -370,10 +370,10 @@ impl Outputs {
         }
     }
 
-    /// An error if a file that is read would be replaced.
+    /// An error if an input file would be replaced.
     ///
     /// # Errors
-    /// One of these paths is that of an output.
+    /// One of these paths is an output.
     pub fn refuse_inputs<'a>(&self, inputs: impl Iterator<Item = &'a Path>) -> Result<()> {
         let Target::Files(directory, names) = &self.target else { return Ok(()) };
         let Ok(directory) = directory.canonicalize() else { return Ok(()) };
@@ -409,42 +409,42 @@ impl Outputs {
     }
 }
 
-/// A file that was written.
+/// A file that has been written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Its name.
     pub path: PathBuf,
     /// Its number among the files of the output.
     pub number: u64,
-    /// Its size.
+    /// Size in bytes.
     pub nbytes: u64,
-    /// In hexadecimal digits; empty without `--manifest`.
+    /// The SHA-256 in hexadecimal; empty without `--manifest`.
     pub sha256: String,
 }
 
-/// Puts the files of several outputs under their names, in order, once all of them are complete.
+/// Renames the files of several outputs, in order, after all of them are complete.
 ///
 /// # Errors
-/// As [`Outputs::commit`]; then nothing is put in place, unless the system refuses to rename a file.
+/// See [`Outputs::commit`]. On an error nothing is renamed, unless renaming itself fails.
 pub fn commit(outputs: &[Arc<Outputs>]) -> Result<()> {
     outputs.iter().try_for_each(|output| output.settle())?;
     outputs.iter().try_for_each(|output| output.put())
 }
 
-/// A file that a run writes besides its outputs, line by line as it goes (`quarantine=FILE`): what it
-/// holds is worth having even when the run fails. Buffered.
+/// A file that a run writes line by line in addition to its outputs (`quarantine=FILE`). Its contents are kept even if
+/// the run fails. Buffered.
 ///
 /// # Errors
-/// The file cannot be made.
+/// The file cannot be created.
 pub fn create_file(path: &Path) -> Result<Box<dyn Write + Send>> {
     let file = File::create(path).map_err(|e| Error::io(&path.display().to_string(), "writing", &e))?;
     Ok(Box::new(std::io::BufWriter::new(file)))
 }
 
-/// A small file of its own, complete or not there at all.
+/// A separate small file that appears either complete or not at all.
 ///
 /// # Errors
-/// The file cannot be made.
+/// The file cannot be created.
 pub fn write_file(path: &Path, text: &str) -> Result<()> {
     let name = path.display().to_string();
     let output = Outputs::new(&name, Target::literal(path.as_os_str())?, false)?;
@@ -452,12 +452,11 @@ pub fn write_file(path: &Path, text: &str) -> Result<()> {
     output.commit()
 }
 
-/// A temporary file without a name, in `--temp-dir` or next to the output if that is a file, for what a format writes
-/// before it knows where it belongs, and for records that memory does not hold. It vanishes with the process, however
-/// that ends.
+/// An unnamed temporary file in `--temp-dir`, or next to the output if that is a file. It holds data whose final
+/// position is not known yet, and records that exceed memory. It is deleted when the process ends in any way.
 ///
 /// # Errors
-/// No file can be made there.
+/// The file cannot be created there.
 pub fn scratch(options: &Options) -> Result<File> {
     let directory = scratch_directory(options);
     tempfile::tempfile_in(&directory).map_err(|e| {
@@ -466,7 +465,7 @@ pub fn scratch(options: &Options) -> Result<File> {
     })
 }
 
-/// Where [`scratch`] makes its files.
+/// The directory in which [`scratch`] creates its files.
 pub fn scratch_directory(options: &Options) -> PathBuf {
     if let Some(directory) = &options.temp_dir {
         return directory.clone();
@@ -496,7 +495,7 @@ mod tests {
         outputs.create(index).unwrap().write_all(text.as_bytes()).unwrap();
     }
 
-    /// Every name in the directory, hidden ones too, sorted.
+    /// Every name in the directory, including hidden ones, sorted.
     fn names(dir: &Path) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();

@@ -1,17 +1,17 @@
-//! A stream that can be read once, made readable again as far as it has been remembered.
+//! A stream that can be read once, made readable again as far as it is remembered.
 //!
-//! Types of a pipe are inferred from what it gives first; the run then reads it from the start. What
-//! was read is kept in blocks, given again by the next [`Pipe::open`], and freed while it is given.
+//! Types of a pipe are inferred from its first bytes, and the run then reads it from the start. The bytes read are kept
+//! in blocks, returned again by the next [`Pipe::open`], and freed on the way.
 
 use crate::error::{Error, Kind, Result};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes kept in one piece.
+/// Bytes kept in one block.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// See the module.
+/// See the module documentation.
 pub struct Pipe {
     name: Arc<str>,
     state: Arc<Mutex<State>>,
@@ -21,23 +21,23 @@ struct State {
     live: Box<dyn Read + Send>,
     kept: VecDeque<Vec<u8>>,
     kept_bytes: u64,
-    /// How much may be kept; 0: nothing.
+    /// Maximum number of bytes kept; 0 for none.
     limit: u64,
-    /// Something has been given that was not kept.
+    /// Whether bytes have been returned without being kept.
     lost: bool,
-    /// Counts the streams opened: only the last may read.
+    /// Number of streams opened; only the last one may read.
     opened: u64,
 }
 
 impl Pipe {
-    /// A pipe of which `head` has been read already.
+    /// A pipe of which `head` has already been read.
     pub fn new(name: Arc<str>, head: Vec<u8>, live: Box<dyn Read + Send>) -> Pipe {
         let kept_bytes = head.len() as u64;
         let kept = if head.is_empty() { VecDeque::new() } else { VecDeque::from([head]) };
         Pipe { name, state: Arc::new(Mutex::new(State { live, kept, kept_bytes, limit: 0, lost: false, opened: 0 })) }
     }
 
-    /// How many bytes streams keep from now on.
+    /// Sets the number of bytes that streams keep.
     pub fn remember(&self, nbytes: u64) {
         lock(&self.state).limit = nbytes;
     }
@@ -45,7 +45,7 @@ impl Pipe {
     /// The bytes from the start.
     ///
     /// # Errors
-    /// The start is gone: it was read without being remembered, or was longer than that.
+    /// The start is gone: it was read without being remembered, or exceeded the limit.
     pub fn open(&self) -> Result<Box<dyn Read + Send>> {
         let mut state = lock(&self.state);
         if state.lost {

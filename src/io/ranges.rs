@@ -1,15 +1,15 @@
-//! Lines read by ranges of bytes, each on any thread.
+//! Reads lines by byte ranges, each on any thread.
 //!
-//! Whoever hands out the ranges of a file reads nothing, so that reading, which is mostly a copy out of the page cache, is no
-//! serial stage. A line belongs to the range in which it starts: a range is read from its first line start, which a newline
-//! precedes, to the end of its last line, which may be beyond its end. The same bytes may be read for two ranges, but only those of a line
-//! that crosses the border.
+//! The thread that hands out the ranges of a file reads nothing, so reading, which is mostly copying from the page
+//! cache, is not a serial stage. A line belongs to the range in which it starts. A range is read from its first line
+//! start, which follows a newline, to the end of its last line, which can be beyond the end of the range. Only bytes of
+//! lines that cross a boundary are read twice.
 //!
-//! Which numbers the lines and records of a range have depends on how many there are in all ranges before it. Each range
-//! counts its own, waits for the tally of the range before, and hands on the sum. It never waits for work, only for
-//! counting: ranges are begun in their order, and each hands on its tally before anything is decoded.
+//! The line and record numbers of a range depend on the counts of all ranges before it. Each range counts its own
+//! lines, waits for the tally of the previous range, and hands on the sum. It waits only for counting, never for other
+//! work: ranges are started in order, and each hands on its tally before anything is decoded.
 //!
-//! The file is read up to the length that it had when it was opened, whatever is appended since.
+//! The file is read up to its length when it was opened, even if data is appended later.
 
 use super::buffers::{Buffer, Buffers, Filling};
 use super::input::Input;
@@ -25,23 +25,23 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Bytes read at a time to find the first line start of a range.
 const PROBE_BYTES: usize = 4 << 10;
-/// Bytes read beyond the end of a range for the rest of its last line, at least.
+/// Minimum number of bytes read beyond a range for the rest of its last line.
 const BEYOND_BYTES: u64 = 16 << 10;
 
-/// The capacity of buffers is a multiple of this.
+/// Buffer capacities are multiples of this.
 const ROUND_BYTES: usize = 128 << 10;
 
 /// The ranges of a file, in order.
 pub struct Ranges {
     file: Arc<Positioned>,
     next_byte: u64,
-    /// Bytes of the next range, and most of any.
+    /// Size of the next range, and maximum size of ranges.
     nbytes: u64,
     most: u64,
     tally: Tally,
 }
 
-/// A file whose lines are read at any position.
+/// A file whose lines can be read at any position.
 struct Positioned {
     file: File,
     name: Arc<str>,
@@ -49,21 +49,21 @@ struct Positioned {
     max_line_bytes: usize,
     consumed: Arc<AtomicU64>,
     buffers: Buffers,
-    /// Bytes that are known to hold no newline: ranges inside a long line are not read.
+    /// Bytes known to contain no newline, so that ranges inside a long line are not read.
     inside_line: Mutex<(u64, u64)>,
 }
 
-/// Lines and records.
+/// Counts of lines and records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Lines, blank ones too.
+    /// Lines, including blank ones.
     pub lines: u64,
-    /// Lines that are records.
+    /// Lines with records.
     pub records: u64,
 }
 
 impl Counts {
-    /// Of bytes that begin with a line, each line a record.
+    /// The tally of bytes that start with a line, where each line is a record.
     pub fn of_lines(bytes: &[u8]) -> Counts {
         let last = u64::from(bytes.last().is_some_and(|byte| *byte != b'\n'));
         let lines = memchr::memchr_iter(b'\n', bytes).count() as u64 + last;
@@ -71,10 +71,10 @@ impl Counts {
     }
 }
 
-/// The counts of all ranges up to a border, once they are known; `None` if they never will be.
+/// The counts of all ranges up to a boundary, once known; `None` if they never will be.
 type Tally = Arc<OnceLock<Option<Counts>>>;
 
-/// A range of bytes whose lines are still to be read.
+/// A byte range whose lines are still to be read.
 pub struct Range {
     file: Arc<Positioned>,
     start: u64,
@@ -83,7 +83,7 @@ pub struct Range {
     after: Promise,
 }
 
-/// Hands on a tally; at the latest, and without one, when it is dropped.
+/// Hands on a tally. If dropped before that, hands on nothing.
 struct Promise(Tally);
 
 impl Drop for Promise {
@@ -92,25 +92,25 @@ impl Drop for Promise {
     }
 }
 
-/// What was read of a range.
+/// The result of reading a range.
 #[derive(Debug)]
 pub struct Part {
-    /// The lines, perhaps none.
+    /// The lines, possibly none.
     pub lines: Lines,
-    /// The number of records in all ranges before.
+    /// Number of records in all previous ranges.
     pub records_before: u64,
-    /// The number of records among the lines.
+    /// Number of records in the lines.
     pub nrecords: u64,
-    /// The line after these, if that is too long and was passed over.
+    /// The line after these, if it was too long and skipped.
     pub long: Option<LongLine>,
 }
 
 impl Ranges {
-    /// The ranges of an input; `None` if its lines have to be read in order: it is no regular file, or compressed, or
-    /// the options say how many lines make a block.
+    /// The ranges of an input. `None` if its lines must be read in order, because it is not a regular file, is
+    /// compressed, or the options set the number of lines in a block.
     ///
     /// # Errors
-    /// As [`Input::open`].
+    /// See [`Input::open`].
     pub fn open(input: &Input, options: &Options) -> Result<Option<Ranges>> {
         if options.chunk_rows.is_some() {
             return Ok(None);
@@ -120,7 +120,7 @@ impl Ranges {
             file,
             name: input.name().clone(),
             nbytes,
-            // Less than a block is held in any case, and judged by whoever decodes it.
+            // Less than a block is always kept, and judged by the decoder.
             max_line_bytes: usize::try_from(options.max_record_bytes).unwrap_or(usize::MAX).max(BLOCK_BYTES),
             consumed: input.consumed().clone(),
             buffers: Buffers::default(),
@@ -148,10 +148,10 @@ impl Iterator for Ranges {
 }
 
 impl Range {
-    /// Reads the lines that start in the range. `count` counts them. To be called in the order of the ranges, on whichever thread.
+    /// Reads the lines that start in the range; `count` counts them. Must be called in range order, on any thread.
     ///
     /// # Errors
-    /// Reading fails, or has failed in an earlier range; the file became shorter.
+    /// Reading fails or has failed in an earlier range, or the file has been truncated.
     pub fn read(self, count: impl FnOnce(&mut Buffer, u64) -> Counts) -> Result<Part> {
         let mut filling = self.file.buffers.filling();
         let found = self.file.lines_of(self.start, self.end, &mut filling)?;
@@ -173,17 +173,17 @@ impl Range {
     }
 }
 
-/// What was found in a range.
+/// The lines found in a range.
 #[derive(Clone, Copy)]
 struct Found {
-    /// Where its first line starts.
+    /// The start of its first line.
     first: u64,
-    /// Where the line that is too long starts, and its length.
+    /// The start and length of the line that is too long.
     long: Option<(u64, u64)>,
 }
 
 impl Positioned {
-    /// Reads the lines that start between two positions into `bytes`, which is empty; `None` if none does.
+    /// Reads the lines that start between two positions into the empty buffer `bytes`; `None` if there are none.
     fn lines_of(&self, start: u64, end: u64, bytes: &mut Filling) -> Result<Option<Found>> {
         reserve(bytes, index(end - start + BEYOND_BYTES));
         let Some(first) = self.first_line_start(start, end, bytes)? else { return Ok(None) };
@@ -196,7 +196,7 @@ impl Positioned {
                 bytes.truncate(searched + newline + 1);
                 return Ok(Some(Found { first, long: None }));
             }
-            // The last line goes on.
+            // The last line continues.
             let at = first + bytes.len() as u64;
             let line =
                 *last_line.get_or_insert_with(|| memchr::memrchr(b'\n', bytes.get(..searched).unwrap_or_default()).map_or(0, |n| n + 1));
@@ -212,13 +212,14 @@ impl Positioned {
                 return Ok(Some(Found { first, long: Some((byte, length)) }));
             }
             searched = bytes.len();
-            // Ever more at once, up to the limit of what has to be held.
+            // Doubles the size, up to the limit.
             let most = self.max_line_bytes.saturating_add(BLOCK_BYTES) - held;
             self.append(bytes, at, at.saturating_add((held.min(most) as u64).max(BEYOND_BYTES)))?;
         }
     }
 
-    /// Where the first line between two positions starts: where the file does, or after a newline. `probe`: for bytes to search.
+    /// The start of the first line between two positions: the start of the file, or after a newline. `probe` is a
+    /// buffer for searching.
     fn first_line_start(&self, start: u64, end: u64, probe: &mut Filling) -> Result<Option<u64>> {
         let Some(mut at) = start.checked_sub(1) else { return Ok(Some(0)) };
         let (from, to) = *self.inside_line.lock().unwrap_or_else(PoisonError::into_inner);
@@ -239,7 +240,7 @@ impl Positioned {
         Ok(None)
     }
 
-    /// Where the line ends that goes on at `at`.
+    /// The end of the line that contains `at`.
     fn pass_over(&self, from: u64, mut at: u64) -> Result<u64> {
         let mut block = Filling::default();
         while at < self.nbytes {
@@ -276,21 +277,21 @@ impl Positioned {
         Ok(())
     }
 
-    /// The error of a file that ends at a position that it had.
+    /// The error for a file that ends before a position that existed.
     fn ends_at(&self, at: u64) -> Error {
         let end = self.file.metadata().map_or(at, |found| found.len().min(at));
         became_shorter(self.nbytes.saturating_sub(end)).in_input(self.name.clone())
     }
 }
 
-/// Makes room for that many bytes more; rounded, so that the buffer of a range has room for any other.
+/// Reserves that many additional bytes, rounded so that buffers can be reused for any range.
 fn reserve(bytes: &mut Filling, nbytes: usize) {
     if bytes.spare() < nbytes {
         bytes.reserve_exact(nbytes.next_multiple_of(ROUND_BYTES));
     }
 }
 
-/// Within a buffer.
+/// Converts to a buffer length.
 fn index(nbytes: u64) -> usize {
     usize::try_from(nbytes).unwrap_or(usize::MAX)
 }
@@ -346,7 +347,7 @@ mod tests {
 
         #[test]
         fn every_line_comes_once_with_its_number(text in text(), nbytes in prop_oneof![1..9u64, 50..5000u64, 10_000..90_000u64], nthreads in 1..4usize) {
-            // No range is that small, but there must not be too many.
+            // Ranges are never that small, but there must not be too many.
             let nbytes = nbytes.max(text.len() as u64 / 500).max(1);
             let (mut all, mut lines, mut records) = (Vec::new(), 0, 0);
             for part in parts(&text, nbytes, usize::MAX, nthreads) {

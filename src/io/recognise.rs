@@ -1,10 +1,9 @@
-//! Inputs that are not data, recognized by their first bytes: each message names the way out.
+//! Recognizes inputs that are not data by their first bytes; each message has advice.
 
 use crate::error::{Error, Result};
 use memchr::memmem;
 
-/// Compressions and archives that are not read, by their first bytes at some offset: what it is, and the
-/// command that gives the plain bytes.
+/// Unsupported compressions and archives, by bytes at an offset: their name, and a command that extracts the contents.
 const FOREIGN: [(usize, &[u8], &str, &str); 5] = [
     (0, b"BZh", "bzip2", "bzip2 -dc FILE | tatter ... -"),
     (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ... -"),
@@ -13,24 +12,24 @@ const FOREIGN: [(usize, &[u8], &str, &str); 5] = [
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON lines with Python's h5py"),
 ];
 
-/// What is known of an input before its format is.
+/// The properties of an input before its format is known.
 pub struct Suspect<'a> {
     pub name: &'a str,
     /// The first decompressed bytes.
     pub head: &'a [u8],
-    /// Whether `head` is everything.
+    /// Whether `head` is the whole input.
     pub is_whole: bool,
     pub extension: Option<&'a str>,
-    /// What `--from` says.
+    /// The value of `--from`.
     pub from: Option<&'a str>,
     /// Whether `--delimiter` is given.
     pub has_delimiter: bool,
 }
 
-/// Refuses what cannot be meant.
+/// Rejects inputs that cannot be intended.
 ///
 /// # Errors
-/// Of the data: an LFS pointer, an HTML page, a foreign compression, CSV that is not read as such.
+/// A data error: an LFS pointer, an HTML page, an unsupported compression, or CSV that is not read as such.
 pub fn check(suspect: &Suspect) -> Result<()> {
     let head = trimmed(suspect.head);
     let found = lfs_pointer(suspect)
@@ -41,7 +40,7 @@ pub fn check(suspect: &Suspect) -> Result<()> {
     }
 }
 
-/// Every text is good for the format `text`; `none` reads nothing.
+/// Any text is valid for the format `text`, and `none` reads nothing.
 fn reads_any_text(suspect: &Suspect) -> bool {
     match suspect.from {
         Some(from) => matches!(from, "text" | "none"),
@@ -49,7 +48,7 @@ fn reads_any_text(suspect: &Suspect) -> bool {
     }
 }
 
-/// Without a leading byte order mark and white space.
+/// Strips a leading byte order mark and whitespace.
 fn trimmed(head: &[u8]) -> &[u8] {
     head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
 }
@@ -91,13 +90,13 @@ fn foreign(suspect: &Suspect) -> Option<Error> {
     Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", suspect.name)))
 }
 
-/// Formats that are text with delimiters in it.
+/// Text formats that contain delimiters.
 const DELIMITED: [&str; 4] = ["csv", "tsv", "libsvm", "matrix-market"];
-/// The extensions of the others of them.
+/// The extensions of the others among them.
 const INDEXED: [&str; 5] = ["libsvm", "svmlight", "svm", "mtx", "mm"];
 
-/// Text whose first lines have the same number of commas, tabs or semicolons, and which is nothing like JSON; where it
-/// is read as CSV, only if it is by another character.
+/// Text whose first lines have the same number of commas, tabs or semicolons and do not look like JSON. For CSV input,
+/// only if the delimiter is a different one.
 fn csv(suspect: &Suspect) -> Option<Error> {
     let head = trimmed(suspect.head);
     if head.first().is_none_or(|b| matches!(b, b'{' | b'[')) || memchr::memchr(0, head).is_some() || !is_utf8_so_far(head) {
@@ -115,7 +114,7 @@ fn csv(suspect: &Suspect) -> Option<Error> {
     }
     let mut lines = head.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let header = lines.next()?;
-    // The last line of the head may be cut.
+    // The last line of the head can be truncated.
     let (second, third) = (lines.next(), lines.next());
     let second = second.filter(|_| suspect.is_whole || third.is_some());
     let is_it = |delimiter: u8| {
@@ -130,7 +129,7 @@ fn csv(suspect: &Suspect) -> Option<Error> {
     Some(error.help(format!("read them with {way}")).help("its lines can be read with --from text"))
 }
 
-/// Delimiters outside of quotes.
+/// Counts the delimiters outside of quotes.
 fn delimiters(line: &[u8], delimiter: u8) -> usize {
     let mut quoted = false;
     line.iter()
@@ -141,7 +140,7 @@ fn delimiters(line: &[u8], delimiter: u8) -> usize {
         .count()
 }
 
-/// Whether a single line can be a header: names between the delimiters, each of them short.
+/// Whether a single line can be a header: short names between the delimiters.
 fn is_header(line: &[u8], delimiter: u8) -> bool {
     line.split(|b| *b == delimiter)
         .map(<[u8]>::trim_ascii)
@@ -151,12 +150,12 @@ fn is_header(line: &[u8], delimiter: u8) -> bool {
 fn is_utf8_so_far(head: &[u8]) -> bool {
     match std::str::from_utf8(head) {
         Ok(_) => true,
-        // A character cut by the end of the head.
+        // A character is truncated at the end of the head.
         Err(e) => e.error_len().is_none(),
     }
 }
 
-/// A URL: the command that gives its bytes.
+/// For a URL, a command that outputs its contents.
 pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
     let (scheme, rest) = name.split_once("://")?;
     if scheme.is_empty() || !scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b)) {
@@ -186,7 +185,7 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
     )
 }
 
-/// Whether it holds an end of line: such a text can be recognized before more of it has come.
+/// Whether it contains a line end, so that the text can be recognized before more arrives.
 pub fn holds_json_line(head: &[u8]) -> bool {
     let head = trimmed(head);
     head.first() == Some(&b'{') && memmem::find(head, b"}\n").or_else(|| memmem::find(head, b"}\r\n")).is_some()

@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 
-/// The most shards of a dataset: they are numbered with five digits.
+/// Maximum number of shards, which are numbered with five digits.
 pub const MAX_SHARDS: usize = 99_999;
 
-/// A name with `@N` in it, at its end or before its extensions: `a@8.tfrecord`.
+/// A name that contains `@N`, at its end or before its extensions: `a@8.tfrecord`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sharded {
     front: String,
@@ -17,7 +17,7 @@ impl Sharded {
     /// `front-00000-of-00008back`.
     ///
     /// # Errors
-    /// No shard, or more than [`MAX_SHARDS`].
+    /// Zero shards, or more than [`MAX_SHARDS`].
     pub fn new(front: &str, back: &str, nshards: usize) -> Result<Sharded> {
         if !(1..=MAX_SHARDS).contains(&nshards) {
             return Err(Error::usage(format!("{nshards} shards: expected 1 to {MAX_SHARDS}")));
@@ -25,10 +25,10 @@ impl Sharded {
         Ok(Sharded { front: front.to_owned(), back: back.to_owned(), nshards })
     }
 
-    /// The parts of a name that has `@N` in its last part.
+    /// Parses a name whose last component contains `@N`.
     ///
     /// # Errors
-    /// As [`Sharded::new`].
+    /// See [`Sharded::new`].
     pub fn parse(name: &str) -> Result<Option<Sharded>> {
         let start = name.rfind('/').map_or(0, |i| i + 1);
         for (at, _) in name.match_indices('@').filter(|(at, _)| *at > start) {
@@ -48,39 +48,39 @@ impl Sharded {
         format!("{}-{index:05}-of-{:05}{}", self.front, self.nshards, self.back)
     }
 
-    /// All names at once, for messages: `front@8back`.
+    /// All names together, for messages: `front@8back`.
     pub fn pattern(&self) -> String {
         format!("{}@{}{}", self.front, self.nshards, self.back)
     }
 
-    /// What comes before the number.
+    /// The part before the number.
     pub fn front(&self) -> &str {
         &self.front
     }
 
-    /// What comes after the number.
+    /// The part after the number.
     pub fn back(&self) -> &str {
         &self.back
     }
 
-    /// The same shards with something else after the number.
+    /// The same shards with another suffix after the number.
     pub fn with_back(&self, back: String) -> Sharded {
         Sharded { front: self.front.clone(), back, nshards: self.nshards }
     }
 
-    /// The glob of all names, whatever their numbers: `front-*-of-00008back`.
+    /// A glob for all names, regardless of their numbers: `front-*-of-00008back`.
     pub fn glob(&self) -> String {
         format!("{}-*-of-{:05}{}", self.front, self.nshards, self.back)
     }
 
-    /// The numbers in a name of this dataset: that of the shard, and that of all shards.
+    /// The shard number and the number of shards in a name of this dataset.
     pub fn matches(&self, name: &str) -> Option<(usize, usize)> {
         let middle = name.strip_prefix(self.front.as_str())?.strip_suffix(self.back.as_str())?.strip_prefix('-')?;
         let (index, nshards) = middle.split_once("-of-")?;
         Some((number(index)?, number(nshards)?))
     }
 
-    /// The dataset that a name is a shard of, and the number of the shard: from 0, or from 1 up to that of all.
+    /// The dataset to which a shard name belongs, and the shard number: from 0, or from 1 up to the number of shards.
     pub fn of(name: &str) -> Option<(Sharded, usize)> {
         name.match_indices("-of-").find_map(|(at, of)| {
             let index = number(name.get(at.checked_sub(5)?..at)?)?;

@@ -1,7 +1,7 @@
-//! Ctrl-C and kill: unfinished outputs are removed before the process ends.
+//! Handles Ctrl-C and kill: unfinished outputs are removed before the process ends.
 //!
-//! Here is the one thread outside the engine: files cannot be removed inside a signal handler, and the
-//! threads of the engine may all be waiting for a pipe at that time.
+//! This is the only thread outside of the engine and stream codecs: files cannot be removed inside a signal handler,
+//! and the threads of the engine may all be blocked on a pipe.
 
 use crate::error::{Error, Kind, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -9,15 +9,15 @@ use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Set by the handler itself. Ctrl-C ends the programs of a pipe together: what looks like the end of
-/// the input may be the end of the program before, and must not be taken for a complete run.
+/// Set by the handler itself. Ctrl-C ends all programs of a pipeline, so an apparent end of input can be the end of the
+/// previous program, and must not be taken for a complete run.
 static ENDING: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// From now on SIGINT, SIGTERM and SIGHUP call `cleanup`, and end the process with 128 and the number of
-/// the signal: 130, 143, 129. To be called once, by the program.
+/// Makes SIGINT, SIGTERM and SIGHUP call `cleanup` and end the process with 128 plus the signal number: 130, 143, 129.
+/// Called once, by the program.
 ///
 /// # Errors
-/// The system refuses.
+/// The system refuses to register the handler.
 pub fn install(cleanup: fn()) -> Result<()> {
     let mut watched = vec![SIGINT, SIGTERM];
     if !is_ignored(SIGHUP) {
@@ -36,14 +36,14 @@ pub fn install(cleanup: fn()) -> Result<()> {
     watched.into_iter().try_for_each(|signal| signal_hook::flag::register(signal, ending.clone()).map(drop)).map_err(failed)
 }
 
-/// Does not return once a signal has come that ends the process.
+/// Blocks forever if a signal that ends the process has arrived.
 pub fn wait_if_ending() {
     while ENDING.get().is_some_and(|ending| ending.load(Ordering::Acquire)) {
         std::thread::park();
     }
 }
 
-/// Whether the process was started to outlive that signal, as `nohup` does.
+/// Whether the process was started to ignore that signal, as with `nohup`.
 fn is_ignored(signal: i32) -> bool {
     let ignored = std::fs::read_to_string("/proc/self/status")
         .ok()

@@ -1,8 +1,8 @@
-//! Directories next to the outputs in which they are written, and which do not outlive the run.
+//! Directories next to the outputs in which output files are written. They do not outlive the run.
 //!
-//! An output is written under its final name into a hidden directory where it belongs, and renamed
-//! at the end. All such directories are registered, so that a signal can remove them; the registry is
-//! locked while files are renamed, so that a signal finds either nothing or everything in place.
+//! An output is written under its final name into a hidden directory next to its destination, and renamed at the end.
+//! All such directories are registered, so that a signal can remove them. The registry is locked while files are
+//! renamed, so that a signal finds either nothing or everything in place.
 
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static REGISTRY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Once a signal has come, nothing is made, put in place or given up any more: the end of the process is near.
+/// After a signal, nothing is created, renamed or abandoned any more, because the process is about to end.
 fn registry() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     super::signals::wait_if_ending();
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -23,14 +23,14 @@ fn registry() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 /// A hidden directory next to an output; removed with its contents when dropped.
 pub struct Staging {
     path: PathBuf,
-    /// Locked as long as the run is alive.
+    /// Locked while the run is alive.
     _lock: File,
 }
 
-/// EMFILE, for which [`std::io::ErrorKind`] has no name.
+/// EMFILE, which [`std::io::ErrorKind`] does not name.
 const TOO_MANY_OPEN_FILES: i32 = 24;
 
-/// The error of a file that cannot be created, with the way out if too many are open.
+/// The error for a file that cannot be created, with advice if too many files are open.
 pub fn not_created(name: &str, e: &std::io::Error) -> Error {
     let error = Error::io(name, "writing", e);
     match e.raw_os_error() {
@@ -43,11 +43,11 @@ pub fn not_created(name: &str, e: &std::io::Error) -> Error {
 const LOCK: &str = ".tatter.lock";
 
 impl Staging {
-    /// A new one in `directory`, where those of killed runs are removed. `name` is that of the output, for those who
-    /// find it after a power failure.
+    /// Creates one in `directory`, and removes those of killed runs there. `name` is that of the output, for anyone who
+    /// finds it after a power failure.
     ///
     /// # Errors
-    /// The directory may not be written.
+    /// The directory is not writable.
     pub fn new(directory: &Path, name: &str) -> Result<Staging> {
         let short: String = name.chars().filter(|c| *c != '/').take(40).collect();
         let failed = |e: &std::io::Error| match e.raw_os_error() {
@@ -60,12 +60,12 @@ impl Staging {
             let made = tempfile::Builder::new().prefix(&format!(".{short}.")).suffix(SUFFIX).tempdir_in(directory);
             let made = made.map_err(|e| failed(&e))?;
             let lock = File::create(made.path().join(LOCK)).map_err(|e| {
-                // Removing it with its contents would take another open file.
+                // Removing the directory with its contents would need another open file.
                 let _ = fs::remove_dir(made.path());
                 failed(&e)
             })?;
-            // Another run may have taken it for abandoned before it was locked. What cannot be locked, as on some file
-            // systems, is never taken for abandoned.
+            // Another run may have taken it for abandoned before it was locked. Directories that cannot be locked, as
+            // on some file systems, are never treated as abandoned.
             let is_ours = match lock.lock() {
                 Ok(()) => made.path().join(LOCK).exists(),
                 Err(_) => fs::remove_file(made.path().join(LOCK)).is_ok(),
@@ -78,24 +78,24 @@ impl Staging {
         }
     }
 
-    /// Where the file of that name is written.
+    /// The path at which the file with that name is written.
     pub fn path(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Makes a file there, but not while the stage is being removed.
+    /// Creates a file there, unless the stage is being removed.
     ///
     /// # Errors
-    /// As the system says.
+    /// Errors of the system.
     pub fn create(path: &Path) -> std::io::Result<fs::File> {
         let _registered = registry();
         fs::File::create(path)
     }
 
-    /// Puts files as a new directory `to`, which appears with all of them.
+    /// Renames files into a new directory `to`, which appears with all of them.
     ///
     /// # Errors
-    /// A file cannot be flushed or renamed, or there is a directory of that name by now.
+    /// A file cannot be flushed or renamed, or a directory with that name exists by now.
     pub fn put_as<'a>(&self, names: impl Iterator<Item = &'a OsStr> + Clone, to: &Path, is_durable: bool) -> Result<()> {
         let made = self.path.join(DIRECTORY);
         let failed = |e: &std::io::Error| Error::io(&to.display().to_string(), "putting the finished directory in place", e);
@@ -105,8 +105,8 @@ impl Staging {
         fs::rename(&made, to).map_err(|e| failed(&e))
     }
 
-    /// Puts files under their names in `directory`, with the owner and the permissions of those that they replace; flushed
-    /// to disk before, if that is wanted, and their names after it.
+    /// Renames files into `directory`, with the owner and permissions of the files they replace. If requested, files
+    /// are flushed to disk before, and their names afterwards.
     ///
     /// # Errors
     /// A file cannot be flushed or renamed.
@@ -128,18 +128,18 @@ impl Staging {
     }
 }
 
-/// A path as it is shown: without the `./` of the working directory.
+/// A path for display, without the `./` of the working directory.
 pub fn shown(path: &Path) -> String {
     path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
-/// The name that a directory has until it is complete.
+/// The name of a directory until it is complete.
 const DIRECTORY: &str = ".tatter.directory";
 
-/// How the names of staging directories end: six random letters, and this.
+/// The suffix of staging directories: six random letters, followed by this.
 const SUFFIX: &str = ".tatter";
 
-/// Removes the staging directories of runs that were killed: those whose lock is free.
+/// Removes the staging directories of killed runs, whose locks are free.
 fn remove_abandoned(directory: &Path) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for path in entries.filter(|entry| is_staging(&entry.file_name())).map(|entry| entry.path()) {
@@ -157,7 +157,7 @@ fn is_staging(name: &OsStr) -> bool {
     name.first() == Some(&b'.') && random.is_some_and(|(_, random)| random[0] == b'.' && random[1..].iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Changing the owner may not be allowed; the permissions can always be set.
+/// Changing the owner may not be permitted; changing the permissions always is.
 fn adopt(path: &Path, old: &fs::Metadata) {
     let Ok(new) = fs::metadata(path) else { return };
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
@@ -176,7 +176,7 @@ impl Drop for Staging {
     }
 }
 
-/// Removes everything that is registered, and lets nothing new begin: called at the end of the process.
+/// Removes everything registered and prevents new entries. Called at the end of the process.
 pub fn remove_unfinished() {
     let registered = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
     for path in registered.iter() {

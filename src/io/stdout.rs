@@ -1,5 +1,5 @@
-//! Standard output, whose first bytes are held back: a small run that fails writes nothing. What goes to a regular file
-//! (`> out.jsonl`) can be taken back later too.
+//! Standard output, with its first bytes held back, so that a small run that fails writes nothing. Output to a regular
+//! file (`> out.jsonl`) can be undone later too.
 
 use super::names::STANDARD_OUTPUT;
 use crate::error::{Error, Kind, Result};
@@ -8,38 +8,38 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that are held until there are more or the run ends.
+/// Bytes held until there are more or the run ends.
 const HELD_BYTES: usize = 64 << 10;
-/// Bytes that are held while the run may still have to start again.
+/// Bytes held while the run may have to be restarted.
 const HELD_FOR_RESTART_BYTES: usize = 16 << 20;
 
-/// What is held back.
+/// The bytes held back.
 #[derive(Default)]
 pub struct Held(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     bytes: Vec<u8>,
-    /// Everything goes straight out from now on.
+    /// Everything is written immediately.
     released: bool,
-    /// The types are only expected to hold: too much output is a reason to make sure.
+    /// The types may turn out wrong. With too much output, the run makes sure.
     provisional: bool,
     file: Option<File>,
-    /// Where the output begins, if it goes to the end of a regular file.
+    /// The start of the output, if it is appended to a regular file.
     start: Option<u64>,
-    /// Bytes that have gone out.
+    /// Bytes written so far.
     written: u64,
 }
 
 impl Held {
-    /// A writer to standard output; the bytes stay here until there are enough of them.
+    /// A writer to standard output, which holds bytes until there are enough.
     ///
     /// # Errors
     /// There is no standard output.
     pub fn writer(&self) -> Result<Writer> {
         let mut state = self.state();
         if state.file.is_none() {
-            // Without the buffer that cuts at lines.
+            // Without line buffering.
             let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(|e| failed(&e))?;
             let mut file = File::from(descriptor);
             state.start = end_of_regular(&mut file);
@@ -48,14 +48,14 @@ impl Held {
         Ok(Writer(self.0.clone()))
     }
 
-    /// From now on what goes out can be taken back. On a pipe or a device nothing goes out before the end of the run, and
-    /// more than can be held is an error of [`Kind::Widened`], as for a record that does not fit: after a restart with
-    /// settled types it goes out.
+    /// Makes further output undoable. On a pipe or device, nothing is written before the end of the run, and more
+    /// output than can be held is an error of [`Kind::Widened`], as for a record that does not fit; after a restart
+    /// with known types it is written.
     pub fn hold_for_restart(&self) {
         self.state().provisional = true;
     }
 
-    /// Writes what is held.
+    /// Writes the bytes held back.
     ///
     /// # Errors
     /// Writing fails.
@@ -63,10 +63,10 @@ impl Held {
         self.state().release().map_err(|e| failed(&e))
     }
 
-    /// Forgets what is held, and takes back what has gone to a regular file.
+    /// Discards the bytes held back, and undoes output to a regular file.
     ///
     /// # Errors
-    /// Something has been written that cannot be taken back.
+    /// Something has been written that cannot be undone.
     pub fn forget(&self) -> Result<()> {
         let mut state = self.state();
         if state.released {
@@ -94,7 +94,7 @@ impl State {
         self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
     }
 
-    /// Cuts the file where the output began. Not if anyone else has written to it since.
+    /// Truncates the file to the start of the output, unless another process has written to it since.
     fn take_back(&mut self) -> io::Result<()> {
         let (Some(file), Some(start)) = (&mut self.file, self.start) else { return Err(io::ErrorKind::NotSeekable.into()) };
         if file.metadata()?.len() != start + self.written {

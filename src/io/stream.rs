@@ -1,4 +1,4 @@
-//! The bytes of an input on their way in: counted as they come, decompressed, and with errors that name the input.
+//! The bytes of an input: counted as they arrive, decompressed, and with errors that name the input.
 
 use super::ahead::Ahead;
 use super::codec::{Codec, decoding_error};
@@ -10,23 +10,23 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the streams of one input need to know of it.
+/// Properties of an input needed by its streams.
 #[derive(Clone)]
 pub struct About {
     pub name: Arc<str>,
-    /// Bytes read so far, as they are on disk: for progress.
+    /// Bytes read so far, as stored on disk, for progress.
     pub consumed: Arc<AtomicU64>,
     pub notices: Notices,
     pub strict: bool,
-    /// How many threads the run has: with one, nothing is decompressed ahead.
+    /// Number of threads of the run; with one thread, nothing is decompressed ahead.
     pub nthreads: usize,
 }
 
 impl About {
-    /// The decompressed bytes of what comes raw. Plain bytes are passed through without a copy.
+    /// Decompresses raw bytes. Plain bytes are passed through without copying.
     ///
     /// # Errors
-    /// The decompressor cannot be made.
+    /// The decompressor cannot be created.
     pub fn stream(&self, raw: impl Read + Send + 'static, codec: Option<Codec>) -> Result<Box<dyn Read + Send>> {
         let raw = Raw { raw, name: self.name.clone(), consumed: self.consumed.clone() };
         let Some(codec) = codec else {
@@ -38,7 +38,7 @@ impl About {
     }
 }
 
-/// Bytes as they are on disk or in the pipe.
+/// Bytes as stored on disk or read from the pipe.
 struct Raw<R> {
     raw: R,
     name: Arc<str>,
@@ -60,16 +60,16 @@ impl<R: Read> Read for Raw<R> {
     }
 }
 
-/// A regular file, which is an error if it becomes shorter while it is read: its last records would be lost silently.
+/// A regular file. Truncation while it is being read is an error, because its last records would be lost silently.
 pub struct Regular {
     file: File,
     name: Arc<str>,
-    /// Bytes that it had when it was opened and that have not been read.
+    /// Bytes present when it was opened that have not been read.
     left: u64,
 }
 
 impl Regular {
-    /// From the start of a file of that size.
+    /// Starts at the beginning of a file of that size.
     pub fn new(file: File, nbytes: u64, name: Arc<str>) -> Regular {
         Regular { file, name, left: nbytes }
     }
@@ -86,7 +86,7 @@ impl Read for Regular {
     }
 }
 
-/// A file that has lost its last bytes since it was opened.
+/// The error for a file that has been truncated since it was opened.
 pub fn became_shorter(nbytes: u64) -> Error {
     Error::new(Kind::Io, format!("the file became shorter while it was read: its last {nbytes} bytes are missing"))
 }
@@ -116,8 +116,8 @@ impl Read for Decoded {
     }
 }
 
-/// Reads until `head` has `limit` bytes, the stream ends, or `enough` of it is there. What was read
-/// before an error stays in `head`.
+/// Reads until `head` has `limit` bytes, the stream ends, or `enough` is satisfied. Bytes read before an error remain
+/// in `head`.
 pub fn fill(stream: &mut dyn Read, head: &mut Vec<u8>, limit: usize, enough: impl Fn(&[u8]) -> bool) -> io::Result<()> {
     let mut filled = head.len();
     head.resize(limit.max(filled), 0);
@@ -154,7 +154,7 @@ mod tests {
         let error = file.read_to_end(&mut Vec::new()).unwrap_err();
         let message = "a.x: the file became shorter while it was read: its last 3 bytes are missing";
         assert_eq!(Error::io("a.x", "reading", &error).to_string(), message);
-        // One that has grown is read to its end.
+        // A file that has grown is read to its new end.
         let mut file = Regular::new(File::open(&path).unwrap(), 3, "a.x".into());
         assert_eq!(file.read_to_end(&mut Vec::new()).unwrap(), 7);
     }

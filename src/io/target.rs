@@ -1,4 +1,4 @@
-//! What `-o` and `--shards` name: standard output, one file, shards, or a file for each record.
+//! Interprets `-o` and `--shards`: standard output, a file, shards, or one file per record.
 
 use super::missing::is_missing;
 use super::sharded::Sharded;
@@ -7,11 +7,11 @@ use crate::printable::shell_word;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Where the output goes.
+/// The destination of the output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     StandardOutput,
-    /// What exists and is not a regular file: a FIFO, a device.
+    /// An existing file that is not regular: a FIFO or a device.
     Direct(PathBuf),
     /// Files in a directory.
     Files(PathBuf, Names),
@@ -26,10 +26,12 @@ pub enum Names {
 }
 
 impl Target {
-    /// What an output's name means. A file of that exact name takes precedence over `@N` and `#`; a symlink means its target.
+    /// Interprets the name of an output. A file with exactly that name takes precedence over `@N` and `#`; a symlink
+    /// refers to its target.
     ///
     /// # Errors
-    /// `--shards` where it cannot be; a directory that is missing; a directory or a write-protected file of that name.
+    /// `--shards` where it is not possible, a missing directory, or an existing directory or write-protected file with
+    /// that name.
     pub fn parse(output: Option<&OsStr>, shards: Option<usize>) -> Result<Target> {
         let path = match output.map(|name| (name, name.to_str())) {
             None | Some((_, Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1"))) if shards.is_some() => {
@@ -39,7 +41,7 @@ impl Target {
             Some((_, Some(""))) => return Err(Error::usage("the name of the output is empty")),
             Some((path, _)) => path,
         };
-        // The name of the directory may be any bytes.
+        // The name of the directory can be arbitrary bytes.
         let Some(file) = Path::new(path).file_name().map_or(Some(""), OsStr::to_str) else {
             return match shards {
                 Some(_) => Err(Error::usage(format!("{}: the name of shards must be valid UTF-8", path.display()))),
@@ -77,13 +79,13 @@ impl Target {
         })
     }
 
-    /// The file of that exact name.
+    /// The file with exactly that name.
     ///
     /// # Errors
-    /// As [`Target::parse`].
+    /// See [`Target::parse`].
     pub fn literal(path: &OsStr) -> Result<Target> {
         let name = &*path.to_string_lossy();
-        // What is open already has a name here, but no directory for another file.
+        // A file descriptor has a name here, but no directory for another file.
         let is_open = name == "/dev/stderr" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {
@@ -106,7 +108,8 @@ impl Target {
     }
 }
 
-/// The name of one part of an output: `{}` in it is the part, else the part comes before the extensions and `@N`.
+/// The name of a part of an output: `{}` in it is replaced by the part; otherwise the part is inserted before the
+/// extensions and `@N`.
 ///
 /// # Errors
 /// The name is not valid UTF-8.
@@ -126,10 +129,10 @@ pub fn part_name(output: &OsStr, part: &str) -> Result<OsString> {
     Ok(format!("{front}-{part}{back}").into())
 }
 
-/// What a symlink leads to, be it there or not.
+/// The target of a symlink, whether or not it exists.
 fn followed(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    // The system's own limit.
+    // The limit of the system.
     for _ in 0..40 {
         match std::fs::read_link(&path) {
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
@@ -153,7 +156,7 @@ fn directory(name: &str, directory: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Where the extension of the format begins, before that of a compression.
+/// The start of the format's extension, before a compression extension.
 fn before_extensions(file: &str) -> usize {
     let (stem, extension) = super::codec::split_extension(file);
     let (codec, _) = super::codec::extensions(file);
@@ -164,7 +167,7 @@ fn before_extensions(file: &str) -> usize {
     }
 }
 
-/// A run of `#`.
+/// A placeholder of `#` characters.
 fn numbered(file: &str) -> Result<Option<Names>> {
     let Some(start) = file.find('#') else {
         return Ok(None);
@@ -181,7 +184,7 @@ impl Names {
     /// The name of file `index`.
     ///
     /// # Errors
-    /// A number that is too wide for the run of `#`; a shard that is not there.
+    /// A number that does not fit the `#` placeholder, or a shard that does not exist.
     pub fn name(&self, index: u64) -> Result<OsString> {
         match self {
             Names::Single(name) if index == 0 => Ok(name.clone()),
@@ -198,7 +201,7 @@ impl Names {
         }
     }
 
-    /// The names with an extension instead of one of `known`, or at the end.
+    /// The names with an extension in place of one of `known`, or appended.
     pub fn with_extension(&self, known: &[&str], extension: &str) -> Names {
         let of = |name: &str| {
             let stem = known.iter().find_map(|known| name.strip_suffix(known)?.strip_suffix('.'));
@@ -214,7 +217,7 @@ impl Names {
         }
     }
 
-    /// Whether a file of that name would be written.
+    /// Whether a file with that name would be written.
     pub fn includes(&self, name: &OsStr) -> bool {
         match self {
             Names::Single(single) => single == name,
@@ -230,7 +233,7 @@ impl Names {
         (digits.len() == *width && digits.bytes().all(|b| b.is_ascii_digit())).then_some(digits)
     }
 
-    /// All names at once, for messages.
+    /// All names together, for messages.
     pub fn pattern(&self) -> String {
         match self {
             Names::Single(name) => name.display().to_string(),
@@ -239,8 +242,8 @@ impl Names {
         }
     }
 
-    /// Files in `directory` that look like a part of this output, but are none: from an earlier run with
-    /// another number of shards, or with a number that `is_written` does not know. Sorted.
+    /// Files in `directory` that look like parts of this output but are from an earlier run with another number of
+    /// shards, or have a number rejected by `is_written`. Sorted.
     pub fn stale(&self, directory: &Path, is_written: impl Fn(u64) -> bool) -> Vec<String> {
         if matches!(self, Names::Single(_)) {
             return Vec::new();

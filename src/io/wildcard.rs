@@ -1,4 +1,4 @@
-//! Globs in file names. Names that are not valid UTF-8 match `*` as any other.
+//! Globs in file names. Names that are not valid UTF-8 match `*` like any others.
 
 use super::missing::is_missing;
 use crate::error::{Error, Kind, Result};
@@ -7,15 +7,15 @@ use std::ffi::OsString;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-/// Hidden files match only a pattern that starts with a dot too.
+/// Hidden files match only patterns that start with a dot.
 const OPTIONS: MatchOptions = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
-/// Whether a name has wildcards in it.
+/// Whether a name contains wildcards.
 pub fn has_wildcard(name: &str) -> bool {
     name.contains(['*', '?', '['])
 }
 
-/// The files that a glob matches, sorted by name.
+/// The files that match a glob, sorted by name.
 ///
 /// # Errors
 /// The pattern is malformed, a directory cannot be read, or nothing matches.
@@ -39,7 +39,7 @@ pub fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// One part of a pattern.
+/// A component of a pattern.
 enum Step<'a> {
     Literal(&'a str),
     Matching(Pattern),
@@ -59,7 +59,7 @@ impl Step<'_> {
         matching.map(Step::Matching).map_err(|e| Error::usage(format!("{pattern}: {} at column {}", e.msg, column + e.pos + 1)))
     }
 
-    /// Adds what it leads to from a directory.
+    /// Adds the matches of the remaining pattern below a directory.
     fn from(&self, base: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         match self {
             Step::Literal(name) => {
@@ -87,7 +87,7 @@ impl Step<'_> {
     }
 }
 
-/// What a name is, links not followed; `None` if there is no such file.
+/// The type of a path, without following links; `None` if it does not exist.
 fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(found) => Ok(Some(found)),
@@ -96,7 +96,7 @@ fn metadata(path: &Path) -> Result<Option<Metadata>> {
     }
 }
 
-/// The names in a directory; none if it is not one.
+/// The names in a directory; empty if it is not a directory.
 fn names(directory: &Path) -> Result<Vec<OsString>> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "looking for files", e);

@@ -1,4 +1,4 @@
-//! The data set that a report compares with: read before the run, through the same report.
+//! The dataset that a report compares with, which is read before the run through the same report.
 
 use super::chain::Chain;
 use super::execute::Execution;
@@ -12,13 +12,13 @@ use crate::verbs::Parsed;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// How much of a regular file is read for its schema first.
+/// Number of bytes of a regular file first read for its schema.
 const SAMPLE_BYTES: u64 = 4 << 20;
 
-/// The options with what the last verb compares with; `files` are the inputs of the run.
+/// The options with the result for the baseline of the last verb; `files` are the inputs of the run.
 ///
 /// # Errors
-/// It cannot be read, or is an input that cannot be read twice.
+/// The baseline cannot be read, or is an input that cannot be read twice.
 pub fn with_baseline(verbs: &[Box<dyn Parsed>], files: &[OsString], options: Arc<Options>) -> Result<Arc<Options>> {
     let Some((file, verb)) = verbs.last().and_then(|verb| Some((verb.baseline()?, verb))) else { return Ok(options) };
     if options.dry_run {

@@ -1,4 +1,4 @@
-//! The chain that an input has of its own, as it was typed: `[ filter 'x > 0' a.jsonl ]`.
+//! The chain of a single input: `[ filter 'x > 0' a.jsonl ]`.
 
 use crate::options::Options;
 use crate::verbs::Parsed;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// The chains in brackets, by the words that are given to the verb in their place.
+/// The chains in brackets, keyed by the words that replace them.
 pub type Branches = BTreeMap<OsString, Branch>;
 
 /// An input with a chain.
@@ -15,10 +15,10 @@ pub struct Branch {
     pub verbs: Arc<[Box<dyn Parsed>]>,
     /// The input files.
     pub files: Vec<OsString>,
-    /// Inputs of the first verb that have chains of their own.
+    /// Inputs of the first verb that have their own chains.
     pub branches: Branches,
-    /// The options in the brackets.
+    /// The options given in the brackets.
     pub options: Options,
-    /// Which of them were typed, by their names in the code.
+    /// The names in the code of the options that were given.
     pub given: Vec<String>,
 }

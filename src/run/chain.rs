@@ -7,9 +7,9 @@ use crate::schema::Schema;
 use crate::verbs::{Bound, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
 
-/// A chain whose names, types and shapes are checked.
+/// A chain whose names, types and shapes have been checked.
 pub struct Chain {
-    /// Before each verb, and after the last.
+    /// The schema before each verb, and after the last.
     pub schemas: Vec<Arc<Schema>>,
     /// The operators, in order.
     pub operators: Vec<Operator>,
@@ -21,16 +21,16 @@ impl Chain {
     /// Binds the verbs to the schema of the input.
     ///
     /// # Errors
-    /// The first verb that does not accept the schema before it.
+    /// The error of the first verb that does not accept its input schema.
     pub fn bind(verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
         Chain::bind_by(verbs, schema, |verb, before| verb.bind(before, options))
     }
 
-    /// Binds the verbs to the schema of these inputs. Where they have no records and their fields are not known, a verb that names a
-    /// field has nothing to do.
+    /// Binds the verbs to the schema of these inputs. If the inputs have no records and their fields are unknown, a
+    /// verb that names a field has nothing to do.
     ///
     /// # Errors
-    /// As [`Chain::bind`]; of a report that names a field, too.
+    /// See [`Chain::bind`]. Also an error for a report that names a field.
     pub fn of_inputs(inputs: &Inputs, verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
         if !schema.fields.is_empty() || !inputs.declared().fields.is_empty() || !inputs.are_empty() {
             return Chain::bind(verbs, schema, options);
@@ -66,7 +66,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// The first verb has been done already.
+    /// The first verb has already been applied.
     pub fn leave_out_first(&mut self) {
         if let Some(first) = self.operators.first_mut() {
             *first = Operator::Map(Arc::new(Unchanged));
@@ -74,7 +74,7 @@ impl Chain {
     }
 }
 
-/// In a chain of several verbs the error names the verb.
+/// In a chain of several verbs, names the verb in the error.
 fn name_verb(error: Error, verb: &str, verbs: usize) -> Error {
     if verbs > 1 && error.location().input.is_none() { error.in_input(verb) } else { error }
 }

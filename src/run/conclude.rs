@@ -1,4 +1,4 @@
-//! The end of a successful run: outputs get their names, notices and the summary are written.
+//! Ends a successful run: renames outputs to their final names, shows notices and writes the summary.
 
 use super::execute::Done;
 use super::manifest::{Listed, Manifest};
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The runs of a command that have ended: one, or one for each input. Nothing has its name yet.
+/// The finished runs of a command: one, or one for each input. No output has its final name yet.
 pub struct Ended {
     manifest: Option<Manifest>,
     listed: Vec<Listed>,
@@ -28,12 +28,12 @@ pub struct Ended {
     /// Whether progress was shown.
     was_shown: bool,
     times: Times,
-    /// That of the last run.
+    /// The progress of the last run.
     progress: Option<Progress>,
 }
 
 impl Ended {
-    /// No run yet.
+    /// Starts without runs.
     pub fn new(manifest: Option<Manifest>) -> Ended {
         let (listed, first_faults) = (Vec::new(), Vec::new());
         Ended {
@@ -59,7 +59,7 @@ impl Ended {
         self.listed.iter().flat_map(|run| &run.outputs)
     }
 
-    /// Refuses outputs that another run has written too, or that the manifest cannot list.
+    /// Rejects outputs that another run has already written, or that the manifest cannot list.
     ///
     /// # Errors
     /// A usage error that names the output.
@@ -71,7 +71,7 @@ impl Ended {
         self.manifest.as_ref().map_or(Ok(()), |manifest| manifest.refuse(outputs))
     }
 
-    /// A run that has ended well.
+    /// Adds a run that has ended successfully.
     pub fn add(&mut self, done: Done, outputs: Vec<Arc<Outputs>>, format: &'static str, progress: Progress) {
         if done.verdict == Verdict::Bad {
             self.verdict = Verdict::Bad;
@@ -87,7 +87,7 @@ impl Ended {
         self.progress = Some(progress);
     }
 
-    /// Gives the outputs their names, the manifest last.
+    /// Renames the outputs to their final names, the manifest last.
     fn commit(&self) -> Result<()> {
         let mut outputs: Vec<Arc<Outputs>> = self.outputs().cloned().collect();
         if let Some(manifest) = &self.manifest {
@@ -98,7 +98,7 @@ impl Ended {
     }
 }
 
-/// Gives the outputs their names, shows notices, writes the summary.
+/// Renames the outputs to their final names, shows notices, and writes the summary.
 ///
 /// # Errors
 /// Writing fails.
@@ -134,7 +134,7 @@ pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Ver
         json!({"kind": "skipped", "records": counts.skipped, "bytes": counts.bytes_lost, "values": counts.nulled, "first": first, "message": text})
     };
     let is_allowed = options.max_errors.is_some();
-    // The reason of exit code 1 is shown with `--quiet` too.
+    // The reason for exit code 1 is shown even with `--quiet`.
     if !progress.is_quiet() {
         progress.put(&format!("{} {}", progress.label(), printable(&text)), object);
     } else if !is_allowed {
@@ -143,7 +143,7 @@ pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Ver
     Ok(if is_allowed { verdict } else { Verdict::Bad })
 }
 
-/// What was left out, and where the first of it is.
+/// Describes what was omitted, and where it first occurred.
 fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
     let (records, values) = (counts.skipped, counts.nulled);
     let mut parts = Vec::new();
@@ -166,12 +166,12 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
     format!("{}: {}{more}", parts.join(", "), places.join(", "))
 }
 
-/// Shows the notices that have come up so far.
+/// Shows the notices collected so far.
 pub fn show_notices(options: &Options, progress: &Progress) {
     options.notices.take().iter().for_each(|notice| progress.notice(notice));
 }
 
-/// `--summary FILE`; `-` is standard error, as standard output may hold records.
+/// Writes `--summary FILE`. `-` is standard error, because standard output may hold records.
 fn write_summary(path: &Path, counts: Counts, repeated: u64, progress: &Progress, started: Instant) -> Result<()> {
     let mut facts = vec![
         ("records_in", json!(counts.records_in)),

@@ -1,4 +1,4 @@
-//! Outputs that are directories: the files that describe the shards, once these are complete.
+//! Writes the metadata files of outputs that are directories, after the shards are complete.
 
 use crate::error::Result;
 use crate::formats::{Format, Shard};
@@ -8,7 +8,8 @@ use crate::schema::Schema;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Adds the files that describe its shards to each output. `records`: those of the files of all outputs, numbered through.
+/// Adds the metadata files to each output. `records` has the record counts of the files of all outputs, numbered
+/// consecutively.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -28,7 +29,7 @@ pub fn describe(
             .iter()
             .map(|shard| Shard { nrecords: records.get(&(first + shard.number)).copied().unwrap_or(0), nbytes: shard.nbytes })
             .collect();
-        // A file that could not be completed is an error where the outputs get their names.
+        // A file that cannot be completed becomes an error when the outputs are renamed.
         if shards.len() as u64 == output.nfiles() {
             for (name, bytes) in describer.describe(schema, directory, &shards, options)? {
                 output.add(&name, &bytes)?;

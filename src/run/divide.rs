@@ -1,20 +1,20 @@
-//! Chunks divided before a verb whose output takes many times their memory.
+//! Divides chunks before a verb whose output takes many times their memory.
 
 use super::engine::Serial;
 use super::work::{Load, Work};
 use crate::chunk::Chunk;
 
-/// Bytes of the output for a part of a chunk, about.
+/// Approximate output bytes for one part of a chunk.
 const NBYTES: usize = 8 << 20;
 
-/// Divides chunks so that what a verb makes of one stays small.
+/// Divides chunks so that a verb's output for each one stays small.
 pub struct Divide {
-    /// How many times the memory of a chunk the verb's output may take.
+    /// The factor by which the verb's output may exceed the memory of a chunk.
     pub growth: usize,
 }
 
 impl Divide {
-    /// Rows of a part.
+    /// Number of rows in a part.
     fn rows(&self, chunk: &Chunk) -> usize {
         let row_nbytes = (chunk.nbytes() / chunk.nrows.max(1)).max(1);
         (NBYTES / self.growth.saturating_mul(row_nbytes).max(1)).max(1)
@@ -28,7 +28,7 @@ impl Serial<Work> for Divide {
                 let rows = self.rows(&chunk);
                 let starts = (0..chunk.nrows).step_by(rows);
                 let mut parts: Vec<Work> = starts.map(|start| Work::chunk(chunk.slice(start, rows.min(chunk.nrows - start)))).collect();
-                // Faults and an error come after the records before them.
+                // Faults and an error follow the records that precede them.
                 match parts.last_mut() {
                     Some(last) => {
                         work.load = last.take_load();

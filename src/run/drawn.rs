@@ -1,4 +1,5 @@
-//! The records that the first verb draws by their numbers (`sample`, `shuffle`), read at their places: by the index of each input.
+//! Reads the records that the first verb draws by number (`sample`, `shuffle`) at random positions, using the index of
+//! each input.
 
 use super::engine::Origin;
 use super::opened::Opened;
@@ -12,24 +13,24 @@ use crate::schema::Schema;
 use crate::verbs::{Budget, Parsed};
 use std::sync::Arc;
 
-/// Bytes of the inputs that are read for one chunk, about, and the most records of it.
+/// Approximate number of input bytes read for one chunk, and maximum number of its records.
 const CHUNK_NBYTES: u64 = 2 << 20;
 const CHUNK_ROWS: u64 = 1 << 14;
-/// A record read in place may cost as much as this many read in sequence.
+/// Reading a record at a random position may cost as much as reading this many in sequence.
 const PLACE_COST: u64 = 8;
 
-/// Some records of the inputs, in the order in which they are wanted.
+/// Selected records of the inputs, in output order.
 pub struct Drawn {
-    /// Their numbers, from 0, counted through all inputs.
+    /// Record numbers, from 0, counted across all inputs.
     order: Vec<u32>,
-    /// The records up to the end of each input.
+    /// The number of records up to the end of each input.
     ends: Vec<u64>,
     rows_per_chunk: usize,
 }
 
-/// The records that the first verb draws, where reading them costs less than reading all; the verb is then done.
-/// `is_stated`: the types are known without looking at records; `nbytes`: the size of all inputs, where it is known; `numbered`: how the
-/// records of each are found, where they are.
+/// The records that the first verb draws, if reading only these costs less than reading all; the verb is then complete.
+/// `is_stated`: the types are known without inspecting records. `nbytes`: the size of all inputs, if known. `numbered`:
+/// how to find the records of each input by number, if possible.
 ///
 /// # Errors
 /// An index is damaged.
@@ -41,7 +42,7 @@ pub fn plan(
     numbered: impl FnOnce() -> Result<Option<Vec<Numbered>>>,
 ) -> Result<Option<Drawn>> {
     let Some((first, rest)) = verbs.split_first() else { return Ok(None) };
-    // Bad records are not counted where they are left out, so that all have to be looked at.
+    // If bad records are skipped, they do not count, so all records must be inspected.
     if options.on_error != OnError::Fail || first.draw(0, options).is_none() {
         return Ok(None);
     }
@@ -62,7 +63,7 @@ pub fn plan(
     order.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
     let nread = numbered.iter().map(|one| one.nread).max().unwrap_or(1);
     let rows_per_chunk = (CHUNK_NBYTES / (nbytes / nrecords.max(1)).max(1)).clamp(1, CHUNK_ROWS);
-    // For each chunk its records are read, and those that are read with them: at most all of the inputs.
+    // Each chunk reads its own records and those stored together with them, but at most all records.
     let (nchunks, rows) = ((order.len() as u64).div_ceil(rows_per_chunk), (order.len() as u64).min(rows_per_chunk));
     let cost = nchunks.saturating_mul(rows.saturating_mul(nread).saturating_mul(PLACE_COST).min(nrecords));
     let are_few = cost <= nrecords;
@@ -81,12 +82,12 @@ pub fn plan(
 }
 
 impl Drawn {
-    /// Whether they are wanted in the order of the inputs.
+    /// Whether the output order is the order of the inputs.
     pub fn ascends(&self) -> bool {
         self.order.is_sorted()
     }
 
-    /// Asks each input for its own only.
+    /// Requests only the selected records of each input.
     pub fn narrow(&self, requests: &mut [Request]) {
         let mut start = 0;
         for (request, end) in requests.iter_mut().zip(&self.ends) {
@@ -98,7 +99,7 @@ impl Drawn {
         }
     }
 
-    /// A stream of them, in their order.
+    /// A stream of the records, in output order.
     pub fn origin<'a>(self, mut opened: Vec<Opened>, schema: Arc<Schema>, request: Request) -> Origin<'a, Work> {
         let mut given = 0;
         Origin::Source(Box::new(move || {
@@ -144,7 +145,7 @@ impl Drawn {
     }
 }
 
-/// The rows of all parts, each at the place that `rows` tells.
+/// The rows of all parts, in the order given by `rows`.
 fn reordered(parts: &[Chunk], rows: &[usize]) -> Result<Chunk> {
     if parts.iter().map(|part| part.nrows).sum::<usize>() != rows.len() {
         return Err(Error::internal("an input has other records than were asked for"));

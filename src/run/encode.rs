@@ -1,4 +1,4 @@
-//! The last stateless step of a run: records become bytes, or what a report needs of them.
+//! The last stateless step of a run: encodes records, or digests them for a report.
 
 use super::work::{Load, Work};
 use crate::chunk::Chunk;
@@ -11,16 +11,16 @@ use crate::schema::{Field, Schema};
 use crate::verbs::Digest;
 use std::sync::Arc;
 
-/// What is done to chunks last, on any thread.
+/// The last operation on chunks, on any thread.
 pub enum Last {
-    /// Chunks become bytes of the output format.
+    /// Encodes chunks in the output format.
     Encode(Encoder),
-    /// Chunks become digests for a report.
+    /// Digests chunks for a report.
     Digest(Arc<dyn Digest>),
 }
 
 impl Last {
-    /// Encodes or digests the chunks of a piece of work.
+    /// Encodes or digests the chunks of a work item.
     pub fn apply(&self, mut work: Work) -> Work {
         let digest = match self {
             Last::Encode(encoder) => return encoder.encode(work),
@@ -42,11 +42,11 @@ impl Last {
 pub struct Encoder {
     /// The encoder of the output format.
     pub encode: Arc<dyn Encode>,
-    /// For outputs of one record each, which are written by the thread that encodes them.
+    /// For outputs with one record each, which the encoding thread writes itself.
     pub per_record: Option<PerRecord>,
 }
 
-/// What it takes to write a whole output.
+/// What is needed to write a whole output.
 pub struct PerRecord {
     /// The output format.
     pub format: &'static dyn Format,
@@ -59,7 +59,7 @@ pub struct PerRecord {
 }
 
 impl Encoder {
-    /// Encodes the chunks of a piece of work.
+    /// Encodes the chunks of a work item.
     pub fn encode(&self, mut work: Work) -> Work {
         let rows_of = |chunks: &[Chunk]| chunks.iter().map(|c| c.nrows as u64).sum();
         let (nrows, encoded) = match work.take_load() {
@@ -97,7 +97,7 @@ impl Encoder {
     }
 }
 
-/// The error of the first field that a format cannot hold, and up to 20 other messages of other fields.
+/// The error for the first field that a format cannot hold, with up to 20 further messages for other fields.
 fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema>) -> Option<Error>) -> Error {
     let of_field = |field: &Field| refused(&Arc::new(Schema::new(vec![field.clone()])));
     let others = schema.fields.iter().filter_map(of_field).filter(|other| other.field().is_some() && other.field() != error.field());
@@ -106,7 +106,7 @@ fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema
         return error;
     }
     let fields: Vec<String> = [&error].into_iter().chain(&others).filter_map(|e| e.field().map(str::to_owned)).collect();
-    // One line for all fields of the same error.
+    // Fields with the same error share a line.
     let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
     for (field, message) in others.iter().filter_map(|other| Some((other.field()?, other.message()))) {
         match lines.iter_mut().find(|(known, _)| *known == message) {
@@ -124,10 +124,10 @@ fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema
     error.help(format!("to drop all of them: drop '{}'", fields.join(",")))
 }
 
-/// A writer of that format, or an error that the format is only read.
+/// A writer of that format, or an error if the format is read-only.
 ///
 /// # Errors
-/// The format is not written, or cannot hold the schema.
+/// The format cannot be written, or cannot hold the schema.
 pub fn new_writer(
     format: &'static dyn Format,
     schema: &Arc<Schema>,

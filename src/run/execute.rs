@@ -1,4 +1,4 @@
-//! One pass over the inputs with a schema that is expected to hold: a bound chain becomes nodes of the engine.
+//! One pass over the inputs with an assumed schema: turns a bound chain into nodes of the engine.
 
 use super::chain::Chain;
 use super::encode::{Encoder, Last, PerRecord, new_writer};
@@ -22,15 +22,15 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-/// What stays the same if the inputs have to be read again under a wider schema.
+/// The parts of a run that stay the same if the inputs are read again under a wider schema.
 pub struct Execution<'a> {
-    /// The output files; none of a report that another is compared with.
+    /// The output files; empty for a baseline report.
     pub outputs: &'a [Arc<Outputs>],
     /// The options of the run.
     pub options: &'a Arc<Options>,
     /// The fields and records that the chain needs.
     pub demand: &'a Demand,
-    /// `None` where the last verb reports.
+    /// `None` if the last verb is a report.
     pub format: Option<&'static dyn Format>,
     /// The progress bar.
     pub progress: &'a Progress,
@@ -38,29 +38,29 @@ pub struct Execution<'a> {
     pub of_values: bool,
 }
 
-/// What a run has come to.
+/// The result of a pass.
 pub struct Done {
-    /// That of the report.
+    /// The verdict of the report.
     pub verdict: Verdict,
-    /// The report, after its end.
+    /// The finished report.
     pub report: Option<Box<dyn Report>>,
-    /// What has gone through.
+    /// Counts of records and bytes.
     pub counts: Counts,
     /// The errors of the first bad records.
     pub first_faults: Vec<Error>,
-    /// The outputs of values, where there are such.
+    /// The per-value outputs, if any.
     pub outputs: Option<Vec<Arc<Outputs>>>,
-    /// Records of each file by its number; none where records are files of their own.
+    /// Record counts by file number; empty if each record is a separate file.
     pub records: BTreeMap<u64, u64>,
-    /// Where the time was spent.
+    /// Time spent in each stage.
     pub times: Times,
 }
 
 impl Execution<'_> {
-    /// Reads, runs and writes everything.
+    /// Reads, processes and writes everything.
     ///
     /// # Errors
-    /// The first error in the order of the records; `Kind::Widened` where a record does not fit the schema.
+    /// The first error in record order, or `Kind::Widened` if a record does not fit the schema.
     pub fn run(&self, inputs: &mut Inputs, schema: Schema, chain: Chain) -> Result<Done> {
         let skip = self.options.on_error.skips();
         let quarantine = match &self.options.on_error {
@@ -147,7 +147,7 @@ impl Execution<'_> {
             stages.last(verb, Last::Digest(digest));
         }
         let out: Box<dyn Write + Send> = match self.outputs {
-            // Only what has come of it is wanted.
+            // Only the result is needed.
             [] => Box::new(std::io::sink()),
             [output] => self.progress.counted(output.create(0)?),
             _ => return Err(Error::internal("a report has one output")),
@@ -155,7 +155,7 @@ impl Execution<'_> {
         Ok(End::Report { report, out, verdict: Verdict::Good })
     }
 
-    /// `skip`: map verbs may leave records out.
+    /// `skip`: map verbs may skip records.
     fn writers_end(
         &self,
         format: &'static dyn Format,
@@ -202,7 +202,7 @@ impl Execution<'_> {
             return Ok(End::Writers(Vec::new()));
         }
         if self.of_values {
-            // Each is opened with its first record.
+            // Each output is opened with its first record.
             return Ok(End::Writers(Vec::new()));
         }
         let files: Vec<(&Arc<Outputs>, u64)> =
@@ -219,7 +219,7 @@ impl Execution<'_> {
         Ok(End::Writers(writers))
     }
 
-    /// That of the output; several have a file or shards each.
+    /// The distribution of the output. Multiple outputs have a single file or set of shards each.
     fn distribution(&self, is_split: bool) -> Result<Distribution> {
         match self.outputs {
             [output] if !is_split => Ok(output.distribution()),

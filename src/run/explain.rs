@@ -1,4 +1,4 @@
-//! What a run is going to do, as text: `--dry-run` and `--verbose`.
+//! Describes what a run is going to do: `--dry-run` and `--verbose`.
 
 use super::chain::Chain;
 use super::inputs::Inputs;
@@ -54,7 +54,7 @@ pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, target
     out.commit()
 }
 
-/// The shards, and what would be replaced.
+/// The shards, and the files that would be replaced.
 fn files_written(outputs: &Outputs) -> String {
     let files = outputs.files();
     let mut text = String::new();
@@ -71,10 +71,10 @@ fn files_written(outputs: &Outputs) -> String {
     text
 }
 
-/// How many inputs `--verbose` names.
+/// Maximum number of inputs named by `--verbose`.
 const NAMED_INPUTS: usize = 8;
 
-/// Prints the formats found, the threads and the memory limit.
+/// Prints the detected formats, the threads and the memory limit.
 pub fn describe(inputs: &Inputs, targets: &Targets, options: &Options, progress: &Progress) {
     for opened in inputs.iter().take(NAMED_INPUTS) {
         progress.info(&format!("input {} ({})", opened.input.name(), opened.format.name()));

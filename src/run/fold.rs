@@ -16,7 +16,7 @@ pub struct FoldNode {
 }
 
 impl FoldNode {
-    /// A node for a fold whose results have this schema.
+    /// A node for a fold whose output has this schema.
     pub fn new(fold: Box<dyn Fold>, schema: Arc<Schema>) -> FoldNode {
         FoldNode { fold, schema, failed: false }
     }
@@ -66,7 +66,7 @@ impl Serial<Work> for FoldNode {
                 given.extend(deferred.into_iter().map(|chunk| self.deferred(chunk)));
             }
         }
-        // The engine bounds what is in flight by pieces: one without records would displace one with.
+        // The engine limits pieces in flight by number, so an empty piece would displace one with records.
         match given.first_mut() {
             Some(first) if work.faults.is_empty() => first.count(&work),
             _ => out.push(work),

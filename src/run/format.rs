@@ -1,4 +1,4 @@
-//! Which format an input or output has.
+//! Determines the formats of inputs and outputs.
 
 use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
@@ -6,13 +6,13 @@ use crate::io::{Codec, Input, Outputs};
 use crate::options::{Compression, Options};
 use std::path::Path;
 
-/// Extensions of compressed files that are not written, and the programs that write them.
+/// Extensions of compressed formats that cannot be written, and the programs that write them.
 const COMPRESSORS: &[(&str, &str)] = &[("bz2", "bzip2"), ("xz", "xz"), ("lzma", "lzma"), ("lz4", "lz4"), ("br", "brotli"), ("zip", "zip")];
 
-/// The format of an input: `--from`, else the first bytes, else the extension.
+/// The format of an input: given by `--from`, else by the first bytes, else by the extension.
 ///
 /// # Errors
-/// Nothing names a format.
+/// The format cannot be determined.
 pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format> {
     if let Some(name) = &options.from {
         return named(name, "--from");
@@ -21,17 +21,17 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
         return Ok(*format);
     }
     match input.extension().and_then(by_extension) {
-        // No records at all, whatever the format.
+        // No records, in any format.
         None if input.is_empty() => named("jsonl", "--from"),
         Some(format) => Ok(format),
         None => Err(input.unrecognised(&names(|f| f.name() != "none"))),
     }
 }
 
-/// A notice for each option of CSV where nothing is CSV.
+/// Adds a notice for each CSV option if there is no CSV input or output.
 ///
 /// # Errors
-/// There is one, under `--strict`.
+/// There is such an option, under `--strict`.
 pub fn note_unused<'a>(mut formats: impl Iterator<Item = &'a str>, options: &Options) -> Result<()> {
     if formats.any(|name| name == "csv" || name == "tsv") {
         return Ok(());
@@ -49,7 +49,7 @@ pub fn note_unused<'a>(mut formats: impl Iterator<Item = &'a str>, options: &Opt
     Ok(())
 }
 
-/// Whether a directory is one data set, of the format that `--from` names or of any.
+/// Whether a directory is a single dataset of the format named by `--from`, or of any format.
 pub fn is_dataset(options: &Options) -> impl Fn(&Path) -> bool {
     let from = options.from.clone();
     move |directory| match &from {
@@ -58,15 +58,15 @@ pub fn is_dataset(options: &Options) -> impl Fn(&Path) -> bool {
     }
 }
 
-/// The format that `--to` names, if its outputs are directories.
+/// The format named by `--to`, if its outputs are directories.
 pub fn directory_of(options: &Options) -> Option<&'static dyn Format> {
     options.to.as_deref().and_then(formats::find).filter(|format| format.directory().is_some())
 }
 
-/// The format of the output: `--to`, else the extension, else JSON lines.
+/// The format of the output: given by `--to`, else by the extension, else JSON lines.
 ///
 /// # Errors
-/// There is no such format.
+/// The format does not exist.
 pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Format> {
     let foreign = outputs.extension().and_then(|extension| COMPRESSORS.iter().find(|(of, _)| *of == extension));
     if let Some((extension, program)) = foreign {
@@ -85,10 +85,11 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
     })
 }
 
-/// How an output is compressed as a whole: by its name, or by `--compression` where that is not the format's own.
+/// The compression of a whole output: given by its name, or by `--compression` if that does not refer to compression
+/// within the format.
 ///
 /// # Errors
-/// `--compression` says something else than the name, or something that the output cannot be.
+/// `--compression` contradicts the name, or is not supported for the output.
 pub fn compression_of_output(format: &dyn Format, outputs: &Outputs, options: &Options) -> Result<Option<Codec>> {
     let by_name = outputs.codec();
     let Some(compression) = options.compression.filter(|_| !format.has_compression()) else { return Ok(by_name) };

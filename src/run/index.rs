@@ -1,4 +1,4 @@
-//! `tatter index`: writes where the records of TFRecord files start, for those that read them at any place.
+//! `tatter index`: writes the offsets of the records of TFRecord files, for random access.
 
 use crate::error::{Error, Result};
 use crate::formats::{IndexForm, write_index};
@@ -8,10 +8,10 @@ use crate::verbs::Verdict;
 use std::ffi::OsString;
 use std::io::Write;
 
-/// Writes the index of each file next to it, or where `-o` says.
+/// Writes the index of each file next to it, or to the output given by `-o`.
 ///
 /// # Errors
-/// A file is not a whole TFRecord, or a pipe; an index cannot be written.
+/// A file is not a complete TFRecord or is a pipe, or an index cannot be written.
 pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
     let found = expand(files, options, &|_| false)?;
     if options.output.is_some() && found.len() > 1 {

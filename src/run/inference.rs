@@ -1,4 +1,4 @@
-//! The schema of all inputs together: what `--schema` says, and what the parts of each input show of its types,
+//! Infers the common schema of all inputs from `--schema` and from the types observed in parts of each input, which are
 //! decoded in parallel and merged in order.
 
 use super::engine::{self, Line, Node, Origin, Piece, Serial, Source};
@@ -11,10 +11,10 @@ use crate::formats::{Inference, Observed, Request, Task, Tasks};
 use crate::schema::{Schema, unify};
 use std::sync::Arc;
 
-/// The schema of the fields wanted, from all of the inputs or their first `sample_bytes`.
+/// The schema of the required fields, from all of the inputs or their first `sample_bytes`.
 ///
 /// # Errors
-/// An input cannot be read, or the types of two do not agree.
+/// An input cannot be read, or the types of two inputs disagree.
 pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, threads: usize) -> Result<Inferred> {
     let share = sample_bytes.map(|n| n / inputs.iter().count().max(1) as u64).map(|n| n.max(64 << 10));
     let request = inputs.request(demand.clone(), share);
@@ -24,7 +24,7 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
     }
 }
 
-/// The error of a record of a pipe, with the way to let all records decide about the types.
+/// Adds a hint to the error for a record of a pipe: how to infer the types from all records.
 pub fn of_a_pipe(error: Error) -> Error {
     match error.kind() {
         Kind::Widened => error.help("or infer the types from all records, which needs a temporary copy: --infer-bytes all"),
@@ -32,10 +32,10 @@ pub fn of_a_pipe(error: Error) -> Error {
     }
 }
 
-/// The schema of the fields wanted, from files that follow each other.
+/// The schema of the required fields of files that are read in sequence.
 ///
 /// # Errors
-/// As [`infer`].
+/// See [`infer`].
 pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &Request, threads: usize) -> Result<Inferred> {
     let share = request.sample_bytes;
     let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();
@@ -75,7 +75,7 @@ fn unified(found: Option<Schema>, schema: Schema) -> Result<Schema> {
     }
 }
 
-/// A part of an input: first the task that observes it, then what it observed.
+/// A part of an input: first the task that observes it, later the result.
 enum Part {
     Task(Task<Box<dyn Observed>>),
     Done(Result<Box<dyn Observed>>),
@@ -83,7 +83,7 @@ enum Part {
 
 impl Piece for Part {}
 
-/// Merges what all parts show.
+/// Merges the observations of all parts.
 struct Merge<'a>(&'a mut Option<Result<Box<dyn Observed>>>);
 
 impl Serial<Part> for Merge<'_> {
@@ -97,7 +97,7 @@ impl Serial<Part> for Merge<'_> {
     }
 }
 
-/// Observes all parts; `None` of an input without any.
+/// Observes all parts; `None` if an input has no parts.
 fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Option<Box<dyn Observed>>> {
     let mut all = None;
     let source: Source<Part> = Box::new(move || tasks.next().map(|task| task.map_or_else(|e| Part::Done(Err(e)), Part::Task)));

@@ -1,4 +1,4 @@
-//! The inputs of a run, each with the reader of its format, as one stream of blocks.
+//! The inputs of a run with their readers, as one stream of blocks.
 
 use super::drawn::Drawn;
 use super::engine::Origin;
@@ -22,12 +22,12 @@ use std::sync::Arc;
 /// The inputs of a run, in order.
 pub struct Inputs {
     opened: Vec<Opened>,
-    /// The types of `--schema`.
+    /// The types given by `--schema`.
     declared: Arc<Schema>,
     options: Arc<Options>,
-    /// Those that are read side by side, in place of `opened`.
+    /// Inputs that are read side by side, used instead of `opened`.
     several: Option<Box<dyn Several>>,
-    /// The only records to read of `opened`, in their order.
+    /// The only records of `opened` to read, in output order.
     drawn: Option<Drawn>,
 }
 
@@ -37,7 +37,7 @@ impl Inputs {
         Inputs { opened: Vec::new(), declared: Arc::default(), options, several: Some(several), drawn: None }
     }
 
-    /// The files in groups of these sizes, each a separate input.
+    /// Divides the files into groups of these sizes, each a separate input.
     pub fn divided(self, sizes: &[usize]) -> Vec<Inputs> {
         let mut opened = self.opened.into_iter();
         let mut group = |n: &usize| Inputs {
@@ -50,19 +50,19 @@ impl Inputs {
         sizes.iter().map(&mut group).collect()
     }
 
-    /// The same, without the types of `--schema`.
+    /// A copy without the types of `--schema`.
     pub fn undeclared(self) -> Inputs {
         Inputs { declared: Arc::default(), ..self }
     }
 
-    /// Opens the files, or standard input where none is given.
+    /// Opens the files, or standard input if there are none.
     ///
     /// # Errors
-    /// A file cannot be opened, or its format is not known.
+    /// A file cannot be opened, or its format is unknown.
     pub fn open(files: &[OsString], options: Arc<Options>) -> Result<Inputs> {
         let mut declared = declared_schema(&options)?;
         if options.on_error == OnError::Null {
-            // What cannot be read is null.
+            // Unreadable fields become null.
             declared.fields.iter_mut().for_each(|field| field.ty.optional = true);
         }
         let declared = Arc::new(declared);
@@ -77,23 +77,23 @@ impl Inputs {
         one_format_each(&opened)?;
         check_split(&opened, &options)?;
         if options.infer_bytes == u64::MAX {
-            // A temporary copy can be read again, as a file.
+            // A temporary copy can be read again, like a file.
             opened.iter().filter(|opened| !opened.input.is_regular()).try_for_each(|opened| opened.input.file().map(|_| ()))?;
         }
         Ok(Inputs { opened, declared, options, several: None, drawn: None })
     }
 
-    /// Those that are read side by side.
+    /// The inputs that are read side by side.
     pub fn several(&mut self) -> Option<&mut (dyn Several + 'static)> {
         self.several.as_deref_mut()
     }
 
-    /// The options that they are read with.
+    /// The options with which they are read.
     pub fn options(&self) -> &Arc<Options> {
         &self.options
     }
 
-    /// The same inputs, to be opened again.
+    /// A copy of the inputs, to be opened again.
     pub fn closed(&self) -> Inputs {
         Inputs {
             opened: self.opened.iter().map(Opened::closed).collect(),
@@ -104,10 +104,10 @@ impl Inputs {
         }
     }
 
-    /// Opens regular files again, to read them from the start.
+    /// Opens regular files again, from the start.
     ///
     /// # Errors
-    /// As [`Inputs::open`].
+    /// See [`Inputs::open`].
     pub fn reopen(&mut self) -> Result<()> {
         if let Some(several) = &mut self.several {
             several.reopen()?;
@@ -115,13 +115,13 @@ impl Inputs {
         self.opened.iter_mut().try_for_each(|opened| opened.reopen(&self.options))
     }
 
-    /// The name of their format, if all have the same.
+    /// The name of their format, if they all have the same.
     pub fn format_name(&self) -> Option<&'static str> {
         let name = self.iter().next()?.format.name();
         self.iter().all(|o| o.format.name() == name).then_some(name)
     }
 
-    /// All of them, with their formats.
+    /// All inputs, with their formats.
     pub fn iter(&self) -> Box<dyn Iterator<Item = &Opened> + '_> {
         match &self.several {
             Some(several) => several.opened(),
@@ -129,7 +129,7 @@ impl Inputs {
         }
     }
 
-    /// Those that are read in sequence.
+    /// The inputs that are read in sequence.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Opened> {
         self.opened.iter_mut()
     }
@@ -139,32 +139,32 @@ impl Inputs {
         self.several.as_ref().map_or_else(Vec::new, |several| several.chains())
     }
 
-    /// Whether they have no byte between them: without a record, only `--schema` says which fields there are.
+    /// Whether all inputs are empty files. Without records, fields are known only from `--schema`.
     pub fn are_empty(&self) -> bool {
         self.iter().all(|opened| opened.input.is_empty() && opened.format.name() != "none")
     }
 
-    /// The types of `--schema`.
+    /// The types given by `--schema`.
     pub fn declared(&self) -> &Schema {
         &self.declared
     }
 
-    /// Whether all of them are files that can be read again.
+    /// Whether all inputs are files that can be read again.
     pub fn are_regular(&self) -> bool {
         self.iter().all(|o| o.input.is_regular())
     }
 
-    /// Bytes on disk, where known.
+    /// Size on disk, if known.
     pub fn nbytes(&self) -> Option<u64> {
         self.iter().map(|o| o.input.nbytes()).sum()
     }
 
-    /// What is read from pipes, up to that many bytes, is given again by the next reader.
+    /// Keeps up to that many bytes read from pipes, for the next reader.
     pub fn remember(&self, nbytes: u64) {
         self.iter().for_each(|o| o.input.remember(nbytes));
     }
 
-    /// How the records of each are found by their numbers; `None`: those of one are not.
+    /// How to find the records of each input by number; `None` if that is not possible for all.
     ///
     /// # Errors
     /// An index is damaged.
@@ -176,12 +176,12 @@ impl Inputs {
         self.opened.iter_mut().map(|opened| opened.reader()?.numbered(&request)).collect()
     }
 
-    /// From now on only these records are read, in their order.
+    /// Restricts reading to these records, in order.
     pub fn draw(&mut self, drawn: Drawn) {
         self.drawn = Some(drawn);
     }
 
-    /// What readers are asked for.
+    /// The request to the readers.
     pub fn request(&self, demand: Demand, sample_bytes: Option<u64>) -> Request {
         Request {
             wanted: demand.fields,
@@ -193,11 +193,11 @@ impl Inputs {
         }
     }
 
-    /// The blocks of all inputs, in sequence; the reading of each starts when the one before it has ended. Inputs that are
-    /// read side by side are read as their inference has settled it.
+    /// The blocks of all inputs, in sequence. Each input is read after the previous one has ended. Inputs that are read
+    /// side by side use the result of their inference.
     ///
     /// # Errors
-    /// As [`Several::origin`].
+    /// See [`Several::origin`].
     pub fn origin<'a>(&mut self, schema: Arc<Schema>, demand: Demand) -> Result<Origin<'a, Work>> {
         if let Some(several) = &mut self.several {
             return several.origin();
@@ -251,11 +251,11 @@ impl Inputs {
     }
 }
 
-/// Files without a byte have no format, and seldom are what was meant. Standard input and other pipes may be empty: nothing was left
-/// by the program that writes them.
+/// Rejects empty files, which have no format and are usually a mistake. Standard input and other pipes may be empty, if
+/// the program that writes them filtered out everything.
 ///
 /// # Errors
-/// All are empty, a file is among them, and neither `--from` nor `--schema` says that they may be.
+/// All inputs are empty, at least one is a file, and neither `--from` nor `--schema` is given.
 fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     if options.from.is_some() || options.schema.is_some() || !inputs.iter().all(|input| input.is_empty()) {
         return Ok(());
@@ -268,10 +268,10 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     Err(error.in_input(first.name().clone()).help(help))
 }
 
-/// A directory holds files of one format.
+/// Checks that a directory holds files of only one format.
 ///
 /// # Errors
-/// Files of two formats were found in one.
+/// A directory has files of two formats.
 fn one_format_each(opened: &[Opened]) -> Result<()> {
     for pair in opened.windows(2) {
         let [first, second] = pair else { continue };
@@ -287,7 +287,7 @@ fn one_format_each(opened: &[Opened]) -> Result<()> {
     Ok(())
 }
 
-/// `--split` is of a data set that is read, or written.
+/// Checks that `--split` is used with a dataset to read or write.
 fn check_split(opened: &[Opened], options: &Options) -> Result<()> {
     let is_written = || options.to.as_deref().and_then(crate::formats::find).is_some_and(|format| format.has_splits());
     match (&options.split, opened.iter().any(|opened| opened.format.has_splits()) || is_written()) {
@@ -297,7 +297,7 @@ fn check_split(opened: &[Opened], options: &Options) -> Result<()> {
     }
 }
 
-/// `--from none` reads nothing: its one record comes from no file.
+/// `--from none` reads nothing: its single record does not come from a file.
 fn no_input(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> {
     match files.first().or(options.files_from.as_ref()) {
         Some(file) => Err(Error::usage(format!("--from none reads no file, but {} is given", file.display()))),
@@ -305,7 +305,7 @@ fn no_input(files: &[OsString], options: &Options) -> Result<Vec<Arc<Input>>> {
     }
 }
 
-/// The types of `--schema TEXT|@FILE`; a file of data that states its schema gives that.
+/// The types given by `--schema TEXT|@FILE`; a data file that declares its schema gives that schema.
 fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     let Some(text) = options.schema.as_deref() else { return Ok(Schema::default()) };
     let Some(file) = text.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {

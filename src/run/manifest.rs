@@ -1,4 +1,4 @@
-//! `--manifest FILE`: the files that were written, as JSON. It gets its name after them.
+//! `--manifest FILE`: lists the files written, as JSON. It is renamed to its final name after them.
 
 use super::sink::Counts;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the files are listed.
+/// The output for the list of files.
 pub struct Manifest {
     /// The file itself.
     pub output: Arc<Outputs>,
@@ -19,19 +19,19 @@ pub struct Manifest {
 
 /// The files of one run.
 pub struct Listed {
-    /// The outputs, in order; their files are numbered through.
+    /// The outputs, in order. Their files are numbered consecutively.
     pub outputs: Vec<Arc<Outputs>>,
     /// The name of their format.
     pub format: &'static str,
-    /// Records of the files by number; where each record is a file of its own, there are none.
+    /// Record counts by file number; empty if each record is a separate file.
     pub records: BTreeMap<u64, u64>,
 }
 
 impl Manifest {
-    /// What `--manifest` says; `None` without it.
+    /// The manifest of `--manifest`; `None` without that option.
     ///
     /// # Errors
-    /// As [`Outputs::plan`]; nothing is written but to standard output.
+    /// See [`Outputs::plan`]. Also an error if nothing is written except to standard output.
     pub fn plan(options: &Options) -> Result<Option<Manifest>> {
         let Some(name) = &options.manifest else { return Ok(None) };
         let own = Options { output: Some(name.clone()), shards: None, manifest: None, ..options.clone() };
@@ -40,7 +40,7 @@ impl Manifest {
         Ok(Some(Manifest { output, directory }))
     }
 
-    /// Refuses outputs that cannot be listed.
+    /// Rejects outputs that cannot be listed.
     ///
     /// # Errors
     /// Standard output, or the manifest itself.
@@ -54,7 +54,7 @@ impl Manifest {
         }
     }
 
-    /// Writes the list; it has no name yet.
+    /// Writes the list, without renaming it to its final name.
     ///
     /// # Errors
     /// Writing fails.

@@ -1,7 +1,7 @@
-//! The stateless half of a run: blocks are decoded, and the map verbs up to the next fold applied, on any thread.
+//! The stateless part of a run: decodes blocks and applies the map verbs before the next fold, on any thread.
 //!
-//! Bad records travel as faults with the good ones and are counted at the sink, where everything is in
-//! order again; so does the first error, after the records before it.
+//! Bad records travel as faults with the good ones and are counted at the sink, where order is restored. So does the
+//! first error, after the records that precede it.
 
 use super::work::{Load, Work};
 use crate::chunk::{Chunk, Decoded, Fault, Rows};
@@ -10,7 +10,7 @@ use crate::schema::Schema;
 use crate::verbs::Map;
 use std::sync::Arc;
 
-/// Decodes a block, if the work is one, and applies fused maps. A stateless node.
+/// Decodes a block, if the work has one, and applies fused maps. A stateless node.
 pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], input_schema: &Schema, skip: bool) -> Work {
     let load = match work.take_ready() {
         Ok(load) => load,
@@ -39,11 +39,11 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
     work
 }
 
-/// The records of a decoded block; its counts and bad records go to `work`, and the first bad one as an error where none
-/// may be left out.
+/// The records of a decoded block. Its counts and bad records are added to `work`; the first bad record becomes an
+/// error if none may be skipped.
 ///
 /// # Errors
-/// A bug: the records are not of the schema.
+/// The records do not match the schema, which is a bug.
 pub fn accepted(decoded: Decoded, skip: bool, schema: &Schema, work: &mut Work) -> Result<Chunk> {
     work.records_in += (decoded.chunk.nrows + decoded.faults.len()) as u64;
     work.nbytes_in += decoded.nbytes;
@@ -57,7 +57,7 @@ pub fn accepted(decoded: Decoded, skip: bool, schema: &Schema, work: &mut Work) 
     Ok(decoded.chunk)
 }
 
-/// Applies the maps to records that are numbered already. On an error the records before it still pass.
+/// Applies the maps to records that are already numbered. On an error, the preceding records are kept.
 fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool) -> Work {
     let mut mapped = Vec::with_capacity(chunks.len());
     for chunk in chunks {
@@ -74,7 +74,7 @@ fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn M
     work
 }
 
-/// Applies the maps in sequence. On an error the records before it still pass.
+/// Applies the maps in sequence. On an error, the preceding records are kept.
 fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool, work: &mut Work) -> Result<Chunk> {
     for (map, schema) in maps {
         let given = chunk.clone();
@@ -91,8 +91,8 @@ fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool,
     Ok(chunk)
 }
 
-/// How many records come before the first that a map refuses, and why it does. A map works on a chunk field
-/// by field; which record is named must not depend on where chunks end.
+/// The number of records before the first that a map rejects, and the error. A map works on a chunk field by field, but
+/// which record is named must not depend on chunk boundaries.
 fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
     let (mut start, mut end) = (0, chunk.nrows);
     while error.kind() == Kind::Data && end - start > 1 {
@@ -108,7 +108,7 @@ fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
     (start, chunk.slice(start, end - start).origin.resolve(error, end - start))
 }
 
-/// Applies one map. Where bad records may be left out, they are found by halving the chunk: few are bad.
+/// Applies one map. If bad records may be skipped, they are found by bisecting the chunk, because they are few.
 fn apply(map: &dyn Map, chunk: Chunk, skip: bool, faults: &mut Vec<Fault>) -> Result<Chunk> {
     if !(skip && map.keeps_rows() && matches!(chunk.origin.rows, Rows::From(_) | Rows::Listed(_))) {
         return map.apply(chunk);

@@ -1,4 +1,4 @@
-//! A run: from the words of a command line to records written.
+//! A run, from a parsed command line to written records.
 //!
 //! ```text
 //! setup -> inputs -> inference -> chain (bind) -> execute -> conclude       start.rs puts them together

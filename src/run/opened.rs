@@ -22,25 +22,25 @@ impl Opened {
     /// The reader of the format.
     ///
     /// # Errors
-    /// It was taken, and the input was not opened again (a bug).
+    /// The reader was taken and the input was not opened again, which is a bug.
     pub fn reader(&mut self) -> Result<&mut Box<dyn Reader>> {
         self.reader.as_mut().ok_or_else(|| Error::internal("an input is read twice"))
     }
 
-    /// The same input with its reader, which this one no longer has.
+    /// Moves the input with its reader out of this one.
     pub fn take(&mut self) -> Opened {
         Opened { reader: self.reader.take(), ..self.closed() }
     }
 
-    /// The same input, to be opened again.
+    /// A copy of the input, to be opened again.
     pub fn closed(&self) -> Opened {
         Opened { input: self.input.clone(), format: self.format, reader: None }
     }
 
-    /// Opens a regular file again, to read it from the start.
+    /// Opens a regular file again, from the start.
     ///
     /// # Errors
-    /// As [`open`].
+    /// See [`open`].
     pub fn reopen(&mut self, options: &Options) -> Result<()> {
         *self = open(self.input.clone(), options)?;
         Ok(())
@@ -50,7 +50,7 @@ impl Opened {
 /// Opens an input.
 ///
 /// # Errors
-/// Its format is not known, or is only written.
+/// The format is unknown, or can only be written.
 pub fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
     let format = format::of_input(&input, options).map_err(|e| input.among_others(e))?;
     let reader = format

@@ -1,5 +1,5 @@
-//! The schema at the end of a chain, from the first bytes of the inputs, or nothing: for completions, which must not
-//! keep a shell waiting.
+//! The schema at the end of a chain, inferred from the first bytes of the inputs, or nothing. For completions, which
+//! must not keep a shell waiting.
 
 use super::chain::Chain;
 use super::combine::open_chain;
@@ -13,10 +13,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Bytes of each input that are read.
+/// Number of bytes read from each input.
 const SAMPLE_BYTES: u64 = 64 << 10;
 
-/// The schema that reaches the last verb, if it is found in time. The thread that looks for it ends with the program.
+/// The schema that reaches the last verb, if it is found in time. The thread that computes it ends with the program.
 pub fn outline(invocation: Invocation, patience: Duration) -> Option<Schema> {
     let (found, result) = mpsc::sync_channel(1);
     thread::Builder::new().spawn(move || found.send(reaching(invocation))).ok()?;

@@ -1,4 +1,4 @@
-//! A first look at some files on a terminal: the types of the fields and the first records, cut to the screen.
+//! A preview of files on a terminal: the types of the fields and the first records, truncated to the screen.
 
 use super::encode::new_writer;
 use super::inference::infer;
@@ -17,12 +17,12 @@ use indicatif::HumanBytes;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 
-/// Bytes of each input that are read for its types.
+/// Number of bytes read from each input for its types.
 const SAMPLE_BYTES: u64 = 1 << 20;
-/// Lines for the head, the line between schema and records, and the prompt.
+/// Number of lines for the heading, the line between schema and records, and the prompt.
 const OTHER_LINES: usize = 4;
 
-/// The text, to fit that many columns and rows.
+/// The preview text, for a given number of columns and rows.
 ///
 /// # Errors
 /// The files cannot be read.
@@ -67,7 +67,7 @@ fn head(inputs: &Inputs, is_settled: bool, columns: usize) -> String {
     format!("{}\n", screen::cut(&printable(&format!("{}{more}{sampled}", named.join(" "))), columns))
 }
 
-/// Up to that many records, as JSON lines.
+/// Up to the given number of records, as JSON lines.
 fn first_records(inputs: Inputs, schema: Arc<Schema>, options: &Options, most: usize) -> Result<String> {
     let Some(jsonl) = formats::find("jsonl") else { return Err(Error::internal("there is no format jsonl")) };
     let failed = |e: std::io::Error| Error::io("a temporary file", "writing", &e);
@@ -93,7 +93,7 @@ fn first_records(inputs: Inputs, schema: Arc<Schema>, options: &Options, most: u
     Ok(text)
 }
 
-/// Colors, where they are wanted.
+/// Colors, if enabled.
 struct Paint {
     in_color: bool,
 }
@@ -107,7 +107,7 @@ impl Paint {
         self.painted("2", text) + "\n"
     }
 
-    /// A line of a schema: names are bold.
+    /// A line of a schema, with bold names.
     fn field(&self, line: &str) -> String {
         match line.split_once(':') {
             Some((name, ty)) => format!("{}:{ty}\n", self.painted("1", name)),
@@ -115,7 +115,7 @@ impl Paint {
         }
     }
 
-    /// A record as JSON, whose end may be cut: keys are blue, strings green.
+    /// A record as JSON, possibly truncated, with blue keys and green strings.
     fn record(&self, line: &str) -> String {
         let mut out = String::new();
         let mut rest = line;
@@ -131,7 +131,7 @@ impl Paint {
     }
 }
 
-/// Where a JSON string ends that the text starts with.
+/// The end of the JSON string that starts the text.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {

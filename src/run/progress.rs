@@ -1,6 +1,6 @@
-//! Progress on standard error: bytes, records, rate and the time left. The one user of indicatif.
+//! Progress on standard error: bytes, records, rate and remaining time. The only user of indicatif.
 //!
-//! There is no thread for it: the one that brings a chunk draws, at most ten times a second.
+//! There is no separate thread: the thread that delivers a chunk redraws, at most ten times a second.
 
 use crate::message;
 use crate::options::{Options, When, in_color};
@@ -12,33 +12,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// A run that takes less shows nothing.
+/// Shorter runs show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 const BETWEEN_DRAWS: Duration = Duration::from_millis(100);
-/// Between lines where there is no terminal to redraw one.
+/// Interval between lines if there is no terminal on which to redraw.
 const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 const KNOWN_END: &str = "{wide_bar} {msg}";
 const OPEN_END: &str = "{spinner} {msg}";
-/// The least width of the bar.
+/// The minimum width of the bar.
 const BAR: usize = 8;
 
 /// The run whose progress is shown on a terminal, for the message after Ctrl-C.
 static SHOWN: OnceLock<(ProgressBar, Arc<Counts>)> = OnceLock::new();
 
-/// How far a run has come. Cheap to update for every chunk.
+/// The progress of a run. Cheap to update for every chunk.
 pub struct Progress {
     display: Display,
     label: &'static str,
     quiet: bool,
-    /// Whether what is printed are JSON lines.
+    /// Whether output lines are JSON.
     json: bool,
     total: Option<u64>,
     started: Instant,
     counts: Arc<Counts>,
-    /// Bytes taken from the inputs as they are on disk.
+    /// Bytes consumed from the inputs, as stored on disk.
     consumed: Vec<Arc<AtomicU64>>,
-    /// When it was shown last.
+    /// When it was last shown.
     shown: Mutex<Instant>,
 }
 
@@ -74,7 +74,7 @@ enum Display {
 }
 
 impl Progress {
-    /// From now on. `total_bytes` are those on disk, where known.
+    /// Starts now. `total_bytes` is the size on disk, if known.
     pub fn start(total_bytes: Option<u64>, options: &Options) -> Progress {
         let (mode, quiet, json) = (options.progress, options.quiet, options.json_messages);
         let label = if in_color(options.color) { "\u{1b}[1;36mnote:\u{1b}[0m" } else { "note:" };
@@ -90,8 +90,8 @@ impl Progress {
         Progress { display, label, quiet, json, total: total_bytes, started, counts: Arc::default(), consumed: Vec::new(), shown }
     }
 
-    /// Counts bytes as they are read from disk instead of those of the records. Inputs that count none (files
-    /// read at random) still count by records.
+    /// Counts bytes read from disk instead of the bytes of the records. Inputs without a byte count (files read at
+    /// random positions) still count by record.
     #[must_use]
     pub fn counting(mut self, consumed: Vec<Arc<AtomicU64>>) -> Progress {
         self.consumed = consumed;
@@ -103,7 +103,7 @@ impl Progress {
         Box::new(Counted { out, counts: self.counts.clone() })
     }
 
-    /// That many bytes and records more.
+    /// Adds bytes and records.
     pub fn add(&self, nbytes: u64, nrecords: u64) {
         self.counts.nbytes.fetch_add(nbytes, Ordering::Relaxed);
         self.counts.nrecords.fetch_add(nrecords, Ordering::Relaxed);
@@ -113,7 +113,7 @@ impl Progress {
             Display::Bar { .. } => BETWEEN_DRAWS,
             Display::Lines => BETWEEN_LINES,
         };
-        // Locked: another thread is drawing.
+        // Locked: another thread is redrawing.
         if let Ok(mut shown) = self.shown.try_lock()
             && shown.elapsed() >= between
         {
@@ -122,34 +122,34 @@ impl Progress {
         }
     }
 
-    /// A notice; nothing with `--quiet`.
+    /// Prints a notice, unless `--quiet` is given.
     pub fn notice(&self, text: &str) {
         if !self.quiet {
             self.put(&format!("{} {}", self.label, printable(text)), || message::of_text("notice", text));
         }
     }
 
-    /// What `--verbose` tells.
+    /// Prints a line for `--verbose`.
     pub fn info(&self, text: &str) {
         self.put(&format!("info: {}", printable(text)), || message::of_text("info", text));
     }
 
-    /// A line that is text, or an object with `--messages json`. The text is printed unchanged.
+    /// Prints a line of text or, with `--messages json`, an object. The text is printed unchanged.
     pub fn put(&self, text: &str, object: impl FnOnce() -> serde_json::Value) {
         if self.json { self.print(&object().to_string()) } else { self.print(&screen::fitted_message(text)) }
     }
 
-    /// The label of notices, in color if messages are colored.
+    /// The label of notices, colored if messages are colored.
     pub fn label(&self) -> &'static str {
         self.label
     }
 
-    /// Whether notices are not shown.
+    /// Whether notices are hidden.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// A line on standard error, above the bar.
+    /// Prints a line on standard error, above the bar.
     fn print(&self, text: &str) {
         match self.bar() {
             Some(bar) => bar.suspend(|| print(text)),
@@ -157,7 +157,7 @@ impl Progress {
         }
     }
 
-    /// The end: the bar is removed.
+    /// Finishes and removes the bar.
     pub fn finish(&self) {
         match &self.display {
             Display::Lines => self.put_progress(),
@@ -169,7 +169,7 @@ impl Progress {
         }
     }
 
-    /// Whether a terminal showed it: the run took long.
+    /// Whether progress was shown on a terminal because the run took long.
     pub fn was_shown(&self) -> bool {
         self.bar().is_some()
     }
@@ -212,7 +212,7 @@ impl Progress {
             .with_elapsed(self.started.elapsed())
     }
 
-    /// Bytes so far, never beyond what there is.
+    /// Bytes so far, at most the total.
     pub fn position(&self) -> u64 {
         let consumed = self.consumed.iter().map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
         let position = if consumed > 0 { consumed } else { self.counts.nbytes.load(Ordering::Relaxed) };
@@ -233,7 +233,7 @@ impl Progress {
         let mut parts = self.parts();
         let too_wide = |parts: &[String]| parts.iter().map(|part| part.len() + 2).sum::<usize>() > columns + 2;
         while parts.len() > 1 && too_wide(&parts) {
-            // What is written and the time left are of less interest than bytes and records.
+            // Bytes written and remaining time matter less than bytes and records.
             parts.pop();
         }
         parts.join(", ")
@@ -259,7 +259,7 @@ impl Progress {
     }
 }
 
-/// After Ctrl-C: takes the bar off the terminal and says how far the run got. Nothing where no progress was shown.
+/// After Ctrl-C, removes the bar from the terminal and prints the progress of the run, unless progress was never shown.
 pub fn interrupted() {
     if let Some((bar, counts)) = SHOWN.get() {
         bar.finish_and_clear();
@@ -268,14 +268,14 @@ pub fn interrupted() {
     }
 }
 
-/// What was done, and how fast: `1.20 GiB read, 3.00 MiB written in 2.10 s (585.14 MiB/s)`.
+/// The amount of work and the rate: `1.20 GiB read, 3.00 MiB written in 2.10 s (585.14 MiB/s)`.
 pub fn summary(nread: u64, nwritten: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let rate = if seconds > 0.0 { nread as f64 / seconds } else { 0.0 };
     format!("{} read, {} written in {seconds:.2} s ({}/s)", HumanBytes(nread), HumanBytes(nwritten), HumanBytes(rate as u64))
 }
 
-/// If standard error is closed, the text is lost.
+/// Writes are ignored if standard error is closed.
 fn print(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

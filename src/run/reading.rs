@@ -1,10 +1,10 @@
-//! The options of an input with a chain of its own: those of the run, but for what its brackets say of how it is read.
+//! The options of an input with its own chain: those of the run, except for reading options given in its brackets.
 
 use crate::options::Options;
 
 type Take = fn(&mut Options, Options);
 
-/// The options that may be given for one input, by their names in the code.
+/// The options that can be given for a single input, by their names in the code.
 const OPTIONS: [(&str, Take); 22] = [
     ("from", |own, said| own.from = said.from),
     ("input_name", |own, said| own.input_name = said.input_name),
@@ -30,12 +30,12 @@ const OPTIONS: [(&str, Take); 22] = [
     ("documents", |own, said| own.megatron.documents = said.megatron.documents),
 ];
 
-/// Whether an option may be given for one input.
+/// Whether an option can be given for a single input.
 pub fn is_of_an_input(option: &str) -> bool {
     OPTIONS.iter().any(|(name, _)| *name == option)
 }
 
-/// The options of the run with those that are given for an input.
+/// The options of the run, overridden by those given for an input.
 pub fn within(run: &Options, given: &[String], said: &Options) -> Options {
     let mut own = Options { only: None, ..run.clone() };
     for (_, take) in OPTIONS.iter().filter(|(name, _)| given.iter().any(|given| given == name)) {

@@ -1,4 +1,4 @@
-//! The records of some inputs as one stream, for a command that is not a chain of verbs.
+//! The records of inputs as one stream, for commands that are not chains of verbs.
 
 use super::inference::infer;
 use super::inputs::Inputs;
@@ -21,13 +21,13 @@ impl Records {
     /// Opens a file, a glob or a set of shards; `-` is standard input.
     ///
     /// # Errors
-    /// It cannot be opened, or its format is not known.
+    /// The input cannot be opened, or its format is unknown.
     pub fn open(file: impl AsRef<OsStr>, options: &Options) -> Result<Records> {
         let options = setup::setup(options.clone())?;
         Ok(Records { inputs: Inputs::open(&[file.as_ref().to_owned()], options.clone())?, options })
     }
 
-    /// The schema of all records; of a pipe, of its first `--infer-bytes`.
+    /// The schema of all records or, for a pipe, of its first `--infer-bytes`.
     ///
     /// # Errors
     /// The input cannot be read, or its records have no common type.
@@ -39,7 +39,7 @@ impl Records {
         Ok(schema?.schema)
     }
 
-    /// The records under that schema, one block at a time.
+    /// The records under the given schema, one block at a time.
     pub fn read(self, schema: Arc<Schema>) -> impl Iterator<Item = Result<Decoded>> {
         self.inputs.into_decoded(schema, Demand::everything())
     }

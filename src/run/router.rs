@@ -1,4 +1,4 @@
-//! Sends records to the output they belong to, in groups of rows where the format wants them.
+//! Routes records to outputs, in row groups if the format needs them.
 
 use super::engine::Serial;
 use super::work::{Load, Work};
@@ -13,13 +13,13 @@ use arrow_array::types::Int64Type;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// How records find their part of a split.
+/// How records are assigned to parts of a split.
 pub enum Parting {
-    /// The last column is the number of the part; it is not written.
+    /// The last column has the part number and is not written.
     LastColumn,
-    /// By the number of the record, from 0.
+    /// By record number, from 0.
     Numbered(Arc<dyn Fn(u64) -> usize + Send + Sync>),
-    /// By the values of this key: the last column is the name of the record's output; it is not written.
+    /// By the values of this key. The last column has the name of the record's output and is not written.
     Values(String),
 }
 
@@ -28,51 +28,51 @@ struct Part {
     /// The number of its first file.
     first: usize,
     nfiles: usize,
-    /// Its records so far.
+    /// Number of its records so far.
     seen: u64,
 }
 
-/// Where records go.
+/// The destination of records.
 enum Spread {
     Single,
     /// Record i to file i mod N.
     Shards(usize),
     PerRecord,
-    /// To the files of a part, record i of the part to its file i mod N.
+    /// To the files of a part: record i of the part to file i mod N of the part.
     Parts(Parting, Vec<Part>),
-    /// To the file of a value.
+    /// To the file for a value.
     Values(Numbers),
 }
 
-/// The numbers of the outputs of values, in the order of their first records.
+/// The numbers of per-value outputs, in order of their first records.
 struct Numbers {
-    /// As it was given.
+    /// The key as given on the command line.
     key: String,
     by_name: HashMap<String, usize>,
-    /// The names in lower case.
+    /// The names, in lower case.
     folded: HashMap<String, String>,
 }
 
-/// The most outputs of values, each of which has two open files: many systems allow a process 1024.
+/// Maximum number of per-value outputs. Each has two open files, and many systems allow a process 1024.
 const MAX_VALUES: usize = 400;
 
-/// Sends records to the output they belong to, in groups of rows where the format wants them.
+/// Routes records to outputs, in row groups if the format needs them.
 pub struct Router {
     spread: Spread,
     grouping: Option<Grouping>,
-    /// Records seen so far.
+    /// Number of records so far.
     seen: u64,
-    /// One for each output; a single one where outputs are one record each.
+    /// One group for each output; a single group if outputs have one record each.
     groups: Vec<Group>,
-    /// Counts that travel with the next group. The engine bounds what is in flight by pieces: if each chunk of the
-    /// next group gave an empty one, no chunk would be read while an earlier group is encoded.
+    /// Counts that travel with the next group. The engine limits pieces in flight by number: if each chunk of the next
+    /// group emitted an empty piece, no chunk would be read while an earlier group is encoded.
     held: Work,
 }
 
-/// Bytes of the records that one task writes into files of their own.
+/// Bytes of records that one task writes to separate files.
 const PER_RECORD_NBYTES: usize = 64 << 10;
 
-/// The rows of a group that is not full yet.
+/// The rows of an incomplete group.
 #[derive(Default)]
 struct Group {
     chunks: VecDeque<Chunk>,
@@ -81,7 +81,7 @@ struct Group {
 }
 
 impl Router {
-    /// `None` if chunks may go to the encoder as they come.
+    /// `None` if chunks can go to the encoder as they are.
     pub fn new(distribution: Distribution, grouping: Option<Grouping>) -> Option<Router> {
         Some(match distribution {
             Distribution::Single if grouping.is_none() => return None,
@@ -91,7 +91,7 @@ impl Router {
         })
     }
 
-    /// For the parts of a split, which have that many files each.
+    /// Routes to the parts of a split, each with that many files.
     pub fn of_parts(parting: Parting, nfiles: Vec<u64>, grouping: Option<Grouping>) -> Router {
         let mut all = 0;
         let mut parts = Vec::new();
@@ -102,7 +102,7 @@ impl Router {
         Router::with(Spread::Parts(parting, parts), all, grouping)
     }
 
-    /// For a file for each value of a key.
+    /// Routes to one file for each value of a key.
     pub fn of_values(key: String, grouping: Option<Grouping>) -> Router {
         let numbers = Numbers { key, by_name: HashMap::new(), folded: HashMap::new() };
         Router::with(Spread::Values(numbers), 0, grouping)
@@ -117,7 +117,7 @@ impl Router {
         self.seen += chunk.nrows as u64;
         match &mut self.spread {
             Spread::PerRecord => {
-                // Few at a time: what padding makes of them is written while it is in the cache.
+                // In small slices, so that padded output is written while it is in the cache.
                 let mut rest = chunk;
                 while rest.nrows > 0 {
                     let taken = rows_that_fit(&rest, PER_RECORD_NBYTES, rest.nrows).max(1);
@@ -180,13 +180,13 @@ impl Router {
         Ok(())
     }
 
-    /// Adds rows to the group of an output; gives every group that is full.
+    /// Adds rows to the group of an output and emits full groups.
     fn fill(&mut self, target: usize, mut chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
         let Some(limit) = self.grouping else {
             self.give(target as u64, vec![chunk], out);
             return Ok(());
         };
-        // The groups of all outputs are held at the same time: with these sizes they take a few times the memory of one.
+        // The groups of all outputs are held at once; with these sizes they take a few times the memory of one.
         let nbytes = if matches!(self.spread, Spread::Values(_)) { limit.nbytes / (target + 1) } else { limit.nbytes };
         while chunk.nrows > 0 {
             let state = &mut self.groups[target];
@@ -263,7 +263,7 @@ impl Router {
         }
     }
 
-    /// Gives the groups that are not full, too.
+    /// Also emits incomplete groups.
     fn flush(&mut self, out: &mut Vec<Work>) {
         for target in 0..self.groups.len() {
             let rest = std::mem::take(&mut self.groups[target]);
@@ -278,7 +278,7 @@ impl Router {
 }
 
 impl Numbers {
-    /// The number of the output of a new value.
+    /// The number of the output for a new value.
     fn add(&mut self, name: &str) -> Result<usize> {
         let number = self.by_name.len();
         if number == MAX_VALUES {
@@ -304,7 +304,7 @@ fn without_last(mut chunk: Chunk) -> Result<(Chunk, Tensor)> {
 }
 
 impl Parting {
-    /// The number of the part of each record, and the records as they are written.
+    /// The part number of each record, and the records as written.
     fn parts(&self, chunk: Chunk, first: u64) -> Result<(Chunk, Vec<usize>)> {
         match self {
             Parting::Numbered(part) => {
@@ -323,7 +323,7 @@ impl Parting {
     }
 }
 
-/// How many first rows have at most `nbytes` bytes. Sizes add up over rows, so bisection finds it.
+/// The number of leading rows with at most `nbytes` bytes. Sizes are additive over rows, so bisection works.
 fn rows_that_fit(chunk: &Chunk, nbytes: usize, rows: usize) -> usize {
     let most = rows.min(chunk.nrows);
     if chunk.slice(0, most).nbytes() <= nbytes {

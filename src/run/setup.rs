@@ -1,4 +1,4 @@
-//! Options made ready for a run: the arrays of `--with` are read.
+//! Prepares the options for a run by reading the arrays of `--with`.
 
 use crate::error::{Error, Kind, Result};
 use crate::formats;
@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The options with everything that is known before the inputs are opened.
+/// The options, with everything that is known before the inputs are opened.
 ///
 /// # Errors
 /// An array cannot be read.
@@ -17,7 +17,7 @@ pub fn setup(mut options: Options) -> Result<Arc<Options>> {
     Ok(Arc::new(options))
 }
 
-/// The arrays of `--with NAME=FILE`.
+/// Reads the arrays of `--with NAME=FILE`.
 fn constant_arrays(options: &Options) -> Result<BTreeMap<String, (Type, Tensor)>> {
     let read = |text: &String| {
         let (name, file) = named(text, "--with", "FILE")?;

@@ -1,4 +1,4 @@
-//! Several inputs that are read side by side, as the rest of a run sees them.
+//! The interface between the run and inputs that are read side by side.
 
 use super::engine::Origin;
 use super::opened::Opened;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 /// Several inputs that become one stream.
 pub trait Several: Send {
-    /// The schema of the stream, from `share` bytes of each file, or from all.
+    /// The schema of the stream, inferred from `share` bytes of each file or from all.
     ///
     /// # Errors
-    /// An input cannot be read; its chain cannot be bound; the types of two inputs do not agree.
+    /// An input cannot be read, its chain cannot be bound, or the types of two inputs disagree.
     fn infer(&mut self, demand: &Demand, share: Option<u64>, threads: usize) -> Result<Inferred>;
 
-    /// The stream, under the schema that was inferred last. The inputs are open, and are not afterwards.
+    /// The stream, under the schema inferred last. Takes the open inputs.
     ///
     /// # Errors
     /// A chain cannot be bound.
@@ -25,22 +25,22 @@ pub trait Several: Send {
     /// The files of all inputs.
     fn opened(&self) -> Box<dyn Iterator<Item = &Opened> + '_>;
 
-    /// Opens regular files again, to read them from the start.
+    /// Opens regular files again, from the start.
     ///
     /// # Errors
-    /// One cannot be opened.
+    /// A file cannot be opened.
     fn reopen(&mut self) -> Result<()>;
 
-    /// The same inputs, to be opened again.
+    /// A copy of the inputs, to be opened again.
     fn closed(&self) -> Box<dyn Several>;
 
-    /// The inputs with chains of their own.
+    /// The inputs that have their own chains.
     fn chains(&self) -> Vec<ChainOfInput>;
 }
 
-/// An input with a chain of its own, for the plan of a run.
+/// An input with its own chain, for the plan of a run.
 pub struct ChainOfInput {
-    /// The chain as it was typed, in brackets.
+    /// The chain as typed, in brackets.
     pub text: Arc<str>,
     /// The number after that of its last file.
     pub end: usize,
@@ -50,10 +50,10 @@ pub struct ChainOfInput {
 
 /// A schema, and whether all records are known to fit it.
 pub struct Inferred {
-    /// The fields wanted, of all inputs together.
+    /// The required fields, of all inputs together.
     pub schema: Schema,
-    /// Whether all records are known to fit the schema: each input states its types or was read whole.
+    /// Whether all records are known to fit the schema, because each input declares its types or was read completely.
     pub is_settled: bool,
-    /// Whether each input states its types, so that no record has to be looked at.
+    /// Whether each input declares its types, so that no record needs to be inspected.
     pub is_stated: bool,
 }

@@ -1,4 +1,4 @@
-//! The end of a run: records into writers, or into a report; counts, bad records, the first error.
+//! The end of a run: writes records or passes them to a report; handles counts, bad records and the first error.
 
 use super::engine::Serial;
 use super::progress::Progress;
@@ -11,26 +11,26 @@ use crate::verbs::{Flow, Report, Verdict};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// How many bad records and values the note at the end of a run names.
+/// Maximum number of bad records and values named at the end of a run.
 pub const FIRST_FAULTS: usize = 3;
 
-/// What has gone through a run.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Records read.
     pub records_in: u64,
     /// Records written.
     pub records_out: u64,
-    /// Records that were left out as bad.
+    /// Number of bad records skipped.
     pub skipped: u64,
-    /// Bytes of input that bad records take.
+    /// Bytes of input in bad records.
     pub bytes_lost: u64,
-    /// Fields that could not be read and are null.
+    /// Number of unreadable values set to null.
     pub nulled: u64,
 }
 
 impl Counts {
-    /// Adds those of another run.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: Counts) {
         self.records_in += other.records_in;
         self.records_out += other.records_out;
@@ -40,11 +40,11 @@ impl Counts {
     }
 }
 
-/// What to do with bad records: `--on-error` and `--max-errors`.
+/// The handling of bad records: `--on-error` and `--max-errors`.
 pub struct FaultPolicy {
     /// Whether invalid records are skipped.
     pub skip: bool,
-    /// The most invalid records; one more fails the run.
+    /// Maximum number of invalid records; one more fails the run.
     pub max_errors: Option<u64>,
     /// The file that invalid records are written to.
     pub quarantine: Option<Box<dyn Write + Send>>,
@@ -54,25 +54,25 @@ pub struct FaultPolicy {
 pub struct Sink<'a> {
     /// The writers or the report.
     pub end: End,
-    /// What opens the outputs of values, where there are such.
+    /// Opens the per-value outputs, if any.
     pub values: Option<Values<'a>>,
     /// What happens to invalid records.
     pub policy: FaultPolicy,
     /// What has been counted.
     pub counts: Counts,
-    /// Records of each file by its number; none where records are files of their own.
+    /// Record counts by file number; empty if each record is a separate file.
     pub records: BTreeMap<u64, u64>,
-    /// The errors of the first of them.
+    /// The errors of the first bad records.
     pub first_faults: Vec<Error>,
     /// The progress bar.
     pub progress: &'a Progress,
-    /// The first error; nothing was taken after it.
+    /// The first error; nothing is processed after it.
     pub error: Option<Error>,
 }
 
-/// What takes the records.
+/// The destination of the records.
 pub enum End {
-    /// One writer for each output; none where outputs are one record each.
+    /// One writer for each output; empty if outputs have one record each.
     Writers(Vec<Box<dyn Writer>>),
     /// A report.
     Report {
@@ -167,7 +167,7 @@ impl Serial<Work> for Sink<'_> {
     fn push(&mut self, mut work: Work, _: &mut Vec<Work>) -> bool {
         self.counts.records_in += work.records_in;
         self.progress.add(work.nbytes_in, work.records_in);
-        // Bad records may be counted before the good ones around them: only their order among themselves matters.
+        // Bad records may be counted before the good records around them: only their relative order matters.
         let faulted = work.faults.iter().try_for_each(|fault| self.fault(fault));
         let taken = match faulted {
             Ok(()) => work.take_ready().and_then(|load| self.take(load)),
@@ -192,7 +192,7 @@ impl Serial<Work> for Sink<'_> {
     }
 }
 
-/// `{input, record, byte, length, error, raw}`; raw as text, or as `{"b64": ...}` if it is not valid UTF-8.
+/// `{input, record, byte, length, error, raw}`. raw is text, or `{"b64": ...}` if it is not valid UTF-8.
 fn quarantine_line(fault: &Fault) -> serde_json::Value {
     let at = fault.error.location();
     let raw = fault.raw.as_ref().map(|raw| match std::str::from_utf8(raw) {

@@ -1,5 +1,5 @@
-//! `--source`: where each record comes from, as fields. The reader of an input is wrapped in one that adds them, so that
-//! nothing else of a run knows of it.
+//! `--source`: adds the origin of each record as fields. The reader of an input is wrapped in one that adds them, so no
+//! other part of a run is affected.
 
 use crate::chunk::{Decoded, Rows};
 use crate::demand::Wanted;
@@ -14,10 +14,10 @@ use arrow_array::{Int64Array, LargeStringArray};
 use std::any::Any;
 use std::sync::Arc;
 
-/// The reader, with these fields after its own.
+/// The reader, with these fields appended.
 ///
 /// # Errors
-/// The format does not tell what is wanted.
+/// The format does not provide the requested origin.
 pub fn with_source(reader: Box<dyn Reader>, input: &Input, format: &dyn Format, options: &Options) -> Result<Box<dyn Reader>> {
     let columns = &options.source_columns;
     if columns.0.is_empty() {
@@ -39,7 +39,7 @@ struct SourceReader {
     columns: SourceColumns,
 }
 
-/// The schema of the records with the fields.
+/// The schema of the records, extended by the fields.
 fn extended(columns: &SourceColumns, mut schema: Schema) -> Result<Schema> {
     for (name, column) in &columns.0 {
         if schema.index_of(name).is_some() {
@@ -59,7 +59,7 @@ fn extended(columns: &SourceColumns, mut schema: Schema) -> Result<Schema> {
 
 impl Reader for SourceReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        // Of the fields that are wanted, those of the input.
+        // Requests only the input's own fields.
         let mut own = request.clone();
         if let Wanted::Matching(patterns) = &mut own.wanted {
             patterns.retain(|pattern| !self.columns.0.iter().any(|(name, _)| name == pattern));
@@ -85,7 +85,7 @@ impl Reader for SourceReader {
         let is_added = |name: &str| self.columns.0.iter().any(|(own, _)| own == name);
         let mut own = schema.as_ref().clone();
         own.fields.retain(|field| !is_added(&field.name));
-        // Of the schema's fields only these, in its order.
+        // Only these fields of the schema, in schema order.
         let added = schema.fields.iter().filter(|field| is_added(&field.name) && request.wanted.includes(&field.name));
         let column = |field: &Field| self.columns.0.iter().find(|(name, _)| *name == field.name).map(|(_, column)| *column);
         let added: Arc<[SourceColumn]> = added.filter_map(column).collect();
@@ -101,7 +101,7 @@ impl Reader for SourceReader {
 fn add(mut decoded: Decoded, name: &str, added: &[SourceColumn]) -> Result<Decoded> {
     let chunk = &mut decoded.chunk;
     let nrows = chunk.nrows;
-    // A shard of a data set has a name of its own.
+    // Each shard of a dataset has its own name.
     let file = chunk.origin.input.clone();
     let file = file.as_deref().unwrap_or(name);
     for column in added {
@@ -124,7 +124,7 @@ fn add(mut decoded: Decoded, name: &str, added: &[SourceColumn]) -> Result<Decod
     Ok(decoded)
 }
 
-/// What is seen of the records, and the fields.
+/// The observed types of the records, and the fields.
 struct Seen {
     observed: Box<dyn Observed>,
     columns: SourceColumns,

@@ -1,4 +1,4 @@
-//! The stages of a run: everything stateless between two folds is fused into one node of the engine.
+//! The stages of a run. All stateless steps between two folds are fused into one node of the engine.
 
 use super::divide::Divide;
 use super::encode::Last;
@@ -12,7 +12,7 @@ use crate::schema::Schema;
 use crate::verbs::Map;
 use std::sync::Arc;
 
-/// A verb that makes this many times the memory of its input gets its chunks in parts.
+/// A verb that may multiply the memory of its input by this factor gets its chunks in parts.
 const GROWTH: usize = 4;
 
 /// The stages, in order, before they become nodes.
@@ -22,7 +22,7 @@ pub struct Stages {
 }
 
 struct Stage {
-    /// What it does, for people.
+    /// A description for `--explain-time`.
     does: Vec<&'static str>,
     kind: Kind,
 }
@@ -33,12 +33,12 @@ enum Kind {
 }
 
 impl Stages {
-    /// No stages yet, for records of this schema.
+    /// Starts without stages, for records of this schema.
     pub fn new(input: Arc<Schema>) -> Stages {
         Stages { input, stages: vec![Stage { does: vec!["decode"], kind: Kind::Maps(Vec::new(), None) }] }
     }
 
-    /// Adds the map of a verb, whose results have this schema.
+    /// Adds the map of a verb, whose output has this schema.
     pub fn map(&mut self, verb: &'static str, map: Arc<dyn Map>, schema: Arc<Schema>) {
         let growth = map.growth();
         if growth > GROWTH {
@@ -52,17 +52,17 @@ impl Stages {
         }
     }
 
-    /// Adds the fold of a verb, whose results have this schema.
+    /// Adds the fold of a verb, whose output has this schema.
     pub fn fold(&mut self, verb: &'static str, fold: FoldNode, schema: Arc<Schema>) {
         self.stages.push(Stage { does: vec![verb], kind: Kind::Serial(Box::new(fold), Some(schema)) });
     }
 
-    /// Records that become files of their own are separated before the last maps, where those keep all of them,
-    /// so that mapping and writing are one task. What comes before must have been decoded.
+    /// Separates records that become individual files before the last maps, if those keep all records, so that mapping
+    /// and writing are one task. Earlier stages must have decoded the records.
     pub fn router(&mut self, router: Router, early: bool) {
         let is_last_serial = matches!(self.stages.last(), Some(Stage { kind: Kind::Serial(..), .. }));
         if is_last_serial {
-            // What the fold defers is done here, in parallel.
+            // Chunks deferred by the fold are built here, in parallel.
             self.stages.push(Stage { does: vec!["gather"], kind: Kind::Maps(Vec::new(), None) });
         }
         let keeps = |stage: &Stage| matches!(&stage.kind, Kind::Maps(maps, None) if maps.iter().all(|(map, _)| map.keeps_count()));
@@ -83,7 +83,7 @@ impl Stages {
         }
     }
 
-    /// What each stage does, and whether it takes one piece of work at a time.
+    /// The description of each stage, and whether it is serial.
     pub fn outline(&self) -> Vec<(String, bool)> {
         self.stages.iter().map(|stage| (stage.does.join(", "), matches!(stage.kind, Kind::Serial(..)))).collect()
     }

@@ -1,5 +1,5 @@
-//! From an invocation to its verdict: opens the inputs, finds the schema, binds the verbs and executes the chain;
-//! again with a wider schema where that is allowed.
+//! Runs a parsed command line: opens the inputs, infers the schema, binds the verbs and executes the chain; repeats
+//! this with a wider schema where allowed.
 
 use super::baseline::with_baseline;
 use super::branch::Branches;
@@ -29,13 +29,13 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What was typed, taken apart.
+/// A parsed command line.
 pub struct Invocation {
     /// The verbs, in order.
     pub verbs: Vec<Box<dyn Parsed>>,
     /// The input files.
     pub files: Vec<OsString>,
-    /// Inputs of the first verb that have chains of their own, by the words that name them among the files.
+    /// Inputs of the first verb that have their own chains, keyed by the words that represent them among the files.
     pub branches: Branches,
     /// The options.
     pub options: Options,
@@ -48,13 +48,13 @@ impl Invocation {
     }
 }
 
-/// How much of a regular input an optimistic run reads for its schema before it starts.
+/// Number of bytes of a regular input that an optimistic run reads for its schema before it starts.
 const SAMPLE_BYTES: u64 = 4 << 20;
 
 /// Runs a chain of verbs over its inputs.
 ///
 /// # Errors
-/// Whatever goes wrong.
+/// Any error of the run.
 pub fn run(invocation: Invocation) -> Result<Verdict> {
     let started = Instant::now();
     let Invocation { verbs, files, branches, mut options } = invocation;
@@ -87,7 +87,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         let own = Options { files_from: None, is_output_literal: true, ..options.as_ref().clone() };
         let inputs = Inputs::open(&[found.path.map_or_else(|| "-".into(), Into::into)], Arc::new(own.clone()))?;
         let output = Some(targets::name_in(directory, &inputs, &own)?);
-        // Without --to the format is that of the input.
+        // Without --to, the format is that of the input.
         let to = own.to.clone().or_else(|| inputs.format_name().map(str::to_owned));
         let own = Options { output, to, ..own };
         let targets = Targets::plan(last, &own)?;
@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
         Ok(Run { verbs, inputs, targets, options })
     }
 
-    /// Runs the chain; a verdict if that is all that there is to the command.
+    /// Runs the chain. Returns a verdict if the command ends with it.
     fn start(self, ended: &mut Ended) -> Result<Option<Verdict>> {
         let empty = self.inputs.iter().next().filter(|_| self.inputs.are_empty()).map(|first| first.input.name().clone());
         self.execute(ended).map_err(|error| match (empty, error.reason()) {
@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
         }
         let needs_records = self.verbs.last().is_none_or(|v| v.needs_records());
         let mut demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
-        // A record of which nothing is wanted is not parsed: what is bad would not be found.
+        // Records of which no field is needed are not parsed, so bad ones would not be found.
         if self.options.on_error != OnError::Fail && matches!(&demand.fields, Wanted::Matching(names) if names.is_empty()) {
             demand.fields = Wanted::All;
         }
@@ -161,7 +161,7 @@ impl<'a> Run<'a> {
         };
         let format = self.targets.format;
         if needs_records {
-            // What the sample takes of a pipe is given again; it ends at a block border, a little later.
+            // The bytes sampled from a pipe are read again; the sample ends at a block boundary, slightly later.
             self.inputs.remember(u64::MAX);
         }
         let Inferred { mut schema, mut is_settled, is_stated } = self.infer(&demand, sample)?;
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
         Chain::of_inputs(&self.inputs, self.verbs, schema, &self.options)
     }
 
-    /// Whether `--schema` names everything that is wanted, so that nothing is inferred.
+    /// Whether `--schema` gives the types of all required fields, so that nothing is inferred.
     fn declared_covers(&self, demand: &Demand) -> bool {
         match &demand.fields {
             Wanted::All => false,
@@ -246,9 +246,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A verb that does not find its field is bound again to all fields: "did you mean" needs them.
+    /// If a verb does not find its field, it is bound again to all fields, which "did you mean" needs.
     fn better_message(&mut self, error: Error, demand: &Demand) -> Error {
-        // A pipe gives its sample again.
+        // The sample of a pipe is read again.
         if demand.fields == Wanted::All || (self.inputs.are_regular() && self.inputs.reopen().is_err()) {
             return error;
         }
@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
     fn explain(&self, chain: &Chain) -> Result<Verdict> {
         if let (Some(format), Some(schema)) = (self.targets.format, chain.schemas.last()) {
             for output in &self.targets.outputs {
-                // What the format cannot hold, or holds differently.
+                // Notices about what the format cannot hold, or holds differently.
                 new_writer(format, schema, &self.options, output.distribution())?;
             }
         }
@@ -293,7 +293,7 @@ mod tests {
     use crate::chunk::Chunk;
     use crate::verbs::{Bound, Map};
 
-    /// A verb with a bug: it fails at the first record, or panics there.
+    /// A faulty verb that fails or panics at the first record.
     struct Broken {
         panics: bool,
     }

@@ -1,4 +1,4 @@
-//! The tables that verbs look records up in: read whole before the run, into memory.
+//! Lookup tables of verbs, which are read into memory before the run.
 
 use super::inference::infer;
 use super::inputs::Inputs;
@@ -13,10 +13,10 @@ use crate::verbs::Parsed;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// The options with the tables that the verbs ask for.
+/// The options, with the tables that the verbs request.
 ///
 /// # Errors
-/// A table cannot be read, has not the fields, or takes more than `--max-memory`.
+/// A table cannot be read, lacks the fields, or takes more than `--max-memory`.
 pub fn with_tables(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result<Arc<Options>> {
     let wanted: Vec<_> = verbs.iter().flat_map(|verb| verb.tables()).collect();
     if wanted.is_empty() {

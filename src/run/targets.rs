@@ -11,21 +11,21 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The outputs of a chain; their format, unless it ends in a report.
+/// The outputs of a chain, and their format unless it ends in a report.
 pub struct Targets {
     /// One, or one for each part of a split.
     pub outputs: Vec<Arc<Outputs>>,
     /// The format of all of them.
     pub format: Option<&'static dyn Format>,
-    /// Whether there are outputs for the values of a key instead, as [`Targets::of_value`] gives; their names have `{}` here.
+    /// Whether the outputs are per value of a key, created by [`Targets::of_value`]; their names contain `{}`.
     pub of_values: bool,
 }
 
 impl Targets {
-    /// What `-o` says, and the last verb.
+    /// Determines the outputs from `-o` and the last verb.
     ///
     /// # Errors
-    /// A name that cannot be written; parts of different formats.
+    /// A name that cannot be written, or parts with different formats.
     pub fn plan(last: Option<&dyn Parsed>, options: &Options) -> Result<Targets> {
         if last.map(Parsed::parts).transpose()?.flatten().is_some_and(|parts| parts.contains(&Part::EachValue)) {
             return Targets::plan_of_values(options);
@@ -89,14 +89,14 @@ impl Targets {
         Ok(Targets { outputs: vec![Arc::new(output)], format: Some(format), of_values: true })
     }
 
-    /// The output of the value that has this name.
+    /// The output for the value with this name.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn of_value(name: &str, format: &'static dyn Format, options: &Options) -> Result<Outputs> {
         let Some(output) = options.output.as_deref() else { return Err(Error::internal("a value without an output")) };
         let output = Some(io::part_name(output, name)?);
-        // Threads of their own for each of many files would be too many.
+        // A set of threads for each of many files would be too many.
         let own = Options { output, is_output_literal: true, threads: 1, ..options.clone() };
         let mut output = Outputs::plan(&own)?;
         finish(&mut output, format, &own)?;
@@ -107,7 +107,7 @@ impl Targets {
 /// The placeholder for the value in the name of an output.
 const VALUE: &str = "{}";
 
-/// The compression of an output, and its second file.
+/// The compression of an output, and its companion file.
 fn finish(output: &mut Outputs, format: &'static dyn Format, options: &Options) -> Result<()> {
     output.compress(format::compression_of_output(format, output, options)?);
     format.pair().map_or(Ok(()), |extensions| output.pair(extensions, options))
@@ -139,12 +139,12 @@ fn names(last: Option<&dyn Parsed>, options: &Options) -> Result<Vec<Option<OsSt
     parts.into_iter().map(name).collect()
 }
 
-/// Whether a name is that of a directory, so that it would be surprising to have files beside it.
+/// Whether a name is that of a directory, next to which files would be unexpected.
 fn is_directory(name: &OsStr) -> bool {
     name.as_encoded_bytes().ends_with(b"/") || (!name.as_encoded_bytes().contains(&b'{') && Path::new(name).is_dir())
 }
 
-/// The parts of a split are to be in a directory: how to name them there.
+/// The error for parts of a split inside a directory, with a suggested name.
 fn parts_in(directory: &OsStr, options: &Options) -> Error {
     let format = options.to.as_deref().and_then(crate::formats::find);
     let extension = match format {
@@ -158,10 +158,10 @@ fn parts_in(directory: &OsStr, options: &Options) -> Error {
         .help(format!("`{{}}` is replaced by the name of the part: -o {}", crate::printable::shell_word(&name)))
 }
 
-/// The name of the output in `--output-dir` for an input that is open: its own, with the extension of the output's format.
+/// The name in `--output-dir` for an open input: its own, with the extension of the output format.
 ///
 /// # Errors
-/// Standard input has no name; the format has no extension.
+/// Standard input has no name, or the format has no extension.
 pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<OsString> {
     let Some(opened) = inputs.iter().next() else { return Err(Error::internal("a run without an input")) };
     let data_set = opened.input.directory().map(data_set_name).transpose()?;
@@ -186,7 +186,7 @@ pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<
     let Some(extension) = output.extensions().first() else {
         return Err(Error::usage(format!("{} has no extension for the names in --output-dir", output.name())));
     };
-    // The extensions of a compression and of the input's format.
+    // The extensions of a compression and of the input format.
     let mut stem = Path::new(file);
     let is_compressed = stem.extension().and_then(OsStr::to_str).is_some_and(|end| matches!(end, "gz" | "zst" | "zstd" | "zlib"));
     let nextensions = if data_set.is_some() { 0 } else { 1 + usize::from(is_compressed) };
@@ -198,7 +198,7 @@ pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<
     Ok(Path::new(directory).join(name).into())
 }
 
-/// The name of a data set that is a directory: its own, or that of the one above, if its own is a version such as `1.0.0`.
+/// The name of a dataset directory: its own name, or that of its parent if its own name is a version such as `1.0.0`.
 fn data_set_name(directory: &Path) -> Result<OsString> {
     let path = directory.canonicalize().map_err(|e| Error::io(&directory.display().to_string(), "opening", &e))?;
     let name = path.file_name().unwrap_or_default();
@@ -207,7 +207,7 @@ fn data_set_name(directory: &Path) -> Result<OsString> {
     Ok(above.unwrap_or(name).to_owned())
 }
 
-/// Refuses what a run for each input cannot do.
+/// Rejects options that do not work with one run per input.
 ///
 /// # Errors
 /// A report, a split, or a file that all runs would write.

@@ -1,4 +1,4 @@
-//! `--explain-time`: where a run spent its time, and what bounds its speed on more threads.
+//! `--explain-time`: where a run spent its time, and what limits its speed with more threads.
 
 use super::engine;
 use serde_json::{Value, json};
@@ -23,9 +23,9 @@ struct Stage {
 enum How {
     /// Before the other stages.
     Before,
-    /// One piece of work at a time, in order.
+    /// Serial: one piece of work at a time, in order.
     Serial,
-    /// As many as there are threads.
+    /// Parallel: as many pieces as there are threads.
     Parallel,
 }
 
@@ -40,9 +40,9 @@ impl How {
 }
 
 impl Times {
-    /// Those of one pass. `outline`: what the nodes between reading and writing do, and whether they are serial.
+    /// The times of one pass. `outline` describes the nodes between reading and writing, and whether they are serial.
     pub fn new(read: String, outline: Vec<(String, bool)>, write: String, measured: &engine::Times) -> Times {
-        // The inputs that a verb combines are read and decoded on any thread; it takes their records in order.
+        // Inputs that a verb combines are read and decoded on any thread; the verb takes their records in order.
         let (inputs, read) = match measured.merged {
             Some(spent) => (Some(((read, false), spent)), "combine".to_owned()),
             None => (None, read),
@@ -57,12 +57,12 @@ impl Times {
         Times { stages, waiting: measured.waiting }
     }
 
-    /// Adds what was done before the stages began.
+    /// Adds the time before the stages began.
     pub fn before(&mut self, does: &str, spent: Duration) {
         self.stages.insert(0, Stage { does: does.to_owned(), how: How::Before, spent });
     }
 
-    /// Adds those of another run of the same command.
+    /// Adds the times of another run of the same command.
     pub fn add(&mut self, other: Times) {
         self.waiting += other.waiting;
         for stage in other.stages {
@@ -77,14 +77,14 @@ impl Times {
         self.stages.iter().filter(|stage| stage.how != How::Before).map(|stage| stage.spent).sum()
     }
 
-    /// How many times the speed of one thread the stages can reach on any number of threads: they never take less time
-    /// than the longest that takes one piece at a time.
+    /// The maximum speedup over one thread with any number of threads: the stages take at least as long as the slowest
+    /// serial stage.
     fn bound(&self) -> Option<f64> {
         let longest = self.stages.iter().filter(|stage| stage.how == How::Serial).map(|stage| stage.spent).max()?;
         (longest > Duration::ZERO).then(|| self.work().as_secs_f64() / longest.as_secs_f64())
     }
 
-    /// As lines for people.
+    /// As lines of text.
     pub fn text(&self, threads: usize) -> String {
         let width = self.stages.iter().map(|stage| stage.does.chars().count()).max().unwrap_or(0).max("waiting".len());
         let mut text = format!("time in each stage, {:.2} s of work on {threads} {}\n", self.work().as_secs_f64(), plural(threads));
@@ -98,7 +98,7 @@ impl Times {
         text
     }
 
-    /// As an object.
+    /// As a JSON object.
     pub fn json(&self, threads: usize) -> Value {
         let stage = |Stage { does, how, spent }: &Stage| json!({"stage": does, "runs": how.text(), "seconds": spent.as_secs_f64()});
         json!({

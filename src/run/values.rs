@@ -1,4 +1,4 @@
-//! The outputs of a split by the values of a key: each is opened when its first record comes.
+//! The outputs of a split by key values, each opened with its first record.
 
 use super::encode::new_writer;
 use super::progress::Progress;
@@ -11,15 +11,15 @@ use crate::schema::Schema;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Opens the outputs of values, in the order of their first records.
+/// Opens per-value outputs, in order of their first records.
 pub struct Values<'a> {
     /// The format of all of them.
     pub format: &'static dyn Format,
     /// The schema of the records.
     pub schema: Arc<Schema>,
-    /// The options of the run; the output has `{}` in its name.
+    /// The options of the run; the output name contains `{}`.
     pub options: &'a Options,
-    /// The inputs, none of which may be replaced.
+    /// The inputs, which must not be replaced.
     pub inputs: Vec<PathBuf>,
     /// The progress bar.
     pub progress: &'a Progress,
@@ -28,13 +28,14 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// A writer of the next output, for the value of that name.
+    /// A writer for the next output, for the value with that name.
     ///
     /// # Errors
-    /// The file exists and is to be kept, is an input, or cannot be written.
+    /// The file exists and must be kept, is an input, or cannot be written.
     pub fn open(&mut self, name: &str) -> Result<Box<dyn Writer>> {
         let output = Arc::new(Targets::of_value(name, self.format, self.options)?);
-        // Kept even if it cannot be written: while all others are open, there may be no open file left to remove its stage with.
+        // Kept even if it cannot be written: with all others open, there may be no file descriptor left for removing
+        // its temporary file.
         self.outputs.push(output.clone());
         if !self.options.in_place {
             output.refuse_inputs(self.inputs.iter().map(PathBuf::as_path))?;

@@ -1,4 +1,4 @@
-//! What flows through a run: blocks, chunks and encoded records, with the faults and counts that travel with them.
+//! The pieces of work of a run: blocks, chunks and encoded records, with the faults and counts that travel with them.
 
 use super::engine::Piece;
 use crate::chunk::{Chunk, Decoded, Fault};
@@ -10,9 +10,9 @@ use std::any::Any;
 /// A piece of work on its way through the nodes.
 #[derive(Default)]
 pub struct Work {
-    /// What is worked on.
+    /// The payload.
     pub load: Load,
-    /// Bad records that were left out, in order.
+    /// Bad records that were skipped, in order.
     pub faults: Vec<Fault>,
     /// The first error; nothing follows.
     pub error: Option<Error>,
@@ -22,7 +22,7 @@ pub struct Work {
     pub nbytes_in: u64,
 }
 
-/// What a piece of work carries.
+/// The payload of a piece of work.
 #[derive(Default)]
 pub enum Load {
     /// Nothing.
@@ -30,44 +30,44 @@ pub enum Load {
     Nothing,
     /// A block to decode.
     Block(Task<Decoded>),
-    /// A chunk of a fold, still to be made.
+    /// A chunk from a fold, still to be built.
     Deferred(Deferred),
     /// A decoded chunk.
     Chunk(Chunk),
-    /// The next output is to be opened: that of the value of this name.
+    /// Opens the next output, for the value with this name.
     Output(String),
-    /// Records for one output, or, where outputs are one record each, from the given number on.
+    /// Records for one output or, if outputs have one record each, for consecutive outputs.
     Group {
-        /// The number of the output file.
+        /// The number of the output file, or of the first one.
         target: u64,
         /// The chunks of the group.
         chunks: Vec<Chunk>,
     },
-    /// Some consecutive columns of a group.
+    /// Consecutive columns of a group.
     Columns {
         /// The number of the output file.
         target: u64,
-        /// The chunks of the group, with these columns only.
+        /// The chunks of the group, with only these columns.
         chunks: Vec<Chunk>,
-        /// The number of the first of the columns.
+        /// The number of the first column.
         first: usize,
-        /// Records of the group, counted with the last of its columns.
+        /// Number of records in the group, counted with its last columns.
         nrows: u64,
         /// Memory of the columns.
         nbytes: usize,
     },
-    /// What a report needs of a chunk.
+    /// A digest of records for a report.
     Digest {
         /// The digest.
         digest: Box<dyn Any + Send>,
-        /// Records in it.
+        /// Number of records.
         nrows: u64,
     },
-    /// Encoded records, each part for the output of that number.
+    /// Encoded records, each part with its output.
     Encoded {
         /// Encoded chunks, each with the number of its output file.
         parts: Vec<(u64, Encoded)>,
-        /// Records in it.
+        /// Number of records.
         nrows: u64,
     },
 }
@@ -82,12 +82,12 @@ impl Piece for Work {
 }
 
 impl Work {
-    /// Work on a chunk.
+    /// Work with a chunk.
     pub fn chunk(chunk: Chunk) -> Work {
         Work { load: Load::Chunk(chunk), ..Work::default() }
     }
 
-    /// Work on a chunk of a fold.
+    /// Work with a chunk from a fold.
     pub fn deferred(chunk: Deferred) -> Work {
         Work { load: Load::Deferred(chunk), ..Work::default() }
     }
@@ -97,15 +97,15 @@ impl Work {
         Work { error: Some(error), ..Work::default() }
     }
 
-    /// Takes the load out; what travels with it stays.
+    /// Takes the payload out; faults and counts stay.
     pub fn take_load(&mut self) -> Load {
         std::mem::take(&mut self.load)
     }
 
-    /// Takes the load out; a deferred chunk is made.
+    /// Takes the payload out and builds deferred chunks.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The chunk cannot be built.
     pub fn take_ready(&mut self) -> Result<Load> {
         match self.take_load() {
             Load::Deferred(chunk) => chunk().map(Load::Chunk),
@@ -113,13 +113,13 @@ impl Work {
         }
     }
 
-    /// Adds what another piece counts; its load, faults and error do not count.
+    /// Adds the counts of another piece; its payload, faults and error are ignored.
     pub fn count(&mut self, other: &Work) {
         self.records_in += other.records_in;
         self.nbytes_in += other.nbytes_in;
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         matches!(self.load, Load::Nothing) && self.faults.is_empty() && self.error.is_none() && self.records_in == 0 && self.nbytes_in == 0
     }

@@ -1,6 +1,6 @@
-//! How fields are stored in files of arrays (npz, npy, safetensors): which arrays, by which names.
+//! The arrays in which fields are stored in npz, npy and safetensors files, and their names.
 //!
-//! All records are stacked, the record axis first. Below it every size that is not known is ragged:
+//! All records are stacked along the first axis. Below it, every unknown size is ragged:
 //! ```text
 //! embed: float32[4]        embed                       [records, 4]
 //! tokens: int64[?]         tokens/values               [all tokens]
@@ -12,52 +12,52 @@
 //! feats: sparse<T>[9]      feats/indices               [entries, 2], the record first
 //!                          feats/values, feats/dense_shape
 //! ```
-//! A file of one record (`-o 'batch-#####.npz'`) holds the record's own axes instead: axis 0 of a field is
-//! axis 0 of its array, and `?`, which is one size inside a record, is a size like any other.
+//! A file with one record (`-o 'batch-#####.npz'`) holds the record's own axes instead: axis 0 of a field is axis 0 of
+//! its array, and `?`, which is uniform within a record, is an ordinary size.
 //! ```text
 //! tokens: int32[?, ?]      tokens                      [256, 509]
 //! grid: int64[?, (?)]      grid/values, grid/row_splits_0
 //! ```
-//! A text is the innermost axis of its bytes. Fields of structures are named by their paths.
+//! A string is stored as an innermost axis of bytes. Fields of structures are named by their paths.
 
 use super::leaves::Leaf;
 use super::{DType, Dim, Size};
 use crate::error::{Error, Result};
 
-/// What the first axis of the arrays of a file is.
+/// The meaning of the first axis of the arrays of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stacking {
-    /// The records, all of them.
+    /// The records.
     Records,
-    /// Axis 0 of the only record.
+    /// Axis 0 of the single record.
     One,
 }
 
-/// Which arrays a field becomes.
+/// The arrays of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One, by the name of the field.
+    /// One array, with the name of the field.
     Dense,
-    /// Flat values and as many levels of row splits.
+    /// Flat values, and one array of row splits for each level.
     Ragged {
         /// The number of levels.
         levels: usize,
     },
-    /// Indices, values and a dense shape; the dense shape of each record, too, if they may differ.
+    /// Indices, values and a dense shape, and also the dense shape of each record if they can differ.
     Sparse {
         /// Whether the dense shapes of the records are stored.
         shapes: bool,
     },
 }
 
-/// What single values are.
+/// The element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// Numbers and bools of their dtype.
+    /// Numbers and bools, in their dtype.
     Numbers,
-    /// UTF-8 in uint8: the last row splits end the texts.
+    /// UTF-8 in uint8: the last row splits delimit the strings.
     Text,
-    /// The same without an encoding.
+    /// The same for bytes.
     Bytes,
 }
 
@@ -66,16 +66,16 @@ pub enum Contents {
 pub struct Stored {
     /// The arrays.
     pub form: Form,
-    /// What the values are.
+    /// The element type of the values.
     pub contents: Contents,
-    /// The axes of the arrays, including that of the records, but not that of the bytes of strings.
+    /// The axes of the arrays, including the record axis, but excluding the bytes of strings.
     pub axes: Vec<Dim>,
 }
 
-/// How a leaf is stored.
+/// Determines how a leaf is stored.
 ///
 /// # Errors
-/// No array can hold it: the way out is named.
+/// No array can hold it; the error has advice.
 pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
     let (path, ty) = (&leaf.path, &leaf.field.ty);
     let refused = |message: String, help: String| Err(Error::usage(message).in_field(path).help(help));
@@ -100,7 +100,7 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
     };
     let text = contents != Contents::Numbers;
     if text && axes.is_empty() {
-        // The text of the only record is one row of bytes.
+        // The string of a single record is one row of bytes.
         axes.push(Dim::known(1));
     }
     let levels = if text { axes.len() } else { axes.iter().rposition(|d| d.size == Size::Ragged).unwrap_or(0) };
@@ -122,27 +122,27 @@ fn sparse(leaf: &Leaf, stacking: Stacking, contents: Contents) -> Result<Stored>
     Ok(Stored { form: Form::Sparse { shapes: open && stacking == Stacking::Records }, contents, axes })
 }
 
-/// The flat values of a ragged or sparse field.
+/// The name of the flat values of a ragged or sparse field.
 pub fn values_name(name: &str) -> String {
     format!("{name}/values")
 }
 
-/// The row splits of a level, counted from 0: the outermost.
+/// The name of the row splits of a level; level 0 is the outermost.
 pub fn row_splits_name(name: &str, level: usize) -> String {
     format!("{name}/row_splits_{level}")
 }
 
-/// The indices of a sparse field.
+/// The name of the indices of a sparse field.
 pub fn indices_name(name: &str) -> String {
     format!("{name}/indices")
 }
 
-/// The dense shape of a sparse field.
+/// The name of the dense shape of a sparse field.
 pub fn dense_shape_name(name: &str) -> String {
     format!("{name}/dense_shape")
 }
 
-/// The dense shapes of the records of a sparse field.
+/// The name of the dense shapes of the records of a sparse field.
 pub fn dense_shapes_name(name: &str) -> String {
     format!("{name}/dense_shapes")
 }

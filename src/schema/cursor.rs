@@ -1,18 +1,18 @@
-//! A position in a text that is being parsed, and errors that show it.
+//! A position in a text being parsed, and errors that show it.
 
 use crate::error::{Error, Result};
 
-/// How deep structures and lists may be nested.
+/// Maximum nesting depth of structures and lists.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// Brackets inside the innermost level: `[`, `(`, `<`.
+/// Maximum number of brackets inside the innermost level: `[`, `(`, `<`.
 const INNERMOST: usize = 3;
 
-/// A position in a text. Spaces and tabs are skipped before a token; new lines only inside brackets.
+/// A position in a text. Spaces and tabs before a token are skipped; newlines only inside brackets.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     pos: usize,
-    /// Open brackets: inside them a new line is a space.
+    /// Number of open brackets; inside them, newlines are whitespace.
     open: usize,
 }
 
@@ -21,23 +21,23 @@ impl<'a> Cursor<'a> {
         Cursor { text, pos: 0, open: 0 }
     }
 
-    /// Where the next token starts, in bytes.
+    /// The start of the next token, in bytes.
     pub fn pos(&mut self) -> usize {
         self.skip_space();
         self.pos
     }
 
-    /// Where the last token ended, in bytes.
+    /// The end of the last token, in bytes.
     pub fn end(&self) -> usize {
         self.pos
     }
 
-    /// Goes back to a position from [`Cursor::pos`].
+    /// Returns to a position from [`Cursor::pos`].
     pub fn reset(&mut self, pos: usize) {
         self.pos = pos;
     }
 
-    /// What is left, from the next token on.
+    /// The rest of the text, starting with the next token.
     pub fn rest(&mut self) -> &'a str {
         self.skip_space();
         &self.text[self.pos..]
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         self.pos += bytes;
     }
 
-    /// Takes `token` if it comes next.
+    /// Consumes `token` if it comes next.
     pub fn eat(&mut self, token: char) -> bool {
         let next = self.peek() == Some(token);
         if next {
@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
         next
     }
 
-    /// Takes an opening bracket if it comes next; until [`Cursor::close`] new lines are spaces.
+    /// Consumes an opening bracket if it comes next. Until [`Cursor::close`], newlines are whitespace.
     pub fn open(&mut self, bracket: char) -> Result<bool> {
         let start = self.pos();
         let found = self.eat(bracket);
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
         Ok(found)
     }
 
-    /// Takes a closing bracket if it comes next.
+    /// Consumes a closing bracket if it comes next.
     pub fn close(&mut self, bracket: char) -> bool {
         let found = self.eat(bracket);
         if found {
@@ -87,18 +87,18 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes a closing bracket, or says what was expected.
+    /// Consumes a closing bracket, or reports what was expected.
     pub fn expect_close(&mut self, bracket: char, expected: &str) -> Result<()> {
         if self.close(bracket) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
-    /// The word (letters, digits, `_`) that comes next, without taking it; empty if there is none.
+    /// The next word (letters, digits, `_`), without consuming it; empty if there is none.
     pub fn peek_word(&mut self) -> &'a str {
         let rest = self.rest();
         &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())]
     }
 
-    /// Takes `word` if it is the next whole word.
+    /// Consumes `word` if it is the next whole word.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let next = self.peek_word() == word;
         if next {
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
         next
     }
 
-    /// Takes the digits that come next as a number.
+    /// Consumes the next digits as a number.
     pub fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T> {
         let start = self.pos();
         let rest = self.rest();
@@ -121,12 +121,12 @@ impl<'a> Cursor<'a> {
         Ok(number)
     }
 
-    /// `expected .., found ..` at the next token.
+    /// The error `expected .., found ..` at the next token.
     pub fn unexpected(&mut self, expected: &str) -> Error {
         let mut start = self.pos();
         let rest = self.rest();
         if rest.is_empty() {
-            // The end is shown after the last character that is not a space.
+            // The end is shown after the last character that is not whitespace.
             start = self.text.trim_end().len();
         }
         let word = self.peek_word();

@@ -1,22 +1,22 @@
-//! How a row partition is written down as integers.
+//! Encodings of row partitions as integers.
 
-/// How a row partition is written down as integers.
+/// An encoding of a row partition as integers.
 ///
-/// Source of the meaning: `tf.RaggedTensor.from_row_splits` and its siblings; Paddle's recursive sequence lengths
+/// Source of the meaning: `tf.RaggedTensor.from_row_splits` and related functions; Paddle's recursive sequence lengths
 /// (`lod`) and level-of-detail offsets (`lod_offsets`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionEncoding {
-    /// Where each row starts, and where the last one ends: `[nrows + 1]`.
+    /// The start of each row, and the end of the last: `[nrows + 1]`.
     RowSplits,
     /// The length of each row: `[nrows]`.
     RowLengths,
-    /// Where each row starts: `[nrows]`.
+    /// The start of each row: `[nrows]`.
     RowStarts,
-    /// Where each row ends: `[nrows]`.
+    /// The end of each row: `[nrows]`.
     RowLimits,
-    /// The row of each value, not decreasing: `[nvals]`; empty rows at the end need `nrows`.
+    /// The row of each value, nondecreasing: `[nvals]`; trailing empty rows need `nrows`.
     ValueRowids,
-    /// The one length of all rows: `[1]`; rows of no values need `nrows`.
+    /// The common length of all rows: `[1]`; rows without values need `nrows`.
     UniformRowLength,
     /// Paddle's name for row lengths.
     Lod,
@@ -25,7 +25,7 @@ pub enum PartitionEncoding {
 }
 
 impl PartitionEncoding {
-    /// The encodings that a vector of each record can hold.
+    /// The encodings that a vector per record can hold.
     pub const VECTORS: [PartitionEncoding; 7] = [
         PartitionEncoding::RowSplits,
         PartitionEncoding::RowLengths,
@@ -36,7 +36,7 @@ impl PartitionEncoding {
         PartitionEncoding::LodOffsets,
     ];
 
-    /// The encodings that a tf.io.RaggedFeature can name, in the order of its documentation.
+    /// The encodings that a tf.io.RaggedFeature can have, in the order of its documentation.
     pub const OF_FEATURES: [PartitionEncoding; 6] = [
         PartitionEncoding::RowLengths,
         PartitionEncoding::RowSplits,
@@ -46,7 +46,7 @@ impl PartitionEncoding {
         PartitionEncoding::UniformRowLength,
     ];
 
-    /// The name, as it is typed and as it appears in names of fields.
+    /// The name on the command line and in field names.
     pub fn name(self) -> &'static str {
         match self {
             PartitionEncoding::RowSplits => "row_splits",

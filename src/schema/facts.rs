@@ -1,55 +1,56 @@
-//! What files say beside the types: metadata, extension types, nullability, exact storage types.
+//! What files declare in addition to types: metadata, extension types, nullability, exact storage types.
 //!
-//! Facts are carried with every field and every schema that no verb changes, and written by the formats that
-//! have a place for them. They take no part in comparisons: two fields of one name and type are equal.
+//! These facts are carried with every field and schema that verbs leave unchanged, and written by formats that can
+//! store them. They are ignored in comparisons: two fields with the same name and type are equal.
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
 
-/// Keys of schema metadata that describe the columns themselves: they hold only while the columns stay as they are.
+/// Keys of schema metadata that describe the columns, and are valid only while the columns are unchanged.
 const DESCRIPTIONS: [&str; 2] = ["pandas", "huggingface"];
 
-/// What decides how a field is written to a columnar file, beside its type.
+/// How a field is written to a columnar file, in addition to its type.
 #[derive(Clone, Debug, Default)]
 pub enum Storage {
-    /// Its type was seen in the data or made by a verb: other data may have nulls, so that it is written as nullable.
+    /// The type was inferred from data or computed by a verb. Other data may have nulls, so the field is written as
+    /// nullable.
     #[default]
     Inferred,
-    /// `--schema` gives its type, which says where nulls may be.
+    /// `--schema` gives the type, including its nullability.
     Declared,
-    /// The entries of maps, while it has that rank; see [`super::maps`].
+    /// The entries of maps, if the field has that rank; see [`super::maps`].
     Map {
-        /// As [`Storage::Declared`]; [`Storage::Inferred`] otherwise.
+        /// Declared, as in [`Storage::Declared`]; otherwise as in [`Storage::Inferred`].
         declared: bool,
-        /// The number of its axes, that of the entries included.
+        /// The number of axes, including that of the entries.
         rank: usize,
     },
-    /// A file gives its type. It holds while it reads as the field's type.
+    /// A file declares the type. It is valid while it reads as the field's type.
     Arrow(Stored),
 }
 
-/// A field as a file stores it.
+/// A field as stored in a file.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// The field.
     pub field: Arc<ArrowField>,
-    /// The dictionaries of the field and of the fields inside, depth first; none where the file does not tell.
+    /// The dictionaries of the field and of the fields inside it, depth first; empty if the file does not declare them.
     pub dictionaries: Arc<[ArrayRef]>,
 }
 
 impl Storage {
-    /// As that field, whose dictionaries are not known.
+    /// The given field, without known dictionaries.
     pub fn of(field: ArrowField) -> Storage {
         Storage::Arrow(Stored { field: Arc::new(field), dictionaries: Arc::default() })
     }
 
-    /// Whether nulls may be wherever Arrow allows them, as other data may have them.
+    /// Whether nulls are possible wherever Arrow allows them, because other data may have them.
     pub fn is_open(&self) -> bool {
         matches!(self, Storage::Inferred | Storage::Map { declared: false, .. })
     }
 
-    /// Whether it says that a field of that rank holds maps.
+    /// Whether a field of that rank holds maps.
     pub fn is_map(&self, rank: usize) -> bool {
         match self {
             Storage::Map { rank: stored, .. } => *stored == rank,
@@ -58,7 +59,7 @@ impl Storage {
         }
     }
 
-    /// The storage of a field of that rank that two inputs have.
+    /// The common storage of a field of that rank in two inputs.
     pub fn join(&self, other: &Storage, rank: usize) -> Storage {
         match (self, other) {
             (Storage::Map { declared: true, .. }, _) | (_, Storage::Map { declared: true, .. }) => Storage::Map { declared: true, rank },
@@ -79,7 +80,7 @@ impl Storage {
         }
     }
 
-    /// The field as a file stores it, if it comes from one.
+    /// The field as stored in a file, if it comes from one.
     pub fn arrow(&self) -> Option<&ArrowField> {
         match self {
             Storage::Arrow(stored) => Some(&stored.field),
@@ -87,7 +88,7 @@ impl Storage {
         }
     }
 
-    /// The dictionaries of the field as the file has them, depth first; none where they are not known.
+    /// The dictionaries of the field in its file, depth first; empty if they are not known.
     pub fn dictionaries(&self) -> &[ArrayRef] {
         match self {
             Storage::Arrow(stored) => &stored.dictionaries,
@@ -96,7 +97,7 @@ impl Storage {
     }
 }
 
-/// Whether a map lies below `rank - 1` levels of lists.
+/// Whether there is a map below `rank - 1` levels of lists.
 fn is_map_below(ty: &DataType, rank: usize) -> bool {
     match ty {
         DataType::Map(..) => rank == 1,
@@ -111,17 +112,17 @@ fn is_map_below(ty: &DataType, rank: usize) -> bool {
     }
 }
 
-/// What files say of all records: the metadata of the schema.
+/// What files declare about all records: the metadata of the schema.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Keys and values, carried unchanged.
+    /// Keys and values, which are carried unchanged.
     pub metadata: Metadata,
-    /// Keys that do not hold any more, and why.
+    /// Keys that are no longer valid, and why.
     pub dropped: Vec<(String, &'static str)>,
 }
 
 impl Facts {
-    /// The facts of two inputs: what both say.
+    /// The facts that two inputs agree on.
     pub fn join(&self, other: &Facts) -> Facts {
         let mut joined = self.clone();
         joined.dropped.extend(other.dropped.iter().cloned());
@@ -143,7 +144,7 @@ impl Facts {
         self.dropped.push((key.to_owned(), why));
     }
 
-    /// What still holds after verbs; `same_columns`: they left names and types as they were.
+    /// The facts that are still valid after verbs. `same_columns`: whether names and types are unchanged.
     pub fn after_verbs(&self, same_columns: bool) -> Facts {
         let mut facts = self.clone();
         for key in DESCRIPTIONS {

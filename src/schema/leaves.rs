@@ -1,21 +1,21 @@
-//! The leaves of a schema, with all axes that lie above each: how containers without structures see it.
+//! The leaves of a schema, with all axes above each: the view of containers without structures.
 
 use super::{Dim, Element, Field, Schema, Size, Type};
 use crate::path::FieldPath;
 
 /// A field that is not a structure.
 pub struct Leaf<'a> {
-    /// The names that lead to it, with dots between them.
+    /// The names on its path, joined by dots.
     pub name: String,
     /// The same as a path.
     pub path: FieldPath,
     /// The field itself.
     pub field: &'a Field,
-    /// The axes of the structures around it, then its own. Below another axis an unknown size is ragged.
+    /// The axes of the enclosing structures, followed by its own. Below another axis, an unknown size is ragged.
     pub dims: Vec<Dim>,
-    /// It, or a structure without axes around it, may be null as a whole.
+    /// Whether it, or an enclosing structure without axes, can be null as a whole.
     pub optional: bool,
-    /// Nulls are allowed below the top, in the structures around it or in it.
+    /// Whether nulls are allowed below the top level, in the enclosing structures or in the field.
     pub with_nulls: bool,
 }
 
@@ -26,7 +26,7 @@ pub fn leaves(schema: &Schema) -> Vec<Leaf<'_>> {
     found
 }
 
-/// `outer` is a structure type without fields: the axes and nulls above.
+/// `outer` is a structure type without fields, with the axes and nulls above.
 fn collect<'a>(fields: &'a [Field], parent: Option<&FieldPath>, outer: &Type, found: &mut Vec<Leaf<'a>>) {
     for field in fields {
         let ty = &field.ty;
@@ -45,7 +45,7 @@ fn collect<'a>(fields: &'a [Field], parent: Option<&FieldPath>, outer: &Type, fo
     }
 }
 
-/// The axes of a field below those of the structure it is in.
+/// The axes of a field, below those of its structure.
 pub fn below(outer: &[Dim], own: &[Dim]) -> Vec<Dim> {
     let inner = own.iter().enumerate().map(|(axis, dim)| {
         let ragged = axis == 0 && !outer.is_empty() && dim.size == Size::Uniform;

@@ -1,7 +1,7 @@
-//! Literals: numbers, `"text"`, `b"bytes"`, `True`, `None`, lists; parsed and printed by the same rules.
+//! Literals: numbers, `"text"`, `b"bytes"`, `True`, `None`, lists. Parsed and printed by the same rules.
 //!
-//! Source of the meaning: Python's literals with JSON's escapes; `NaN` and `Infinity` as JSON writers in
-//! Python print them.
+//! Source of the meaning: Python's literals with JSON's escapes, and `NaN` and `Infinity` as printed by Python's JSON
+//! writer.
 
 use super::cursor::Cursor;
 use super::{DType, Literal, Type};
@@ -18,7 +18,7 @@ use std::fmt;
 /// ```
 ///
 /// # Errors
-/// A usage error that shows where.
+/// A usage error that shows the position.
 pub fn parse_literal(text: &str) -> Result<Literal> {
     let mut cursor = Cursor::new(text.trim());
     let literal = literal(&mut cursor)?;
@@ -28,11 +28,11 @@ pub fn parse_literal(text: &str) -> Result<Literal> {
     Ok(literal)
 }
 
-/// Parses a literal for values of `dtype`: for strings and bytes, text without quotes is taken
-/// verbatim, so that `--default name=unknown` needs no quotes.
+/// Parses a literal for values of `dtype`. For strings and bytes, unquoted text is taken verbatim, so that `--default
+/// name=unknown` needs no quotes.
 ///
 /// # Errors
-/// As [`parse_literal`].
+/// See [`parse_literal`].
 pub fn parse_literal_for(text: &str, dtype: Option<&DType>) -> Result<Literal> {
     let quoted = text.trim_start().starts_with(['"', '\'', '[']) || text.starts_with("b\"") || text.starts_with("b'");
     match dtype {
@@ -42,8 +42,7 @@ pub fn parse_literal_for(text: &str, dtype: Option<&DType>) -> Result<Literal> {
 }
 
 impl Literal {
-    /// The literal with `"NaN"`, `"Infinity"` and `"-Infinity"` as the floats that they are in JSON lines, where
-    /// `dtype` is a float.
+    /// Converts `"NaN"`, `"Infinity"` and `"-Infinity"` to floats, as in JSON lines, if `dtype` is a float.
     pub fn with_names_of_floats(self, dtype: Option<&DType>) -> Literal {
         if !dtype.is_some_and(DType::is_float) {
             return self;
@@ -60,8 +59,8 @@ impl Literal {
         }
     }
 
-    /// Whether values of this type can read as the literal: a scalar fills every value of a tensor,
-    /// a list for one of its own shape. Says what is wrong, as the end of a sentence.
+    /// Whether the literal can be read as a value of this type: a scalar fills every value of a tensor, a list must
+    /// have its shape. The error is phrased as the end of a sentence.
     pub fn misfit(&self, ty: &Type) -> Option<String> {
         let Some(dtype) = ty.dtype().filter(|_| !ty.is_sparse()) else {
             return Some("only scalars and tensors have a default".to_owned());
@@ -98,7 +97,7 @@ impl Literal {
 }
 
 impl DType {
-    /// The least and the greatest value of an integer dtype; `(0, 0)` for others.
+    /// The smallest and largest value of an integer dtype; `(0, 0)` for others.
     pub fn integer_range(&self) -> (i128, i128) {
         match self {
             DType::Int8 => (i8::MIN.into(), i8::MAX.into()),
@@ -114,7 +113,7 @@ impl DType {
     }
 }
 
-/// One literal; stops after it.
+/// Parses one literal and stops after it.
 pub(super) fn literal(cursor: &mut Cursor) -> Result<Literal> {
     let start = cursor.pos();
     if cursor.open('[')? {
@@ -159,7 +158,7 @@ pub(super) fn literal(cursor: &mut Cursor) -> Result<Literal> {
     Ok(literal)
 }
 
-/// An integer of 64 bits, or the nearest float of what has a point or exponent.
+/// A 64-bit integer, or the nearest float for a number with a decimal point or exponent.
 fn number(word: &str) -> Result<Literal, String> {
     let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') || digits.ends_with('_') {
@@ -185,7 +184,7 @@ pub(super) fn text(cursor: &mut Cursor) -> Result<String> {
     quoted(cursor, &mut |cursor, start, piece| {
         match piece {
             Piece::Char(c) | Piece::Byte(c) | Piece::Unicode(c) => out.push(c),
-            // `quoted` has joined pairs of surrogates; a single one has no meaning.
+            // `quoted` has joined surrogate pairs; a lone surrogate has no meaning.
             Piece::Surrogate => return Err(cursor.fail(start, cursor.end(), "an unpaired surrogate is not a character")),
         }
         Ok(())
@@ -213,14 +212,14 @@ fn bytes(cursor: &mut Cursor) -> Result<Vec<u8>> {
 enum Piece {
     /// Verbatim.
     Char(char),
-    /// An escape of one byte: a character below 256.
+    /// A one-byte escape: a character below 256.
     Byte(char),
-    /// `\u....`, which means nothing in bytes.
+    /// `\u....`, which is invalid in bytes.
     Unicode(char),
     Surrogate,
 }
 
-/// Passes the characters of a quoted text to `push`, each with its position.
+/// Passes the characters of a quoted string to `push`, each with its position.
 fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Result<()>) -> Result<()> {
     let open = cursor.pos();
     let Some(quote) = cursor.peek().filter(|c| *c == '"' || *c == '\'') else {
@@ -257,7 +256,7 @@ fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Re
     }
 }
 
-/// What follows a backslash, and its length in bytes.
+/// The meaning of the text after a backslash, and its length in bytes.
 fn escape(rest: &str) -> Option<(Piece, usize)> {
     let hex = |from: usize, digits: usize| {
         let text = rest.get(from..from + digits)?;
@@ -291,7 +290,7 @@ fn escape(rest: &str) -> Option<(Piece, usize)> {
 }
 
 impl fmt::Display for Literal {
-    /// What [`parse_literal`] reads as the same literal.
+    /// Prints the literal so that [`parse_literal`] reads it back.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Literal::None => f.write_str("None"),
@@ -324,7 +323,7 @@ impl fmt::Display for Literal {
     }
 }
 
-/// A text in double quotes, with JSON's escapes.
+/// A string in double quotes, with JSON's escapes.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

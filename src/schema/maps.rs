@@ -1,7 +1,7 @@
-//! Maps: structured tensors of `{key, value}` that columnar files store, and JSON writes, as maps.
+//! Maps: structured tensors of `{key, value}` that columnar files and JSON represent as maps.
 //!
-//! A map has no type of its own: every verb sees its entries, `{key: string, value: int64}[?]`. That they are a map is
-//! a fact of the field's storage, which holds while the innermost axis is still the one that the entries lie on.
+//! A map does not have a separate type: verbs see its entries, `{key: string, value: int64}[?]`. That they form a map
+//! is a property of the field's storage, which is valid while the innermost axis is the axis of the entries.
 
 use super::facts::Storage;
 use super::{Dim, Element, Field, Size, Type};
@@ -9,19 +9,19 @@ use super::{Dim, Element, Field, Size, Type};
 /// The names of the fields of an entry.
 pub const ENTRY: [&str; 2] = ["key", "value"];
 
-/// The type of the entries of maps; `dims` are the axes that the maps themselves lie on.
+/// The type of the entries of maps; `dims` are the axes of the maps themselves.
 pub fn entries(key: Field, value: Field, mut dims: Vec<Dim>) -> Type {
     dims.push(if dims.is_empty() { Dim::UNIFORM } else { Dim::RAGGED });
     Type::structure(vec![key, value], dims)
 }
 
 impl Field {
-    /// Whether the field holds maps, or lists of maps; the innermost axis is that of the entries.
+    /// Whether the field holds maps, or lists of maps. The innermost axis is the axis of the entries.
     pub fn is_map(&self) -> bool {
         self.map_fields().is_some()
     }
 
-    /// The field of type `ty`: with an axis more or less around its values, which stay what they are. Maps stay maps.
+    /// The field with type `ty`, which adds or removes an axis around unchanged values. Maps remain maps.
     pub fn with_outer_axes(&self, mut ty: Type) -> Field {
         let rank = ty.rank();
         let is_map = self.is_map() && rank > 0;
@@ -32,7 +32,7 @@ impl Field {
         Field { storage, ..field }
     }
 
-    /// The fields of the keys and of the values, if the field holds maps.
+    /// The fields for keys and values, if the field holds maps.
     pub fn map_fields(&self) -> Option<(&Field, &Field)> {
         let Element::Struct(fields) = &self.ty.element else { return None };
         let [key, value] = fields.as_slice() else { return None };

@@ -1,9 +1,9 @@
-//! The schema of a dataset: named fields, their types and dimensions. All records share one.
+//! The schema of a dataset: named fields with their types and dimensions. All records share it.
 //!
 //! - [`notation`]: the text form, parsed and printed by the same rules.
-//! - [`unify`]: the one type that holds the values of two.
+//! - [`unify`]: the type that holds the values of two types.
 //!
-//! Axes are counted inside the record; the stream of records is not an axis.
+//! Axes are counted within the record; the stream of records is not an axis.
 //!
 //! ```
 //! use tatter::schema::notation;
@@ -34,10 +34,10 @@ use arrow_schema::DataType;
 use facts::{Facts, Storage};
 use std::sync::Arc;
 
-/// The type of a single value of a tensor.
+/// The type of a single value in a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DType {
-    /// No value has been seen: empty or null everywhere. Carried, refused by tensor verbs.
+    /// No value has been seen: always empty or null. Passed through, but rejected by tensor verbs.
     Null,
     /// `True`, `False`.
     Bool,
@@ -69,7 +69,7 @@ pub enum DType {
     Bytes,
     /// Any JSON value, kept as its text.
     Json,
-    /// Any other Arrow type: passed through unchanged, refused by tensor verbs.
+    /// Any other Arrow type: passed through unchanged, but rejected by tensor verbs.
     Arrow(Box<DataType>),
 }
 
@@ -94,12 +94,12 @@ impl DType {
         ("json", DType::Json),
     ];
 
-    /// The dtype of that name.
+    /// Finds a dtype by name.
     pub fn from_name(name: &str) -> Option<DType> {
         Self::NAMED.iter().find(|(n, _)| *n == name).map(|(_, d)| d.clone())
     }
 
-    /// Whether tensor verbs and expressions work on it.
+    /// Whether tensor verbs and expressions support it.
     pub fn is_tensor(&self) -> bool {
         !matches!(self, DType::Null | DType::Json | DType::Arrow(_))
     }
@@ -120,8 +120,8 @@ impl DType {
         self.is_integer() || self.is_float()
     }
 
-    /// The Arrow type of the arrays that hold such values in memory: strings and bytes have 64-bit
-    /// offsets, so that no run of records is too long for one array.
+    /// The Arrow type of arrays with such values in memory. Strings and bytes have 64-bit offsets, so that arrays
+    /// cannot be too long.
     pub fn arrow(&self) -> DataType {
         match self {
             DType::Null => DataType::Null,
@@ -147,27 +147,27 @@ impl DType {
 /// The size of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// The same number in all records: `4`.
+    /// The same size in all records: `4`.
     Known(u64),
-    /// One size inside each record, differing between records: `?`. An axis 0 of unknown size is always this.
+    /// Uniform within each record, but different between records: `?`. An axis 0 of unknown size is always uniform.
     Uniform,
-    /// Rows of different lengths inside one record: `(?)`.
+    /// Rows of different lengths within one record: `(?)`.
     Ragged,
 }
 
-/// One axis: its size and, for `?` and `(?)`, a label that may be printed instead.
+/// An axis: its size and, for `?` and `(?)`, a label that is printed instead if present.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dim {
     /// The size.
     pub size: Size,
-    /// The label; `None` for the plain `?` and `(?)`.
+    /// The label; `None` for a plain `?` or `(?)`.
     pub label: Option<Arc<str>>,
 }
 
 impl Dim {
-    /// `?`: one size in a record, which may differ between records.
+    /// `?`: uniform within a record; can differ between records.
     pub const UNIFORM: Dim = Dim { size: Size::Uniform, label: None };
-    /// `(?)`: the size may differ between the rows of a record.
+    /// `(?)`: can differ between the rows of a record.
     pub const RAGGED: Dim = Dim { size: Size::Ragged, label: None };
 
     /// An axis of known size.
@@ -175,33 +175,33 @@ impl Dim {
         Dim { size: Size::Known(size), label: None }
     }
 
-    /// An axis of that size without a label.
+    /// An axis of that size, without a label.
     pub fn of(size: Size) -> Dim {
         Dim { size, label: None }
     }
 }
 
-/// What an item of the tensor is.
+/// The type of the items of a tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Element {
     /// A single value.
     Value(DType),
     /// A structure of named fields, stored by field.
     Struct(Vec<Field>),
-    /// A sparse tensor: the dims of the type are those of its dense shape.
+    /// A sparse tensor. The dims of the type are those of its dense shape.
     Sparse(DType),
 }
 
-/// The type of a field: what its items are, its own axes, and where nulls may occur.
+/// The type of a field: the type of its items, its own axes, and where nulls can occur.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
-    /// What an item is.
+    /// The type of an item.
     pub element: Element,
-    /// The axes of the field itself, outermost first; those of the structures around it are not counted.
+    /// The axes of the field itself, outermost first, excluding those of enclosing structures.
     pub dims: Vec<Dim>,
-    /// The whole field may be null.
+    /// Whether the whole field can be null.
     pub optional: bool,
-    /// Nulls are allowed below the top: a row, an item, a value.
+    /// Whether nulls are allowed below the top level: rows, items, values.
     pub with_nulls: bool,
 }
 
@@ -227,7 +227,7 @@ impl Type {
         self
     }
 
-    /// The number of own axes.
+    /// The number of its own axes.
     pub fn rank(&self) -> usize {
         self.dims.len()
     }
@@ -253,51 +253,51 @@ impl Type {
         matches!(self.element, Element::Sparse(_))
     }
 
-    /// The dims that are levels of lists in memory: none for a sparse tensor, all otherwise.
+    /// The dims that are list levels in memory: none for a sparse tensor, otherwise all.
     pub fn list_dims(&self) -> &[Dim] {
         if self.is_sparse() { &[] } else { &self.dims }
     }
 
-    /// The type of one item along axis 0 (a row of a list level): the outermost list dim taken off.
-    /// `with_nulls` then says of the item itself that it may be null, too.
+    /// The type of one item along axis 0 (a row of a list level), without the outermost list dim. `with_nulls` then
+    /// means that the item itself can be null, too.
     pub fn item(&self) -> Type {
         Type { element: self.element.clone(), dims: self.dims[1..].to_vec(), optional: self.with_nulls, with_nulls: self.with_nulls }
     }
 
-    /// Whether a size differs between rows inside a record: a `(?)` anywhere among the own axes.
+    /// Whether a size differs between rows within a record: whether any of its own axes is `(?)`.
     pub fn is_ragged(&self) -> bool {
         self.dims.iter().any(|d| d.size == Size::Ragged)
     }
 }
 
-/// How a feature or column becomes the field: `from v split by row_lengths(l)`, `from v at i0, i1`.
+/// How a field is read from features or columns: `from v split by row_lengths(l)`, `from v at i0, i1`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Source {
-    /// The feature or column that holds the values, if it has another name than the field.
+    /// The feature or column with the values, if its name differs from that of the field.
     pub values: Option<String>,
-    /// tf.io.RaggedFeature: one partition per level, outermost first.
+    /// As in tf.io.RaggedFeature: one partition per level, outermost first.
     pub split_by: Vec<SplitBy>,
-    /// tf.io.SparseFeature: one index feature per dimension.
+    /// As in tf.io.SparseFeature: one index feature per dimension.
     pub at: Vec<String>,
 }
 
 impl Source {
-    /// Whether nothing is said.
+    /// Whether nothing is specified.
     pub fn is_empty(&self) -> bool {
         *self == Source::default()
     }
 }
 
-/// One partition of a tf.io.RaggedFeature.
+/// A partition of a tf.io.RaggedFeature.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SplitBy {
-    /// The encoding, and the feature that holds the partition.
+    /// The encoding, and the feature with the partition.
     Feature(PartitionEncoding, String),
     /// Rows of one known length.
     UniformRowLength(u64),
 }
 
-/// A literal value: the default of a field, of a verb's option.
+/// A literal value: the default of a field, or the value of a verb's option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     /// `None`.
@@ -316,16 +316,16 @@ pub enum Literal {
     List(Vec<Literal>),
 }
 
-/// A named field of a record or of a structure. Fields are equal whatever their storage is.
+/// A named field of a record or structure. Equality ignores the storage.
 #[derive(Clone, Debug)]
 pub struct Field {
     /// The name.
     pub name: String,
     /// The type.
     pub ty: Type,
-    /// What a missing value reads as.
+    /// The value of a missing field.
     pub default: Option<Literal>,
-    /// Where a reader finds it.
+    /// The source in a file.
     pub source: Source,
     /// How columnar files store it.
     pub storage: Storage,
@@ -338,18 +338,18 @@ impl PartialEq for Field {
 }
 
 impl Field {
-    /// A field without default and source.
+    /// A field without a default and a source.
     pub fn new(name: impl Into<String>, ty: Type) -> Field {
         Field { name: name.into(), ty, default: None, source: Source::default(), storage: Storage::default() }
     }
 }
 
-/// The fields of a record, in order. Schemas are equal whatever else their files say.
+/// The fields of a record, in order. Equality ignores other declarations of files.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
     /// The fields.
     pub fields: Vec<Field>,
-    /// What columnar files say of all records.
+    /// What columnar files declare about all records.
     pub facts: Facts,
 }
 
@@ -365,12 +365,12 @@ impl Schema {
         Schema { fields, facts: Facts::default() }
     }
 
-    /// The position of a field of the record.
+    /// The position of a top-level field.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|f| f.name == name)
     }
 
-    /// The field at a path, with the positions that lead to it.
+    /// The field at a path, with the positions on the path.
     ///
     /// # Errors
     /// A usage error that names the nearest field.
@@ -387,7 +387,7 @@ impl Schema {
         found.map(|field| (positions, field)).ok_or_else(|| Error::usage("an empty field path"))
     }
 
-    /// The same record without sources and defaults: what leaves a reader.
+    /// The same record without sources and defaults, as output by a reader.
     pub fn plain(&self) -> Schema {
         fn plain_fields(fields: &[Field]) -> Vec<Field> {
             fields

@@ -1,13 +1,13 @@
-//! The Arrow types of times, as counts of a unit.
+//! Arrow's time types, as counts of a unit.
 
 use super::DType;
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
 
-/// What a type of times counts.
+/// The quantity that a time type counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeKind {
-    /// Units since 1970-01-01T00:00:00, in UTC or in an unnamed zone.
+    /// Units since 1970-01-01T00:00:00, in UTC or in an unspecified zone.
     Timestamp,
     /// Days since 1970-01-01, or milliseconds that are whole days.
     Date,
@@ -17,19 +17,19 @@ pub enum TimeKind {
     Duration,
 }
 
-/// An Arrow type of times.
+/// An Arrow time type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeType {
-    /// What it counts.
+    /// The quantity counted.
     pub kind: TimeKind,
-    /// Nanoseconds in a unit.
+    /// Nanoseconds per unit.
     pub nanos: i64,
-    /// The time zone of a timestamp that has one.
+    /// The time zone of a timestamp, if it has one.
     pub zone: Option<Arc<str>>,
 }
 
 impl TimeType {
-    /// The times of an Arrow type; `None` for other types.
+    /// The time type for an Arrow type; `None` for other types.
     pub fn of(ty: &DataType) -> Option<TimeType> {
         const DAY: i64 = 86_400_000_000_000;
         let (kind, nanos, zone) = match ty {
@@ -43,14 +43,14 @@ impl TimeType {
         Some(TimeType { kind, nanos, zone })
     }
 
-    /// Whether the zone is another name of UTC.
+    /// Whether the zone is a name for UTC.
     pub fn is_utc(&self) -> bool {
         self.zone.as_deref().is_some_and(|zone| ["UTC", "Z", "Etc/UTC", "+00:00"].contains(&zone))
     }
 }
 
 impl DType {
-    /// The times that the dtype holds; `None` for other dtypes.
+    /// The time type of a dtype; `None` for other dtypes.
     pub fn time(&self) -> Option<TimeType> {
         match self {
             DType::Arrow(foreign) => TimeType::of(foreign),
@@ -59,7 +59,7 @@ impl DType {
     }
 }
 
-/// Nanoseconds in a unit.
+/// Nanoseconds per unit.
 pub fn nanos_of(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1_000_000_000,
@@ -69,7 +69,7 @@ pub fn nanos_of(unit: TimeUnit) -> i64 {
     }
 }
 
-/// The type that holds the times of both: the finer unit of one kind and zone. `None` for other pairs.
+/// The type that holds the times of both: the finer unit, if kind and zone are the same. `None` otherwise.
 pub fn finer(a: &DataType, b: &DataType) -> Option<DataType> {
     let (x, y) = (TimeType::of(a)?, TimeType::of(b)?);
     (x.kind == y.kind && x.zone == y.zone).then(|| if x.nanos <= y.nanos { a.clone() } else { b.clone() })

@@ -1,8 +1,8 @@
-//! The one schema that holds the records of two.
+//! The schema that holds the records of two schemas.
 //!
-//! Widenings: integers to the next width that holds both, an integer and a float to float64,
-//! string and bytes to bytes, null or empty to anything, absent to optional, known sizes to `?`. What
-//! no type holds is a clash.
+//! Widening rules: integers to the next width that holds both, an integer and a float to float64, string and bytes to
+//! bytes, null or empty to anything, absent to optional, known sizes to `?`. Values that no type can hold are a
+//! conflict.
 
 use super::facts::{Storage, Stored};
 use super::time::finer;
@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use std::sync::Arc;
 
-/// A field that no one type holds.
+/// A field whose values no single type can hold.
 struct Clash {
     path: FieldPath,
     types: [Type; 2],
 }
 
-/// The schema that holds the records of both. Fields keep the order of `a`; new ones follow.
+/// The schema that holds the records of both. Fields keep the order of `a`; new fields follow.
 ///
 /// ```
 /// use tatter::schema::{notation::parse, unify::unify};
@@ -29,15 +29,15 @@ struct Clash {
 /// ```
 ///
 /// # Errors
-/// Clashes: each with its path and both types.
+/// All conflicts, each with its path and both types.
 pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
     unify_named(a, b, ["one input", "another"])
 }
 
-/// As [`unify`]; a clash names the inputs.
+/// Like [`unify`]; conflicts name the inputs.
 ///
 /// # Errors
-/// As [`unify`].
+/// See [`unify`].
 pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Schema> {
     let mut clashes = Vec::new();
     let fields = unify_fields(&a.fields, &b.fields, None, &mut clashes);
@@ -55,9 +55,8 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
     Err(error)
 }
 
-/// What `declared` says laid over what was inferred, at every level of structures. The data's order of
-/// fields stays; fields that are only declared come last. A declared type holds as a whole: dims, nulls,
-/// default and source.
+/// Applies `declared` to inferred fields, at every level of structures. Field order is that of the data; fields that
+/// are only declared come last. A declared type applies as a whole: dims, nulls, default and source.
 pub fn overlay(declared: &Schema, inferred: &Schema) -> Schema {
     Schema { fields: overlay_fields(&declared.fields, &inferred.fields), facts: inferred.facts.clone() }
 }
@@ -66,7 +65,7 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
     let named = |fields: &[Field], name: &str| fields.iter().find(|f| f.name == name).cloned();
     let found = inferred.iter().map(|field| match named(declared, &field.name) {
         Some(mut said) => {
-            // The keys of an object that is declared a map are values, not fields.
+            // The keys of an object declared as a map are values, not fields.
             let fields = !said.is_map() || field.is_map();
             if let (Element::Struct(said), Element::Struct(found), true) = (&mut said.ty.element, &field.ty.element, fields) {
                 *said = overlay_fields(said, found);
@@ -106,7 +105,7 @@ fn unify_fields(a: &[Field], b: &[Field], outer: Option<&FieldPath>, clashes: &m
     fields
 }
 
-/// A field that some records lack: optional, unless a missing value reads as its default.
+/// A field that some records lack is optional, unless it has a default.
 fn absent_elsewhere(field: &Field) -> Field {
     let mut field = field.clone();
     field.ty.optional |= field.default.is_none();
@@ -143,7 +142,7 @@ fn unify_types(a: &Type, b: &Type, path: &FieldPath, clashes: &mut Vec<Clash>) -
     }
 }
 
-/// Rows that are null everywhere, or lists that are empty or hold only nulls, with a type that is known.
+/// Combines rows that are always null, or lists that are empty or hold only nulls, with a known type.
 fn unify_unknown(unknown: &Type, known: &Type) -> Option<Type> {
     if known.is_sparse() && unknown.rank() > 0 {
         return None;
@@ -174,8 +173,7 @@ fn unify_dim(a: &Dim, b: &Dim) -> Dim {
     Dim { size, label: label.filter(|_| !matches!(size, Size::Known(_))) }
 }
 
-/// The narrowest dtype that holds the values of both; an integer that meets a float becomes
-/// float64. `None` where there is none.
+/// The narrowest dtype that holds the values of both; an integer and a float give float64. `None` if there is none.
 pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
     use DType::*;
     if a == b {
@@ -194,7 +192,8 @@ pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
             })
         }
         (Float16, Float32) | (Float32, Float16) => Some(Float32),
-        // One float type for all integers: with a narrower one for narrow integers, the order of three types would matter.
+        // The same float type for all integers. With a narrower one for narrow integers, the order of three types would
+        // matter.
         _ if a.is_number() && b.is_number() => Some(Float64),
         _ => None,
     }

@@ -1,17 +1,17 @@
-//! UUIDs: Arrow's extension type over 16 bytes. It is a fact of the field's storage; `arrow<uuid>` in the notation.
+//! UUIDs: Arrow's extension type over 16 bytes. A property of the field's storage; `arrow<uuid>` in the notation.
 
 use super::facts::Storage;
 use super::{DType, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
 
-/// The metadata key of the name of an extension type, and that of its parameters.
+/// The metadata keys for the name and the parameters of an extension type.
 pub const EXTENSION: [&str; 2] = ["ARROW:extension:name", "ARROW:extension:metadata"];
 const NAME: &str = "arrow.uuid";
-/// How they are stored.
+/// The storage type.
 pub const BYTES: DataType = DataType::FixedSizeBinary(16);
 
-/// The storage of a field of UUIDs with the axes and nulls of `ty`.
+/// The storage of a UUID field with the axes and nulls of `ty`.
 pub fn storage(ty: &Type) -> Storage {
     let metadata: Metadata = [(EXTENSION[0].to_owned(), NAME.to_owned()), (EXTENSION[1].to_owned(), String::new())].into_iter().collect();
     let is_nullable = if ty.dims.is_empty() { ty.optional } else { ty.with_nulls };
@@ -29,7 +29,7 @@ pub fn storage(ty: &Type) -> Storage {
 }
 
 impl Field {
-    /// Whether the values, at the innermost axis, are UUIDs.
+    /// Whether the innermost values are UUIDs.
     pub fn is_uuid(&self) -> bool {
         let mut stored = match (&self.ty.element, self.storage.arrow()) {
             (Element::Value(DType::Arrow(ty)), Some(stored)) if **ty == BYTES => stored,

@@ -8,11 +8,11 @@ use crate::schema::{Dim, Size, Type};
 use arrow_array::{Array, UInt64Array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 
-/// The most rows to make of sparse tensors: their sizes cost the input nothing.
+/// Maximum number of rows to create from sparse tensors, because large sizes cost the input nothing.
 const MAX_SPARSE_ROWS: usize = 1 << 28;
 
-/// The type of a batch of values of type `ty`: a new axis 0 of `size`; sizes that may differ between
-/// rows (`?`) become ragged, except those of sparse tensors. O(1).
+/// The type of a batch of values of type `ty`: adds axis 0 with `size`. Sizes that can differ between rows (`?`) become
+/// ragged, except for sparse tensors. O(1).
 pub fn batched_type(ty: &Type, size: Size) -> Type {
     let inner = ty.dims.iter().map(|dim| match dim.size {
         Size::Uniform if !ty.is_sparse() => Dim { size: Size::Ragged, label: dim.label.clone() },
@@ -26,7 +26,7 @@ pub fn batched_type(ty: &Type, size: Size) -> Type {
     }
 }
 
-/// The type of the items along axis 0: the new axis 0 has a single slice, so it is never ragged.
+/// The type of the items along axis 0. The new axis 0 has a single slice, so it is never ragged.
 pub fn unbatched_type(ty: &Type) -> Type {
     let mut dims: Vec<Dim> = ty.dims.iter().skip(1).cloned().collect();
     if let Some(first) = dims.first_mut().filter(|d| d.size == Size::Ragged) {
@@ -36,10 +36,9 @@ pub fn unbatched_type(ty: &Type) -> Type {
     Type { element: ty.element.clone(), dims, optional: ty.with_nulls, with_nulls }
 }
 
-/// `[batch.nrows, (batch), ...]`: the rows of `tensor`, cut into rows of batches. A sparse tensor
-/// gains a dimension; its dense shape is the largest of the batch. A null row of a sparse
-/// tensor becomes a null value at the row's origin, which [`unbatch`] turns back into a null row.
-/// Zero-copy, but O(entries) for sparse tensors.
+/// `[batch.nrows, (batch), ...]`: the rows of `tensor`, partitioned into batches. A sparse tensor gains a dimension,
+/// and its dense shape is the maximum over the batch. A null row of a sparse tensor becomes a null value at the row's
+/// origin, which [`unbatch`] converts back. Zero-copy, except O(entries) for sparse tensors.
 ///
 /// ```
 /// use tatter::tensor::batch::{batch, unbatch};
@@ -55,7 +54,7 @@ pub fn unbatched_type(ty: &Type) -> Type {
 /// ```
 ///
 /// # Errors
-/// A sparse tensor whose only entry is a null at its origin: it would become a null row.
+/// A sparse tensor whose only entry is a null at its origin, which would become a null row.
 pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
     match tensor {
         Tensor::Sparse(sparse) => {
@@ -74,18 +73,18 @@ pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
     }
 }
 
-/// Which values are not null, if some are.
+/// Which values are not null, if some are null.
 fn null_values(sparse: &Sparse) -> Option<NullBuffer> {
     sparse.values().logical_nulls().filter(|nulls| nulls.null_count() > 0)
 }
 
-/// Whether a row is nothing but a null at its origin.
+/// Whether a row consists of only a null at its origin.
 fn is_null_alone(sparse: &Sparse, nulls: &NullBuffer, row: usize) -> bool {
     let entries = sparse.entries().range(row);
     entries.len() == 1 && nulls.is_null(entries.start) && sparse.index_of(entries.start).iter().all(|i| *i == 0)
 }
 
-/// The same rows, with a null value at the origin of each that is null.
+/// The same rows, with a null value at the origin of each null row.
 fn with_null_values(sparse: &Sparse, valid: &NullBuffer) -> Result<Sparse> {
     let ndims = sparse.ndims();
     let (mut lengths, mut indices, mut shapes) = (Vec::with_capacity(sparse.nrows()), Vec::new(), Vec::new());
@@ -130,10 +129,10 @@ fn batch_sparse(sparse: &Sparse, batch: &RowPartition) -> Result<Sparse> {
     Sparse::try_new(ndims + 1, batch.merge(sparse.entries()), indices.into(), sparse.values().clone(), shapes.into(), None)
 }
 
-/// How axis 0 cuts the items into rows: `[nrows, (items)]`.
+/// The partition of items into rows along axis 0: `[nrows, (items)]`.
 ///
 /// # Errors
-/// A row that is null, or a scalar: it has no axis.
+/// A null row, or a scalar, which has no axis.
 pub fn outer_partition(tensor: &Tensor) -> Result<RowPartition> {
     if let Some(row) = tensor.validity().and_then(|v| (0..v.len()).find(|row| v.is_null(*row))) {
         return Err(Error::data("is null: it has no axis 0").at_row(row));
@@ -144,11 +143,11 @@ pub fn outer_partition(tensor: &Tensor) -> Result<RowPartition> {
     }
 }
 
-/// The items along axis 0, one in each row: the inverse of [`batch()`]. Zero-copy, but O(rows + entries)
-/// for sparse tensors, whose entries keep their order inside each item.
+/// The items along axis 0, one per row: the inverse of [`batch()`]. Zero-copy, except O(rows + entries) for sparse
+/// tensors, whose entries keep their order within each item.
 ///
 /// # Errors
-/// Sparse tensors of too many rows.
+/// Sparse tensors with too many rows.
 pub fn unbatch(tensor: Tensor) -> Result<Tensor> {
     match tensor {
         Tensor::Sparse(sparse) => unbatch_sparse(&sparse).map(Tensor::Sparse),
@@ -191,7 +190,7 @@ fn unbatch_sparse(sparse: &Sparse) -> Result<Sparse> {
     without_null_values(items)
 }
 
-/// The inverse of [`with_null_values`]: a row that is nothing but a null at its origin is null.
+/// The inverse of [`with_null_values`]: a row that consists of only a null at its origin becomes null.
 fn without_null_values(sparse: Sparse) -> Result<Sparse> {
     let Some(nulls) = null_values(&sparse) else { return Ok(sparse) };
     let valid = NullBuffer::from_iter((0..sparse.nrows()).map(|row| !is_null_alone(&sparse, &nulls, row)));

@@ -1,25 +1,24 @@
 //! Columns under construction, for readers that decode row by row.
 //!
-//! Each can be truncated to an earlier number of rows, so that a record that turns out to be invalid
-//! halfway leaves no trace.
+//! Each can be truncated to an earlier number of rows, so that a record that turns out to be invalid leaves no trace.
 
 use super::RowPartition;
 use crate::error::Result;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
-/// The rows that are null. Rows that are not cost nothing.
+/// The null rows. Other rows cost nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Nulls {
     rows: Vec<usize>,
 }
 
 impl Nulls {
-    /// Row `row` is null; rows are named in increasing order.
+    /// Marks row `row` as null. Rows must be marked in increasing order.
     pub fn push(&mut self, row: usize) {
         self.rows.push(row);
     }
 
-    /// Forgets rows `nrows` and later.
+    /// Discards rows from `nrows` on.
     pub fn truncate(&mut self, nrows: usize) {
         self.rows.truncate(self.rows.partition_point(|row| *row < nrows));
     }
@@ -38,7 +37,7 @@ impl Nulls {
     }
 }
 
-/// Where rows end: the row splits of a list level.
+/// The row ends of a list level.
 #[derive(Clone, Debug)]
 pub struct Splits {
     splits: Vec<i64>,
@@ -51,13 +50,13 @@ impl Default for Splits {
 }
 
 impl Splits {
-    /// A row ends at value `nvals`; ends never decrease.
+    /// Ends a row at value `nvals`; ends must not decrease.
     #[inline]
     pub fn push_end(&mut self, nvals: usize) {
         self.splits.push(nvals as i64);
     }
 
-    /// Makes room for that many rows more.
+    /// Reserves room for that many more rows.
     pub fn reserve(&mut self, nrows: usize) {
         self.splits.reserve_exact(nrows);
     }
@@ -67,13 +66,13 @@ impl Splits {
         self.splits.len() - 1
     }
 
-    /// Where the last row ends.
+    /// The end of the last row.
     #[inline]
     pub fn nvals(&self) -> usize {
         self.splits.last().map_or(0, |end| *end as usize)
     }
 
-    /// Forgets rows `nrows` and later; gives the number of values that are left.
+    /// Discards rows from `nrows` on, and returns the number of remaining values.
     pub fn truncate(&mut self, nrows: usize) -> usize {
         self.splits.truncate(nrows + 1);
         self.nvals()
@@ -88,8 +87,8 @@ impl Splits {
     }
 }
 
-/// About how many values `left` rows have, where `seen` rows have `count`: an eighth more, so that room is seldom made twice, unless there is
-/// at most one for each row.
+/// Estimates the number of values in `left` rows, if `seen` rows have `count`. Adds an eighth to avoid reallocation,
+/// unless there is at most one value per row.
 pub fn as_before(count: usize, seen: usize, left: usize) -> usize {
     if count <= seen {
         return left;
@@ -97,10 +96,10 @@ pub fn as_before(count: usize, seen: usize, left: usize) -> usize {
     (count as f64 / seen.max(1) as f64 * left as f64 * 1.125) as usize
 }
 
-/// Strings or byte strings: what is written to `bytes` belongs to the row that ends next.
+/// Strings or bytes. Text written to `bytes` belongs to the row that ends next.
 #[derive(Clone, Debug)]
 pub struct Texts {
-    /// The bytes of all rows, the unfinished one included.
+    /// The bytes of all rows, including the unfinished one.
     pub bytes: Vec<u8>,
     offsets: Vec<i64>,
 }
@@ -112,41 +111,41 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// Ends a row.
+    /// Ends the current row.
     #[inline]
     pub fn end(&mut self) {
         self.offsets.push(self.bytes.len() as i64);
     }
 
-    /// A whole row.
+    /// Appends a whole row.
     pub fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.end();
     }
 
-    /// Makes room for the ends of that many rows more.
+    /// Reserves room for the ends of that many more rows.
     pub fn reserve(&mut self, nrows: usize) {
         self.offsets.reserve_exact(nrows);
     }
 
-    /// Makes room for `left` rows more, if those so far belong to `seen` and others are like them.
+    /// Reserves room for `left` more rows, assuming they are like the `seen` rows so far.
     pub fn reserve_as_before(&mut self, seen: usize, left: usize) {
         self.offsets.reserve_exact(as_before(self.nrows(), seen, left));
         self.bytes.reserve_exact(as_before(self.bytes.len(), seen, left));
     }
 
-    /// Number of rows that have ended.
+    /// Number of finished rows.
     pub fn nrows(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// The text of a row that has ended; empty for other rows.
+    /// The text of a finished row; empty for other rows.
     pub fn row(&self, row: usize) -> &[u8] {
         let end = |row: usize| self.offsets.get(row).map_or(0, |end| *end as usize);
         self.bytes.get(end(row)..end(row + 1)).unwrap_or(&[])
     }
 
-    /// Forgets rows `nrows` and later, and what is written of an unfinished one.
+    /// Discards rows from `nrows` on, including any unfinished row.
     pub fn truncate(&mut self, nrows: usize) {
         self.offsets.truncate(nrows + 1);
         self.bytes.truncate(self.offsets.last().map_or(0, |end| *end as usize));

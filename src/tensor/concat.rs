@@ -1,4 +1,4 @@
-//! Concatenates the rows of several tensors of one type.
+//! Concatenates the rows of several tensors of the same type.
 
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 use std::sync::Arc;
 
 impl Tensor {
-    /// `[sum of rows, ...]`: the rows of all parts, in order. The parts have one type. O(values).
+    /// `[sum of rows, ...]`: the rows of all parts, in order. The parts have the same type. O(values).
     ///
     /// ```
     /// use tatter::tensor::Tensor;
@@ -19,7 +19,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// No parts, or parts of different kinds.
+    /// There are no parts, or parts of different kinds.
     pub fn concat(parts: &[&Tensor]) -> Result<Tensor> {
         let Some(first) = parts.first() else {
             return Err(Error::data("nothing to concatenate"));
@@ -81,7 +81,7 @@ impl Tensor {
     }
 }
 
-/// The values of all arrays, in order.
+/// Concatenates the values of all arrays.
 ///
 /// # Errors
 /// Arrays of different types.

@@ -1,4 +1,4 @@
-//! Empty tensors, rows of nulls, and rows of a single value.
+//! Empty tensors, rows of nulls, and rows with a single value.
 
 use super::{RowPartition, Sparse, Tensor};
 use crate::error::{Error, Result};
@@ -7,18 +7,18 @@ use arrow_array::{Array, ArrayRef, make_array, new_empty_array, new_null_array};
 use arrow_buffer::NullBuffer;
 
 impl Tensor {
-    /// No rows of this type.
+    /// A tensor of this type without rows.
     ///
     /// # Errors
-    /// None for types of tensors in memory.
+    /// None for in-memory types.
     pub fn empty(ty: &Type) -> Result<Tensor> {
         Tensor::nulls(ty, 0)
     }
 
-    /// `nrows` null rows of this type. What lies below them is null where its type allows it, else empty or zero.
+    /// `nrows` null rows of this type. Values below them are null where the type allows it, otherwise empty or zero.
     ///
     /// # Errors
-    /// A known size so large that the rows cannot be counted.
+    /// A known size so large that values cannot be counted.
     pub fn nulls(ty: &Type, nrows: usize) -> Result<Tensor> {
         fill(ty, ty.list_dims().len(), nrows, true)
     }

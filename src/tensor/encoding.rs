@@ -1,4 +1,4 @@
-//! Decoding of row partitions: every encoding, one message for each way to be wrong.
+//! Decodes row partitions from any encoding, with a specific message for each error.
 //!
 //! TensorFlow checks partitions only under `validate=True`; here they are always checked.
 
@@ -6,84 +6,84 @@ use crate::error::Error;
 use crate::schema::PartitionEncoding;
 use std::fmt;
 
-/// What is known of a partition besides its numbers.
+/// Constraints on a partition in addition to its encoded numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     /// The number of values that the rows must cover.
     pub nvals: usize,
-    /// The number of rows, where it is given.
+    /// The number of rows, if given.
     pub nrows: Option<i64>,
-    /// The most rows to make of numbers that take no room of their own (value_rowids, uniform_row_length).
+    /// Maximum number of rows from encodings whose size does not grow with the rows (value_rowids, uniform_row_length).
     pub max_rows: usize,
 }
 
 impl Extent {
-    /// A partition of `nvals` values, whose number of rows the numbers decide.
+    /// A partition of `nvals` values, with the number of rows given by the encoding.
     pub fn of_values(nvals: usize) -> Extent {
         Extent { nvals, nrows: None, max_rows: nvals.saturating_mul(1 << 20).max(1 << 24) }
     }
 
-    /// The same with a number of rows.
+    /// Adds a number of rows.
     #[must_use]
     pub fn with_nrows(self, nrows: Option<i64>) -> Extent {
         Extent { nrows, ..self }
     }
 }
 
-/// Why numbers are not a partition.
+/// Why numbers are not a valid partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvalidPartition {
-    /// No numbers, where the first one must be 0.
+    /// There are no numbers, but the first one must be 0.
     Empty(PartitionEncoding),
     /// The first offset is not 0.
     Start(PartitionEncoding, i64),
-    /// Number `position` is less than the one before it.
+    /// The number at `position` is less than the previous one.
     Decreasing {
         /// The encoding.
         encoding: PartitionEncoding,
-        /// The number before.
+        /// The previous number.
         from: i64,
         /// The number.
         to: i64,
         /// Its position.
         position: usize,
     },
-    /// A length or the number of a row is negative.
+    /// A length or row number is negative.
     Negative(PartitionEncoding, i64),
     /// The number of rows is negative.
     NegativeRows(i64),
-    /// The sum of the lengths needs more than 63 bits.
+    /// The sum of the lengths exceeds 63 bits.
     Overflow(PartitionEncoding),
-    /// The rows cover `end` values of `nvals`.
+    /// The rows cover `end` values, but there are `nvals`.
     Values {
         /// The encoding.
         encoding: PartitionEncoding,
-        /// The values that the rows cover.
+        /// The number of values that the rows cover.
         end: i64,
-        /// The values that there are.
+        /// The number of values.
         nvals: usize,
     },
-    /// A row number is not below nrows.
+    /// A row number is not less than nrows.
     RowBeyond {
         /// The row number.
         row: i64,
         /// The number of rows.
         nrows: i64,
     },
-    /// The numbers make `found` rows, and nrows differs.
+    /// The encoding has `found` rows, but nrows differs.
     Rows {
         /// The encoding.
         encoding: PartitionEncoding,
-        /// The rows that the numbers make.
+        /// The number of rows in the encoding.
         found: usize,
         /// The number of rows.
         nrows: i64,
     },
-    /// More rows than [`Extent::max_rows`].
+    /// There are more rows than [`Extent::max_rows`].
     TooManyRows {
-        /// The rows.
+        /// The number of rows.
         nrows: i64,
-        /// The values that there are.
+        /// The number of values.
         nvals: usize,
     },
 }
@@ -121,7 +121,7 @@ impl fmt::Display for InvalidPartition {
     }
 }
 
-/// The name as the subject of a plural verb.
+/// The name as a plural subject.
 fn plural(encoding: PartitionEncoding) -> &'static str {
     match encoding {
         PartitionEncoding::Lod => "the lengths of lod",
@@ -131,14 +131,14 @@ fn plural(encoding: PartitionEncoding) -> &'static str {
 }
 
 impl InvalidPartition {
-    /// The data error that says so.
+    /// The corresponding data error.
     pub fn error(self) -> Error {
         Error::data(self.to_string())
     }
 }
 
 impl PartitionEncoding {
-    /// The number of values that the numbers of one partition cover; `None` where they do not say.
+    /// The number of values that one partition covers; `None` if the encoding does not determine it.
     pub fn nvals(self, numbers: &[i64], nrows: Option<i64>) -> Option<i64> {
         match self {
             PartitionEncoding::RowSplits | PartitionEncoding::LodOffsets => numbers.last().copied(),
@@ -150,11 +150,11 @@ impl PartitionEncoding {
         }
     }
 
-    /// Decodes one partition: appends the end of each row to `splits`, counted from the last of `splits`, which is
-    /// not empty. Returns the number of rows. On an error `splits` is as before. O(numbers + rows).
+    /// Decodes one partition: appends the end of each row to `splits`, relative to the last element of `splits`, which
+    /// must not be empty. Returns the number of rows. On an error, `splits` is unchanged. O(numbers + rows).
     ///
     /// # Errors
-    /// The numbers are not a partition of `extent.nvals` values into `extent.nrows` rows.
+    /// The numbers are not a valid partition of `extent.nvals` values into `extent.nrows` rows.
     pub fn decode(self, numbers: &[i64], extent: Extent, splits: &mut Vec<i64>) -> Result<usize, InvalidPartition> {
         let start = splits.len();
         let outcome = self.append(numbers, extent, splits).and_then(|()| match extent.nrows {
@@ -210,7 +210,7 @@ impl PartitionEncoding {
     }
 
     fn append_lengths(self, lengths: &[i64], base: i64, nvals: usize, splits: &mut Vec<i64>) -> Result<(), InvalidPartition> {
-        // No branch for each number: a negative length, and the first sum that overflows, leave a sign.
+        // Branch-free: a negative length or an overflowing sum sets a sign bit.
         let (mut end, mut signs) = (0i64, 0i64);
         splits.extend(lengths.iter().map(|length| {
             end = end.wrapping_add(*length);
@@ -231,7 +231,7 @@ impl PartitionEncoding {
         }
     }
 
-    /// Appends ends of rows; the first of them is number `position` of all. Returns the last.
+    /// Appends row ends, the first of which is the number at `position`. Returns the last one.
     fn append_limits(self, limits: &[i64], position: usize, base: i64, splits: &mut Vec<i64>) -> Result<i64, InvalidPartition> {
         let (mut last, mut signs) = (0i64, 0i64);
         splits.extend(limits.iter().map(|limit| {

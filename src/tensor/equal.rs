@@ -1,4 +1,4 @@
-//! Equality: the same rows, nulls included. Floats are equal if their bits are, or both are NaN.
+//! Equality: the same rows, including nulls. Floats are equal if their bits are equal or both are NaN.
 
 use super::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
@@ -7,8 +7,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
 impl Tensor {
-    /// The first row in which the two differ; `None` if they are equal. Both have one type and the
-    /// same number of rows.
+    /// The first row in which two tensors differ; `None` if they are equal. Both must have the same type and number of
+    /// rows.
     pub fn first_difference(&self, other: &Tensor) -> Option<usize> {
         (0..self.nrows()).find(|row| !self.rows_equal(*row, other, *row))
     }

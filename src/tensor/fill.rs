@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::schema::{Element, Literal, Size, Type};
 
 impl Tensor {
-    /// One row of this type that holds the literal: a scalar fills known sizes (and is no
-    /// item where a size is unknown), a list holds the items along the axis.
+    /// One row of this type with the literal. A scalar fills known sizes and gives no items along unknown ones; a list
+    /// holds the items along the axis.
     ///
     /// # Errors
     /// The literal does not fit the type.
@@ -18,7 +18,7 @@ impl Tensor {
         build(ty, literal)
     }
 
-    /// The same rows, null ones replaced by the literal. `ty` is the type of the result.
+    /// The same rows, with null rows replaced by the literal. `ty` is the type of the result.
     ///
     /// ```
     /// use tatter::schema::{Literal, notation};

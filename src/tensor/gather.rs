@@ -1,4 +1,4 @@
-//! Gathers rows by number, in any order, with repeats.
+//! Gathers rows by index, in any order, with repeats.
 
 use super::take::{Gathered, native};
 use super::{List, RowPartition, Sparse, Struct, Tensor};
@@ -8,8 +8,8 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use std::sync::Arc;
 
 impl Tensor {
-    /// `[rows.len(), ...]`: row i of the result is row `rows[i]` of this tensor. O(values taken); a run of
-    /// consecutive rows is a slice.
+    /// `[rows.len(), ...]`: row i of the result is row `rows[i]` of this tensor. O(values taken); consecutive rows are
+    /// sliced.
     ///
     /// ```
     /// use tatter::tensor::{RowPartition, Tensor};
@@ -24,7 +24,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// A failure of memory only: the numbers must be below the number of rows.
+    /// Only if memory runs out: indices must be less than the number of rows.
     pub fn gather(&self, rows: &[usize]) -> Result<Tensor> {
         if let (Some(first), true) = (rows.first(), rows.windows(2).all(|w| w[1] == w[0] + 1)) {
             return Ok(self.slice(*first, rows.len()));
@@ -53,7 +53,7 @@ impl Tensor {
     }
 }
 
-/// The numbers of the values of the given rows, row after row.
+/// The indices of the values of the given rows, row by row.
 fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
     let mut numbers = Vec::with_capacity(rows.iter().map(|r| partition.row_length(*r)).sum());
     for &row in rows {
@@ -62,10 +62,10 @@ fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
     numbers
 }
 
-/// Values `rows` of the array, in that order. O(values taken).
+/// The values of the array at indices `rows`, in that order. O(values taken).
 ///
 /// # Errors
-/// More bytes than an array holds.
+/// More bytes than an array can hold.
 pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
     if let Some(out) = native(&[array], &Gathered(rows)) {
         return Ok(out);

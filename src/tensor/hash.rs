@@ -1,4 +1,4 @@
-//! Hashes of rows: rows that [`Tensor::rows_equal`] calls equal have equal hashes.
+//! Hashes of rows. Rows that are equal according to [`Tensor::rows_equal`] have equal hashes.
 
 use super::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
@@ -10,7 +10,8 @@ use arrow_schema::DataType;
 /// The hash of a null.
 const NULL: u64 = 0x9ae1_6a3b_2f90_404f;
 
-/// One hash for each of `nrows` rows of these columns together. Not for storage: they may change with the version. O(values).
+/// A hash for each of `nrows` rows over all of these columns. Not for storage: hashes can change between versions.
+/// O(values).
 pub fn row_hashes(columns: &[Tensor], nrows: usize) -> Vec<u64> {
     let mut hashes = vec![0; nrows];
     for column in columns {
@@ -21,7 +22,7 @@ pub fn row_hashes(columns: &[Tensor], nrows: usize) -> Vec<u64> {
     hashes
 }
 
-/// One hash for each row of a tensor.
+/// A hash for each row of a tensor.
 fn hashes_of(tensor: &Tensor) -> Vec<u64> {
     let mut hashes = match tensor {
         Tensor::Leaf(array) => leaf(array),
@@ -53,7 +54,7 @@ fn mark_nulls(hashes: &mut [u64], validity: Option<&NullBuffer>) {
     }
 }
 
-/// The hashes of rows from those of their values.
+/// The hashes of rows, computed from those of their values.
 fn rows(partition: &RowPartition, values: &[u64]) -> Vec<u64> {
     (0..partition.nrows())
         .map(|row| values[partition.range(row)].iter().fold(partition.row_length(row) as u64, |hash, value| combined(hash, *value)))
@@ -84,7 +85,7 @@ fn leaf(array: &ArrayRef) -> Vec<u64> {
                 let values = data.buffers()[0].as_slice().chunks_exact(width);
                 values.skip(data.offset()).take(array.len()).map(bytes).collect()
             }
-            // Types without a cheap form are told apart by comparing them.
+            // Types without a cheap hash are distinguished by comparison.
             None => vec![0; array.len()],
         },
     };
@@ -104,7 +105,7 @@ fn bytes(bytes: &[u8]) -> u64 {
     combined(hash, u64::from_le_bytes(last))
 }
 
-/// Mixes a value into a hash: the two halves of a 128-bit product.
+/// Mixes a value into a hash by combining the halves of a 128-bit product.
 fn combined(hash: u64, value: u64) -> u64 {
     let product = u128::from(hash.rotate_left(23) ^ value ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
     (product as u64) ^ ((product >> 64) as u64)

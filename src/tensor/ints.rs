@@ -1,4 +1,4 @@
-//! Columns of integers, whatever their width.
+//! Columns of integers of any width.
 
 use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
@@ -8,11 +8,10 @@ use arrow_buffer::ScalarBuffer;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
 
-/// `[n, (k)]` of any integer dtype: the partition into rows, and the numbers. Shared if they are
-/// int64 already.
+/// `[n, (k)]` with any integer dtype: the partition into rows, and the numbers. Zero-copy if they are int64.
 ///
 /// # Errors
-/// Not a vector of integers; a null; a number above int64.
+/// Not a vector of integers, a null, or a number that exceeds int64.
 pub fn vectors(tensor: &Tensor) -> Result<(RowPartition, ScalarBuffer<i64>)> {
     let list = tensor.as_list()?;
     if let Some(row) = tensor.first_null_row() {
@@ -21,10 +20,10 @@ pub fn vectors(tensor: &Tensor) -> Result<(RowPartition, ScalarBuffer<i64>)> {
     Ok((list.partition().clone(), numbers(list.values())?))
 }
 
-/// `[n]` of any integer dtype.
+/// `[n]` with any integer dtype.
 ///
 /// # Errors
-/// Not a column of integers; a null; a number above int64.
+/// Not a column of integers, a null, or a number that exceeds int64.
 pub fn numbers(tensor: &Tensor) -> Result<ScalarBuffer<i64>> {
     if let Some(row) = tensor.first_null_row() {
         return Err(Error::data("contains a null").at_row(row));

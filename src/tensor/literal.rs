@@ -8,10 +8,10 @@ use arrow_array::{
 };
 use std::sync::Arc;
 
-/// `[1]`: the scalar literal as a value of `dtype`. An integer may be given for a float; no other conversion.
+/// `[1]`: the scalar literal as a value of `dtype`. Integers are accepted for floats; there are no other conversions.
 ///
 /// # Errors
-/// It does not fit: the end of a sentence says why.
+/// The literal does not fit; the error is phrased as the end of a sentence.
 pub fn literal_array(literal: &Literal, dtype: &DType) -> Result<ArrayRef> {
     if let Some(misfit) = literal.misfit(&Type::tensor(dtype.clone(), Vec::new())) {
         return Err(Error::usage(misfit));
@@ -47,7 +47,7 @@ pub fn literal_array(literal: &Literal, dtype: &DType) -> Result<ArrayRef> {
     })
 }
 
-/// What TensorFlow pads with: 0, "" or false; `None` for dtypes that tensors cannot have.
+/// TensorFlow's padding value: 0, "" or false; `None` for dtypes that tensors do not have.
 pub fn zero(dtype: &DType) -> Option<Literal> {
     match dtype {
         DType::Bool => Some(Literal::Bool(false)),

@@ -1,4 +1,4 @@
-//! Merging and splitting of axes, and moving fields up a level.
+//! Merges and splits axes, and moves fields up a level.
 //!
 //! Source of the meaning: `tf.RaggedTensor.merge_dims`, `tf.experimental.StructuredTensor.promote`,
 //! `partition_outer_dimension`.
@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::schema::{Dim, Size, Type};
 use arrow_buffer::NullBuffer;
 
-/// The dims with axes `outer ..= inner` merged. The merged axis is known if all of them are, ragged
-/// if one of them is and rows may differ, uniform otherwise. O(1).
+/// The dims with axes `outer ..= inner` merged. The merged axis has a known size if all of them do, is ragged if any of
+/// them is and rows can differ, and is uniform otherwise. O(1).
 pub fn merged_dims(dims: &[Dim], outer: usize, inner: usize) -> Vec<Dim> {
     let merged = &dims[outer..=inner];
     let known = merged.iter().map(|d| if let Size::Known(n) = d.size { Some(n) } else { None });
@@ -25,8 +25,8 @@ pub fn merged_dims(dims: &[Dim], outer: usize, inner: usize) -> Vec<Dim> {
     dims[..outer].iter().cloned().chain([Dim { size, label }]).chain(dims[inner + 1..].iter().cloned()).collect()
 }
 
-/// `[n, (a), (b), ...]` -> `[n, (a b), ...]`: axes `outer ..= inner` merged into one. Values are
-/// shared; O(rows of the outer axis), or nothing where both are uniform.
+/// `[n, (a), (b), ...]` -> `[n, (a b), ...]`: merges axes `outer ..= inner`. Values are shared; O(rows of the outer
+/// axis), or O(1) if both are uniform.
 ///
 /// ```
 /// use tatter::tensor::merge::merge_axes;
@@ -52,12 +52,11 @@ pub fn merge_axes(tensor: &Tensor, outer: usize, inner: usize) -> Result<Tensor>
     })
 }
 
-/// The type of a field after [`promote`]: the axes of the structure around it and its own axis 0
-/// become one.
+/// The type of a field after [`promote`]: the axes of the enclosing structure and its own axis 0 are merged.
 pub fn promoted_type(structure: &Type, field: &Type) -> Type {
     let axes = structure.rank();
     let inner = field.dims.iter().enumerate().map(|(axis, dim)| match dim.size {
-        // One size inside each structure differs between the structures of one record.
+        // Sizes that are uniform within each structure can differ between the structures of a record.
         Size::Uniform if axis > 0 && axes > 0 => Dim { size: Size::Ragged, label: dim.label.clone() },
         _ => dim.clone(),
     });
@@ -73,9 +72,9 @@ pub fn promoted_type(structure: &Type, field: &Type) -> Type {
     }
 }
 
-/// Field number `field` of the structures in the rows of `structure`, one level up: the axes of the
-/// structure (`axes` of them) and the field's own axis 0 (if it `has_axis`) are merged. A null
-/// structure gives nulls; a null list gives nothing. Values are shared. O(rows of the structure).
+/// Moves field number `field` of the structures in the rows of `structure` up one level: the axes of the structure
+/// (`axes` of them) and the field's own axis 0 (if it `has_axis`) are merged. A null structure gives nulls; a null list
+/// gives no items. Values are shared. O(rows of the structure).
 ///
 /// # Errors
 /// There is no such field or axis.
@@ -98,7 +97,7 @@ pub fn promote(structure: &Tensor, axes: usize, field: usize, has_axis: bool) ->
     }
 }
 
-/// The dims after [`partition`]: axis 0 split in two.
+/// The dims after [`partition`]: axis 0 is split in two.
 pub fn partitioned_dims(dims: &[Dim], rows: Size) -> Vec<Dim> {
     let outer = match (rows, dims.first().map(|d| d.size)) {
         (Size::Known(row), Some(Size::Known(n))) if row > 0 => Size::Known(n / row),
@@ -108,8 +107,8 @@ pub fn partitioned_dims(dims: &[Dim], rows: Size) -> Vec<Dim> {
     [Dim::of(outer), Dim::of(rows)].into_iter().chain(inner).collect()
 }
 
-/// `[n, (a), ...]` -> `[n, (g), (h), ...]`: the items along axis 0 grouped into rows. `groups` are the
-/// rows of all records, one after the other, `records` says which are whose. Values are shared. O(rows).
+/// `[n, (a), ...]` -> `[n, (g), (h), ...]`: groups the items along axis 0 into rows. `groups` has the rows of all
+/// records in sequence, and `records` partitions them by record. Values are shared. O(rows).
 ///
 /// ```
 /// use tatter::tensor::merge::partition;
@@ -124,7 +123,7 @@ pub fn partitioned_dims(dims: &[Dim], rows: Size) -> Vec<Dim> {
 /// ```
 ///
 /// # Errors
-/// The groups of a record do not hold exactly its items: names the row.
+/// The groups of a record do not cover exactly its items; the error names the row.
 pub fn partition(tensor: &Tensor, records: &RowPartition, groups: &RowPartition) -> Result<Tensor> {
     let list = tensor.as_list()?;
     let items = list.partition();

@@ -3,26 +3,26 @@
 //! ```text
 //! type     {title: string, tokens: int64[?]}[?]          in a chunk of 2 records
 //!
-//! List     [0 2 3]                        which structures belong to which record
+//! List     [0 2 3]                        the partition of structures by record
 //!   Struct 3 rows
 //!     Leaf "a" "b" "c"                    title
-//!     List [0 2 2 5]                      which tokens belong to which structure
+//!     List [0 2 2 5]                      the partition of tokens by structure
 //!       Leaf 1 2 3 4 5                    tokens
 //! ```
 //!
-//! One level of the tree is one axis: a [`List`] cuts the rows of the level below by a
-//! [`RowPartition`]. A dense tensor is a tree whose partitions are uniform, a ragged tensor one where
-//! they are not; all fields of a structure hang below the same partition, so that partitions are
-//! shared by construction and never need to be compared. Flat values are Arrow arrays.
+//! Each level of the tree is an axis: a [`List`] divides the rows of the level below with a [`RowPartition`]. In a
+//! dense tensor all partitions are uniform; in a ragged tensor some are not. All fields of a structure are below the
+//! same partition, so partitions are shared by construction and never need to be compared. Flat values are Arrow
+//! arrays.
 //!
-//! Why not one type per kind of tensor (dense, ragged, structured): any level may have nulls, a
-//! structure may be nested in rows of structures, and every verb would have to match on all pairs of
-//! kinds. In a tree each level has its own validity, and a verb is a small walk.
+//! There are no separate types for dense, ragged and structured tensors, because any level can have nulls, structures
+//! can be nested in structures, and every verb would have to match on all pairs of kinds. In a tree, each level has its
+//! own validity, and a verb is a short traversal.
 //!
-//! Invariants, checked by [`Tensor::check`] and kept by the constructors:
-//! - a list's `partition.nvals()` is the number of rows of `values`;
-//! - a validity has one bit for each row; a null row of a non-uniform list is empty;
-//! - all fields of a structure have its number of rows;
+//! Invariants, checked by [`Tensor::check`] and maintained by the constructors:
+//! - a list's `partition.nvals()` equals the number of rows of `values`;
+//! - a validity has one bit per row, and a null row of a non-uniform list is empty;
+//! - all fields of a structure have the structure's number of rows;
 //! - a leaf's array has the type of [`DType::arrow`].
 //!
 //! ```
@@ -107,7 +107,7 @@ impl List {
     /// A list level.
     ///
     /// # Errors
-    /// The partition does not end at the number of values; the validity has another length.
+    /// The partition does not end at the number of values, or the validity has the wrong length.
     pub fn try_new(partition: RowPartition, values: Tensor, validity: Option<NullBuffer>) -> Result<List> {
         if partition.nvals() != values.nrows() {
             return Err(Error::data(format!("the partition ends at {}, but there are {} values", partition.nvals(), values.nrows())));
@@ -116,12 +116,12 @@ impl List {
         Ok(List { partition, validity: drop_if_full(validity), values: Arc::new(values) })
     }
 
-    /// Which items belong to which row.
+    /// The partition of items into rows.
     pub fn partition(&self) -> &RowPartition {
         &self.partition
     }
 
-    /// Which rows are not null; `None` if all.
+    /// Which rows are not null; `None` if none is null.
     pub fn validity(&self) -> Option<&NullBuffer> {
         self.validity.as_ref()
     }
@@ -131,25 +131,25 @@ impl List {
         &self.values
     }
 
-    /// The level below; moved out where it is not shared, else cloned (cheap).
+    /// The level below: moved out if it is not shared, otherwise cloned (cheap).
     pub fn into_values(self) -> Tensor {
         Arc::try_unwrap(self.values).unwrap_or_else(|shared| shared.as_ref().clone())
     }
 
-    /// The same rows over other values.
+    /// The same rows with other values.
     ///
     /// # Errors
-    /// Another number of values.
+    /// The number of values differs.
     pub fn with_values(&self, values: Tensor) -> Result<List> {
         List::try_new(self.partition.clone(), values, self.validity.clone())
     }
 }
 
 impl Struct {
-    /// Structures of these fields.
+    /// Structures with these fields.
     ///
     /// # Errors
-    /// A field, or the validity, has another number of rows.
+    /// A field or the validity has a different number of rows.
     pub fn try_new(nrows: usize, fields: Vec<Tensor>, validity: Option<NullBuffer>) -> Result<Struct> {
         if let Some(field) = fields.iter().find(|f| f.nrows() != nrows) {
             return Err(Error::data(format!("a field has {} rows in {nrows} structures", field.nrows())));
@@ -158,12 +158,12 @@ impl Struct {
         Ok(Struct { nrows, validity: drop_if_full(validity), fields })
     }
 
-    /// Which structures are not null; `None` if all.
+    /// Which structures are not null; `None` if none is null.
     pub fn validity(&self) -> Option<&NullBuffer> {
         self.validity.as_ref()
     }
 
-    /// The fields, in the schema's order.
+    /// The fields, in schema order.
     pub fn fields(&self) -> &[Tensor] {
         &self.fields
     }
@@ -178,7 +178,7 @@ impl Tensor {
     /// A list level; see [`List::try_new`].
     ///
     /// # Errors
-    /// As [`List::try_new`].
+    /// See [`List::try_new`].
     pub fn list(partition: RowPartition, values: Tensor, validity: Option<NullBuffer>) -> Result<Tensor> {
         Ok(Tensor::List(List::try_new(partition, values, validity)?))
     }
@@ -186,7 +186,7 @@ impl Tensor {
     /// Structures; see [`Struct::try_new`].
     ///
     /// # Errors
-    /// As [`Struct::try_new`].
+    /// See [`Struct::try_new`].
     pub fn structure(nrows: usize, fields: Vec<Tensor>, validity: Option<NullBuffer>) -> Result<Tensor> {
         Ok(Tensor::Struct(Struct::try_new(nrows, fields, validity)?))
     }
@@ -201,10 +201,10 @@ impl Tensor {
         }
     }
 
-    /// Which rows of this level are not null; `None` if all. A leaf of dtype null has only nulls.
+    /// Which rows of this level are not null; `None` if none is null. A leaf of dtype null has only nulls.
     pub fn validity(&self) -> Option<NullBuffer> {
         match self {
-            // A union has no nulls of its own, only its members have.
+            // A union itself has no nulls; only its members do.
             Tensor::Leaf(array) if matches!(array.data_type(), arrow_schema::DataType::Union(..)) => None,
             Tensor::Leaf(array) => array.logical_nulls().filter(|n| n.null_count() > 0),
             Tensor::List(list) => list.validity.clone(),
@@ -213,10 +213,10 @@ impl Tensor {
         }
     }
 
-    /// The same rows with another validity: rows that it calls null must be empty where they are lists.
+    /// The same rows with another validity. List rows that become null must be empty.
     ///
     /// # Errors
-    /// The validity has another length.
+    /// The validity has the wrong length.
     pub fn with_validity(self, validity: Option<NullBuffer>) -> Result<Tensor> {
         check_validity(validity.as_ref(), self.nrows())?;
         Ok(match self {
@@ -231,7 +231,7 @@ impl Tensor {
         })
     }
 
-    /// The first row that is null, or holds a null anywhere inside.
+    /// The first row that is null or contains a null at any level.
     pub fn first_null_row(&self) -> Option<usize> {
         let own = self.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
         let inner = match self {
@@ -243,7 +243,7 @@ impl Tensor {
         own.into_iter().chain(inner).min()
     }
 
-    /// Rows `start .. start + len`. No value is moved; partitions are rebased, O(rows).
+    /// Rows `start .. start + len`. Zero-copy for values; partitions are rebased, O(rows).
     pub fn slice(&self, start: usize, len: usize) -> Tensor {
         if start == 0 && len == self.nrows() {
             return self.clone();
@@ -267,10 +267,10 @@ impl Tensor {
         }
     }
 
-    /// The list level, or an error that says what is there instead.
+    /// The list level, or an error that names the actual kind.
     ///
     /// # Errors
-    /// Not a list.
+    /// This is not a list.
     pub fn as_list(&self) -> Result<&List> {
         match self {
             Tensor::List(list) => Ok(list),
@@ -278,10 +278,10 @@ impl Tensor {
         }
     }
 
-    /// The flat values, or an error.
+    /// The flat values.
     ///
     /// # Errors
-    /// Not a leaf.
+    /// This is not a leaf.
     pub fn as_leaf(&self) -> Result<&ArrayRef> {
         match self {
             Tensor::Leaf(array) => Ok(array),
@@ -289,10 +289,10 @@ impl Tensor {
         }
     }
 
-    /// The structures, or an error.
+    /// The structures.
     ///
     /// # Errors
-    /// Not a structure.
+    /// This is not a structure.
     pub fn as_struct(&self) -> Result<&Struct> {
         match self {
             Tensor::Struct(s) => Ok(s),
@@ -300,7 +300,7 @@ impl Tensor {
         }
     }
 
-    /// The partitions of the first `levels` list levels, outermost first, and what lies below them.
+    /// The partitions of the first `levels` list levels, outermost first, and the tensor below them.
     ///
     /// # Errors
     /// There are fewer levels.
@@ -314,10 +314,10 @@ impl Tensor {
         Ok((partitions, below))
     }
 
-    /// The same first `levels` list levels over what `change` makes of what lies below.
+    /// The same first `levels` list levels, with `change` applied to the tensor below them.
     ///
     /// # Errors
-    /// There are fewer levels; `change` fails, or gives another number of rows.
+    /// There are fewer levels, `change` fails, or it returns a different number of rows.
     pub fn map_below(&self, levels: usize, change: &mut dyn FnMut(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
         if levels == 0 {
             return change(self);
@@ -326,10 +326,10 @@ impl Tensor {
         Ok(Tensor::List(list.with_values(list.values.map_below(levels - 1, change)?)?))
     }
 
-    /// The same rows under a uniform partition: what a known size asks for. O(rows).
+    /// The same rows with a uniform partition, as a known size requires. O(rows).
     ///
     /// # Errors
-    /// Not a list, or a row has another length; the row is named.
+    /// Not a list, or a row has a different length; the error names the row.
     pub fn with_row_length(self, length: usize) -> Result<Tensor> {
         let list = self.as_list()?;
         if list.partition.uniform_row_length() == Some(length) {
@@ -343,8 +343,8 @@ impl Tensor {
         Tensor::list(partition, list.values.as_ref().clone(), list.validity.clone())
     }
 
-    /// About the memory of the values and partitions of these rows, in bytes: the sum over the rows,
-    /// however they are cut and encoded, so that sizes of outputs may depend on it.
+    /// Approximate memory of the values and partitions of these rows in bytes. It is a sum over the rows that does not
+    /// depend on chunks or encoding, so sizes of outputs can depend on it.
     pub fn nbytes(&self) -> usize {
         match self {
             Tensor::Leaf(array) => leaf_nbytes(array),
@@ -357,7 +357,7 @@ impl Tensor {
     /// Checks this tensor against a type: levels, sizes, dtypes, fields.
     ///
     /// # Errors
-    /// What differs: a bug, as data is checked before.
+    /// A difference, which is a bug, because data is checked earlier.
     pub fn check(&self, ty: &Type) -> Result<()> {
         self.check_level(ty, ty.list_dims().len(), true)
     }
@@ -399,7 +399,7 @@ impl Tensor {
     }
 }
 
-/// The row that holds value `value`. O(log nrows).
+/// The row that contains value `value`. O(log nrows).
 pub fn row_of(partition: &RowPartition, value: usize) -> usize {
     let (mut low, mut high) = (0, partition.nrows());
     while high - low > 1 {
@@ -416,7 +416,7 @@ fn check_validity(validity: Option<&NullBuffer>, nrows: usize) -> Result<()> {
     }
 }
 
-/// The fields of a record as one structure type: what a record is.
+/// The fields of a record as a structure type.
 pub fn record_type(fields: &[Field]) -> Type {
     Type::structure(fields.to_vec(), Vec::new())
 }

@@ -1,4 +1,4 @@
-//! Nulls replaced: single values, lists, structures.
+//! Replaces nulls: scalars, lists, structures.
 
 use super::{List, Sparse, Tensor};
 use crate::error::{Error, Result};
@@ -10,21 +10,21 @@ use arrow_schema::DataType;
 /// Replacements of nulls.
 #[derive(Clone, Debug)]
 pub enum Filling {
-    /// A value of one row for each single value that is null, and for all values of a row of known sizes.
+    /// A one-row value for each null scalar, and for all values of a null row of known sizes.
     Value(ArrayRef),
-    /// An empty list for each list that is null, at all levels but those whose sizes are known throughout.
+    /// An empty list for each null list, at all levels except those with only known sizes.
     Lists,
 }
 
-/// The same rows, whose list levels have these dims, without the nulls that `filling` replaces. O(values).
+/// The same rows, whose list levels have these dims, with the nulls covered by `filling` replaced. O(values).
 ///
 /// # Errors
-/// The tensor has fewer levels; a value of another dtype.
+/// The tensor has fewer levels, or a value has another dtype.
 pub fn fill_values(tensor: &Tensor, dims: &[Dim], filling: &Filling) -> Result<Tensor> {
     fill(tensor, dims, filling, None)
 }
 
-/// `forced`: rows inside a row of known sizes that was null, whose values are filled, too.
+/// `forced`: rows inside a null row of known sizes, whose values are replaced too.
 fn fill(tensor: &Tensor, dims: &[Dim], filling: &Filling, forced: Option<&BooleanBuffer>) -> Result<Tensor> {
     let Some((_, below)) = dims.split_first() else {
         return match (tensor, filling) {
@@ -48,11 +48,11 @@ fn fill(tensor: &Tensor, dims: &[Dim], filling: &Filling, forced: Option<&Boolea
     Tensor::list(partition.clone(), values, validity)
 }
 
-/// The same sparse tensors, where a null value is `value`, and a null tensor, if `tensors` says so, one without entries.
-/// O(entries).
+/// The same sparse tensors, with null values replaced by `value` and, if `tensors` is set, null tensors replaced by
+/// empty ones. O(entries).
 ///
 /// # Errors
-/// A value of another dtype.
+/// A value has another dtype.
 pub fn fill_sparse(sparse: &Sparse, value: Option<&ArrayRef>, tensors: bool) -> Result<Sparse> {
     let values = match value {
         Some(value) => fill_leaf(sparse.values(), value, None)?,
@@ -67,7 +67,7 @@ pub fn all_known(dims: &[Dim]) -> bool {
     dims.iter().all(|d| matches!(d.size, Size::Known(_)))
 }
 
-/// The bits of the rows, one for each of their values.
+/// Expands the bits of rows to one bit per value.
 fn expand(list: &List, rows: &BooleanBuffer) -> BooleanBuffer {
     let length = list.partition().uniform_row_length().unwrap_or(1).max(1);
     BooleanBuffer::collect_bool(list.partition().nvals(), |value| rows.value(value / length))
@@ -89,7 +89,7 @@ fn fill_leaf(array: &ArrayRef, value: &ArrayRef, forced: Option<&BooleanBuffer>)
     arrow_select::zip::zip(&BooleanArray::new(keep, None), array, &value).map_err(failed)
 }
 
-/// The same rows, where a null structure below `levels` list levels has null fields instead.
+/// The same rows, where a null structure below `levels` list levels becomes a structure of null fields.
 ///
 /// # Errors
 /// The tensor has fewer levels.
@@ -102,7 +102,7 @@ pub fn fill_structures(tensor: &Tensor, levels: usize, fields: &[Field]) -> Resu
     })
 }
 
-/// The same rows, null where `nulls` says so: what stood there is taken out of lists.
+/// The same rows, null where `nulls` is set; the items of such list rows are removed.
 fn null_at(tensor: &Tensor, ty: &Type, nulls: &NullBuffer) -> Result<Tensor> {
     let validity = NullBuffer::union(tensor.validity().as_ref(), Some(nulls));
     if ty.list_dims().first().is_none_or(|d| matches!(d.size, Size::Known(_))) {

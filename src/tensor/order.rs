@@ -11,9 +11,8 @@ use arrow_schema::DataType;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The numbers of the rows in the order of their keys, the first key first; equal rows stay in their
-/// order. NaN sorts after all numbers, null after everything, in either direction. Strings are
-/// compared by bytes. O(n log n).
+/// The row indices in the order of their keys, the first key being the most significant. The sort is stable. NaN sorts
+/// after all numbers and null after everything, in either direction. Strings are compared by bytes. O(n log n).
 ///
 /// ```
 /// use tatter::tensor::Tensor;
@@ -26,10 +25,10 @@ use std::sync::Arc;
 /// ```
 ///
 /// # Errors
-/// A key that is not a leaf of a tensor dtype or of times.
+/// A key that is not a leaf of a tensor dtype or time type.
 pub fn sorted_rows(keys: &[(Tensor, bool)]) -> Result<Vec<usize>> {
     let nrows = keys.first().map_or(0, |(key, _)| key.nrows());
-    // Times compare as their counts.
+    // Times are compared by their counts.
     let count = |array: &ArrayRef| match TimeType::of(array.data_type()) {
         Some(_) => Ok(Arc::new(ticks(array)?) as ArrayRef),
         None => Ok(array.clone()),
@@ -99,7 +98,7 @@ fn comparison(array: &ArrayRef, descending: bool) -> Result<Comparison<'_>> {
     })
 }
 
-/// `Some` if one of the two, or both, belong to the end.
+/// `Some` if one or both sort last.
 fn last(a: bool, b: bool) -> Option<Ordering> {
     match (a, b) {
         (false, false) => None,

@@ -1,11 +1,11 @@
-//! Padding: makes ragged axes uniform in each record; shorter rows are padded, longer ones truncated.
+//! Padding makes ragged axes uniform in each record: shorter rows are padded, longer ones truncated.
 //!
 //! ```text
 //! [2, (?)]   [[1 2 3] []]   ->   [2, 4]   [[1 2 3 0] [0 0 0 0]]
 //! ```
 //!
-//! Source of the meaning: `tf.RaggedTensor.to_tensor`, `tf.sparse.to_dense`, `sequence_pad`. The size
-//! of an axis is that of the longest row before anything is cut on another axis.
+//! Source of the meaning: `tf.RaggedTensor.to_tensor`, `tf.sparse.to_dense`, `sequence_pad`. The size of an axis is
+//! that of the longest row before truncation along any other axis.
 
 use super::runs::Runs;
 use super::{RowPartition, Sparse, Tensor};
@@ -14,18 +14,18 @@ use arrow_array::{ArrayRef, BooleanArray, Int64Array};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What the size of an axis becomes, in each record.
+/// The target size of an axis, in each record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// That of the longest row: `?`.
+    /// The length of the longest row: `?`.
     Longest,
-    /// That of the longest row, but at most this: `<=512`.
+    /// The length of the longest row, but at most this: `<=512`.
     AtMost(usize),
-    /// This: `512`.
+    /// Exactly this: `512`.
     Exact(usize),
 }
 
-/// The side of each axis that is padded, and the side on which a row that is too long is truncated.
+/// The side of each axis that is padded and, for rows that are too long, truncated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
     /// The end of a row.
@@ -36,8 +36,8 @@ pub enum Side {
 }
 
 impl Side {
-    /// The items of a row that stay where it may have `size`: those at the start, or, with the filling on
-    /// the left, those at the end.
+    /// The items kept of a row that may have `size` items: those at the start or, with padding on the left, those at
+    /// the end.
     pub fn kept(self, items: Range<usize>, size: usize) -> Range<usize> {
         let kept = items.len().min(size);
         match self {
@@ -50,15 +50,15 @@ impl Side {
 /// How a field is padded.
 #[derive(Clone, Debug)]
 pub struct Padding {
-    /// One for each axis that may change, outermost first; axes below stay as they are and are uniform.
+    /// One for each axis that can change, outermost first. Axes below are unchanged and must be uniform.
     pub targets: Vec<Target>,
-    /// Sizes that are not given are rounded up to a multiple of this.
+    /// Sizes that are not given explicitly are rounded up to a multiple of this.
     pub multiple_of: Option<usize>,
-    /// The side that is padded.
+    /// The side to pad.
     pub side: Side,
-    /// What is filled in: its length divides the number of values in an item below the padded axes.
+    /// The padding values. Their number divides the number of values in an item below the padded axes.
     pub filling: ArrayRef,
-    /// More bytes than this are not filled in.
+    /// Maximum size in bytes of the result.
     pub max_nbytes: u64,
 }
 
@@ -67,16 +67,16 @@ pub struct Padding {
 pub struct Padded {
     /// The padded tensor.
     pub tensor: Tensor,
-    /// For each axis: how many items of each row have been kept, `[.., size of the axis outside]`.
+    /// For each axis, the number of items kept of each row: `[.., size of the outer axis]`.
     pub lengths: Vec<Tensor>,
-    /// Whether an item is one of the tensor's own: the padded axes over bool.
+    /// Which items are not padding: a bool tensor with the padded axes.
     pub mask: Option<Tensor>,
 }
 
 impl Padding {
     fn size(&self, axis: usize, longest: usize) -> Result<usize> {
         let rounded = match self.multiple_of {
-            // A single axis is a sequence; with others below it, axis 0 counts rows, which are not rounded.
+            // A single axis is a sequence. With other axes below it, axis 0 counts rows, which are not rounded.
             Some(n) if axis > 0 || self.targets.len() == 1 => {
                 longest.checked_next_multiple_of(n).ok_or_else(|| Error::data(format!("a size of {longest} cannot be rounded up")))?
             }
@@ -89,8 +89,8 @@ impl Padding {
         })
     }
 
-    /// Makes the first `targets.len()` axes of `tensor` uniform within each record, `records` being
-    /// the partition of its rows into records. `[n, (a), (b), d]` -> `[n, A, B, d]`. O(values out).
+    /// Makes the first `targets.len()` axes of `tensor` uniform within each record. `records` partitions its rows by
+    /// record. `[n, (a), (b), d]` -> `[n, A, B, d]`. O(values out).
     ///
     /// ```
     /// use tatter::tensor::pad::{Padding, Side, Target};
@@ -112,13 +112,13 @@ impl Padding {
     /// ```
     ///
     /// # Errors
-    /// Fewer axes; axes below that are not uniform; more values than the limit.
+    /// Fewer axes, axes below that are not uniform, or a result beyond the limit.
     pub fn apply(&self, tensor: &Tensor, records: &RowPartition, with_lengths: bool, with_mask: bool) -> Result<Padded> {
         let depth = self.targets.len();
         let (partitions, below) = tensor.levels(depth)?;
         let (inner, leaf) = uniform_block(below)?;
         let sizes = self.sizes(&partitions, records)?;
-        // Items without values still are items, kept or filled.
+        // Items without values still count, whether kept or padded.
         let block = inner.max(1);
         let mut writer = Writer { partitions: &partitions, side: self.side, block, runs: Runs::new() };
         let axes = self.axes(&sizes, records, inner, leaf)?;
@@ -137,7 +137,7 @@ impl Padding {
         Ok(Padded { tensor: below_axes(&axes, values, tensor)?, lengths, mask: mask.transpose()? })
     }
 
-    /// The sizes of all axes in each record, record after record.
+    /// The sizes of all axes in each record, record by record.
     fn sizes(&self, partitions: &[&RowPartition], records: &RowPartition) -> Result<Vec<usize>> {
         let mut sizes = Vec::with_capacity(records.nrows() * self.targets.len());
         for record in 0..records.nrows() {
@@ -151,7 +151,7 @@ impl Padding {
         Ok(sizes)
     }
 
-    /// The uniform partitions that come out; checked against the memory allowed.
+    /// The uniform partitions of the result, checked against the memory limit.
     fn axes(&self, sizes: &[usize], records: &RowPartition, inner: usize, leaf: &ArrayRef) -> Result<Vec<RowPartition>> {
         let depth = self.targets.len();
         let each = super::shared::leaf_nbytes(&self.filling).div_ceil(self.filling.len().max(1)).max(1) as u64;
@@ -160,7 +160,8 @@ impl Padding {
         for (record, own) in sizes.chunks_exact(depth).enumerate() {
             let mut rows = records.row_length(record) as u64;
             for size in own {
-                // Splits and lengths of the rows that come out, too: a size of 0 further in does not make them fewer.
+                // Includes the splits and lengths of resulting rows: a size of 0 further in does not reduce their
+                // number.
                 total = total.saturating_add(rows.saturating_mul(8));
                 rows = rows.saturating_mul(*size as u64);
             }
@@ -191,7 +192,7 @@ fn longest(partition: &RowPartition, rows: Range<usize>) -> usize {
     rows.map(|row| partition.row_length(row)).max().unwrap_or(0)
 }
 
-/// How many values an item below the padded axes has, and the flat values.
+/// The number of values in an item below the padded axes, and the flat values.
 fn uniform_block(below: &Tensor) -> Result<(usize, &ArrayRef)> {
     match below {
         Tensor::List(list) => {
@@ -203,7 +204,7 @@ fn uniform_block(below: &Tensor) -> Result<(usize, &ArrayRef)> {
     }
 }
 
-/// The uniform axes of `below` over another number of rows and other flat values.
+/// The uniform axes of `below` with another number of rows and other flat values.
 fn with_leaf(below: &Tensor, leaf: Tensor, nrows: usize) -> Result<Tensor> {
     match below {
         Tensor::List(list) => {
@@ -216,13 +217,13 @@ fn with_leaf(below: &Tensor, leaf: Tensor, nrows: usize) -> Result<Tensor> {
     }
 }
 
-/// `axes` over `values`, with the validity of the rows of `like`.
+/// Wraps `values` in `axes`, with the validity of the rows of `like`.
 fn below_axes(axes: &[RowPartition], values: Tensor, like: &Tensor) -> Result<Tensor> {
     let tensor = axes.iter().rev().try_fold(values, |below, axis| Tensor::list(axis.clone(), below, None))?;
     if axes.is_empty() { Ok(tensor) } else { tensor.with_validity(like.validity()) }
 }
 
-/// Walks the rows of a ragged tensor and notes what to copy and to fill.
+/// Walks the rows of a ragged tensor and records what to copy and what to pad.
 struct Writer<'a> {
     partitions: &'a [&'a RowPartition],
     side: Side,
@@ -250,7 +251,7 @@ impl Writer<'_> {
     }
 }
 
-/// How many items each row keeps, in the layout of the padded tensor.
+/// The number of items kept of each row, in the layout of the padded tensor.
 fn lengths(
     partitions: &[&RowPartition],
     sizes: &[usize],
@@ -295,7 +296,7 @@ fn row_lengths(partitions: &[&RowPartition], level: usize, axis: usize, row: usi
     }
 }
 
-/// The first row whose size along an axis is more than its target allows: row, axis, size, target.
+/// The first row that exceeds the target size along an axis: row, axis, size, target.
 pub fn first_too_large(tensor: &Tensor, targets: &[Target]) -> Result<Option<(usize, usize, usize, usize)>> {
     let (partitions, _) = tensor.levels(targets.len())?;
     let mut rows = RowPartition::uniform(1, tensor.nrows())?;
@@ -314,11 +315,11 @@ pub fn first_too_large(tensor: &Tensor, targets: &[Target]) -> Result<Option<(us
     Ok(found)
 }
 
-/// Sparse tensors as dense ones: `[n, (a), (b)]` with `ndims` axes of the sizes of each dense shape,
-/// or of the targets. O(values out).
+/// Sparse tensors as dense ones: `[n, (a), (b)]` with `ndims` axes, with the sizes of each dense shape or of the
+/// targets. O(values out).
 ///
 /// # Errors
-/// Entries that are out of order or repeated; more values than the limit.
+/// Entries that are out of order or repeated, or a result beyond the limit.
 pub fn dense_of_sparse(sparse: &Sparse, padding: &Padding, records: &RowPartition) -> Result<Tensor> {
     let ndims = sparse.ndims();
     let mut sizes = Vec::with_capacity(records.nrows() * ndims);

@@ -1,7 +1,7 @@
-//! How a sequence of values is cut into consecutive rows.
+//! The partition of a sequence of values into consecutive rows.
 //!
-//! One type for all encodings: row_splits, row_lengths, row_starts, row_limits, value_rowids with
-//! nrows, uniform_row_length with nrows. Each can be decoded, checked, and encoded again.
+//! One type for all encodings: row_splits, row_lengths, row_starts, row_limits, value_rowids with nrows,
+//! uniform_row_length with nrows. Each can be decoded, checked, and encoded again.
 //!
 //! ```text
 //! values      [a b c d e f]
@@ -17,8 +17,8 @@ use crate::schema::PartitionEncoding;
 use arrow_buffer::ScalarBuffer;
 use std::ops::Range;
 
-/// A partition of `nvals` values into `nrows` rows; cheap to clone. Its row splits start at 0,
-/// never decrease and end at `nvals`.
+/// A partition of `nvals` values into `nrows` rows; cheap to clone. Its row splits start at 0, never decrease, and end
+/// at `nvals`.
 #[derive(Clone, Debug)]
 ///
 /// ```
@@ -42,7 +42,7 @@ impl RowPartition {
     /// From the offsets of the rows: `[nrows + 1]`.
     ///
     /// # Errors
-    /// No splits at all, a first one that is not 0, one that is less than the one before.
+    /// The splits are empty, do not start at 0, or decrease.
     pub fn from_row_splits(splits: impl Into<ScalarBuffer<i64>>) -> Result<RowPartition> {
         let (splits, encoding) = (splits.into(), PartitionEncoding::RowSplits);
         match splits.first() {
@@ -59,7 +59,7 @@ impl RowPartition {
     /// From the length of each row: `[nrows]`.
     ///
     /// # Errors
-    /// A negative length, or a sum beyond 63 bits.
+    /// A negative length, or a sum that exceeds 63 bits.
     pub fn from_row_lengths(lengths: impl IntoIterator<Item = i64>) -> Result<RowPartition> {
         let lengths = lengths.into_iter();
         let mut splits = Vec::with_capacity(lengths.size_hint().0 + 1);
@@ -75,7 +75,7 @@ impl RowPartition {
         Ok(RowPartition(Repr::Splits(splits.into())))
     }
 
-    /// From the numbers of any encoding. O(numbers + rows).
+    /// Decodes any encoding. O(numbers + rows).
     ///
     /// ```
     /// use tatter::schema::PartitionEncoding;
@@ -88,14 +88,14 @@ impl RowPartition {
     /// ```
     ///
     /// # Errors
-    /// As [`PartitionEncoding::decode`].
+    /// See [`PartitionEncoding::decode`].
     pub fn decode(encoding: PartitionEncoding, numbers: &[i64], extent: Extent) -> Result<RowPartition> {
         let mut splits = vec![0];
         encoding.decode(numbers, extent, &mut splits).map_err(InvalidPartition::error)?;
         Ok(RowPartition(Repr::Splits(splits.into())))
     }
 
-    /// Appends the numbers of rows `rows` in any encoding, counted from the start of these rows. O(numbers).
+    /// Appends rows `rows` in any encoding, relative to the start of these rows. O(numbers).
     pub fn encode(&self, encoding: PartitionEncoding, rows: Range<usize>, out: &mut Vec<i64>) {
         let base = self.start(rows.start);
         let start = |row: usize| (self.start(row) - base) as i64;
@@ -113,12 +113,12 @@ impl RowPartition {
         }
     }
 
-    /// The partitions of several records, whose numbers are the rows `records` of `numbers`: which rows belong to
-    /// each record, and which values to each row. `extent` is asked for each record with its own numbers.
-    /// O(numbers + rows).
+    /// Decodes the partitions of several records, where the rows `records` of `numbers` belong to one record each.
+    /// Returns the partition of rows by record, and of values by row. `extent` is called for each record with its
+    /// numbers. O(numbers + rows).
     ///
     /// # Errors
-    /// As [`PartitionEncoding::decode`], with the record; an error of `extent`.
+    /// See [`PartitionEncoding::decode`], with the record; or an error of `extent`.
     pub fn decode_records(
         encoding: PartitionEncoding,
         records: &RowPartition,
@@ -143,10 +143,10 @@ impl RowPartition {
         Ok((RowPartition(Repr::Splits(ends.into())), rows))
     }
 
-    /// All rows of one length.
+    /// A partition into rows of equal length.
     ///
     /// # Errors
-    /// More values than a number of 63 bits can count.
+    /// The number of values exceeds 63 bits.
     pub fn uniform(row_length: usize, nrows: usize) -> Result<RowPartition> {
         let nvals =
             row_length.checked_mul(nrows).ok_or_else(|| Error::data(format!("{nrows} rows of {row_length} values are too many")))?;
@@ -170,7 +170,7 @@ impl RowPartition {
         }
     }
 
-    /// Where row `row` starts; `row` may be `nrows`, for the end.
+    /// The start of row `row`; for `row == nrows`, the end.
     #[inline]
     pub fn start(&self, row: usize) -> usize {
         match &self.0 {
@@ -194,7 +194,7 @@ impl RowPartition {
         }
     }
 
-    /// The one length, where the partition was made as a uniform one. See also [`Self::common_row_length`].
+    /// The uniform row length, if the partition was created as uniform. See also [`Self::common_row_length`].
     pub fn uniform_row_length(&self) -> Option<usize> {
         match &self.0 {
             Repr::Splits(_) => None,
@@ -202,7 +202,7 @@ impl RowPartition {
         }
     }
 
-    /// The length that all rows have, however the partition was made; `None` if they differ or there are no rows.
+    /// The common length of all rows, however the partition was created; `None` if they differ or there are no rows.
     pub fn common_row_length(&self) -> Option<usize> {
         if self.nrows() == 0 {
             return self.uniform_row_length();
@@ -211,12 +211,12 @@ impl RowPartition {
         (1..self.nrows()).all(|row| self.row_length(row) == first).then_some(first)
     }
 
-    /// The first row whose length is another one in `other`, of those that both have.
+    /// The first row, among those in both partitions, whose lengths differ.
     pub fn first_difference(&self, other: &RowPartition) -> Option<usize> {
         (0..self.nrows().min(other.nrows())).find(|row| self.row_length(*row) != other.row_length(*row))
     }
 
-    /// The offsets, `[nrows + 1]`: shared, or O(nrows) for a uniform partition.
+    /// The offsets, `[nrows + 1]`. Zero-copy, or O(nrows) for a uniform partition.
     pub fn row_splits(&self) -> ScalarBuffer<i64> {
         match &self.0 {
             Repr::Splits(splits) => splits.clone(),
@@ -273,7 +273,7 @@ impl RowPartition {
         (RowPartition(repr), values)
     }
 
-    /// The partition of the given rows in that order (with repeats). O(rows).
+    /// The partition of the given rows, in that order and with repeats. O(rows).
     pub fn gather(&self, rows: &[usize]) -> RowPartition {
         match &self.0 {
             Repr::Uniform { row_length, .. } => RowPartition(Repr::Uniform { row_length: *row_length, nrows: rows.len() }),
@@ -290,7 +290,7 @@ impl RowPartition {
         }
     }
 
-    /// One partition of all rows, in sequence; uniform if all are, with one row length.
+    /// Concatenates partitions. The result is uniform if all are, with the same row length.
     pub fn concat(parts: &[&RowPartition]) -> Result<RowPartition> {
         let nrows = parts.iter().map(|p| p.nrows()).sum();
         if let Some(row_length) = parts.first().and_then(|p| p.uniform_row_length())
@@ -311,8 +311,8 @@ impl RowPartition {
         Ok(RowPartition(Repr::Splits(splits.into())))
     }
 
-    /// The partition of the values of `inner` into the rows of `self`: two axes merged into one.
-    /// `self.nvals()` must be `inner.nrows()`. O(nrows), or nothing if both are uniform.
+    /// The partition of the values of `inner` into the rows of `self`, merging two axes. `self.nvals()` must equal
+    /// `inner.nrows()`. O(nrows), or O(1) if both are uniform.
     ///
     /// ```
     /// use tatter::tensor::RowPartition;
@@ -336,7 +336,7 @@ impl RowPartition {
 }
 
 impl PartialEq for RowPartition {
-    /// The same rows, however they are encoded.
+    /// Compares rows, regardless of the encoding.
     fn eq(&self, other: &RowPartition) -> bool {
         if self.nrows() != other.nrows() {
             return false;

@@ -1,4 +1,4 @@
-//! Flat values made of runs of other values and of a filler: the primitive of padding.
+//! Flat values composed of runs of other values and of padding: the primitive of padding.
 
 use super::shared::leaf_nbytes;
 use super::take::{Native, native};
@@ -7,10 +7,10 @@ use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrow_data::transform::MutableArrayData;
 
-/// Where values come from, in order: copied, or filled. Adjacent runs are joined.
+/// The sources of values, in order: copied or padded. Adjacent runs are joined.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
-    /// Start and length; a start of [`FILL`] means the filler.
+    /// Start and length; a start of [`FILL`] means padding.
     runs: Vec<(usize, usize)>,
     nvals: usize,
 }
@@ -18,17 +18,17 @@ pub struct Runs {
 const FILL: usize = usize::MAX;
 
 impl Runs {
-    /// No values yet.
+    /// An empty sequence.
     pub fn new() -> Runs {
         Runs::default()
     }
 
-    /// Number of values, copied and filled.
+    /// Number of values, copied and padded.
     pub fn nvals(&self) -> usize {
         self.nvals
     }
 
-    /// Goes on with the values `start .. start + len`.
+    /// Appends the values `start .. start + len`.
     pub fn copy(&mut self, start: usize, len: usize) {
         if len == 0 {
             return;
@@ -40,7 +40,7 @@ impl Runs {
         }
     }
 
-    /// Goes on with `len` values of the filling.
+    /// Appends `len` padding values.
     pub fn fill(&mut self, len: usize) {
         if len == 0 {
             return;
@@ -52,7 +52,7 @@ impl Runs {
         }
     }
 
-    /// Which values are copied: one bit for each block of `block` values. O(runs) and a bit a block.
+    /// Which values are copied: one bit for each block of `block` values. O(runs), and one bit per block.
     pub fn is_copied(&self, block: usize) -> BooleanBuffer {
         let block = block.max(1);
         let mut bits = BooleanBufferBuilder::new(self.nvals / block);
@@ -62,11 +62,11 @@ impl Runs {
         bits.finish()
     }
 
-    /// The values: `[nvals]`. The filling is `filling` over and over, counted from the start of each
-    /// run. Validity of the values is not looked at: nulls have been refused before.
+    /// The values: `[nvals]`. Padding repeats `filling`, starting anew in each run. Validity is ignored, because nulls
+    /// have been rejected before.
     ///
     /// # Errors
-    /// Values and filling of different types, an empty filling, or more bytes than an array holds.
+    /// Values and padding of different types, empty padding, or more bytes than an array can hold.
     pub fn apply(&self, values: &ArrayRef, filling: &ArrayRef) -> Result<ArrayRef> {
         if values.data_type() != filling.data_type() || filling.is_empty() {
             return Err(Error::data(format!("{} values cannot be filled with {}", values.data_type(), filling.data_type())));
@@ -98,7 +98,7 @@ impl Runs {
         Ok(make_array(out.freeze()))
     }
 
-    /// About how many bytes [`Runs::apply`] takes.
+    /// Approximate number of bytes that [`Runs::apply`] takes.
     pub fn nbytes(&self, values: &ArrayRef, filling: &ArrayRef) -> usize {
         let filled: usize = self.runs.iter().filter(|(start, _)| *start == FILL).map(|(_, len)| len).sum();
         let each = leaf_nbytes(filling).div_ceil(filling.len().max(1));

@@ -1,16 +1,16 @@
-//! What the levels of a tensor share: their validity, the bytes of their values.
+//! Shared by the levels of a tensor: validity, and sizes of values.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-/// A validity without nulls says nothing.
+/// Drops a validity without nulls.
 pub(super) fn drop_if_full(validity: Option<NullBuffer>) -> Option<NullBuffer> {
     validity.filter(|v| v.null_count() > 0)
 }
 
-/// Bytes of the values of a leaf: only its own, not those of the buffers it is a slice of.
+/// Bytes of a leaf's values, excluding the rest of the buffers that it is a slice of.
 pub(super) fn leaf_nbytes(array: &ArrayRef) -> usize {
     let n = array.len();
     match array.data_type() {

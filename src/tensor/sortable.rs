@@ -1,4 +1,4 @@
-//! Sort keys as bytes, so that rows of different arrays are compared with `memcmp`.
+//! Sort keys as bytes, so that rows of different arrays can be compared with `memcmp`.
 
 use super::Tensor;
 use super::time::ticks;
@@ -11,19 +11,19 @@ use arrow_array::{Array, ArrayRef, LargeBinaryArray};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// What a value starts with: nulls and NaN sort last in either direction.
+/// The first byte of a value: nulls and NaN sort last in either direction.
 const VALUE: u8 = 0;
 const NAN: u8 = 1;
 const NULL: u8 = 2;
 
-/// For each row the bytes of its keys: they compare as [`super::order::sorted_rows`] orders the rows. `true` beside a
-/// key: in descending order.
+/// The key bytes of each row, which compare in the order of [`super::order::sorted_rows`]. `true` next to a key means
+/// descending order.
 ///
-/// Integers and floats are 8 bytes, big-endian, with the sign turned so that negative numbers come first; strings end
-/// with two zero bytes, and a zero byte in them is followed by 255. In descending order these bytes are inverted.
+/// Integers and floats take 8 big-endian bytes, with the sign adjusted so that negative numbers come first. Strings end
+/// with two zero bytes, and a zero byte in them is followed by 255. In descending order, these bytes are inverted.
 ///
 /// # Errors
-/// A key that is not a leaf of a tensor dtype or of times.
+/// A key that is not a leaf of a tensor dtype or time type.
 pub fn sortable(keys: &[(Tensor, bool)]) -> Result<LargeBinaryArray> {
     let nrows = keys.first().map_or(0, |(key, _)| key.nrows());
     let arrays = keys.iter().map(|(key, descending)| Ok((ordered(key.as_leaf()?)?, *descending))).collect::<Result<Vec<_>>>()?;
@@ -44,7 +44,7 @@ pub fn sortable(keys: &[(Tensor, bool)]) -> Result<LargeBinaryArray> {
     Ok(rows.finish())
 }
 
-/// Times compare as their counts.
+/// Times are compared by their counts.
 fn ordered(array: &ArrayRef) -> Result<ArrayRef> {
     match TimeType::of(array.data_type()) {
         Some(_) => Ok(Arc::new(ticks(array)?)),

@@ -1,7 +1,7 @@
-//! Sparse tensors: one in each row.
+//! Sparse tensors, one per row.
 //!
-//! Source of the meaning: `tf.SparseTensor`. Indices lie inside the dense shape; their order and
-//! repeats are free, as in TensorFlow.
+//! Source of the meaning: `tf.SparseTensor`. Indices are inside the dense shape; as in TensorFlow, they can be in any
+//! order and repeated.
 
 use super::RowPartition;
 use super::shared::{drop_if_full, leaf_nbytes};
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 
-/// One sparse tensor of rank `ndims` in each row.
+/// A sparse tensor of rank `ndims` per row.
 #[derive(Clone, Debug)]
 pub struct Sparse {
     ndims: usize,
@@ -21,11 +21,12 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// From its components: `entries` cuts the entries into rows; `indices` are `[entries, ndims]`
-    /// row by row, `values` `[entries]`, `dense_shape` `[nrows, ndims]`.
+    /// Creates it from its components: `entries` partitions the entries by row, `indices` is `[entries, ndims]` in
+    /// row-major order, `values` is `[entries]`, and `dense_shape` is `[nrows, ndims]`.
     ///
     /// # Errors
-    /// Components of other lengths, a negative size, an index outside the dense shape (its row is named).
+    /// Components with inconsistent lengths, a negative size, or an index outside the dense shape (the error names its
+    /// row).
     pub fn try_new(
         ndims: usize,
         entries: RowPartition,
@@ -71,7 +72,7 @@ impl Sparse {
         self.entries.nrows()
     }
 
-    /// Which entries belong to which row.
+    /// The partition of entries by row.
     pub fn entries(&self) -> &RowPartition {
         &self.entries
     }
@@ -101,7 +102,7 @@ impl Sparse {
         &self.indices[entry * self.ndims..(entry + 1) * self.ndims]
     }
 
-    /// Which rows are not null; `None` if all.
+    /// Which rows are not null; `None` if none is null.
     pub fn validity(&self) -> Option<&NullBuffer> {
         self.validity.as_ref()
     }
@@ -110,7 +111,7 @@ impl Sparse {
         Ok(Sparse { validity: drop_if_full(validity), ..self })
     }
 
-    /// Whether the entries of every row are in row-major order of their indices, without repeats.
+    /// Whether the entries of every row are in row-major order, without repeats.
     pub fn is_canonical(&self) -> bool {
         (0..self.nrows()).all(|row| {
             let range = self.entries.range(row);
@@ -140,10 +141,9 @@ impl Sparse {
     }
 }
 
-/// Whether every index lies inside the shape, whose sizes are not negative.
+/// Whether every index is inside the shape, and sizes are not negative.
 fn all_inside(indices: &[i64], shape: &[i64]) -> bool {
-    // Without a branch for each number, so that it takes a fraction of what writing them did: the sign of i, or of
-    // n - 1 - i, tells.
+    // Branch-free, so that it takes a fraction of the time of writing the indices: the sign of i or of n - 1 - i tells.
     fn of_rank<const N: usize>(indices: &[i64], shape: &[i64]) -> bool {
         let (indices, _) = indices.as_chunks::<N>();
         let mut last = [0; N];

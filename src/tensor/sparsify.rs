@@ -1,4 +1,4 @@
-//! Ragged tensors as sparse ones, and back.
+//! Converts ragged tensors to sparse ones, and back.
 //!
 //! Source of the meaning: `tf.RaggedTensor.to_sparse`, `from_sparse`; `tf.data.Dataset.sparse_batch`.
 
@@ -6,8 +6,8 @@ use super::pad::Target;
 use super::{RowPartition, Sparse, Tensor};
 use crate::error::{Error, Result};
 
-/// `[n, (a), (b)]` -> one sparse tensor of rank `targets.len()` in each row. Every value is an entry,
-/// zeros too; the dense shape is the bounding shape, or what the targets say. Values are shared; O(values x rank).
+/// `[n, (a), (b)]` -> one sparse tensor of rank `targets.len()` per row. Every value is an entry, including zeros. The
+/// dense shape is the bounding shape, or that given by the targets. Values are shared; O(values x rank).
 ///
 /// ```
 /// use tatter::tensor::pad::Target;
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// Fewer axes; below them no single values.
+/// Fewer axes, or values below them that are not scalars.
 pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
     let ndims = targets.len();
     let (partitions, below) = tensor.levels(ndims)?;
@@ -52,7 +52,7 @@ pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
     Sparse::try_new(ndims, entries, indices.into(), values.clone(), shapes.into(), None)
 }
 
-/// The index of each value, which `index` makes of the positions along the outer axes and the last one.
+/// The index of each value, computed by `index` from the positions along the outer axes and the last one.
 fn index_rows<const N: usize>(innermost: &RowPartition, mut prefixes: Prefixes, index: impl Fn(&[i64], i64) -> [i64; N]) -> Vec<i64> {
     let mut indices: Vec<[i64; N]> = Vec::with_capacity(innermost.nvals());
     for length in innermost.row_lengths() {
@@ -62,7 +62,7 @@ fn index_rows<const N: usize>(innermost: &RowPartition, mut prefixes: Prefixes, 
     indices.into_flattened()
 }
 
-/// The same for any rank.
+/// The same, for any rank.
 fn index_any(innermost: &RowPartition, mut prefixes: Prefixes, nindices: usize) -> Vec<i64> {
     let mut indices = Vec::with_capacity(nindices);
     for length in innermost.row_lengths() {
@@ -75,10 +75,10 @@ fn index_any(innermost: &RowPartition, mut prefixes: Prefixes, nindices: usize) 
     indices
 }
 
-/// The positions of the rows of the innermost axis along the axes outside, row after row.
+/// The positions along the outer axes of the rows of the innermost axis, row by row.
 struct Prefixes<'a> {
     outer: &'a [&'a RowPartition],
-    /// The row of each outer axis that holds the next row; the first axis counts records.
+    /// For each outer axis, the row that contains the next row. The first axis counts records.
     rows: Vec<usize>,
     prefix: Vec<i64>,
     next: usize,
@@ -89,7 +89,7 @@ impl<'a> Prefixes<'a> {
         Prefixes { outer, rows: vec![0; outer.len()], prefix: vec![0; outer.len()], next: 0 }
     }
 
-    /// May be called once for each row.
+    /// Must be called at most once per row.
     fn of_next_row(&mut self) -> &[i64] {
         let mut item = self.next;
         self.next += 1;
@@ -105,13 +105,13 @@ impl<'a> Prefixes<'a> {
     }
 }
 
-/// Sparse vectors and matrices whose entries are at the left of each row: `[n, (b)]` of rank 1,
-/// `[n, a, (b)]` of rank 2. Values are shared. O(entries + rows), where the rows of matrices are
-/// those of the dense shapes, at most `max_rows`.
+/// Sparse vectors and matrices whose entries are left-aligned in each row: `[n, (b)]` for rank 1, `[n, a, (b)]` for
+/// rank 2. Values are shared. O(entries + rows), where the rows of matrices are those of the dense shapes, at most
+/// `max_rows`.
 ///
 /// # Errors
-/// Another rank; an entry that is not right-ragged: its column is not the number of entries before it
-/// in its row; more than `max_rows` rows.
+/// Another rank; an entry that is not right-ragged, that is, whose column is not the number of preceding entries in its
+/// row; or more than `max_rows` rows.
 pub fn ragged_of_sparse(sparse: &Sparse, max_rows: usize) -> Result<Tensor> {
     let values = Tensor::Leaf(sparse.values().clone());
     if sparse.ndims() == 1 {

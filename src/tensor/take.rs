@@ -1,7 +1,7 @@
-//! Copies rows from tensors: the primitive of slices, joins and gathers.
+//! Copies rows from tensors: the primitive of slicing, joining and gathering.
 //!
-//! Native values are copied in blocks of fixed size that are cut afterwards: a copy of a length that
-//! is known only at run time is a call, and rows of a few values would be mostly calls.
+//! Native values are copied in blocks of fixed size that are truncated afterwards. Copies with a length known only at
+//! run time are function calls, which would dominate the cost of short rows.
 
 use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
@@ -11,14 +11,14 @@ use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, IntervalUnit};
 
-/// New values of a fixed width made of those of one or more arrays; only their bytes matter.
+/// Builds values of a fixed width from those of one or more arrays, as raw bytes.
 pub trait Native {
     /// The new values.
     fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N>;
 }
 
-/// The array that `job` makes of arrays of one type; `None` where their values have no fixed width of whole bytes,
-/// or some are null. Dispatched by width, not by type: int64, float64 and timestamps take the same loop.
+/// The array that `job` builds from arrays of one type; `None` if their values have no fixed width in whole bytes, or
+/// some are null. Dispatched by width rather than type: int64, float64 and timestamps share a loop.
 pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
     fn of<N: ArrowNativeType>(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
         let values = all_fixed_width::<N>(arrays)?;
@@ -29,7 +29,7 @@ pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
         return None;
     }
     match ty.primitive_width()? {
-        // These two are aligned as their parts.
+        // The alignment of these two types is that of their parts.
         _ if matches!(ty, DataType::Interval(IntervalUnit::DayTime | IntervalUnit::MonthDayNano)) => None,
         1 => of::<u8>(arrays, job),
         2 => of::<u16>(arrays, job),
@@ -63,7 +63,7 @@ pub(super) fn fixed_bytes(array: &ArrayRef) -> Option<Buffer> {
     Some(data.buffers().first()?.slice_with_length(data.offset() * width, data.len() * width))
 }
 
-/// Values that are copied at once, whether a row is as long or not: 64 bytes, or 16 wider values.
+/// Number of values copied at once, even for shorter rows: 64 bytes, or 16 wider values.
 const fn block<N>() -> usize {
     match size_of::<N>() {
         width @ 1..4 => 64 / width,
@@ -72,7 +72,7 @@ const fn block<N>() -> usize {
     }
 }
 
-/// Capacity for `len` values added by [`push_row`] and [`push_times`].
+/// The capacity for `len` values added by [`push_row`] and [`push_times`].
 pub fn with_room<N: Copy>(len: usize) -> Vec<N> {
     Vec::with_capacity(len + 2 * block::<N>())
 }
@@ -91,7 +91,7 @@ pub fn push_row<N: Copy>(out: &mut Vec<N>, values: &[N], start: usize, end: usiz
     }
 }
 
-/// Adds `values[start..end]` from the last to the first.
+/// Adds `values[start..end]` in reverse.
 #[inline]
 pub fn push_reversed<N: Copy>(out: &mut Vec<N>, values: &[N], start: usize, end: usize) {
     const BLOCK: usize = 16;
@@ -124,11 +124,11 @@ pub fn push_times<N: Copy>(out: &mut Vec<N>, value: N, times: usize) {
 /// Rows `start .. end` of part `part`.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Which of the parts.
+    /// The index of the part.
     pub part: usize,
     /// The first row.
     pub start: usize,
-    /// The row after the last.
+    /// The end.
     pub end: usize,
 }
 
@@ -142,7 +142,7 @@ impl Native for Runs<'_> {
     }
 }
 
-/// The rows of all runs, in order. The parts have one type. O(values taken); lists are taken by their ends.
+/// The rows of all runs, in order. The parts have the same type. O(values taken); lists are taken by their ends.
 ///
 /// # Errors
 /// Parts of different kinds, which is a bug.
@@ -205,7 +205,7 @@ fn validity_of(parts: &[&Tensor], runs: &[Run]) -> Option<NullBuffer> {
     super::shared::drop_if_full(Some(NullBuffer::new(bits.finish())))
 }
 
-/// The rows of each part are taken at once, then put in order.
+/// Takes the rows of each part at once, then puts them in order.
 fn sparse_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
     runs.iter().for_each(|run| rows[run.part].extend(run.start..run.end));
@@ -246,10 +246,10 @@ impl Native for InTurn<'_> {
     }
 }
 
-/// The values of row 0 of each list, then those of row 1 ... The lists have as many rows.
+/// The values of row 0 of each list, then those of row 1, and so on. All lists have the same number of rows.
 ///
 /// # Errors
-/// As [`take_runs`].
+/// See [`take_runs`].
 pub fn rows_in_turn(lists: &[&List]) -> Result<Tensor> {
     let values: Vec<&Tensor> = lists.iter().map(|l| l.values()).collect();
     if let Ok(arrays) = values.iter().map(|v| v.as_leaf()).collect::<Result<Vec<_>>>() {
@@ -288,10 +288,10 @@ impl Native for Chosen<'_> {
     }
 }
 
-/// The rows whose bit is set; a bit for each row.
+/// The rows whose bit is set. There is one bit per row.
 ///
 /// # Errors
-/// A failure of memory only.
+/// Only if memory runs out.
 pub fn take_chosen(rows: &Tensor, chosen: &BooleanBuffer) -> Result<Tensor> {
     if let Tensor::Leaf(array) = rows
         && let Some(out) = native(&[array], &Chosen(chosen))
@@ -301,7 +301,7 @@ pub fn take_chosen(rows: &Tensor, chosen: &BooleanBuffer) -> Result<Tensor> {
     rows.gather(&chosen.set_indices().collect::<Vec<_>>())
 }
 
-/// Values by their numbers.
+/// Gathers values by index.
 pub(super) struct Gathered<'a>(pub &'a [usize]);
 
 impl Native for Gathered<'_> {
@@ -326,7 +326,7 @@ impl Native for RowsOf<'_> {
 }
 
 impl List {
-    /// The values of the rows of these numbers, row after row.
+    /// The values of the rows with these indices, row by row.
     pub(super) fn values_of(&self, rows: &[usize]) -> Result<Tensor> {
         if let Tensor::Leaf(array) = self.values()
             && let Some(out) = native(&[array], &RowsOf { splits: &self.partition.row_splits(), rows })

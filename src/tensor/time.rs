@@ -1,4 +1,4 @@
-//! Timestamps, dates, times of day and durations in other units.
+//! Converts timestamps, dates, times of day and durations between units.
 
 use crate::error::{Error, Result};
 use crate::schema::DType;
@@ -9,17 +9,17 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, make_array};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// What happens to times that are not a whole number of the new units.
+/// The handling of times that are not a whole number of the new unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// They are errors.
+    /// An error.
     Refuse,
-    /// They are rounded down: towards the past.
+    /// Rounded down, towards the past.
     Down,
 }
 
-/// Whether [`convert`] can make `to` of `from`: units of one kind, timestamps and dates into each other. A zone is
-/// replaced by another one, which changes no instant; a timestamp without a zone is one in UTC.
+/// Whether [`convert`] supports `from` to `to`: units of the same kind, and timestamps and dates to each other.
+/// Replacing a zone does not change the instant; a timestamp without a zone counts as UTC.
 pub fn converts(from: &TimeType, to: &TimeType) -> bool {
     let calendar = |kind| matches!(kind, TimeKind::Timestamp | TimeKind::Date);
     let is_utc = |time: &TimeType| time.zone.is_none() || time.is_utc();
@@ -30,10 +30,10 @@ pub fn converts(from: &TimeType, to: &TimeType) -> bool {
     }
 }
 
-/// The counts of an array of times, in its own unit; nulls stay. O(1), or O(values) for 32 bits.
+/// The counts of an array of times, in its unit; nulls are kept. O(1), or O(values) for 32 bits.
 ///
 /// # Errors
-/// An array of other values.
+/// The array does not hold times.
 pub fn ticks(array: &ArrayRef) -> Result<Int64Array> {
     let wrong = || Error::internal(format!("{} as times", array.data_type()));
     TimeType::of(array.data_type()).ok_or_else(wrong)?;
@@ -43,10 +43,10 @@ pub fn ticks(array: &ArrayRef) -> Result<Int64Array> {
     Ok(if wide { plain.as_primitive::<Int64Type>().clone() } else { plain.as_primitive::<Int32Type>().unary(i64::from) })
 }
 
-/// Counts of the unit of `to` as times.
+/// Converts counts in the unit of `to` to times.
 ///
 /// # Errors
-/// A count that does not fit 32 bits, with its row.
+/// A count does not fit in 32 bits; the error names the row.
 pub fn times(ticks: &Int64Array, to: &DataType) -> Result<ArrayRef> {
     let wrong = |e: arrow_schema::ArrowError| Error::internal(e.to_string());
     let plain: ArrayRef = if to.primitive_width() == Some(8) {
@@ -62,20 +62,20 @@ pub fn times(ticks: &Int64Array, to: &DataType) -> Result<ArrayRef> {
     Ok(make_array(plain.to_data().into_builder().data_type(to.clone()).build().map_err(wrong)?))
 }
 
-/// The same times as `to`, where [`converts`] holds. O(values), or nothing where the units are the same.
+/// Converts times to `to`, where [`converts`] holds. O(values), or O(1) if the units are the same.
 ///
 /// # Errors
-/// A time outside the range of `to`, or, with [`Rounding::Refuse`], between two of its units; with its row.
+/// A time outside the range of `to` or, with [`Rounding::Refuse`], between two of its units; the error names the row.
 pub fn convert(array: &ArrayRef, to: &DataType, rounding: Rounding) -> Result<ArrayRef> {
     let wrong = || Error::internal(format!("{} as {to}", array.data_type()));
     let (from, target) = (TimeType::of(array.data_type()).ok_or_else(wrong)?, TimeType::of(to).ok_or_else(wrong)?);
     times(&in_unit(array, &from, target.nanos, to, rounding)?, to)
 }
 
-/// The times counted in another unit, of `nanos` nanoseconds.
+/// The counts in another unit, of `nanos` nanoseconds.
 ///
 /// # Errors
-/// As [`convert`].
+/// See [`convert`].
 pub fn ticks_in(array: &ArrayRef, nanos: i64) -> Result<Int64Array> {
     let from = TimeType::of(array.data_type()).ok_or_else(|| Error::internal(format!("{} as times", array.data_type())))?;
     in_unit(array, &from, nanos, array.data_type(), Rounding::Refuse)

@@ -1,4 +1,4 @@
-//! Rows shortened at one end: padding removed.
+//! Shortens rows at one end to remove padding.
 //!
 //! Source of the meaning: `tf.RaggedTensor.from_tensor`, `sequence_unpad`.
 
@@ -11,8 +11,8 @@ use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Ty
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// `[n, (a), ...]` -> `[n, (b), ...]`: of each row of `tensor`'s axis 0 only `lengths` items, the
-/// first ones, or the last ones where the padding is on the left. O(values kept).
+/// `[n, (a), ...]` -> `[n, (b), ...]`: keeps only `lengths` items of each row along axis 0: the first ones or, with
+/// padding on the left, the last ones. O(values kept).
 ///
 /// ```
 /// use tatter::tensor::pad::Side;
@@ -30,7 +30,7 @@ use arrow_schema::DataType;
 /// ```
 ///
 /// # Errors
-/// It has no axis.
+/// The tensor has no axis.
 pub fn shorten(tensor: &Tensor, lengths: &[usize], side: Side) -> Result<Tensor> {
     let list = tensor.as_list()?;
     let mut items = Vec::with_capacity(lengths.iter().sum());
@@ -42,8 +42,8 @@ pub fn shorten(tensor: &Tensor, lengths: &[usize], side: Side) -> Result<Tensor>
     Tensor::list(partition, list.values().gather(&items)?, list.validity().cloned())
 }
 
-/// How long each row of axis 0 is without the items at its end (or start) that are nothing but
-/// `padding`. NaN is never padding. O(values looked at).
+/// The length of each row along axis 0 without items at its end (or start) that consist only of `padding`. NaN never
+/// counts as padding. O(values examined).
 ///
 /// # Errors
 /// The values are not scalars, or the padding has another type.
@@ -67,12 +67,12 @@ pub fn lengths_without(tensor: &Tensor, padding: &ArrayRef, side: Side) -> Resul
     Ok((0..tensor.nrows()).map(length).collect())
 }
 
-/// Whether a value equals the one value of `one`.
+/// Compares values with the single value of `one`.
 fn equal_to<'a>(values: &'a ArrayRef, one: &ArrayRef) -> Result<Box<dyn Fn(usize) -> bool + 'a>> {
     if values.data_type() != one.data_type() || one.len() != 1 {
         return Err(Error::data(format!("padding of type {} for values of type {}", one.data_type(), values.data_type())));
     }
-    // Floats compare as numbers: NaN differs from NaN, 0.0 equals -0.0.
+    // Floats are compared as numbers: NaN differs from NaN, and 0.0 equals -0.0.
     fn float<'a, T: ArrowPrimitiveType>(values: &'a ArrayRef, one: &ArrayRef) -> Box<dyn Fn(usize) -> bool + 'a> {
         let (values, one) = (values.as_primitive::<T>(), one.as_primitive::<T>().value(0));
         Box::new(move |i| values.value(i) == one)

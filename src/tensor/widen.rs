@@ -1,4 +1,4 @@
-//! Tensors of one type as tensors of another that holds the same values: what unification and `--schema` ask for.
+//! Converts tensors to another type that holds the same values, as unification and `--schema` require.
 
 use super::time::{self, Rounding};
 use super::{RowPartition, Struct, Tensor};
@@ -12,9 +12,9 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 
 impl Tensor {
-    /// The same rows as `to`. Nothing is lost: integers become floats or other integers that hold each of
-    /// them, floats other floats (the nearest), strings bytes, bytes strings if they are UTF-8, fields that are missing nulls, values of dtype
-    /// null anything; sizes become known if they are that long. Zero-copy where only dims differ.
+    /// The same rows with type `to`. Nothing is lost: integers become floats or other integers that hold each of them,
+    /// floats the nearest other floats, strings bytes, bytes strings if they are UTF-8, missing fields nulls, and
+    /// values of dtype null anything. Sizes become known if the rows have that length. Zero-copy if only dims differ.
     ///
     /// ```
     /// use arrow_array::Array;
@@ -29,7 +29,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// The first row that does not fit; types that have nothing in common.
+    /// The first row that does not fit, or types that cannot be converted.
     pub fn widen(&self, from: &Type, to: &Type) -> Result<Tensor> {
         if from == to {
             return Ok(self.clone());
@@ -68,8 +68,8 @@ impl Tensor {
     }
 }
 
-/// The same rows, where the covered ones and what is inside them are not null: the items of null rows of a known size have
-/// values that mean nothing, whether they are null or not.
+/// The same rows, with no nulls in the covered rows and inside them: the items of null rows of known size have
+/// unspecified values, whether they are null or not.
 fn without_nulls_below(tensor: Tensor, covered: &BooleanBuffer) -> Result<Tensor> {
     let validity = tensor.validity().map(|v| NullBuffer::new(v.inner() | covered));
     let tensor = match tensor {
@@ -92,7 +92,7 @@ fn without_nulls_below(tensor: Tensor, covered: &BooleanBuffer) -> Result<Tensor
     }
 }
 
-/// The row of an error that names an item.
+/// Converts an error that names an item to its row.
 fn up(error: Error, partition: &RowPartition) -> Error {
     match error.location().row {
         Some(item) if item < partition.nvals() => error.locate(|at| at.row = Some(super::row_of(partition, item))),
@@ -132,7 +132,7 @@ fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<T
         let name = target.source.values.as_ref().unwrap_or(&target.name);
         let tensor = match from.iter().position(|f| f.name == *name) {
             Some(place) if target.default.is_some() => s.fields()[place].widen(&from[place].ty, &target.ty.clone().with_optional(true))?,
-            // Below a null structure there may be nulls that the field's type does not have.
+            // Below a null structure there can be nulls that the field's type does not have.
             Some(place) => match s.validity() {
                 Some(_) if s.fields()[place].validity().is_some() && !from[place].ty.optional => {
                     s.fields()[place].widen(&from[place].ty, &target.ty.clone().with_optional(true))?
@@ -151,7 +151,7 @@ fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<T
     Tensor::structure(nrows, fields, s.validity().cloned())
 }
 
-/// Rows of known size: as they are, or checked to be that long; null rows are filled with nulls.
+/// Rows of known size: unchanged if they have that length, otherwise an error. Null rows are filled with nulls.
 fn known_rows(tensor: &Tensor, from: &Type, size: u64) -> Result<(RowPartition, Tensor)> {
     let list = tensor.as_list()?;
     let size = usize::try_from(size).map_err(|_| Error::data("the size is too large for this machine"))?;
@@ -176,7 +176,7 @@ fn known_rows(tensor: &Tensor, from: &Type, size: u64) -> Result<(RowPartition, 
     Ok((uniform, Tensor::concat(&[list.values(), &filler])?.gather(&places)?))
 }
 
-/// Rows of unknown size: null rows are empty.
+/// Rows of unknown size; null rows become empty.
 fn open_rows(partition: &RowPartition, validity: Option<&NullBuffer>, values: &Tensor) -> Result<(RowPartition, Tensor)> {
     match validity {
         Some(v) if partition.uniform_row_length().is_some_and(|size| size > 0) => {
@@ -188,7 +188,7 @@ fn open_rows(partition: &RowPartition, validity: Option<&NullBuffer>, values: &T
     }
 }
 
-/// Values of another dtype, each the same as before.
+/// Casts values to another dtype without changing them.
 fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
     if from == to {
         return Ok(array.clone());
@@ -211,7 +211,7 @@ fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
     let cast = |array: &ArrayRef, to: &DType| cast_with_options(array, &to.arrow(), &safe).map_err(|e| Error::data(e.to_string()));
     let result = cast(array, to)?;
     let first = if from.is_float() && to.is_float() {
-        // Floats round to the nearest, but not to infinity.
+        // Floats are rounded to the nearest value, but not to infinity.
         overflow(array, &result)?
     } else if from.is_number() || matches!(from, DType::Arrow(_)) {
         first_change(array, &cast(&result, from)?)
@@ -226,7 +226,7 @@ fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
     }
 }
 
-/// The first finite value that is none any more.
+/// The first finite value that is no longer finite.
 fn overflow(before: &ArrayRef, after: &ArrayRef) -> Result<Option<usize>> {
     let wide = |a: &ArrayRef| {
         cast_with_options(a, &arrow_schema::DataType::Float64, &CastOptions::default()).map_err(|e| Error::data(e.to_string()))

@@ -65,7 +65,7 @@ fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
     numbers(text).map(Numbers)
 }
 
-/// The batch sizes of `--boundaries`.
+/// The batch size of each bucket, with `--boundaries`.
 fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
     let sizes = numbers(text).map_err(|e| Error::usage(format!("--batch-sizes: {}", e.message())))?;
     if sizes.contains(&0) {
@@ -80,7 +80,7 @@ fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
     Ok(sizes)
 }
 
-/// The batch sizes of keys.
+/// The batch size of each key.
 #[derive(Clone, Debug, Default)]
 struct KeySizes {
     named: HashMap<String, usize>,
@@ -151,7 +151,7 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
         if self.pad_to_boundary && self.boundaries.is_none() {
             return Err(Error::usage("--pad-to-boundary needs --boundaries").help("to pad each batch to its longest record: --pad"));
         }
-        // TensorFlow takes such boundaries too.
+        // TensorFlow accepts such boundaries too.
         if let Some(Numbers(boundaries)) = &self.boundaries
             && let Some(pair) = boundaries.windows(2).find(|pair| pair[1] <= pair[0])
         {
@@ -227,7 +227,7 @@ impl Bucket {
     }
 }
 
-/// How batches are padded whose records are all shorter than `boundary`.
+/// The padding of batches whose records are all shorter than `boundary`.
 fn to_boundary(
     schema: &Schema,
     batched: &Schema,
@@ -240,7 +240,7 @@ fn to_boundary(
     let mut maxima = Vec::new();
     for (field, limit) in plan.fields.iter_mut().zip(&mut limits) {
         let (_, known) = schema.find(&field.path)?;
-        // The batch axis, if the field has it, comes first.
+        // The batch axis, if the field has one, comes first.
         let batch_axes = field.sizes.len() - known.ty.rank();
         for (axis, dim) in known.ty.dims.iter().enumerate() {
             if field.sizes[batch_axes + axis] == AxisSize::Longest && !matches!(dim.size, Size::Known(_)) {
@@ -254,7 +254,7 @@ fn to_boundary(
     Ok((edits, limits))
 }
 
-/// Records of one bucket that are not a full batch yet.
+/// Records of one bucket that do not fill a batch yet.
 struct Open {
     size: usize,
     parts: Vec<Chunk>,
@@ -267,11 +267,11 @@ impl Open {
     }
 }
 
-/// How records find their bucket.
+/// Assigns records to buckets.
 enum Numbering {
-    /// By a length between boundaries.
+    /// By length, between boundaries.
     Lengths { by: ScalarExpr, boundaries: Vec<usize>, to_boundary: bool },
-    /// By a key, which has a text too.
+    /// By key; the text of the expression is kept for messages.
     Keys { by: ScalarExpr, text: Box<ScalarExpr>, sizes: KeySizes, table: Box<KeyTable> },
 }
 
@@ -279,18 +279,18 @@ struct Buckets {
     numbering: Numbering,
     text: String,
     buckets: Vec<Open>,
-    /// None: batches are not padded; one for all, or one for each boundary.
+    /// `None`: batches are not padded. Otherwise one padding for all batches, or one for each boundary.
     padders: Vec<(Edits, Vec<RecordLimit>)>,
     to_boundary: bool,
     drop_remainder: bool,
     names: Arc<[String]>,
     budget: Budget,
-    /// The buckets still to be emptied at the end, the last one first.
+    /// The buckets still to be emitted at the end of the input, in reverse order.
     left: Option<Vec<usize>>,
 }
 
 impl Buckets {
-    /// The bucket of each row; buckets of new keys are added.
+    /// The bucket of each row. Adds buckets for new keys.
     fn numbers(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
         let is_null = |row: usize| {
             let error = Error::data(format!("--by {} is null", self.text)).at_row(row);
@@ -330,7 +330,7 @@ impl Buckets {
         }
     }
 
-    /// The buckets, in the order of their boundaries or keys.
+    /// The buckets in the order of their boundaries or keys.
     fn order(&mut self) -> Result<Vec<usize>> {
         let Numbering::Keys { table, .. } = &mut self.numbering else { return Ok((0..self.buckets.len()).collect()) };
         let parts = table.take_parts();
@@ -338,7 +338,7 @@ impl Buckets {
         if keys.is_empty() { Ok(Vec::new()) } else { sorted_rows(&[(Tensor::concat(&keys)?, false)]) }
     }
 
-    /// A batch of the records of a bucket.
+    /// Emits a batch of records from a bucket.
     fn close(&mut self, number: usize) -> Result<Option<Chunk>> {
         let open = &mut self.buckets[number];
         if open.nrows == 0 {
@@ -367,9 +367,9 @@ impl Buckets {
     }
 }
 
-/// The bucket of a length.
+/// The bucket for a length.
 fn between(length: i64, boundaries: &[usize], to_boundary: bool) -> Result<usize> {
-    // As in TensorFlow: the first boundary above the length; boundaries need not increase.
+    // As in TensorFlow, the first boundary greater than the length. Boundaries need not increase.
     let is_above = |b: &usize| i64::try_from(*b).map_or(true, |b| length < b);
     let number = boundaries.iter().position(is_above).unwrap_or(boundaries.len());
     if to_boundary && number == boundaries.len() {

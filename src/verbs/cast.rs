@@ -33,7 +33,7 @@ fn parse(text: &str) -> Result<Pairs, Error> {
     Ok(Pairs(pieces(text)?.iter().map(|piece| pair(&piece.as_str())).collect::<Result<_>>()?))
 }
 
-/// The pairs: a comma inside brackets, as in timestamp[us, UTC], separates none.
+/// Parses the pairs. A comma inside brackets, as in timestamp[us, UTC], does not separate pairs.
 fn pieces(text: &str) -> Result<Vec<String>> {
     let mut pieces: Vec<String> = Vec::new();
     for part in path::split(text, ',')? {
@@ -57,7 +57,7 @@ fn parse_dtype(text: &str) -> Result<DType> {
     }
     let error = Error::usage(format!("there is no dtype `{text}` to cast to"));
     let names = DType::NAMED.iter().filter(|(_, d)| d.is_tensor()).map(|(name, _)| *name);
-    // Names that other languages and libraries have for these dtypes.
+    // Names of these dtypes in other languages and libraries.
     let usual = match text {
         "float" => Some("float32 or float64"),
         "int" | "integer" => Some("int32 or int64"),
@@ -197,7 +197,7 @@ fn cast_plain(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if to.time().is_some() { expr::time_of(array, &to.arrow()) } else { expr::cast(array, to) }
 }
 
-/// Values inside a null structure may be null and stay null.
+/// Values inside a null structure may be null, and stay null.
 fn cast_values(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if array.data_type() == &arrow_schema::DataType::Null {
         return Ok(new_null_array(&to.arrow(), array.len()));

@@ -1,5 +1,5 @@
-//! The contract of a verb that combines several inputs: it says what its inputs are and which of them gives the next
-//! record. The run reads them.
+//! The contract of a verb that combines several inputs: it declares its inputs and chooses which of them gives the next
+//! record. The run reads the inputs.
 
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -26,10 +26,10 @@ pub fn brackets(verb: &str) -> &'static str {
 
 /// Several inputs, and how their records become one stream.
 pub struct Combined {
-    /// A file, a directory, a glob or shards each: one input, or with `each_file` as many as there are files. A chain in brackets is one
-    /// input.
+    /// A file, directory, glob or set of shards each. Each is one input, or with `each_file` each file in it is one. A
+    /// chain in brackets is one input.
     pub inputs: Vec<OsString>,
-    /// Whether each file is an input of its own.
+    /// Whether each file is a separate input.
     pub each_file: bool,
     /// How the records become one stream.
     pub how: Combination,
@@ -38,28 +38,29 @@ pub struct Combined {
 /// How the records of several inputs become one stream.
 #[derive(Clone)]
 pub enum Combination {
-    /// One record after the other, each of the input that is chosen. The inputs have one schema.
+    /// One record after another, each from the chosen input. All inputs have the same schema.
     Chosen(NewChooser),
-    /// As [`Combination::Chosen`], by the integers in a field of the first input, whose records are not passed on.
+    /// Like [`Combination::Chosen`], but chosen by the integers in a field of the first input, whose records are not
+    /// passed on.
     Listed(NewChooser, String),
-    /// The records of the same number in one: side by side, or each in a structure of that name.
+    /// The records with the same number, combined into one: side by side, or each in a named structure.
     Zipped {
         /// A name for each input.
         names: Option<Vec<String>>,
-        /// Whether the stream ends with the first input that ends; else all must have the same number of records.
+        /// Whether the stream ends with the shortest input. Otherwise all inputs must have the same number of records.
         shortest: bool,
     },
 }
 
-/// Makes what chooses the inputs of a stream from its start.
+/// Creates the chooser of a stream, at its start.
 pub type NewChooser = Arc<dyn Fn() -> Box<dyn Chooser> + Send + Sync>;
 
 /// Chooses the input that gives the next record.
 pub trait Chooser: Send {
-    /// The number of the input, which has a record; `None` at the end of the stream.
+    /// The index of an input that has another record; `None` at the end of the stream.
     ///
     /// # Errors
-    /// Those of the inputs, or a choice that cannot be.
+    /// Errors of the inputs, or an invalid choice.
     fn next(&mut self, sources: &mut dyn Sources) -> Result<Option<usize>>;
 
     /// Whether inputs are read more than once.
@@ -70,29 +71,29 @@ pub trait Chooser: Send {
 
 /// The inputs, as a [`Chooser`] sees them.
 pub trait Sources {
-    /// How many there are.
+    /// The number of inputs.
     fn count(&self) -> usize;
 
-    /// Whether the input has another record; it is read as far as is needed to know.
+    /// Whether the input has another record. Reads only as far as needed to know.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The input cannot be read.
     fn has_more(&mut self, source: usize) -> Result<bool>;
 
-    /// Reads the input from its start.
+    /// Restarts the input from its first record.
     ///
     /// # Errors
-    /// It cannot be opened again.
+    /// The input cannot be opened again.
     fn restart(&mut self, source: usize) -> Result<()>;
 
-    /// The next number of [`Combination::Listed`]; `None` at their end.
+    /// The next number of [`Combination::Listed`]; `None` at the end of the list.
     ///
     /// # Errors
     /// The list cannot be read, or holds a null.
     fn listed(&mut self) -> Result<Option<i64>>;
 }
 
-/// The first of the inputs that has nothing left, where a stream ends with it or goes on without it.
+/// Whether a stream ends at the first input that has no records left, or continues without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Stop {
     /// End when the chosen input has no records left
@@ -101,10 +102,10 @@ pub enum Stop {
     All,
 }
 
-/// Checks that there are inputs to combine.
+/// Checks that at least `least` inputs are given.
 ///
 /// # Errors
-/// Fewer than `least`, brackets that are not words of their own, names that `verb` does not take otherwise.
+/// Fewer than `least` inputs, brackets that are not separate words, or names in a form that `verb` takes differently.
 pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Options) -> Result<()> {
     if options.files_from.is_some() {
         return Err(Error::usage(format!("{verb} takes no --files-from")).help(format!("name its inputs after the verb: {verb} A B")));
@@ -127,12 +128,12 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
     Ok(())
 }
 
-/// Whether a word that begins with `[` is a pattern such as `[ab].jsonl`.
+/// Whether a word starting with `[` is a glob pattern such as `[ab].jsonl`.
 fn is_class(word: &OsStr) -> bool {
     word.as_bytes().contains(&b']') || std::path::Path::new(word).exists()
 }
 
-/// The chain of an input as the command line gives it, `[ ... ]`, and what follows the bracket in the same word.
+/// Splits `[ ... ]` into the chain of an input and the rest of the word after the closing bracket.
 pub fn in_brackets(word: &OsStr) -> Option<(&OsStr, &OsStr)> {
     let bytes = word.as_bytes();
     let end = bytes.iter().rposition(|b| *b == b']').filter(|end| bytes.starts_with(b"[ ") && bytes[..*end].ends_with(b" "))?;

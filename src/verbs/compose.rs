@@ -138,7 +138,7 @@ struct Level<'a> {
     numbers: ScalarBuffer<i64>,
 }
 
-/// Decodes the levels from the innermost out, because the number of rows of each is what the next outer one must cover.
+/// Decodes the levels from the innermost outwards: each level must have as many values as the level below has rows.
 fn composed(values: &Tensor, levels: &[Level], counts: &[ScalarBuffer<i64>], encoding: PartitionEncoding) -> Result<Tensor> {
     let list = values.as_list()?;
     let mut covered = list.partition().clone();

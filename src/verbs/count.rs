@@ -92,9 +92,9 @@ struct KeyCounter {
     /// The fields of the key.
     keys: Vec<usize>,
     table: KeyTable,
-    /// By the number of the key.
+    /// Indexed by key number.
     counts: Vec<i64>,
-    /// What is to be given, at the end.
+    /// The result, emitted at the end.
     slices: Option<Slices>,
     options: Options,
 }

@@ -105,7 +105,7 @@ cumsum: map 'y = cumsum(x)'.";
 
     fn demand(&self, after: Demand) -> Demand {
         let keys = self.by.iter().flat_map(Keys::names);
-        // A field of the new name must be found, so that it is refused.
+        // Read an existing field with the new name too, so that the clash is reported.
         after.and_fields(self.field.names().first().cloned().into_iter().chain([self.name()]).chain(keys))
     }
 }
@@ -125,7 +125,7 @@ struct Totals {
     sums: Sums,
 }
 
-/// The total of each key, by its number.
+/// The running total of each key, indexed by key number.
 enum Sums {
     Integers(Vec<i64>),
     Floats(Vec<f64>),
@@ -157,7 +157,7 @@ impl Fold for Totals {
                 for (row, key) in keys.iter().enumerate() {
                     let sum = &mut sums[*key as usize];
                     let before = *sum;
-                    // uint64 above int64 is null after the cast.
+                    // uint64 values above the int64 maximum are null after the cast.
                     *sum = before.checked_add(values.value(row)).filter(|_| values.is_valid(row)).ok_or_else(|| overflow(row))?;
                     totals.push(if self.is_exclusive { before } else { *sum });
                 }

@@ -84,11 +84,11 @@ for row lengths, `lod_offsets` for row splits. `compose` is the inverse. Nulls a
     }
 }
 
-/// Flat values, then the partition of each axis after the first.
+/// Flat values, followed by the partition of each axis after the first.
 fn decomposed(tensor: &Tensor, axes: usize, encoding: PartitionEncoding) -> Result<Vec<Tensor>> {
     let (partitions, _) = tensor.levels(axes + 1)?;
     let mut parts = vec![merge_axes(tensor, 0, axes)?];
-    // The rows of each level that belong to a record.
+    // The rows of each level that belong to one record.
     let mut rows = partitions[0].clone();
     for partition in &partitions[1..] {
         let (mut numbers, mut ends) = (Vec::new(), Vec::with_capacity(tensor.nrows()));

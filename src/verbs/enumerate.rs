@@ -56,7 +56,7 @@ chain: after `filter` or `shuffle`, they count the records that are left, in the
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        // The new field is not read; a field of its name must still be found, so that it is refused.
+        // The new field is not read, but an existing field with its name must be found, so that the clash is reported.
         match after.fields {
             Wanted::All => after,
             Wanted::Matching(mut patterns) => {
@@ -68,7 +68,7 @@ chain: after `filter` or `shuffle`, they count the records that are left, in the
 }
 
 struct Numbers {
-    /// `None` after the largest int64.
+    /// `None` past the largest int64.
     next: Option<i64>,
 }
 

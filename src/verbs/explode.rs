@@ -68,12 +68,12 @@ Nulls are kept. To split several fields together, item by item, use `unbatch`.";
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        // The number of records to read is unknown.
+        // The number of records to read is unknown in advance.
         Demand { records: None, ..after }.and_fields(self.field.names().first().cloned())
     }
 }
 
-/// Refuses a field inside structures that have axes themselves.
+/// Rejects a field inside structures that have their own axes.
 fn check_parents(schema: &Schema, path: &FieldPath) -> Result<()> {
     let mut at = path.parent();
     while let Some(parent) = at {
@@ -93,7 +93,7 @@ fn set_type(fields: &mut [Field], positions: &[usize], ty: &Type) {
     match &mut field.ty.element {
         _ if rest.is_empty() => {
             let exploded = field.with_outer_axes(ty.clone());
-            // What a file says of the whole field, as its comment, holds for its items.
+            // File metadata of the whole field, such as its comment, also applies to its items.
             let storage = if exploded.is_map() { exploded.storage } else { field.storage.clone() };
             *field = Field { ty: exploded.ty, storage, ..field.clone() };
         }
@@ -112,7 +112,7 @@ struct Items {
 impl Map for Items {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let Chunk { nrows, mut columns, origin } = chunk;
-        // The field itself is not gathered: nothing of it is repeated.
+        // The field itself is not gathered, so its values are not repeated.
         let nothing = Tensor::structure(nrows, Vec::new(), None)?;
         let Some(list) = replace(&mut columns, &self.positions, nothing)? else {
             return Err(Error::internal("no such field").in_field(&self.path));
@@ -129,14 +129,14 @@ impl Map for Items {
 }
 
 impl Items {
-    /// The row that each item comes from, and the items.
+    /// The source row of each item, and the items.
     fn items(&self, list: Tensor) -> Result<(Vec<usize>, Tensor)> {
         let nulls = list.validity();
         let partition = match &list {
             Tensor::Sparse(s) => RowPartition::from_row_lengths((0..s.nrows()).map(|row| s.shape_of(row)[0]))?,
             other => other.as_list()?.partition().clone(),
         };
-        // A null row of known size has items; they are skipped.
+        // A null row of known size has items, which are skipped.
         let hidden = |row: usize| nulls.as_ref().is_some_and(|v| v.is_null(row)) && partition.row_length(row) > 0;
         let any_hidden = (0..partition.nrows()).any(hidden);
         let values = unbatch(list.clone())?;
@@ -162,7 +162,7 @@ impl Items {
     }
 }
 
-/// Replaces the tensor at these positions, inside structures without axes; returns the old one.
+/// Replaces the tensor at these positions inside structures without axes, and returns the old tensor.
 fn replace(tensors: &mut [Tensor], positions: &[usize], new: Tensor) -> Result<Option<Tensor>> {
     let Some((first, rest)) = positions.split_first() else { return Ok(None) };
     let Some(tensor) = tensors.get_mut(*first) else { return Ok(None) };

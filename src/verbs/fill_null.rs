@@ -86,7 +86,7 @@ always null takes the dtype of the value.";
     }
 }
 
-/// What is done to one field.
+/// The replacements for one field.
 struct Fills {
     /// The resulting type.
     ty: Type,
@@ -94,9 +94,9 @@ struct Fills {
     structures: bool,
     /// Null lists become empty.
     lists: bool,
-    /// The row for a field that is null as a whole.
+    /// The replacement for a field that is null as a whole.
     whole: Option<Literal>,
-    /// The value for values.
+    /// The replacement for null values.
     value: Option<ArrayRef>,
 }
 
@@ -157,7 +157,7 @@ impl Fills {
         Ok(())
     }
 
-    /// A field that is null everywhere takes the dtype of the first value given.
+    /// A field that is always null takes the dtype of the first value given.
     fn take_dtype(&mut self, literal: &Literal) -> DType {
         let mut at = literal;
         while let Literal::List(items) = at {
@@ -178,7 +178,7 @@ impl Fills {
         dtype
     }
 
-    /// Which nulls are left.
+    /// Sets which nulls can remain.
     fn settle(&mut self) {
         let ty = &mut self.ty;
         if ty.is_sparse() {
@@ -195,7 +195,7 @@ impl Fills {
             ty.with_nulls = false;
         }
         if self.lists || self.whole.is_some() {
-            // The lists put in may have another size than those beside them.
+            // The inserted lists may differ in size from the others.
             ty.dims.iter_mut().skip(1).filter(|d| d.size == Size::Uniform).for_each(|d| d.size = Size::Ragged);
         }
         if let (true, Element::Struct(fields)) = (self.structures, &mut ty.element) {
@@ -210,7 +210,7 @@ impl Fills {
         let dims = &self.ty.dims;
         let mut tensor = tensor.clone();
         if let (Some(literal), Some(valid)) = (&self.whole, tensor.validity()) {
-            // Inside a null structure there is no list to fill.
+            // A null structure contains no list to fill.
             let hidden = |row: usize| scope.parents.as_ref().is_some_and(|p| p.is_null(row));
             let valid = BooleanBuffer::collect_bool(valid.len(), |row| valid.is_valid(row) || hidden(row));
             tensor = tensor.with_validity(Some(valid.into()))?.fill_null_rows(&self.ty, literal)?;

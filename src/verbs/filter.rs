@@ -45,7 +45,7 @@ in each record, so `len(x) > 0 and x[0] > 3` cannot fail.";
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        // The number of records to read is unknown.
+        // The number of records to read is unknown in advance.
         let after = Demand { records: None, ..after };
         match names_used(&self.condition, false) {
             Some(used) => after.and_fields(used.read),

@@ -84,7 +84,7 @@ length greater than the size of its row counts as that size, a negative one as 0
                     return Err(Error::usage("--lengths needs one field to work on").help("name it: from-dense -f x --lengths x/lengths"));
                 };
                 let mut given = lengths.resolve(schema)?;
-                // Innermost axis first: the lengths are those of padded rows.
+                // Innermost axis first, because the lengths are those of padded rows.
                 given.sort_by_key(|lengths| std::cmp::Reverse(schema.find(lengths).map_or(0, |(_, f)| f.ty.rank())));
                 for lengths in given {
                     cut(&mut edits, path, &lengths, side)?;
@@ -107,7 +107,7 @@ fn literal(text: &str, dtype: &DType) -> Result<Literal> {
     parse_literal_for(text, Some(dtype)).map_err(|_| Error::usage(format!("--padding: expected a value of {dtype}, found `{text}`")))
 }
 
-/// Whether the field has the axis, and a dtype that the padding fits.
+/// Whether the field has the axis, and a dtype that the padding value fits.
 fn fits(text: &str, ty: &Type, ragged_rank: usize) -> bool {
     let Some(dtype) = ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()) else { return false };
     let axis = if ty.rank() == 1 { 0 } else { ragged_rank };

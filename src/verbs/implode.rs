@@ -70,7 +70,7 @@ counts the records of each key. The records of the current group are kept in mem
 struct Groups {
     names: Vec<String>,
     keys: Vec<usize>,
-    /// The last record: the next one belongs to its group if the keys are equal.
+    /// The last record. The next record belongs to the same group if the keys are equal.
     last: Option<Chunk>,
     /// The records of the open group.
     held: Held,
@@ -133,7 +133,7 @@ impl Groups {
     }
 }
 
-/// Marks the rows that differ from the row before.
+/// Marks the rows that differ from the previous row.
 fn mark_changes(tensor: &Tensor, changes: &mut [bool]) {
     if let Tensor::Leaf(array) = tensor
         && array.null_count() == 0
@@ -146,7 +146,7 @@ fn mark_changes(tensor: &Tensor, changes: &mut [bool]) {
     }
 }
 
-/// The same for single values without nulls; returns whether their type is supported.
+/// Does the same for scalars without nulls. Returns whether their type is supported.
 fn mark_plain(array: &ArrayRef, changes: &mut [bool]) -> bool {
     use arrow_schema::DataType::*;
     let array = array.as_ref();

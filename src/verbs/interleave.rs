@@ -55,13 +55,13 @@ for several FILEs.";
 struct Turns {
     cycle: Option<usize>,
     block: usize,
-    /// The inputs that are read now.
+    /// The inputs currently being read.
     slots: Vec<Option<usize>>,
-    /// Whose turn it is.
+    /// The position of the current input.
     slot: usize,
-    /// Records taken in this turn.
+    /// Records taken from it in this turn.
     taken: usize,
-    /// The input to be read next.
+    /// The next input to open.
     next: usize,
 }
 

@@ -38,7 +38,7 @@ pub struct Lookup {
     missing: Missing,
 }
 
-/// All fields of the table but its key, in `--take`.
+/// In `--take`, all fields of the table except its key.
 const ALL: &str = "*";
 
 /// What to do with a record whose value is not in the table.
@@ -112,7 +112,7 @@ streamed. To join two large files use DuckDB: `tatter join` prints the command."
 
     fn demand(&self, after: Demand) -> Demand {
         let own = self.field.names().first().cloned();
-        // Fields of the new names must be found, so that they are refused.
+        // Read existing fields with the new names too, so that clashes are reported.
         after.and_fields(own.into_iter().chain(self.taken().map(|(_, new)| new)))
     }
 
@@ -130,7 +130,7 @@ impl Lookup {
         self.key.as_ref().unwrap_or(&self.field).last().to_owned()
     }
 
-    /// The fields of the table that are added, and their new names.
+    /// The fields of the table to add, and their new names.
     fn taken(&self) -> impl Iterator<Item = (String, String)> {
         self.take.iter().map(|text| match text.split_once('=') {
             Some((name, new)) => (name.trim().to_owned(), new.trim().to_owned()),
@@ -138,7 +138,7 @@ impl Lookup {
         })
     }
 
-    /// With `*` replaced by all fields of the table but its key.
+    /// Replaces `*` with all fields of the table except its key.
     fn expanded(&self, (name, new): (String, String), table: &Schema) -> Vec<(String, String)> {
         if name != ALL {
             return vec![(name, new)];
@@ -147,12 +147,12 @@ impl Lookup {
         table.fields.iter().filter(|field| field.name != key).map(|field| (field.name.clone(), field.name.clone())).collect()
     }
 
-    /// The fields of the table that are read.
+    /// The fields of the table to read.
     fn wanted(&self) -> Vec<String> {
         std::iter::once(self.key_name()).chain(self.taken().map(|(name, _)| name)).collect()
     }
 
-    /// The type that holds the values of both.
+    /// The common type of the values of both fields.
     fn key_type(&self, ours: &Type, theirs: &Field) -> Result<Type> {
         let scalar = |ty: &Type| ty.dtype().filter(|d| ty.dims.is_empty() && d.is_tensor()).cloned();
         let (Some(a), Some(b)) = (scalar(ours), scalar(&theirs.ty)) else {
@@ -174,30 +174,30 @@ impl Lookup {
     }
 }
 
-/// The rows of a table by key.
+/// The rows of a table, indexed by key.
 struct Rows {
     field: usize,
     path: FieldPath,
-    /// The type of the field.
+    /// The type of the key field.
     from: Type,
     /// The name of the table.
     table: String,
     may_miss: bool,
     keys: KeyTable,
     key_type: Type,
-    /// The fields taken, in the order of the keys; a null row follows where keys may be missing.
+    /// The fields taken, in key order. If keys may be missing, a null row follows.
     columns: Vec<Tensor>,
     nrows: usize,
 }
 
 impl Rows {
-    /// With the rows of the table; those without a key are left out.
+    /// Indexes the rows of the table. Rows without a key are omitted.
     fn filled(mut self, table: &Table, key: usize, field: &Field, taken: &[(usize, Type)]) -> Result<Rows> {
         let column = &table.columns[key];
         let rows: Vec<usize> = (0..table.nrows).filter(|row| !is_null(column, *row)).collect();
         let keys = column.gather(&rows)?.widen(&field.ty, &self.key_type)?;
         let found = self.keys.insert(&Chunk::try_new(rows.len(), vec![keys], Origin::default())?)?;
-        // Keys are numbered in the order of their first rows.
+        // Keys are numbered in the order of their first occurrence.
         if let Some((at, first)) = found.numbers.iter().enumerate().find(|(at, number)| **number as usize != *at) {
             let (first, second) = (rows[*first as usize] + 1, rows[at] + 1);
             let error = Error::data(format!("records {first} and {second} have the same key")).in_field(quoted(&field.name));

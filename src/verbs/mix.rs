@@ -101,7 +101,7 @@ with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
     }
 }
 
-/// `FILE=WEIGHT`, or `FILE`. A file of that very name takes precedence.
+/// Parses `FILE=WEIGHT` or `FILE`. An existing file with exactly that name takes precedence.
 fn weighted(word: &OsStr) -> Result<(OsString, Option<f64>)> {
     let bytes = word.as_bytes();
     let (input, text) = match in_brackets(word) {
@@ -124,7 +124,7 @@ fn weighted(word: &OsStr) -> Result<(OsString, Option<f64>)> {
 
 struct Draws {
     weights: Vec<f64>,
-    /// Whether the input was at its end.
+    /// Whether each input has reached its end at least once.
     has_ended: Vec<bool>,
     random: Random,
     stop: Stop,
@@ -135,7 +135,7 @@ impl Chooser for Draws {
         loop {
             if self.stop == Stop::Repeat {
                 for source in 0..self.weights.len() {
-                    // The end shows after the last record, so that no more is repeated than is needed.
+                    // Checked ahead of the next draw, so that no record is repeated needlessly.
                     self.has_ended[source] = self.has_ended[source] || !sources.has_more(source)?;
                 }
                 if self.has_ended.iter().all(|ended| *ended) {
@@ -154,7 +154,7 @@ impl Chooser for Draws {
                     if sources.has_more(drawn)? {
                         return Ok(Some(drawn));
                     }
-                    // It has no records at all.
+                    // The input is empty.
                     self.weights[drawn] = 0.0;
                 }
             }
@@ -167,7 +167,7 @@ impl Chooser for Draws {
 }
 
 impl Draws {
-    /// An input by weight; `None` if none is left.
+    /// Draws an input by weight; `None` if none is left.
     fn draw(&mut self) -> Option<usize> {
         let sum: f64 = self.weights.iter().sum();
         let mut at = self.random.uniform(53) * sum;
@@ -179,7 +179,7 @@ impl Draws {
             at -= weight;
             last = Some(source);
         }
-        // Rounding.
+        // Reached only through rounding.
         last
     }
 }
@@ -188,7 +188,7 @@ impl Draws {
 mod tests {
     use super::*;
 
-    /// Inputs of which only the number of records matters.
+    /// Test inputs, of which only the number of records matters.
     struct Counted {
         records: Vec<u64>,
         left: Vec<u64>,
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// How many records of each input come out of the first `most`.
+    /// The number of records of each input among the first `most`.
     fn drawn(records: &[u64], weights: &[f64], stop: Stop, seed: u64, most: usize) -> Vec<u64> {
         let mut sources = Counted { records: records.to_vec(), left: records.to_vec() };
         let mut draws = Draws { weights: weights.to_vec(), has_ended: vec![false; weights.len()], random: Random::new(seed), stop };
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(drawn(&[0, 0], &[1.0, 1.0], Stop::Repeat, 0, usize::MAX), [0, 0]);
     }
 
-    /// Five deviations of the binomial distribution, for each of 100 seeds.
+    /// Within five standard deviations of the binomial distribution, for each of 100 seeds.
     #[test]
     fn shares_are_those_of_the_weights() {
         let (weights, n) = ([0.7, 0.2, 0.1], 5000);

@@ -1,7 +1,7 @@
 //! Verbs: one file or folder each, and one row in [`VERBS`].
 //!
-//! [`verb`] and [`combine`] are the contract, `shared` what several verbs use; everything else is one verb. Verbs never import
-//! another verb.
+//! [`verb`] and [`combine`] define the contracts, `shared` has code used by several verbs, and everything else is one
+//! verb. Verbs never import other verbs.
 
 mod assert;
 mod assert_cardinality;
@@ -69,7 +69,7 @@ pub use verb::{
 
 use verb::entry;
 
-/// All verbs, in the order of the help. A new verb is one file, its `mod` line and its row here.
+/// All verbs, in help order. To add a verb, add its file, a `mod` line and a row here.
 pub static VERBS: &[Entry] = &[
     entry::<convert::Convert>(Group::Inspect),
     entry::<count::Count>(Group::Inspect),
@@ -128,7 +128,7 @@ pub static VERBS: &[Entry] = &[
     entry::<windows::Windows>(Group::Tensors),
 ];
 
-/// The verb of that name.
+/// Finds a verb by name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     VERBS.iter().find(|v| v.name == name)
 }

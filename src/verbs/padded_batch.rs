@@ -73,7 +73,7 @@ Sparse fields, structured tensors and nulls are refused.";
             (BatchSize::Of(n), Some(records)) => records.checked_mul(n as u64),
             _ => None,
         };
-        // A record that is too large in any field is an error, whether or not the field is needed later.
+        // A record that exceeds the limits in any field is an error, whether or not the field is needed later.
         Demand { records, fields: Wanted::All }
     }
 }

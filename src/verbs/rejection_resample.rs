@@ -33,7 +33,7 @@ pub struct RejectionResample {
     seed: Option<u64>,
 }
 
-/// Records of each class that count as seen before the first, as in TensorFlow.
+/// Pseudocount of records of each class before the first record, as in TensorFlow.
 const SMOOTHING: f64 = 10.0;
 
 impl Verb for RejectionResample {
@@ -90,7 +90,7 @@ drawn for each record, so the output depends only on --seed and the records.
     }
 }
 
-/// The initial shares in the order of the targets.
+/// The initial shares, in the order of the targets.
 fn shares_of(initial: &[(String, f64)], target: &[(String, f64)]) -> Result<Vec<f64>> {
     if let Some((other, _)) = initial.iter().find(|(name, _)| !target.iter().any(|(known, _)| known == name)) {
         let error = Error::usage(format!("--initial names the class `{other}`, but --target does not"));
@@ -118,7 +118,7 @@ struct Resampled {
 }
 
 impl Resampled {
-    /// The probability with which a record of the class stays.
+    /// The probability of keeping a record of the class.
     fn chance(&self, class: usize) -> f64 {
         let initial = self.initial.as_ref().unwrap_or(&self.seen);
         // The sum of the initial shares cancels out.
@@ -142,7 +142,7 @@ impl Resampled {
     }
 }
 
-/// The bytes of strings.
+/// The bytes of each string.
 fn texts(array: &ArrayRef) -> Result<Vec<Option<&[u8]>>> {
     match array.data_type() {
         DataType::LargeUtf8 => Ok(array.as_string::<i64>().iter().map(|text| text.map(str::as_bytes)).collect()),
@@ -181,7 +181,7 @@ mod tests {
     use crate::tensor::Tensor;
     use arrow_array::{Int64Array, LargeStringArray};
 
-    /// How many records of each class stay.
+    /// The number of records of each class that are kept.
     fn kept(classes: &[&str], initial: Option<&str>, target: &str, seed: u64) -> HashMap<String, f64> {
         let schema = Schema::new(vec![Field::new("y", Type::tensor(DType::String, Vec::new()))]);
         let verb = RejectionResample { by: "y".into(), target: target.into(), initial: initial.map(str::to_owned), seed: Some(seed) };
@@ -198,7 +198,7 @@ mod tests {
         counts
     }
 
-    /// Within five deviations of the binomial distribution, for each of 50 seeds.
+    /// Within five standard deviations of the binomial distribution, for each of 50 seeds.
     #[test]
     fn classes_have_their_shares() {
         let classes: Vec<&str> = (0..5000).map(|i| if i % 10 == 0 { "b" } else { "a" }).collect();

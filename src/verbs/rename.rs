@@ -82,7 +82,7 @@ structures is named by its path; its new name is given without the path.";
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        // The new names too, so that a clash is found in a chain as it is in a pipe.
+        // Include the new names, so that a name clash is found in a chain just as in a pipe.
         let names = self.pairs.0.iter().flat_map(|(old, new)| old.names().first().into_iter().chain([new]));
         after.and_fields(names.cloned())
     }

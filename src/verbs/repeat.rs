@@ -54,9 +54,9 @@ then repeat 3` gives the same order three times.";
 
 struct Rounds {
     times: usize,
-    /// The records of a round.
+    /// The records of one round.
     queue: Queue,
-    /// Records that are still to be repeated, once all were seen.
+    /// Records still to be repeated, once all have been read.
     left: Option<usize>,
     repeated: Tally,
 }
@@ -77,7 +77,7 @@ impl Fold for Rounds {
             return Ok(None);
         }
         let Some(chunk) = self.queue.pop_front()? else { return Ok(None) };
-        // In the last round nothing is needed again.
+        // The last round does not need to keep anything.
         if left > nrows {
             self.queue.push_back(chunk.clone())?;
         }

@@ -128,7 +128,7 @@ impl Fold for Chances {
     }
 }
 
-/// The choice of a reservoir: record i, from 0, replaces one of those kept with probability size / (i + 1).
+/// Reservoir sampling: record i, counted from 0, replaces a kept record with probability size / (i + 1).
 struct Slots {
     size: usize,
     random: Random,
@@ -136,7 +136,7 @@ struct Slots {
 }
 
 impl Slots {
-    /// Keeps the next record, or not; returns whether it did.
+    /// Keeps or discards the next record, and returns whether it was kept.
     fn offer<T>(&mut self, kept: &mut Vec<T>, record: T) -> bool {
         self.seen += 1;
         if kept.len() < self.size {

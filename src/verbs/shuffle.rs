@@ -93,7 +93,7 @@ struct Whole {
     random: Random,
     options: Options,
     held: Held,
-    /// What was held before, in order.
+    /// Earlier records in order, spilled to a file.
     written: Option<SpillFile>,
     output: Option<Output>,
 }
@@ -148,7 +148,7 @@ impl Whole {
         let Some(written) = self.written.take() else { return Err(Error::internal("nothing was written")) };
         written.remark(Shuffle::NAME, &self.options)?;
         let places = self.places(written.total_rows())?;
-        // Each record is sorted to its place.
+        // Sorts each record to its place.
         let mut sorter = Sorter::new(Shuffle::NAME, &self.schema, &[], &self.options);
         let mut start = 0;
         for number in 0..written.len() {
@@ -161,7 +161,7 @@ impl Whole {
         Ok(Output::Sorter(Box::new(sorter)))
     }
 
-    /// Where each record goes: the inverse of the permutation.
+    /// The position of each record: the inverse of the permutation.
     fn places(&mut self, nrows: usize) -> Result<Vec<u32>> {
         let too_many = || Error::data("more than 4,294,967,295 records").help(WITHIN_A_WINDOW);
         let nrows = u32::try_from(nrows).map_err(|_| too_many())?;
@@ -203,7 +203,7 @@ impl Fold for Buffered {
         if !given.is_empty() {
             out.push(self.pool.gather(&given)?);
         }
-        // Not for each chunk: it costs time in proportion to the buffer.
+        // Not done for each chunk, because the cost is proportional to the buffer.
         if self.pool.nrows() > self.size.saturating_add(self.size / 2).saturating_add(1) {
             self.pool.compact(&mut self.slots)?;
         }
@@ -212,7 +212,7 @@ impl Fold for Buffered {
 
     fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         let slices = self.slices.get_or_insert_with(|| {
-            // Draws from those left.
+            // Draws from the remaining records.
             let mut order = Vec::with_capacity(self.slots.len());
             while !self.slots.is_empty() {
                 let slot = self.random.below(self.slots.len() as u64) as usize;

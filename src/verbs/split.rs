@@ -165,7 +165,7 @@ wrote for other values are kept.";
     }
 }
 
-/// Shares are counted in millionths.
+/// Shares are resolved to millionths.
 const BUCKETS: u64 = 1_000_000;
 
 /// The bucket of a key, as an expression.
@@ -173,7 +173,7 @@ fn bucket_of(by: &str, seed: u64, schema: &Schema, options: &Options) -> Result<
     Ok(format!("strings.to_hash_bucket_strong({}, {BUCKETS}, [{seed}, 0])", key_text(by, schema, options)?))
 }
 
-/// `train=0.9,test=0.1`.
+/// Parses `train=0.9,test=0.1`.
 fn shares(text: &str) -> Result<Vec<(String, f64)>> {
     let shares = parse_shares(text, "--into", false)?;
     match shares.iter().find(|(name, _)| name.contains(['/', '@', '#', '='])) {
@@ -182,7 +182,7 @@ fn shares(text: &str) -> Result<Vec<(String, f64)>> {
     }
 }
 
-/// Where the buckets of each part end.
+/// The end of each part's range of buckets.
 fn ends(shares: &[(String, f64)]) -> Vec<u64> {
     let mut sum = 0.0;
     let mut ends: Vec<u64> = shares
@@ -246,12 +246,13 @@ struct Stratified {
     shares: Vec<f64>,
     seed: u64,
     table: KeyTable,
-    /// For each key, the records of each part so far.
+    /// For each key, the number of records in each part so far.
     given: Vec<Vec<u64>>,
 }
 
 impl Stratified {
-    /// The part of the next record of a key: drawn among those that have less than their share, by what they lack.
+    /// The part of the next record of a key: drawn among the parts that have less than their share, weighted by their
+    /// shortfall.
     fn part(&mut self, key: usize) -> usize {
         let given = &mut self.given[key];
         let number: u64 = given.iter().sum();
@@ -281,7 +282,7 @@ impl Fold for Stratified {
     }
 }
 
-/// Whether a text is `train=0.9,test=0.1`.
+/// Whether the text has the form `train=0.9,test=0.1`.
 fn is_shares(text: &str) -> bool {
     let share = |part: &str| part.split_once('=').and_then(|(_, share)| share.trim().parse::<f64>().ok());
     text.contains(',') && text.split(',').all(|part| share(part).is_some())

@@ -44,7 +44,7 @@ The condition is an expression that gives one bool per record (see tatter-functi
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        // Records after the first N that are kept are never needed.
+        // Records after the first N kept records are never needed.
         let records = after.records;
         Demand { records, ..prefix_demand(&self.condition, after) }
     }

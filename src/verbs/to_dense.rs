@@ -158,7 +158,7 @@ impl ToDense {
     }
 }
 
-/// Fields that are not structures and not inside structures with ragged axes.
+/// Fields that are neither structures nor inside structures with ragged axes.
 fn inner_fields(fields: &[Field], parent: Option<&FieldPath>, paths: &mut Vec<FieldPath>) {
     let mut ragged: Vec<FieldPath> = Vec::new();
     every_field(fields, parent, &mut |path, field| {
@@ -192,7 +192,7 @@ fn check_named(schema: &Schema, path: &FieldPath, ty: &Type) -> Result<()> {
     }
 }
 
-/// Whether the field has axes whose sizes differ inside a record.
+/// Whether the field has axes whose sizes can differ within a record.
 fn needs_padding(schema: &Schema, path: &FieldPath, ty: &Type) -> bool {
     let several = outer_rank(schema, path) > 0;
     ty.is_sparse() || ty.dims.iter().any(|d| d.size == Size::Ragged || (several && d.size == Size::Uniform))

@@ -72,7 +72,7 @@ with new keys are set aside in a temporary file (see --temp-dir) until all input
     }
 }
 
-/// The keys in memory, and where they are too many the records whose key is not among them.
+/// Keeps the keys in memory and, if they become too many, also the records whose keys are not among them.
 struct Seen {
     verb: &'static str,
     schema: Arc<Schema>,
@@ -80,11 +80,11 @@ struct Seen {
     /// The fields of the key.
     keys: Vec<usize>,
     table: KeyTable,
-    /// Records so far.
+    /// Number of records so far.
     nrows: u64,
-    /// Records with other keys and their numbers, by the hash of the key.
+    /// Records with other keys and their numbers, sorted by the hash of the key.
     others: Option<Sorter>,
-    /// The first of those records of each key, by number.
+    /// The first of those records for each key, sorted by number.
     firsts: Option<Sorter>,
 }
 
@@ -120,7 +120,7 @@ impl Fold for Seen {
             return self.firsts.as_mut().map_or(Ok(None), Sorter::next_deferred);
         };
         let mut firsts = Sorter::new(self.verb, &self.schema, &[], &self.options);
-        // The keys of one hash, each of its first record: hardly ever more than one.
+        // The distinct keys with this hash, each from its first record. There is hardly ever more than one.
         let (mut hash, mut known): (u64, Vec<Chunk>) = (0, Vec::new());
         while let Some(chunk) = others.next_deferred()? {
             let mut chunk = chunk()?;
@@ -150,7 +150,7 @@ impl Seen {
     }
 }
 
-/// The records with their numbers.
+/// The records, with their numbers as a column.
 fn numbered(schema: &Schema) -> Arc<Schema> {
     let mut fields = schema.fields.clone();
     fields.push(Field::new(String::new(), Type::tensor(DType::UInt64, Vec::new())));

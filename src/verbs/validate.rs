@@ -56,7 +56,7 @@ struct Findings {
     unordered: u64,
     lines: Vec<String>,
     allowed: u64,
-    /// What other verbs only note.
+    /// Problems that other verbs report as notices.
     notices: Notices,
 }
 
@@ -67,7 +67,7 @@ impl Findings {
         }
     }
 
-    /// Sparse tensors anywhere in a column whose indices are unsorted or repeated.
+    /// Sparse tensors anywhere in a column with unsorted or repeated indices.
     fn order(&mut self, field: &Field, tensor: &Tensor, path: &FieldPath, record: &mut dyn FnMut(usize) -> usize, origin: &Origin) {
         match tensor {
             Tensor::Leaf(_) => {}
@@ -104,7 +104,7 @@ impl Report for Findings {
     fn fault(&mut self, fault: &Fault) {
         self.bad += 1;
         self.bytes_lost += fault.length;
-        // Only the message is listed, without its help.
+        // Only the message is listed, without the hint.
         let text = fault.error.to_string();
         if self.lines.len() < SHOWN {
             self.lines.push(text.lines().next().unwrap_or_default().to_owned());

@@ -1,14 +1,15 @@
-//! The contract of a verb: what it declares, what it binds to, and the operators that do its work.
+//! The contract of a verb: what it declares, what it binds to, and the operators that do the work.
 //!
 //! A verb is a [`clap::Args`] with a name, a summary, examples and [`Verb::bind`]. `bind` sees the schema before any
-//! record is read: all names, types and shapes are checked there. It returns a [`Bound`]: the schema of the output and an
-//! [`Operator`] that works on chunks:
+//! record is read and checks all names, types and shapes. It returns a [`Bound`]: the output schema and an [`Operator`]
+//! that works on chunks:
 //!
 //! - [`Map`]: stateless, chunk to chunk, in any order, on any thread. Adjacent maps are fused.
 //! - [`Fold`]: one chunk at a time, in order; it may hold records and may end the stream.
-//! - [`Report`]: ends the chain and writes text instead of records. With a [`Digest`], its work on chunks is stateless too.
+//! - [`Report`]: ends the chain and writes text instead of records. With a [`Digest`], part of its work is stateless
+//!   too.
 //!
-//! Verbs hold no threads, locks or channels.
+//! Verbs do not use threads, locks or channels; `tests/it/layers.rs` lists the exceptions, each with its reason.
 
 use super::combine::Combined;
 use crate::chunk::{Chunk, Fault};
@@ -21,14 +22,14 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::sync::Arc;
 
-/// An example of a verb, shown in its help and man page and run by a test.
+/// An example of a verb, shown in its help and man page and run as a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
     /// What it shows, in a few words.
     pub about: &'static str,
     /// The arguments after `tatter`, as typed in a shell.
     pub args: &'static str,
-    /// Standard input. Several files are written as `head` prints them: `==> NAME <==` before each.
+    /// Standard input. Several files are written as `head` prints them, each preceded by `==> NAME <==`.
     pub input: &'static str,
     /// Standard output.
     pub output: &'static str,
@@ -41,20 +42,21 @@ pub type ArgumentUnless = fn(&dyn Fn(&str) -> bool) -> bool;
 pub trait Verb: clap::Args + Send + Sync + 'static {
     /// The name on the command line.
     const NAME: &'static str;
-    /// One line for lists of verbs.
+    /// The summary in lists of verbs, one line.
     const SUMMARY: &'static str;
-    /// The description in `--help`: what it does to which types, and what it refuses.
+    /// The description in `--help`: what the verb does to which types, and what it rejects.
     const ABOUT: &'static str;
     /// The source of its semantics, such as `tf.data.Dataset.batch`.
     const MEANING: &'static str = "";
     /// Examples, run as tests.
     const EXAMPLES: &'static [Example];
 
-    /// Whether its only positional argument may be left out; it is then parsed from an empty word.
+    /// Whether its only positional argument is optional; if omitted, it is parsed from an empty word.
     const OPTIONAL_ARGUMENT: bool = false;
-    /// Whether its only positional argument is left out; called with a function that says whether an option is given.
+    /// Whether its only positional argument is omitted; called with a function that reports whether an option is given.
     const ARGUMENT_UNLESS: Option<ArgumentUnless> = None;
-    /// Whether it combines several inputs ([`Verb::combine`]), which follow it on the command line; it begins a chain.
+    /// Whether it combines several inputs ([`Verb::combine`]), which follow it on the command line. Such a verb begins
+    /// a chain.
     const COMBINES: bool = false;
     /// Whether it prints a report instead of passing records on; a report ends a chain.
     const REPORTS: bool = false;
@@ -63,58 +65,58 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     /// Whether it needs records at all; a report may need only the schema.
     const NEEDS_RECORDS: bool = true;
 
-    /// [`Verb::REPORTS`], where that depends on the options.
+    /// [`Verb::REPORTS`], if that depends on the options.
     fn reports(&self) -> bool {
         Self::REPORTS
     }
 
-    /// Checks the verb against the schema of its input and returns the operator that does its work. A verb that
-    /// [combines](Verb::COMBINES) leaves the records as they are: the run has combined them.
+    /// Checks the verb against the input schema and returns its operator. A verb that [combines](Verb::COMBINES) inputs
+    /// leaves records unchanged, because the run has already combined them.
     ///
     /// # Errors
-    /// Usage errors: unknown fields, types it does not work on, arguments that are invalid for the schema.
+    /// Usage errors: unknown fields, unsupported types, or arguments that are invalid for the schema.
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let _ = options;
         if Self::COMBINES { Ok(Bound::unchanged(schema)) } else { Err(Error::internal("a verb that is not bound")) }
     }
 
-    /// The inputs that these FILEs name, and how it combines them, where it does.
+    /// The inputs that these FILEs name and how the verb combines them, if it does.
     ///
     /// # Errors
-    /// FILEs that it does not take.
+    /// FILEs that the verb does not accept.
     fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         let _ = (files, options);
         Ok(None)
     }
 
-    /// The files that are read whole before the run, and the fields needed of each; [`Verb::bind`] finds them in
+    /// Files that are read completely before the run, with the fields needed from each. [`Verb::bind`] finds them in
     /// [`Options::tables`].
     fn tables(&self) -> Vec<(OsString, Vec<String>)> {
         Vec::new()
     }
 
-    /// The data set that a report compares with, where it does: the run reads it first, through the same report, and
-    /// [`Verb::bind`] finds what came of it ([`Report::into_baseline`]) in [`Options::baseline`].
+    /// The dataset that a report compares with, if any. The run reads it first, through the same report, and
+    /// [`Verb::bind`] finds the result ([`Report::into_baseline`]) in [`Options::baseline`].
     fn baseline(&self) -> Option<OsString> {
         None
     }
 
-    /// The numbers, in their inputs, of the only records that it keeps, where it chooses by them.
+    /// The numbers of the only records that it keeps, if it selects by record number within an input.
     ///
     /// # Errors
-    /// They are not numbers.
+    /// Invalid record numbers.
     fn numbers(&self) -> Result<Option<Numbers>> {
         Ok(None)
     }
 
-    /// Of an input of that many records those that it passes on, by their numbers from 0, in the order in which it does, where
-    /// that depends on nothing else: a run may then read these records only, each at its place, and leave out the verb.
+    /// Given the number of records of an input, the numbers (from 0) of those it passes on, in output order, if these
+    /// depend on nothing else. A run can then read only these records, each from its position, and skip the verb.
     fn draw(&self, nrecords: u64, options: &Options) -> Option<Vec<u32>> {
         let _ = (nrecords, options);
         None
     }
 
-    /// The outputs that it divides the records among, where it does; such a verb ends a chain.
+    /// The outputs among which it divides the records, if it does. Such a verb ends a chain.
     ///
     /// # Errors
     /// Arguments that contradict each other.
@@ -122,8 +124,8 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// What the verb needs of its input if `after` is needed of its output, from its arguments only. By default everything; the
-    /// same if it [combines](Verb::COMBINES).
+    /// The demand on its input, given the demand on its output, determined from its arguments alone. By default
+    /// everything, or the same demand if it [combines](Verb::COMBINES) inputs.
     fn demand(&self, after: Demand) -> Demand {
         if Self::COMBINES { after } else { Demand::everything() }
     }
@@ -131,14 +133,14 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
 
 /// A verb bound to a schema.
 pub struct Bound {
-    /// The schema of its output.
+    /// The output schema.
     pub schema: Arc<Schema>,
-    /// What does its work.
+    /// The operator that does the work.
     pub operator: Operator,
 }
 
 impl Bound {
-    /// A verb that leaves records as they are.
+    /// A verb that passes records on unchanged.
     pub fn unchanged(schema: &Arc<Schema>) -> Bound {
         Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(Unchanged)) }
     }
@@ -157,51 +159,51 @@ impl Map for Unchanged {
 pub enum Operator {
     /// Stateless work on single chunks.
     Map(Arc<dyn Map>),
-    /// Work on all chunks in order, with state.
+    /// Stateful work on all chunks, in order.
     Fold(Box<dyn Fold>),
-    /// The end of a chain that writes text.
+    /// Ends a chain and writes text.
     Report(Box<dyn Report>),
-    /// The end of a chain that writes several outputs: those of [`Verb::parts`].
+    /// Ends a chain and writes several outputs: those of [`Verb::parts`].
     Split(Route),
 }
 
 /// One of several outputs of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What `-o` names.
+    /// The output named by `-o`.
     Output,
-    /// A file of its own.
+    /// A separate file.
     File(OsString),
-    /// What `-o` names, with this in the name.
+    /// The output named by `-o`, with this text inserted into the name.
     Named(String),
-    /// Any number of files: what `-o` names, with a value in the name of each ([`Route::Values`]).
+    /// Any number of files: the output named by `-o`, with a value inserted into each name ([`Route::Values`]).
     EachValue,
 }
 
-/// Which part a record belongs to.
+/// Determines which part a record belongs to.
 pub enum Route {
-    /// The map adds a last column, of int64: the number of the part.
+    /// The map adds a last column of int64 with the part number.
     Mapped(Arc<dyn Map>),
-    /// As [`Route::Mapped`], of all records in order; it adds that column and changes nothing else.
+    /// Like [`Route::Mapped`], but over all records in order. The fold adds that column and changes nothing else.
     Folded(Box<dyn Fold>),
     /// By the values of a key.
     Values {
-        /// Adds a last column, of strings: what the name of the record's file has for `{}`.
+        /// Adds a last column of strings: the text that replaces `{}` in the name of the record's file.
         names: Arc<dyn Map>,
-        /// The key, as it was given.
+        /// The key as given on the command line.
         key: String,
     },
-    /// By the number of the record, from 0.
+    /// By record number, from 0.
     Numbered(Arc<dyn Fn(u64) -> usize + Send + Sync>),
 }
 
 /// A stateless operator.
 pub trait Map: Send + Sync {
-    /// Transforms a chunk. An error names the row of the chunk ([`crate::error::Error::at_row`]) if one row caused it;
-    /// with `--on-error skip` the engine finds bad records by halving the chunk.
+    /// Transforms a chunk. If a single row caused an error, the error names it ([`crate::error::Error::at_row`]); with
+    /// `--on-error skip` the engine finds bad records by bisecting the chunk.
     ///
     /// # Errors
-    /// The data does not allow it.
+    /// Invalid data.
     fn apply(&self, chunk: Chunk) -> Result<Chunk>;
 
     /// Whether output row i depends only on input row i, so that bad records can be skipped.
@@ -209,7 +211,8 @@ pub trait Map: Send + Sync {
         true
     }
 
-    /// How many times the memory of a chunk its output may take, about; a chunk is divided before a verb that multiplies it.
+    /// The approximate factor by which the output may exceed the memory of the input; chunks are divided before such a
+    /// verb.
     fn growth(&self) -> usize {
         1
     }
@@ -225,19 +228,19 @@ pub trait Map: Send + Sync {
 pub enum Flow {
     /// Continue.
     More,
-    /// No later record can matter: reading stops. `finish` is still called.
+    /// No later record matters, so reading stops. `finish` is still called.
     Done,
 }
 
-/// An operator with state that gets one chunk at a time, in order.
+/// A stateful operator that gets one chunk at a time, in order.
 pub trait Fold: Send {
-    /// Takes a chunk, never an empty one; appends finished chunks to `out`.
+    /// Takes a nonempty chunk and appends finished chunks to `out`.
     ///
     /// # Errors
-    /// The data does not allow it.
+    /// Invalid data.
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow>;
 
-    /// Chunks to be made on any thread, called after each [`Fold::push`]; they follow what that gave.
+    /// Chunks that any thread can build. Called after each [`Fold::push`]; they follow the chunks from that call.
     fn deferred(&mut self) -> Vec<Deferred> {
         Vec::new()
     }
@@ -245,49 +248,49 @@ pub trait Fold: Send {
     /// Called after the last chunk until it returns `None`.
     ///
     /// # Errors
-    /// The data does not allow it.
+    /// Invalid data.
     fn finish(&mut self) -> Result<Option<Chunk>> {
         Ok(None)
     }
 
-    /// As [`Fold::finish`], but a chunk may be left to be made on any thread: for verbs that hold all records.
+    /// Like [`Fold::finish`], but a chunk can be left for any thread to build. For verbs that hold all records.
     ///
     /// # Errors
-    /// As [`Fold::finish`].
+    /// See [`Fold::finish`].
     fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         Ok(self.finish()?.map(|chunk| Box::new(|| Ok(chunk)) as Deferred))
     }
 }
 
-/// A chunk that is made on any thread.
+/// A chunk that any thread can build.
 pub type Deferred = Box<dyn FnOnce() -> Result<Chunk> + Send>;
 
-/// The stateless part of a report: extracts what it needs of a chunk, on any thread.
+/// The stateless part of a report: extracts what it needs from a chunk, on any thread.
 pub trait Digest: Send + Sync {
-    /// What the report needs of a chunk.
+    /// Extracts what the report needs from a chunk.
     ///
     /// # Errors
-    /// The data does not allow it.
+    /// Invalid data.
     fn digest(&self, chunk: &Chunk) -> Result<Box<dyn Any + Send>>;
 }
 
 /// An operator that ends the chain and writes text.
 pub trait Report: Send {
-    /// The stateless part of the work; if there is one, [`Report::push_digest`] is called instead of [`Report::push`].
+    /// The stateless part of the work. If there is one, [`Report::push_digest`] is called instead of [`Report::push`].
     fn digest(&self) -> Option<Arc<dyn Digest>> {
         None
     }
 
-    /// Takes the result of [`Digest::digest`], in the order of the chunks.
+    /// Takes the result of [`Digest::digest`], in chunk order.
     ///
     /// # Errors
-    /// The data does not allow it.
+    /// Invalid data.
     fn push_digest(&mut self, digest: Box<dyn Any + Send>) -> Result<Flow> {
         let _ = digest;
         Ok(Flow::More)
     }
 
-    /// A fold that takes the chunks first; the report gets what it gives, chunks of that schema.
+    /// A fold that takes the chunks first; the report gets its output, which are chunks of that schema.
     fn collector(&self) -> Option<(Box<dyn Fold>, Arc<Schema>)> {
         None
     }
@@ -302,10 +305,10 @@ pub trait Report: Send {
         let _ = fault;
     }
 
-    /// Takes a chunk; may already write. `Done` stops reading.
+    /// Takes a chunk. May already write output. `Done` stops reading.
     ///
     /// # Errors
-    /// Writing fails, or the data does not allow it.
+    /// Writing fails, or the data is invalid.
     fn push(&mut self, chunk: &Chunk, out: &mut dyn Write) -> Result<Flow>;
 
     /// Writes the rest. The verdict determines the exit code.
@@ -314,10 +317,10 @@ pub trait Report: Send {
     /// Writing fails.
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict>;
 
-    /// What another run of the same report compares with: see [`Verb::baseline`].
+    /// The baseline that another run of the same report compares with: see [`Verb::baseline`].
     ///
     /// # Errors
-    /// What is still to be added cannot be.
+    /// The remaining data cannot be added.
     fn into_baseline(self: Box<Self>) -> Result<Option<Arc<dyn Any + Send + Sync>>> {
         Ok(None)
     }
@@ -332,25 +335,25 @@ pub enum Verdict {
     Bad,
 }
 
-/// Verbs that are listed together in the help.
+/// Groups of verbs in the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Convert and look into files.
+    /// Convert and inspect files.
     Inspect,
-    /// Choose and order records.
+    /// Select and order records.
     Records,
     /// Combine several inputs.
     Inputs,
-    /// Choose, compute and retype fields.
+    /// Select, compute and retype fields.
     Fields,
-    /// Group records, and take groups apart.
+    /// Group and ungroup records.
     Batches,
     /// Change the form of tensors.
     Tensors,
 }
 
 impl Group {
-    /// All groups, in the order of the help.
+    /// All groups, in help order.
     pub const ALL: [Group; 6] = [Group::Inspect, Group::Records, Group::Inputs, Group::Fields, Group::Batches, Group::Tensors];
 
     /// A heading.
@@ -368,7 +371,7 @@ impl Group {
 
 /// A type-erased verb: a row of the registry.
 pub struct Entry {
-    /// Which verbs it is listed with.
+    /// The group it is listed in.
     pub group: Group,
     /// See [`Verb::NAME`].
     pub name: &'static str,
@@ -403,7 +406,7 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::bind`].
     ///
     /// # Errors
-    /// As [`Verb::bind`].
+    /// See [`Verb::bind`].
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
     /// See [`Verb::COMBINES`].
     fn combines(&self) -> bool {
@@ -412,7 +415,7 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::combine`].
     ///
     /// # Errors
-    /// As [`Verb::combine`].
+    /// See [`Verb::combine`].
     fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         let _ = (files, options);
         Ok(None)
@@ -428,7 +431,7 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::numbers`].
     ///
     /// # Errors
-    /// As [`Verb::numbers`].
+    /// See [`Verb::numbers`].
     fn numbers(&self) -> Result<Option<Numbers>> {
         Ok(None)
     }
@@ -440,7 +443,7 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::parts`].
     ///
     /// # Errors
-    /// As [`Verb::parts`].
+    /// See [`Verb::parts`].
     fn parts(&self) -> Result<Option<Vec<Part>>> {
         Ok(None)
     }
@@ -510,7 +513,7 @@ pub const fn entry<V: Verb>(group: Group) -> Entry {
 }
 
 impl Entry {
-    /// The clap command of the verb: its own options and positional arguments.
+    /// The clap command of the verb, with its options and positional arguments.
     pub fn command(&self) -> clap::Command {
         (self.augment)(clap::Command::new(self.name).about(self.summary))
     }
@@ -518,7 +521,7 @@ impl Entry {
     /// Builds the verb from the parsed arguments.
     ///
     /// # Errors
-    /// Those of clap.
+    /// Errors of clap.
     pub fn parse(&self, matches: &clap::ArgMatches) -> Result<Box<dyn Parsed>, clap::Error> {
         (self.parse)(matches)
     }

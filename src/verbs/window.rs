@@ -62,7 +62,7 @@ known. The records of one window are kept in memory (see --max-memory). For wind
     }
 }
 
-/// Bytes of the windows in a chunk, about.
+/// Approximate bytes of the windows in a chunk.
 const NBYTES: usize = 4 << 20;
 
 struct Windows {
@@ -70,10 +70,10 @@ struct Windows {
     windowing: Windowing,
     /// The records of open windows.
     chunks: VecDeque<Chunk>,
-    /// The number of the first record held, and of the one after the last.
+    /// The number of the first record held, and the number after the last.
     first: usize,
     end: usize,
-    /// Where the next window starts.
+    /// The start of the next window.
     next: usize,
     budget: Budget,
 }
@@ -103,7 +103,7 @@ impl Fold for Windows {
 }
 
 impl Windows {
-    /// The next windows.
+    /// Emits the next windows.
     fn windows(&mut self, count: usize, out: &mut Vec<Chunk>) -> Result<()> {
         let parts = Parts::new(self.chunks.iter().cloned().collect());
         let window_nbytes = (parts.nbytes() / parts.nrows().max(1)).saturating_mul(self.windowing.size);
@@ -129,7 +129,7 @@ impl Windows {
         Ok(())
     }
 
-    /// Drops chunks before the next window.
+    /// Drops chunks that end before the next window.
     fn drop_front(&mut self) {
         while let Some(chunk) = self.chunks.pop_front_if(|chunk| self.first + chunk.nrows <= self.next) {
             self.first += chunk.nrows;

@@ -79,7 +79,7 @@ consecutive records use `window`. To write each window as a record: windows FIEL
         })?;
         let Bound { schema, operator } = edits.bound();
         let Operator::Map(windows) = operator else { return Err(Error::internal("a change of fields that is not a map")) };
-        // A short list may be padded to a whole window.
+        // A short list can be padded to a full window.
         let growth = if self.pad.is_some() { windowing.size } else { windowing.size.div_ceil(windowing.shift()) };
         Ok(Bound { schema, operator: Operator::Map(Arc::new(Multiplying { windows, growth })) })
     }
@@ -90,7 +90,7 @@ consecutive records use `window`. To write each window as a record: windows FIEL
 }
 
 impl Windows {
-    /// One row of what fills short windows.
+    /// One row of the value that fills short windows.
     fn padding(&self, text: &str, ty: &crate::schema::Type) -> Result<Tensor> {
         let Some(dtype) = ty.dtype().filter(|_| ty.rank() == 1) else {
             let error = Error::usage(format!("is {ty}; --pad fills a vector"));
@@ -101,7 +101,7 @@ impl Windows {
     }
 }
 
-/// Windows that overlap take more memory than the list.
+/// Overlapping windows take more memory than the list.
 struct Multiplying {
     windows: Arc<dyn Map>,
     growth: usize,
@@ -122,7 +122,7 @@ impl Map for Multiplying {
     }
 }
 
-/// `[n, (a), ...]` -> `[n, (w), (s), ...]`. Values are copied: O(windows * size).
+/// `[n, (a), ...]` becomes `[n, (w), (s), ...]`. Copies the values: O(windows * size).
 fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>) -> Result<Tensor> {
     let list = tensor.as_list()?;
     let (partition, values) = (list.partition(), list.values());

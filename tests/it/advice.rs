@@ -1,15 +1,17 @@
-//! Advice works: what the message of a failed command in a transcript says to do is done, in the situation that printed it.
+//! Tests that advice works: whatever the message of a failed transcript command suggests is done in the situation that
+//! printed it.
 //!
-//! - A whole command (`tatter ...`, `mkdir ...`, `chmod ...`) is run; it succeeds.
-//! - A global option is added to the command that failed; then it succeeds, or at least stops failing for that reason.
+//! - A whole command (`tatter ...`, `mkdir ...`, `chmod ...`) is run and must succeed.
+//! - A global option is added to the failed command, which must then succeed, or at least not fail for the same reason.
 //!
-//! All this happens in a copy of the transcript's directory. Lines with placeholders (`FILE`, `...`) are forms, not commands.
+//! This happens in a copy of the transcript's directory. Lines with placeholders (`FILE`, `...`) are forms, not
+//! commands.
 
 use crate::tatter::{Outcome, shell};
 use std::path::Path;
 use std::process::Command;
 
-/// Advice that is not followed here, and why.
+/// Advice that is not followed here, with reasons.
 const EXEMPT: &[(&str, &str)] = &[
     ("duckdb", "another program, which may not be installed"),
     ("tatter -h", "a page, tested elsewhere"),
@@ -21,7 +23,7 @@ const EXEMPT: &[(&str, &str)] = &[
     ("or leave it out: drop", "named for one field at a time: the others follow"),
 ];
 
-/// Transcripts whose failures are known, by a part of the command, and why.
+/// Transcripts with known failures, identified by a part of the command, with reasons.
 const KNOWN: &[(&str, &str)] = &[
     ("keys.jsonl", "ten thousand fields take long without optimisation"),
     ("convert array.json", "records of an array are not left out, but the advice says so"),
@@ -29,7 +31,7 @@ const KNOWN: &[(&str, &str)] = &[
     (r#"{"x":[[]]}"#, "the type given has one axis too few"),
 ];
 
-/// The advice of a failed command that does not work when it is followed.
+/// The advice of a failed command that does not work when followed.
 pub fn failures(command: &str, outcome: &Outcome, directory: &Path) -> Vec<String> {
     let mut lines = outcome.stderr.lines().skip_while(|line| !line.starts_with("error: "));
     let Some(error) = lines.next() else { return Vec::new() };
@@ -44,7 +46,7 @@ pub fn failures(command: &str, outcome: &Outcome, directory: &Path) -> Vec<Strin
         }
         let mut tries = Vec::new();
         if let Some(whole) = whole_command(line) {
-            // What comes before the command that failed has been done.
+            // Run everything before the failed command.
             let last = command.rsplit([';', '&']).next().unwrap_or_default().trim_start();
             tries.push(if whole.starts_with("tatter ") { whole } else { format!("{whole} && {last}") });
         } else if ends_in_tatter(command) {
@@ -68,7 +70,7 @@ pub fn failures(command: &str, outcome: &Outcome, directory: &Path) -> Vec<Strin
     failures
 }
 
-/// The command with the option, instead of one of that name.
+/// The command with the option, replacing an option of the same name.
 fn with_option(command: &str, option: &str) -> String {
     let name = option.split(' ').next().unwrap_or_default();
     let Some((before, after)) = command.split_once(&format!("{name} ")) else { return format!("{command} {option}") };
@@ -79,7 +81,7 @@ fn with_option(command: &str, option: &str) -> String {
     format!("{before}{option} {}", after.trim_start())
 }
 
-/// A command in a line of advice, if it is not a form.
+/// The command in a line of advice, if it is not a form.
 fn whole_command(line: &str) -> Option<String> {
     let quoted = line.split('`').skip(1).step_by(2).find(|part| part.starts_with("tatter "));
     let plain = || {
@@ -96,13 +98,13 @@ fn whole_command(line: &str) -> Option<String> {
     quoted.map(str::to_owned).or_else(plain).or_else(mkdir).filter(|command| !is_form(command))
 }
 
-/// Whether something in it is to be filled in.
+/// Whether it contains a placeholder.
 fn is_form(command: &str) -> bool {
     let is_placeholder = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_uppercase());
     command.contains("...") || command.split(|c: char| !c.is_ascii_alphanumeric()).any(is_placeholder)
 }
 
-/// Whether what is appended becomes an option of the program that failed.
+/// Whether appended words become options of the failed program.
 fn ends_in_tatter(command: &str) -> bool {
     let last = command.rsplit(['|', ';', '&']).next().unwrap_or_default();
     last.trim_start().starts_with("tatter ") && !command.contains(" -- ") && !command.contains("2>")

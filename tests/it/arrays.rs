@@ -1,4 +1,4 @@
-//! npz, npy, safetensors: what goes in comes out, and damaged bytes end in a message.
+//! npz, npy, safetensors: round trips are lossless, and damaged bytes cause a message.
 
 use crate::random::dataset;
 use crate::tatter::{Outcome, parallel, shell, tatter};
@@ -53,7 +53,7 @@ proptest! {
     }
 }
 
-/// More than is held in memory goes through a temporary file, and none is left.
+/// More data than is held in memory goes through a temporary file, and none remains.
 #[test]
 fn large_arrays_are_spooled() {
     let folder = tempfile::tempdir().unwrap();
@@ -77,7 +77,7 @@ fn npy(descr: &str, shape: &str, values: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00".as_slice(), &length, header.as_bytes(), values].concat()
 }
 
-/// A zip archive, its members stored or deflated.
+/// A zip archive with stored or deflated members.
 fn zip(members: &[(&str, Vec<u8>)], deflated: bool) -> Vec<u8> {
     let (mut out, mut central) = (Vec::new(), Vec::new());
     for (name, bytes) in members {
@@ -124,7 +124,7 @@ fn numbers(values: &[i64]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-/// Ragged, sparse and dense arrays of another program: three records.
+/// Ragged, sparse and dense arrays from another program: three records.
 fn foreign() -> Vec<(&'static str, Vec<u8>)> {
     let narrow = |values: &[i32]| values.iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<u8>>();
     vec![
@@ -225,7 +225,7 @@ fn arrays_that_contradict_each_other_are_refused() {
     }
 }
 
-/// Reads all of a file inside this process: an error or values, never a panic.
+/// Reads all of a file in this process: returns an error or values, and must not panic.
 fn read(path: &Path) -> Result<usize, String> {
     let options = Options { max_record_bytes: 1 << 20, infer_bytes: 1 << 20, ..Options::default() };
     let mut records = Records::open(path.to_str().unwrap(), &options).map_err(|e| e.to_string())?;
@@ -241,7 +241,7 @@ const RECORDS: &str = r#"{"a":1,"b":[[1.5],[]],"c":"text","d":{"e":[true],"f":"x
 {"a":2,"b":[],"c":"","d":{"e":[],"f":""},"s":{"indices":[],"values":[],"dense_shape":[3]}}
 "#;
 
-/// Every bit flipped and every end cut off: an error or other values, never a crash, never much memory.
+/// Flips every bit and truncates at every position: an error or other values, never a crash or excessive memory.
 #[test]
 fn damaged_bytes_end_in_a_message() {
     let folder = tempfile::tempdir().unwrap();
@@ -257,7 +257,7 @@ fn damaged_bytes_end_in_a_message() {
         let bytes = fs::read(file(name)).unwrap();
         assert!(read(&file(name)).is_ok(), "{name}");
         let damaged = |number: usize, bytes: &[u8]| {
-            // A fresh file for each worker.
+            // A new file for each worker.
             let path = folder.path().join(format!("{number}-{name}"));
             fs::write(&path, bytes).unwrap();
             let _ = read(&path);
@@ -271,7 +271,7 @@ fn damaged_bytes_end_in_a_message() {
             }
             damaged(at, &bytes[..at]);
         });
-        // The same with little memory to take, so that taking much more than the file is long shows.
+        // Repeated with little memory, so that using much more than the file size is noticed.
         parallel(&(0..bytes.len()).step_by(17).collect::<Vec<_>>(), |&at| {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << (at % 8);

@@ -1,4 +1,4 @@
-//! Transcripts: `fixtures/cases/TOPIC/NAME.txt` shows commands and what they print.
+//! Transcripts: `fixtures/cases/TOPIC/NAME.txt` has commands and their output.
 //!
 //! ```text
 //! # what it shows
@@ -7,9 +7,9 @@
 //! ! a line of standard error
 //! ? 1
 //! ```
-//! `+ ` continues a command on the next line, `? N` is an exit status other than 0. The commands of
-//! one file run in one fresh directory, one after another. `TATTER_BLESS=1 cargo test --test it cases`
-//! rewrites what is expected: review the difference. `TATTER_CASES=inputs/` runs only those whose path contains it.
+//! `+ ` continues a command on the next line, and `? N` is a nonzero exit status. The commands of a file run in
+//! sequence in a new directory. `TATTER_BLESS=1 cargo test --test it cases` rewrites the expected output: review the
+//! diff. `TATTER_CASES=inputs/` runs only those whose path contains it.
 
 use crate::advice;
 use crate::tatter::{Outcome, files, parallel, root, shell};
@@ -28,7 +28,7 @@ fn transcripts_are_as_printed() {
     assert!(failures.is_empty(), "{}\n{} of {} transcripts differ", failures.join("\n"), failures.len(), cases.len());
 }
 
-/// Runs one transcript; gives what differs.
+/// Runs one transcript and returns the differences.
 fn check(case: &Path, bless: bool) -> Option<String> {
     let expected = fs::read_to_string(case).unwrap();
     let (found, useless) = replay(&expected);
@@ -58,7 +58,7 @@ fn check(case: &Path, bless: bool) -> Option<String> {
     Some(text)
 }
 
-/// The transcript as the program writes it today, and the advice in it that does not work.
+/// The transcript with the current output of the program, and its advice that does not work.
 fn replay(transcript: &str) -> (String, Vec<String>) {
     let directory = tempfile::tempdir().unwrap();
     let (mut text, mut useless) = (String::new(), Vec::new());

@@ -1,7 +1,7 @@
-//! Random chains of verbs over random data, against the slow reference of `reference`: as one process with any number of
-//! threads and any size of chunks, and as two processes with a pipe of any format between them.
+//! Random chains of verbs over random data, compared with the slow reference in `reference`: as one process with any
+//! number of threads and any chunk size, and as two processes with a pipe of any format between them.
 //!
-//! `PROPTEST_CASES=100000 cargo test --release --test it chains` looks harder.
+//! `PROPTEST_CASES=100000 cargo test --release --test it chains` runs more cases.
 
 use crate::random::{Dataset, dataset};
 use crate::reference::{Dice, STEPS, State};
@@ -9,7 +9,7 @@ use crate::tatter::{Outcome, tatter};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// The verbs of a chain, in words, and the records that come out of each.
+/// The verbs of a chain as arguments, and the output records of each.
 fn chain(data: &Dataset, numbers: &[u16]) -> Vec<(String, State)> {
     let records = data.records.iter().map(|record| record.as_object().unwrap().clone()).collect();
     let mut state = State { fields: data.fields.clone(), records };
@@ -47,7 +47,7 @@ fn lines(records: impl IntoIterator<Item = Value>) -> String {
     records.into_iter().map(|record| format!("{record}\n")).collect()
 }
 
-/// The records that a run prints, each number and string spelled as serde_json spells it.
+/// The records printed by a run, with numbers and strings spelled as in serde_json.
 fn printed(outcome: &Outcome) -> String {
     lines(outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()))
 }
@@ -87,7 +87,7 @@ proptest! {
         prop_assert_eq!(back.status, 0, "{:?} | {:?} through {}: {}", words(first).join(" "), words(second).join(" "), between, back.stderr);
         prop_assert_eq!(back.text(), whole.text(), "{:?} | {:?} through {}", words(first).join(" "), words(second).join(" "), between);
 
-        // The first verbs as the chain of the only input of a verb that combines inputs.
+        // The first verbs as the chain of the only input of a combining verb.
         let own = ["--from", "jsonl", "--schema", &data.schema, "]", "then"];
         let nested = [&["concatenate", "["][..], &words(first), &own, &words(second), &options[4..]].concat();
         let nested = run(&nested, &[], &data.jsonl());

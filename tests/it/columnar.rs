@@ -1,4 +1,4 @@
-//! Parquet and Arrow: what goes in comes out, and damaged bytes end in a message.
+//! Parquet and Arrow: round trips are lossless, and damaged bytes cause a message.
 
 use crate::random::dataset;
 use crate::tatter::{Outcome, parallel, shell, tatter};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 
-/// The formats a dataset goes through, one after the other.
+/// The formats through which a dataset is converted in sequence.
 const WAY: &[(&str, &str)] = &[
     ("1.parquet", "--row-group-rows 3"),
     ("2.arrow", "--row-group-rows 2 --compression lz4"),
@@ -38,7 +38,7 @@ proptest! {
         for (to, options) in WAY {
             run(&format!("tatter convert {from} -o {to} {options}"));
             prop_assert_eq!(&run(&format!("tatter convert {to}")), &expected, "{}", to);
-            // Statistics of Parquet may prove that there are no nulls where the schema allows some.
+            // Parquet statistics may prove that there are no nulls where the schema allows them.
             let shown = |text: &str| if to.ends_with(".parquet") { text.replace("optional ", "").replace(" with nulls", "") } else { text.to_owned() };
             prop_assert_eq!(shown(&run(&format!("tatter schema {to}"))), shown(&schema), "{}", to);
             prop_assert_eq!(run(&format!("tatter count {to}")), format!("{}\n", data.records.len()), "{}", to);
@@ -55,7 +55,7 @@ const RECORDS: &str = r#"{"a":1,"b":[[1.5],[]],"c":"text","d":{"e":[true],"f":nu
 {"a":null,"b":null,"c":"naïve","d":{"e":[],"f":"x"},"s":{"indices":[[0],[2]],"values":[3,4],"dense_shape":[3]}}
 "#;
 
-/// The program with little memory to take, so that taking much more than the file is long shows.
+/// The program with little memory, so that using much more than the file size is noticed.
 fn limited(path: &Path) -> Outcome {
     shell(&format!("ulimit -v 4000000; exec tatter convert --threads 1 {}", path.display()), Path::new("/"), b"")
 }
@@ -69,7 +69,7 @@ fn check(path: &Path, what: &str) {
     assert!(outcome.status == 0 || outcome.stderr.starts_with("error: "), "{what}: {outcome:?}");
 }
 
-/// Bits flipped and bytes cut off all over the file: an error or other values, never a crash.
+/// Flips bits and truncates throughout the file: an error or other values, never a crash.
 #[test]
 fn damaged_bytes_end_in_a_message() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn damaged_bytes_end_in_a_message() {
     }
 }
 
-/// Footers that claim more than there is.
+/// Footers that claim more than exists.
 /// Strings so long that a page ends within a few hundred rows.
 #[test]
 fn pages_of_long_strings_do_not_depend_on_chunks() {

@@ -1,10 +1,10 @@
-//! Files that earlier versions wrote are read as the same records; see `fixtures/written`.
+//! Files written by earlier versions are read as the same records; see `fixtures/written`.
 
 use crate::tatter::{root, tatter};
 use std::fs;
 use std::path::Path;
 
-/// The records of a file under the types of its name.
+/// The records of a file under the types given by the schema with its name.
 fn records(path: &Path) -> String {
     let name = path.file_name().unwrap().to_str().unwrap();
     let schema = path.with_file_name(format!("{}.schema", name.split('.').next().unwrap()));

@@ -1,4 +1,4 @@
-//! Completions in real shells: keys are typed on a terminal, and the command that comes of them is run.
+//! Completions in real shells: keys are typed on a terminal, and the resulting command is run.
 
 use crate::tatter::root;
 use crate::terminal::{Session, is_installed};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A shell without personal settings that has read the script and shows the prompt `ready>`.
+/// A shell without personal settings that has loaded the script and shows the prompt `ready>`.
 fn shell(name: &str, directory: &Path) -> Session {
     let start = match name {
         "bash" => "exec bash --noprofile --rcfile rc -i",
@@ -28,7 +28,7 @@ fn shell(name: &str, directory: &Path) -> Session {
     session
 }
 
-/// Types the keys of every line, which write to the file `out`, and compares what is in it.
+/// Types the keys of every line, each of which writes to the file `out`, and checks its contents.
 fn check(name: &str, lines: &[(&str, &str)]) {
     if !is_installed("script") || !is_installed(name) {
         return;
@@ -62,14 +62,14 @@ fn to(n: usize) -> String {
 
 fn lines() -> Vec<(String, &'static str)> {
     vec![
-        // A verb, and the name of a file.
+        // A verb and a file name.
         ("tatter coun\tcol\t > out".to_owned(), "4\n"),
-        // A name with a space.
+        // A name that contains a space.
         ("tatter coun\tmy\t > out".to_owned(), "5\n"),
         // A value of an option, and one after `=`.
         ("tatter schema --as js\tcolors.jsonl --from=jsonl > out".to_owned(), JSON),
         ("tatter head -n 1 then count --fro\tjsonl colors.jsonl > out".to_owned(), "1\n"),
-        // A field of the file that follows, and of one before.
+        // A field of the file that follows, and of one that precedes.
         (format!("tatter select  then schema 'my docs.jsonl' > out{}i\t", to("tatter select ".len())), "id: int64\n"),
         (
             format!(
@@ -90,7 +90,7 @@ const JSON: &str = r#"{"fields": [
 fn check_shell(name: &str) {
     let mut lines = lines();
     if name == "fish" {
-        // It does not tell what follows the cursor.
+        // This shell does not report the text after the cursor.
         lines.retain(|(keys, _)| !keys.contains('\u{1}'));
     }
     check(name, &lines.iter().map(|(keys, expected)| (keys.as_str(), *expected)).collect::<Vec<_>>());

@@ -1,18 +1,18 @@
-//! Laws of the containers that hold only some schemas: what is written reads back the same, as the same bytes whatever
-//! the threads and chunks, and what is damaged gives a message.
+//! Laws of containers that can represent only some schemas: output reads back unchanged, its bytes do not depend on
+//! threads and chunks, and damage causes a message.
 
 use crate::tatter::{Outcome, tatter};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A format with records that it holds.
+/// A format, with records that it can represent.
 struct Container {
-    /// As `--to` and `--from` say it.
+    /// The name for `--to` and `--from`.
     format: &'static str,
-    /// The files of an output, the first of which is named, or the directory that it is in.
+    /// The files of an output, the first of which is named, or the directory that contains it.
     files: &'static [&'static str],
-    /// Types of the records, for both ways.
+    /// Types of the records, in both directions.
     schema: &'static str,
     records: fn(&[u32]) -> Vec<Value>,
     writing: &'static [&'static str],
@@ -137,7 +137,7 @@ const CONTAINERS: &[Container] = &[
     },
 ];
 
-/// Values drawn from a seed.
+/// Values generated from a seed.
 struct Draw(u32);
 
 impl Draw {
@@ -146,7 +146,7 @@ impl Draw {
         ((self.0 >> 8) % n) as usize
     }
 
-    /// A number that a float32 holds.
+    /// A number that float32 represents exactly.
     fn float(&mut self) -> Value {
         json!((self.below(4000) as f64 - 2000.0) / 8.0)
     }
@@ -163,7 +163,7 @@ impl Draw {
         Value::from(text)
     }
 
-    /// A sparse vector of 12, in order.
+    /// A sparse vector of size 12 with sorted indices.
     fn sparse(&mut self) -> Value {
         let indices: Vec<usize> = (0..12).filter(|_| self.below(3) == 0).collect();
         let values: Vec<Value> = indices.iter().map(|_| self.float()).collect();
@@ -180,7 +180,7 @@ fn lines(records: &[Value]) -> Vec<u8> {
 }
 
 impl Container {
-    /// What `-o` names, and what is read.
+    /// The name for `-o`, and the name to read.
     fn path(&self, folder: &Path) -> String {
         let name = self.files[0].split('/').next().unwrap();
         folder.join(name).display().to_string()
@@ -219,7 +219,7 @@ proptest! {
         prop_assert_eq!(written.status, 0, "{}: {}", container.format, written.stderr);
         let plain = tatter(&["convert", "--from", "jsonl", "--schema", container.schema], &lines(&records));
         let read = container.read(one.path(), &["--schema", container.schema]);
-        // The order of fields is that of the container.
+        // The container determines the order of fields.
         let values = |outcome: &Outcome| outcome.text().lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>();
         prop_assert_eq!(values(&read), values(&plain), "{}: {}", container.format, read.stderr);
         let again = container.write(&records, other.path(), &["--threads", "3", "--chunk-rows", "1"]);

@@ -1,15 +1,15 @@
 //! `docs/coverage.md`: every documented item of TensorFlow's and Paddle's ragged, sparse and structured tensors, with
-//! what tatter gives for the line as documented.
+//! tatter's result for the documented line.
 //!
-//! A section may begin with a block of Python assignments, which come before each of its lines. A row is
-//! `| item | line | result | note |`, its result JSON in backquotes or the first line of an error.
-//! `TATTER_BLESS=1 cargo test --test it coverage` rewrites the results: review the difference.
+//! A section can start with a block of Python assignments, which precede each of its lines. A row is `| item | line |
+//! result | note |`, with the result as JSON in backquotes or the first line of an error. `TATTER_BLESS=1 cargo test
+//! --test it coverage` rewrites the results: review the diff.
 
 use crate::tatter::{parallel, root, tatter};
 use serde_json::Value;
 use std::fs;
 
-/// A row of the page, by its line number.
+/// A row of the page, with its line number.
 struct Row {
     at: usize,
     statements: String,
@@ -49,7 +49,7 @@ fn rows(page: &str) -> Vec<Row> {
     rows
 }
 
-/// The result cell as it should be, and whether it is so.
+/// The expected result cell, and whether it matches.
 fn result(row: &Row) -> (String, bool) {
     let outcome = tatter(&["map", &row.statements, "then", "select", "out", "--from", "none"], b"");
     if outcome.status == 2 || outcome.status == 1 {

@@ -1,11 +1,11 @@
-//! The crates: what each is for, where it comes from, its licence. `docs/dependencies.md` says it; this holds it true.
+//! Checks what `docs/dependencies.md` says about the crates: their purpose, origin and license.
 
 use crate::tatter::root;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Of the crates that this machine builds: others may not be here.
+/// For the crates that this machine builds; others may not be available.
 fn metadata() -> Value {
     let rustc = Command::new("rustc").arg("-vV").output().unwrap();
     let version = String::from_utf8(rustc.stdout).unwrap();
@@ -23,7 +23,7 @@ fn page() -> String {
     std::fs::read_to_string(root().join("docs/dependencies.md")).unwrap()
 }
 
-/// The words of a sentence of the page, from `start` to the full stop at its end.
+/// The words of a sentence on the page, from `start` to the next period.
 fn listed<'a>(page: &'a str, start: &str) -> BTreeSet<&'a str> {
     let rest = page.split_once(start).unwrap().1;
     rest.split_once(".\n").unwrap().0.split(',').map(str::trim).collect()
@@ -75,7 +75,7 @@ fn crates_come_from_the_registry_and_in_one_version() {
     assert_eq!(several, listed(&page, "in different versions:"));
 }
 
-/// The versions in `Cargo.toml`, the lowest that are allowed, are those of the lock file: what is tested is what is stated.
+/// The minimum versions in `Cargo.toml` are those of the lock file, so the stated versions are the tested ones.
 #[test]
 fn the_lowest_versions_are_those_that_are_tested() {
     let metadata = metadata();

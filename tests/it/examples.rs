@@ -1,4 +1,4 @@
-//! The examples in the help and the man pages: each is run as it stands.
+//! The examples in help and man pages are run unchanged.
 
 use crate::tatter::{Outcome, parallel, shell};
 use std::fs;
@@ -21,7 +21,7 @@ fn examples_print_what_they_say() {
     assert!(failures.is_empty(), "{}\n{} of {} examples differ", failures.join("\n"), failures.len(), examples.len());
 }
 
-/// Runs an example with more options, its files in that directory.
+/// Runs an example with additional options, with its files in that directory.
 pub fn run_example(example: &Example, options: &str, directory: &Path) -> Outcome {
     let mut input = example.input;
     if let Some(files) = example.input.strip_prefix("==> ") {

@@ -1,4 +1,4 @@
-//! Expressions against a slow, plain reference over nested lists, and laws that hold for every expression.
+//! Expressions compared with a slow, simple reference over nested lists, and laws that hold for every expression.
 
 use crate::nested::Nested::{self, List, Number};
 use crate::nested::{list, ragged, records, run};
@@ -7,7 +7,7 @@ use tatter::expr::Program;
 use tatter::options::Options;
 use tatter::schema::{DType, Dim, Field, Schema, Type};
 
-/// Ragged broadcasting of one record, as the guide says it: a ragged axis is never repeated.
+/// Ragged broadcasting of one record, as described in the guide: a ragged axis is never repeated.
 fn add(x: &Nested, y: &Nested, x_uniform: &[bool], y_uniform: &[bool]) -> Option<Nested> {
     match (x, y) {
         (Number(a), Number(b)) => Some(Number(a.wrapping_add(*b))),
@@ -49,7 +49,7 @@ fn python_slice(items: &[Nested], start: Option<i64>, stop: Option<i64>, step: i
     out
 }
 
-/// Sums along an axis, by the definition.
+/// Sums along an axis, by definition.
 fn sum(x: &Nested, axis: usize) -> Nested {
     fn merge(a: Option<&Nested>, b: &Nested) -> Nested {
         match (a, b) {
@@ -87,7 +87,7 @@ fn slice_text(start: Option<i64>, stop: Option<i64>, step: i64) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-    /// x + y of two ragged tensors, and of a ragged tensor with a column of one value per row.
+    /// x + y for two ragged tensors, and for a ragged tensor and a column with one value per row.
     #[test]
     fn broadcasting_is_the_guides(x in records(2), seed in 0usize..3) {
         let rows = |r: &Nested| list(r.items().iter().enumerate().map(|(i, _)| list([Number(100 * i as i64)])));
@@ -101,7 +101,7 @@ proptest! {
         let y_column_is_uniform = seed == 1;
         prop_assume!(!y_column_is_uniform || !x.is_empty());
         let expected: Option<Vec<Nested>> = x.iter().zip(&y).map(|(a, b)| add(a, b, &[true, false], &uniform)).collect();
-        // The column of known size needs a uniform partition, which an expression gives.
+        // A column of known size needs a uniform partition, which an expression creates.
         let found = if seed == 1 {
             run("x + cast(expand_dims(100 * range(len(x)), 1), int64)", &[("x", &x, ragged(2))])
         } else {
@@ -113,7 +113,7 @@ proptest! {
         }
     }
 
-    /// x[:, a:b:c] and x[a:b:c] are Python's slices.
+    /// x[:, a:b:c] and x[a:b:c] match Python's slices.
     #[test]
     fn slices_are_pythons(
         x in records(3),
@@ -127,7 +127,7 @@ proptest! {
         prop_assert_eq!(run(&text, &[("x", &x, ragged(3))]), Ok(expected));
     }
 
-    /// Sums along every axis; a row without items sums up to nothing of its inner axes.
+    /// Sums along every axis. A row without items gives an empty sum for its inner axes.
     #[test]
     fn sums_are_sums(x in records(2), axis in 0usize..2) {
         let expected: Vec<Nested> = x
@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(run(&format!("reduce_sum(x, axis={axis})"), &[("x", &x, ragged(2))]), Ok(expected));
     }
 
-    /// Rows joined, repeated, turned, flattened.
+    /// Concatenates, repeats, reverses and flattens rows.
     #[test]
     fn rows_are_joined_and_turned(x in records(2)) {
         let of = |f: &dyn Fn(&[Nested]) -> Vec<Nested>| -> Vec<Nested> { x.iter().map(|r| r.at_depth(1, &|row| List(f(row.items())))).collect() };
@@ -157,7 +157,7 @@ proptest! {
         prop_assert_eq!(run("RaggedTensor.from_tensor(to_tensor(x, 99), padding=99)", &field), Ok(x.clone()));
     }
 
-    /// What an expression gives for a record does not depend on the records beside it.
+    /// The result of an expression for a record does not depend on other records.
     #[test]
     fn records_do_not_meet(x in records(2), which in 0usize..EXPRESSIONS.len()) {
         let text = EXPRESSIONS[which];
@@ -172,7 +172,7 @@ proptest! {
         }
     }
 
-    /// No text makes the parser or the binder panic.
+    /// No text causes a panic in the parser or binder.
     #[test]
     fn no_text_panics(parts in prop::collection::vec(prop::sample::select(PARTS), 0..24)) {
         let text = parts.concat();
@@ -182,7 +182,7 @@ proptest! {
         }
     }
 
-    /// Nor does any run of characters.
+    /// Nor does any sequence of characters.
     #[test]
     fn no_characters_panic(text in ".{0,60}") {
         let _ = Program::bind(&text, &Schema::default(), &Options::default());
@@ -190,7 +190,7 @@ proptest! {
     }
 }
 
-/// Expressions over a ragged `x` of rank 2; some of them fail on some records.
+/// Expressions over a ragged `x` of rank 2, some of which fail for some records.
 const EXPRESSIONS: &[&str] = &[
     "x * 2 - 1",
     "x // 3 + x % 3",

@@ -1,5 +1,5 @@
-//! What files say beside the types: carried from Arrow and Parquet to Arrow and Parquet, and dropped where a verb
-//! makes it untrue.
+//! Metadata that files declare in addition to types: preserved between Arrow and Parquet, and dropped if a verb
+//! invalidates it.
 
 use crate::tatter::{Outcome, shell};
 use arrow_array::{
@@ -18,7 +18,7 @@ fn metadata(pairs: &[(&str, &str)]) -> Metadata {
     pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
 }
 
-/// Columns with everything that is carried beside the values.
+/// Columns with everything that is preserved in addition to values.
 fn batch() -> RecordBatch {
     let described = Field::new("id", DataType::Int64, true).with_metadata(metadata(&[("comment", "a key"), ("PARQUET:field_id", "7")]));
     let uuid = Field::new("opaque", DataType::Utf8, false)
@@ -154,7 +154,7 @@ fn dictionaries_and_runs_of_lists_are_their_values() {
     assert_eq!(outcome.text(), "{\"d\":[3],\"r\":[1,2]}\n{\"d\":null,\"r\":[1,2]}\n{\"d\":[1,2],\"r\":[3]}\n");
 }
 
-/// A column of an ordered dictionary with a category that no record has, one in a list, and one of run ends.
+/// A column with an ordered dictionary that has an unused category, one inside a list, and one with run ends.
 fn encoded() -> RecordBatch {
     let keys = Int8Array::from(vec![Some(2), Some(0), None, Some(0)]);
     let sizes: ArrayRef = Arc::new(DictionaryArray::new(keys, Arc::new(StringArray::from(vec!["low", "middle", "high"]))));
@@ -218,7 +218,7 @@ fn dictionaries_grow_with_the_values_of_further_inputs() {
     assert!(outcome.stderr.contains("200 different values in one batch"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("map 'x = x'"), "{}", outcome.stderr);
     done(shell("tatter map 'x = x' a.arrow b.arrow -o c.arrow", here, b""));
-    // Each batch of a stream may have a dictionary of its own.
+    // Each batch of a stream can have a different dictionary.
     let stream = "tatter convert a.arrow b.arrow --row-group-rows 100 -o c.arrows && tatter convert c.arrows";
     assert_eq!(done(shell(stream, here, b"")).stdout.split(|byte| *byte == b'\n').count(), 201);
 }
@@ -265,7 +265,7 @@ fn times_of_several_units_are_read_in_the_finest() {
     assert_eq!(values.as_any().downcast_ref::<Int64Array>().unwrap().values(), &[1_700_000_000_123_000_000, 1_700_000_000_123]);
 }
 
-/// A row group that is cut into many tasks, read by several threads: each row once and in order.
+/// A row group divided into many tasks and read by several threads: each row once, in order.
 #[test]
 fn large_row_groups_are_read_once_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
@@ -286,7 +286,7 @@ fn large_row_groups_are_read_once_and_in_order() {
         let part = done(shell(&format!("tatter skip 1234567 then head 2 then select k,i --threads {threads} a.parquet"), here, b""));
         assert_eq!(part.text(), "{\"k\":8641969,\"i\":1234567}\n{\"k\":8641976,\"i\":1234568}\n");
     }
-    // Some of the rows, of one range or of many; all of the last ranges, and of none before them.
+    // Some rows of one or many ranges; all rows of the last ranges, and none of the earlier ones.
     for (numbers, n) in [("3,700000-700002,1499999-", 6), ("400001-1300000", 900_000), ("1400000-", 100_001), ("1,9-1000000", 999_993)] {
         for threads in ["1", "5 --chunk-rows 1000"] {
             let command = format!("tatter get {numbers} then filter 'j == 3 * i and k == 7 * i' then count --threads {threads} a.parquet");

@@ -1,4 +1,4 @@
-//! `docs/formats.md` has a row for every format, with the extensions and directions of its registration.
+//! `docs/formats.md` has a row for every format, with the registered extensions and directions.
 
 use crate::tatter::root;
 use std::fs;
@@ -8,7 +8,7 @@ use tatter::io::Input;
 use tatter::options::Options;
 use tatter::schema::{Schema, notation};
 
-/// What some format writes.
+/// Output of a format.
 const WRITABLE: [&str; 6] = [
     "__key__: string; txt: string",
     "tokens: int64[?]",

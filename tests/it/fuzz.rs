@@ -1,4 +1,4 @@
-//! Each fuzz target over its seeds, without a fuzzer: a target that the program has outgrown fails here.
+//! Runs each fuzz target over its seeds, without a fuzzer, so that an outdated target fails here.
 
 #[path = "../../fuzz/src/lib.rs"]
 mod targets;

@@ -1,18 +1,18 @@
-//! Inputs that would fill the memory, or never end.
+//! Inputs that could exhaust memory or never end.
 
 use crate::tatter::BINARY;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A gzip file whose content is `nbytes` of one byte, a thousandth of it in size.
+/// A gzip file whose content is `nbytes` repetitions of one byte, compressed to a thousandth of the size.
 fn bomb(byte: u8, nbytes: u64) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::copy(&mut std::io::repeat(byte).take(nbytes), &mut encoder).unwrap();
     encoder.finish().unwrap()
 }
 
-/// The most memory that a run has held, in bytes, with its standard error. It is looked at while it lasts.
+/// The peak memory of a run in bytes, sampled while it runs, and its standard error.
 fn peak_memory(mut child: Child) -> (u64, String) {
     let (status, mut peak) = (format!("/proc/{}/status", child.id()), 0);
     while child.try_wait().unwrap().is_none() {
@@ -52,7 +52,7 @@ fn head_ends_an_endless_pipe() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    // The pipe stays open: whoever waited for its end would wait for ever.
+    // The pipe stays open, so waiting for its end would never return.
     input.write_all(b"one\ntwo\nthree\n").unwrap();
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();

@@ -1,4 +1,4 @@
-//! What holds for all data: property tests over random schemas, nesting, sizes and nulls.
+//! Properties that hold for all data: property tests over random schemas, nesting, sizes and nulls.
 
 use crate::examples::run_example;
 use crate::random::{Dataset, dataset};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use tatter::verbs::VERBS;
 
-/// Runs a line of verbs over the dataset, under its schema.
+/// Runs a chain of verbs over the dataset, under its schema.
 fn under(schema: &str, verbs: &str, options: &[&str], input: &[u8]) -> Outcome {
     let mut words: Vec<&str> = verbs.split_whitespace().collect();
     words.extend(["--from", "jsonl", "--schema", schema]);
@@ -19,13 +19,13 @@ fn run(data: &Dataset, verbs: &str) -> Outcome {
     under(&data.schema, verbs, &[], &data.jsonl())
 }
 
-/// The records that a run which must succeed prints.
+/// The records printed by a run that must succeed.
 fn records(outcome: &Outcome) -> Vec<Value> {
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);
     outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Chains that work on any schema, whether or not they like its data.
+/// Chains that can be bound to any schema, even if they reject its data.
 const CHAINS: &[&str] = &[
     "convert",
     "head 2",
@@ -84,7 +84,7 @@ const CHAINS: &[&str] = &[
     "stats --by a",
 ];
 
-/// Two verbs of which the second works on what the first gives.
+/// Pairs of verbs, the second of which works on the output of the first.
 const PAIRS: &[(&str, &str)] = &[
     ("batch 2", "unbatch"),
     ("batch 2", "batch 2"),
@@ -119,7 +119,7 @@ const PAIRS: &[(&str, &str)] = &[
     ("bucket --by a --batch-sizes 2", "unbatch"),
 ];
 
-/// A few cases in every run; `PROPTEST_CASES=2000 cargo test --test it laws` looks harder.
+/// A few cases in every run; `PROPTEST_CASES=2000 cargo test --test it laws` runs more.
 fn config() -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48);
     ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
@@ -128,7 +128,7 @@ fn config() -> ProptestConfig {
 proptest! {
     #![proptest_config(config())]
 
-    /// What is read is what is written, and written again it is the same bytes.
+    /// Records read back as written, and writing them again gives the same bytes.
     #[test]
     fn json_lines_come_out_as_they_went_in(data in dataset(true)) {
         let outcome = run(&data, "convert");
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(again.text(), outcome.text());
     }
 
-    /// The printed schema reads the same records, and prints itself.
+    /// The printed schema reads the same records, and prints as itself.
     #[test]
     fn the_printed_schema_reads_its_records(data in dataset(true)) {
         let printed = run(&data, "schema");
@@ -148,7 +148,7 @@ proptest! {
         prop_assert_eq!(&records(&under(&printed, "convert", &[], &data.jsonl())), &data.records);
     }
 
-    /// Without `--schema` the same values come out, whatever types are inferred.
+    /// Without `--schema` the values are the same, whatever types are inferred.
     #[test]
     fn inference_loses_nothing(data in dataset(true)) {
         let outcome = tatter(&["convert", "--from", "jsonl"], &data.jsonl());
@@ -164,7 +164,7 @@ proptest! {
         prop_assert_eq!(&records(&outcome), &data.records, "{}", data.schema);
     }
 
-    /// A chain gives what the pipe of its verbs gives.
+    /// A chain gives the same result as a pipe of its verbs.
     #[test]
     fn a_chain_is_the_pipe_of_its_verbs(data in dataset(true), pair in prop::sample::select(PAIRS)) {
         let (first, second) = pair;
@@ -183,7 +183,7 @@ proptest! {
         }
     }
 
-    /// Threads and chunk sizes change no byte of the output, and nothing of a message.
+    /// Threads and chunk sizes do not change output bytes or messages.
     #[test]
     fn threads_and_chunks_change_nothing(data in dataset(true), verbs in prop::sample::select(CHAINS)) {
         let one = under(&data.schema, verbs, &["--threads", "1", "--chunk-rows", "1000"], &data.jsonl());
@@ -196,7 +196,7 @@ proptest! {
     }
 }
 
-/// The same for every verb there is, through its examples.
+/// The same for every verb, using its examples.
 #[test]
 fn threads_and_chunks_change_no_example() {
     let examples: Vec<_> = VERBS.iter().flat_map(|verb| verb.examples.iter()).collect();

@@ -1,12 +1,12 @@
-//! The architecture as `src/lib.rs` lists it: a module uses only lower levels, nothing uses itself in a circle,
-//! and one format or verb knows nothing of another.
+//! The architecture listed in `src/lib.rs`: modules use only lower levels, there are no cyclic dependencies, and
+//! formats and verbs do not depend on each other.
 
 use crate::modules::{Module, Modules, Name};
 use crate::tatter::root;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// Files that may hold threads, locks and channels, and what for.
+/// Files that may use threads, locks and channels, with reasons.
 const CONCURRENT: &[(&str, &str)] = &[
     ("run/engine/", "the stages of a run"),
     ("notice.rs", "notices come from any thread"),
@@ -17,7 +17,7 @@ const CONCURRENT: &[(&str, &str)] = &[
     ("io/", "outputs are created on any thread, and pipes are remembered"),
 ];
 
-/// The levels of `src/lib.rs`.
+/// The levels in `src/lib.rs`.
 fn levels() -> BTreeMap<String, usize> {
     let text = fs::read_to_string(root().join("src/lib.rs")).unwrap();
     let mut levels = BTreeMap::new();
@@ -31,13 +31,13 @@ fn levels() -> BTreeMap<String, usize> {
     levels
 }
 
-/// Modules that use each other in a circle, by folder. This list only gets shorter.
+/// Cyclic dependencies between modules, by folder. This list may only get shorter.
 const KNOWN_CIRCLES: &[&str] = &[];
 
-/// Formats that use another format, and verbs another verb. This list only gets shorter.
+/// Formats and verbs that use another format or verb. This list may only get shorter.
 const KNOWN_SIBLINGS: &[&str] = &[];
 
-/// Below the top level, `formats` and `verbs` hold siblings that never see each other; these are what they share.
+/// Below the top level, siblings in `formats` and `verbs` must not use each other; these are shared.
 const SHARED: &[(&str, &[&str])] = &[
     ("formats", &["format", "columnar", "arrays", "matrix", "cut", "decimal", "lines", "json_members", "riegeli", "short", "tfrecord"]),
     ("verbs", &["verb", "combine", "shared"]),
@@ -109,7 +109,7 @@ fn no_circles() {
     check_known(wrong, KNOWN_CIRCLES);
 }
 
-/// What is wrong has to be known, and what is known wrong.
+/// Every violation must be listed, and every listed one must exist.
 fn check_known(wrong: Vec<String>, known: &[&str]) {
     let new: Vec<_> = wrong.iter().filter(|w| !known.contains(&w.as_str())).collect();
     let mended: Vec<_> = known.iter().filter(|k| !wrong.iter().any(|w| w == **k)).collect();

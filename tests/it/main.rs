@@ -1,4 +1,4 @@
-//! The tests that run the program, and those that look at the house as a whole.
+//! Tests that run the program, and tests of the repository as a whole.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod advice;

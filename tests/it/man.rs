@@ -1,6 +1,6 @@
-//! The pages in `man/` are up to date with the definitions.
+//! The pages in `man/` match the definitions.
 //!
-//! `TATTER_BLESS=1 cargo test --test it man` writes them anew.
+//! `TATTER_BLESS=1 cargo test --test it man` rewrites them.
 
 use crate::tatter::root;
 use std::collections::BTreeMap;

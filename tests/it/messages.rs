@@ -1,7 +1,8 @@
-//! All messages of the program in one list, `fixtures/messages.txt`, taken from the sources, so that they can be read in one go.
+//! Lists all messages of the program in `fixtures/messages.txt`, extracted from the sources, so that they can be
+//! reviewed together.
 //!
-//! Each line is a string literal of an error, of its advice, of a notice or of a summary; `{..}` is filled in.
-//! `TATTER_BLESS=1 cargo test --test it messages` writes the list anew: read the difference. The test keeps their style.
+//! Each line is a string literal of an error, advice, notice or summary; `{..}` stands for a value. `TATTER_BLESS=1
+//! cargo test --test it messages` rewrites the list: review the diff. The test also checks their style.
 
 use crate::tatter::{files, root};
 use std::fmt::Write;
@@ -36,7 +37,7 @@ fn is_read(file: &Path) -> bool {
     !ARGUMENTS.iter().any(|own| file.ends_with(own)) && !file.components().any(|part| part.as_os_str() == "tests")
 }
 
-/// Phrases that a manual does not have.
+/// Phrases that do not belong in a manual.
 const ODD: &[&str] = &[
     "  ",
     "nobody",
@@ -61,13 +62,13 @@ fn is_odd(message: &str) -> bool {
     is_sentence || is_shouted || ODD.iter().any(|phrase| message.contains(phrase))
 }
 
-/// Files whose `.help(` is that of arguments.
+/// Files in which `.help(` is the method of clap arguments.
 const ARGUMENTS: &[&str] = &["cli/commands.rs", "cli/completions.rs"];
 
-/// Names that may begin a message.
+/// Names that can start a message.
 const NAMES: &[&str] = &["Arrow", "Parquet", "Python", "None"];
 
-/// What begins a message. Bugs of the program are not among them.
+/// Functions that start a message, excluding those for internal errors.
 const STARTS: &[&str] = &[
     "Error::usage(",
     "Error::data(",
@@ -83,14 +84,14 @@ const STARTS: &[&str] = &[
     "let error =",
 ];
 
-/// The literals of all messages, in order, each once.
+/// The literals of all messages, sorted and without repeats.
 fn messages(source: &str) -> Vec<String> {
     let code: String = source.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect();
     let mut found: Vec<(usize, String)> = Vec::new();
     for start in STARTS {
         for (at, _) in code.match_indices(start) {
             let literals = literals(&code, at + start.len(), start.ends_with('('));
-            // A word is a name or a key, not a message; `, ` joins names.
+            // A single word is a name or a key, not a message; `, ` joins names.
             found.extend(
                 literals.into_iter().filter(|(_, text)| text.contains(' ') && text.bytes().filter(u8::is_ascii_alphabetic).count() > 3),
             );
@@ -135,7 +136,7 @@ fn literal_end(bytes: &[u8], start: usize, is_raw: bool) -> usize {
     at.min(bytes.len())
 }
 
-/// As it is printed: continued lines are joined, new lines shown.
+/// The printed form: continued lines are joined, and newlines are shown.
 fn unescaped(literal: &str) -> String {
     let mut lines = literal.split("\\\n");
     let mut text = lines.next().unwrap_or_default().to_owned();

@@ -1,23 +1,23 @@
-//! The modules under `src`, and which of them use which: what the layer tests look at.
+//! The modules under `src` and their dependencies, for the architecture tests.
 //!
-//! Every path that starts with `crate`, `super`, `self` or a module declared in the same file is followed to the file
-//! that it names, through re-exports. A re-export by itself is no use.
+//! Every path that starts with `crate`, `super`, `self` or a module declared in the same file is resolved to the file
+//! it refers to, through re-exports. A re-export alone does not count as a use.
 
 use crate::tatter::{files, root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// The modules from the root of the crate to one, as `["verbs", "head"]`; a `mod.rs` is its folder.
+/// The modules from the crate root to this one, such as `["verbs", "head"]`; a `mod.rs` stands for its folder.
 pub type Name = Vec<String>;
 
 /// One file.
 pub struct Module {
-    /// Below `src`, as `verbs/head.rs`.
+    /// The path below `src`, such as `verbs/head.rs`.
     pub file: String,
-    /// Without tests and comments.
+    /// The source without tests and comments.
     pub code: String,
     children: BTreeSet<String>,
-    /// Names that it gives under its own, and the path of each from this module.
+    /// Re-exported names, and the path of each from this module.
     reexports: BTreeMap<String, Vec<String>>,
 }
 
@@ -25,7 +25,7 @@ pub struct Module {
 pub struct Modules(pub BTreeMap<Name, Module>);
 
 impl Modules {
-    /// Reads `src`; `main.rs`, a crate of its own, is left out, and so are files of tests.
+    /// Reads `src`, except `main.rs`, which is a separate crate, and test files.
     pub fn read() -> Modules {
         let mut modules = BTreeMap::new();
         for path in files(&root().join("src"), "rs") {
@@ -42,7 +42,7 @@ impl Modules {
         Modules(modules)
     }
 
-    /// The modules that one uses, itself excepted.
+    /// The modules that a module uses, except itself.
     pub fn used_by(&self, name: &Name) -> BTreeSet<Name> {
         let module = &self.0[name];
         let mut paths = paths(&module.code, &module.children);
@@ -51,7 +51,7 @@ impl Modules {
         used.filter(|used| used != name).collect()
     }
 
-    /// The module that holds what a path names, seen from another module.
+    /// The module that contains the target of a path, as seen from another module.
     fn resolve(&self, from: &Name, path: &[String], depth: usize) -> Option<Name> {
         let mut at = from.clone();
         for (i, part) in path.iter().enumerate() {
@@ -75,8 +75,8 @@ impl Modules {
         self.0.contains_key(&at).then_some(at)
     }
 
-    /// The groups of entries of a folder that use each other in a circle: an entry is a file or a whole folder, and
-    /// `mod` the folder's own file.
+    /// The groups of entries in a folder with cyclic dependencies. An entry is a file or a whole folder, and `mod` is
+    /// the folder's own file.
     pub fn circles(&self, folder: &[String]) -> Vec<BTreeSet<String>> {
         let entry = |name: &Name| -> Option<String> {
             name.starts_with(folder).then(|| name.get(folder.len()).cloned().unwrap_or_else(|| "mod".to_owned()))
@@ -130,7 +130,8 @@ impl Module {
     }
 }
 
-/// Every path in a text that starts with `crate`, `super`, `self` or one of the children, and whether it is one of a `pub use`.
+/// Every path in a text that starts with `crate`, `super`, `self` or a child module, and whether it is part of a `pub
+/// use`.
 pub fn paths(code: &str, children: &BTreeSet<String>) -> Vec<(bool, Vec<String>)> {
     let mut found = Vec::new();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -152,7 +153,7 @@ pub fn paths(code: &str, children: &BTreeSet<String>) -> Vec<(bool, Vec<String>)
     found
 }
 
-/// The paths of `a::b`, `{a, b::{c, d}}` or `*` after a prefix; gives the rest of the text.
+/// Expands `a::b`, `{a, b::{c, d}}` or `*` after a prefix to paths; returns the rest of the text.
 fn tree<'a>(text: &'a str, prefix: &[String], found: &mut Vec<Vec<String>>) -> &'a str {
     let text = text.trim_start();
     if let Some(mut rest) = text.strip_prefix('{') {

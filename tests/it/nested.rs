@@ -1,4 +1,4 @@
-//! Nested lists of numbers: what a tensor is, as plainly as can be, for references that are slow and sure.
+//! Nested lists of numbers: the simplest representation of tensors, for slow but reliable references.
 
 use Nested::{List, Number};
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ pub fn list(items: impl IntoIterator<Item = Nested>) -> Nested {
     List(items.into_iter().collect())
 }
 
-/// Records of rank `rank`, the axes inside the record of any lengths.
+/// Records of rank `rank`, with inner axes of any lengths.
 pub fn records(rank: usize) -> impl Strategy<Value = Vec<Nested>> {
     let mut nested: BoxedStrategy<Nested> = (-20i64..20).prop_map(Number).boxed();
     for _ in 0..rank {
@@ -79,13 +79,13 @@ fn nested(tensor: &Tensor, row: usize) -> Nested {
     }
 }
 
-/// int64 of that rank, all axes below the first ragged.
+/// int64 of that rank, with all axes after the first ragged.
 pub fn ragged(rank: usize) -> Type {
     let dims = (0..rank).map(|i| if i == 0 { Dim::UNIFORM } else { Dim::RAGGED }).collect();
     Type::tensor(DType::Int64, dims)
 }
 
-/// Runs an expression over fields `x` and `y`; the value of each record, or the message.
+/// Evaluates an expression over fields `x` and `y`: the value for each record, or the message.
 pub fn run(text: &str, fields: &[(&str, &[Nested], Type)]) -> Result<Vec<Nested>, String> {
     let nrows = fields.first().map_or(1, |f| f.1.len());
     let schema = Schema::new(fields.iter().map(|(name, _, ty)| Field::new(*name, ty.clone())).collect());

@@ -1,11 +1,11 @@
-//! What TensorFlow and PaddlePaddle returned, against what tatter prints.
+//! Compares tatter's output with the results of TensorFlow and PaddlePaddle.
 //!
-//! Each row of `fixtures/oracle/TOPIC.jsonl` is one command: `{id, topic, args, stdin, kind, want}`. Compared are
-//! the values, then the types (`... then schema --as json`), or that there is one error and nothing on standard
-//! output. What differs on purpose is listed in `fixtures/oracle/deviations.txt`: its vectors are run too, and a line
-//! all of whose vectors pass must be removed: `TATTER_BLESS=1 cargo test --test it oracle` does that.
+//! Each row of `fixtures/oracle/TOPIC.jsonl` is one command: `{id, topic, args, stdin, kind, want}`. The comparison
+//! covers the values and then the types (`... then schema --as json`), or that there is one error and no standard
+//! output. Intended differences are listed in `fixtures/oracle/deviations.txt`. Their vectors are run too, and a line
+//! whose vectors all pass must be removed, which `TATTER_BLESS=1 cargo test --test it oracle` does.
 //!
-//! `TATTER_ORACLE=PART cargo test --test it oracle -- --nocapture` shows every failure of the vectors whose id or
+//! `TATTER_ORACLE=PART cargo test --test it oracle -- --nocapture` shows every failure among the vectors whose id or
 //! topic contains PART, whether listed or not.
 
 use crate::oracle_compare::{shape_differs, type_differs, value_differs};
@@ -26,7 +26,7 @@ struct Vector {
     stdin: Vec<u8>,
     kind: String,
     want: Value,
-    /// Whether uniform axes are compared as well as the rank: not in pipelines.
+    /// Whether uniform axes are compared as well as the rank; not in pipelines.
     exact: bool,
 }
 
@@ -51,7 +51,7 @@ impl Vector {
         }
     }
 
-    /// What differs, if anything does.
+    /// The difference, if any.
     fn failure(&self) -> Option<String> {
         let why = match self.kind.as_str() {
             "shape" => self.schema_failure(),
@@ -61,7 +61,7 @@ impl Vector {
         why.map(|why| format!("{}: {why}\n  {}", self.id, self.command()))
     }
 
-    /// The command as a line to paste.
+    /// The command, ready to paste.
     fn command(&self) -> String {
         let quoted = |word: &String| {
             let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./,=".contains(c)) && !word.is_empty();
@@ -137,7 +137,7 @@ impl Vector {
         if self.kind == "shape" {
             return shape_differs(&self.want[1], fields.get(self.want[0].as_str().unwrap()).copied());
         }
-        // An empty pipeline has no record to compare types with.
+        // An empty pipeline has no records for comparing types.
         let first = self.want.as_array().unwrap().first()?.as_object().unwrap();
         if fields.keys().copied().collect::<BTreeSet<_>>() != names(first) {
             return Some(format!("the schema has fields {:?} instead of {:?}", fields.keys(), names(first)));
@@ -157,7 +157,7 @@ fn trouble(outcome: &Outcome) -> Option<String> {
     bad.then(|| format!("it broke (status {}): {}", outcome.status, outcome.stderr.trim()))
 }
 
-/// The lines `TOPIC OPERATION... | WHY | SINCE` of `deviations.txt`; `OPERATION.NUMBER` is a single vector.
+/// The lines `TOPIC OPERATION... | WHY | SINCE` of `deviations.txt`; `OPERATION.NUMBER` refers to a single vector.
 fn deviations() -> BTreeMap<String, String> {
     let text = fs::read_to_string(root().join("fixtures/oracle/deviations.txt")).unwrap();
     let mut listed = BTreeMap::new();
@@ -179,8 +179,8 @@ fn columns(line: &str) -> Option<[&str; 3]> {
     line.split(" | ").collect::<Vec<_>>().try_into().ok()
 }
 
-/// Writes `deviations.txt` without what passes. Nothing is added that was not listed: of an operation of
-/// which some values come out right, the vectors that do not are listed one by one.
+/// Rewrites `deviations.txt` without the vectors that pass, and without adding new ones. For an operation of which some
+/// vectors pass, the others are listed individually.
 fn strike_off(vectors: &[Vector], results: &[Option<String>]) {
     let path = root().join("fixtures/oracle/deviations.txt");
     let text = fs::read_to_string(&path).unwrap();
@@ -220,7 +220,7 @@ fn vectors_come_out_as_in_tensorflow_and_paddle() {
     }
 
     let mut failures = Vec::new();
-    // How many vectors each line of the table covers, and how many of them pass.
+    // The number of vectors covered by each line of the table, and how many of them pass.
     let mut covered: BTreeMap<&str, (usize, usize)> = listed.keys().map(|key| (key.as_str(), (0, 0))).collect();
     let mut topics: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
     for (vector, failure) in vectors.iter().zip(&results) {

@@ -1,7 +1,7 @@
-//! Compares what tatter prints with what the oracle returned. Each function gives what differs, in words.
+//! Compares tatter's output with the oracle's results. Each function returns a description of the difference.
 //!
-//! Integers, strings, structure and sizes compare exactly; floats to a relative tolerance, because the
-//! oracle's vectorised kernels are not correctly rounded; NaN equals NaN, -0.0 equals 0.0; strings compare as
+//! Integers, strings, structure and sizes are compared exactly, and floats with a relative tolerance, because the
+//! oracle's vectorized kernels are not correctly rounded. NaN equals NaN, and -0.0 equals 0.0. Strings are compared as
 //! bytes: `"a"` and `{"b64": "YQ=="}` are equal.
 
 use serde_json::Value;
@@ -83,7 +83,7 @@ fn differs(want: &Value, got: &Value, dtype: &str, at: &str) -> Option<String> {
     (!same).then(|| format!("{} is {got} instead of {want}", place(at)))
 }
 
-/// A structure, an item at a time: t's own value shows the nesting, its fields the dtypes.
+/// A structure, item by item: the value itself shows the nesting, its fields the dtypes.
 fn struct_differs(t: &Value, want: &Value, got: &Value, at: &str) -> Option<String> {
     if let Value::Array(want) = want {
         let Some(got) = got.as_array().filter(|got| got.len() == want.len()) else {
@@ -107,7 +107,7 @@ fn struct_differs(t: &Value, want: &Value, got: &Value, at: &str) -> Option<Stri
     })
 }
 
-/// The printed value of one field against the oracle's tensor.
+/// The printed value of one field, compared with the oracle's tensor.
 pub fn value_differs(t: &Value, got: &Value) -> Option<String> {
     match text(t, "kind") {
         "sparse" => {
@@ -124,7 +124,7 @@ pub fn value_differs(t: &Value, got: &Value) -> Option<String> {
     }
 }
 
-/// A value that Python computed, whose dtypes are not known.
+/// A value computed by Python, whose dtypes are unknown.
 fn python_differs(want: &Value, got: &Value, at: &str) -> Option<String> {
     match want {
         Value::Object(fields) if !fields.contains_key("b64") => {
@@ -146,13 +146,13 @@ fn python_differs(want: &Value, got: &Value, at: &str) -> Option<String> {
     }
 }
 
-/// The sizes that an axis of a nested list has.
+/// The sizes along an axis of a nested list.
 fn sizes(value: &Value, axis: usize) -> BTreeSet<u64> {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
     if axis == 0 { BTreeSet::from([items.len() as u64]) } else { items.iter().flat_map(|v| sizes(v, axis - 1)).collect() }
 }
 
-/// The entry of `schema --as json` against the oracle's tensor, below `outer` axes of a structure.
+/// The entry of `schema --as json`, compared with the oracle's tensor, below `outer` axes of a structure.
 pub fn type_differs(t: &Value, got: &Value, exact: bool, outer: usize) -> Option<String> {
     const INTEGERS: &[&str] = &["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"];
     let wanted_kind = text(t, "kind");
@@ -215,7 +215,7 @@ pub fn type_differs(t: &Value, got: &Value, exact: bool, outer: usize) -> Option
     })
 }
 
-/// The entry of the input's own schema against a shape, or a list of field names.
+/// The entry of the input's own schema, compared with a shape or a list of field names.
 pub fn shape_differs(want: &Value, got: Option<&Value>) -> Option<String> {
     let Some(got) = got else {
         return Some("no such field in the schema".to_owned());

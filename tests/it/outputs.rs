@@ -1,4 +1,4 @@
-//! What is left when a run is ended from outside, or the disk is full.
+//! The state of outputs after a run is interrupted or the disk is full.
 
 use crate::tatter::{BINARY, shell};
 use std::fs;
@@ -8,14 +8,14 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Names in a directory, hidden ones too.
+/// Names in a directory, including hidden ones.
 fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
 
-/// A run that has begun to write and waits for more input.
+/// A run that has started writing and waits for more input.
 fn waiting(directory: &Path, output: &str) -> Child {
     let mut child = Command::new(BINARY)
         .args(["convert", "--from", "text", "-o", output])
@@ -40,7 +40,7 @@ fn signal(child: &mut Child, name: &str) -> ExitStatus {
     child.wait().unwrap()
 }
 
-/// Whether what started the tests has had hang-ups ignored, as `nohup` does: a run takes that over and goes on.
+/// Whether the parent process of the tests ignores hang-ups, as `nohup` does; runs inherit that and continue.
 fn hang_ups_are_ignored() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -95,7 +95,7 @@ fn a_full_disk_is_told_and_leaves_nothing() {
 #[test]
 fn pipes_pass_records_on_as_they_come() {
     use std::io::{BufRead, BufReader};
-    // More than what is held back of standard output, then one record at a time.
+    // More data than is held back from standard output, then one record at a time.
     let mut child = Command::new(BINARY)
         .args(["convert", "--from", "text", "--to", "text"])
         .stdin(Stdio::piped())
@@ -116,8 +116,8 @@ fn pipes_pass_records_on_as_they_come() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Types are settled by the last record, after more output than is held back: what went to a regular file is taken back,
-/// but not what was there before.
+/// The last record determines the types, after more output than is held back: output to a regular file is undone, but
+/// not what was there before.
 #[test]
 fn a_late_record_widens_what_is_on_standard_output() {
     let directory = tempfile::tempdir().unwrap();

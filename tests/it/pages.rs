@@ -1,9 +1,9 @@
-//! The pages are true: the commands of README.md and of every page below docs/ run, and print what the page shows.
+//! The pages are correct: the commands in README.md and every page in docs/ run, and print what the page shows.
 //!
-//! The commands of every ```` ```sh ```` block run one after another in one directory that holds `fixtures`. A block of
-//! another kind that follows shows what they print; ```` ```text error ```` shows the message of a command that fails.
-//! What builds or tests the package is not run again: `cargo run --release --` is the program under test.
-//! `TATTER_BLESS=1 cargo test --test it pages` rewrites outputs and the README's table of verbs.
+//! The commands of all ```` ```sh ```` blocks run in sequence in one directory that contains `fixtures`. A following
+//! block of another kind shows their output; ```` ```text error ```` shows the message of a failing command. Commands
+//! that build or test the package are skipped: `cargo run --release --` is the program under test. `TATTER_BLESS=1
+//! cargo test --test it pages` rewrites outputs and the README's table of verbs.
 
 use crate::tatter::{files, parallel, root, shell};
 use std::fmt::Write;
@@ -20,7 +20,7 @@ fn the_pages_are_true() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Replays one page; gives the first difference.
+/// Replays a page and returns the first difference.
 fn check(page: &Path, bless: bool) -> Option<String> {
     let name = page.strip_prefix(root()).unwrap_or(page).display();
     let expected = fs::read_to_string(page).unwrap();
@@ -40,13 +40,13 @@ fn check(page: &Path, bless: bool) -> Option<String> {
     }
 }
 
-/// The page with what its commands print today; what failed, if a command fails that should not, or the other way round.
+/// The page with the current output of its commands, and commands that unexpectedly fail or succeed.
 fn replay(page: &str) -> Result<String, String> {
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(root().join("fixtures"), directory.path().join("fixtures")).unwrap();
     let lines: Vec<&str> = page.lines().collect();
     let is_fence = |at: usize, sh: bool| lines.get(at).is_some_and(|l| l.starts_with("```") && *l != "```" && (*l == "```sh") == sh);
-    // The line that closes the block which starts at `at`.
+    // The line that closes the block that starts at `at`.
     let close = |at: usize| at + lines[at..].iter().position(|l| *l == "```").unwrap();
     let mut text = String::new();
     let mut at = 0;
@@ -75,14 +75,14 @@ fn replay(page: &str) -> Result<String, String> {
     Ok(text)
 }
 
-/// The command with the program that is built already.
+/// The command, using the program that has already been built.
 fn runnable(line: &str) -> String {
     let line = line.replace("cargo run --release --quiet --", "tatter").replace("cargo run --release --", "tatter");
     let builds = ["git clone", "cd tatter", "cargo build", "cargo install", "cargo test", "pip install"];
     if builds.iter().any(|word| line.trim_start().starts_with(word)) { ":".to_owned() } else { line }
 }
 
-/// The page with today's table of verbs, if it has one.
+/// The page with the current table of verbs, if it has one.
 fn with_table(page: String) -> String {
     match (page.find(MARKS.0), page.find(MARKS.1)) {
         (Some(start), Some(end)) => format!("{}{}{}", &page[..start + MARKS.0.len()], verb_table(), &page[end..]),

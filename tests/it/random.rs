@@ -1,4 +1,4 @@
-//! Random schemas with records that fit them, for the laws.
+//! Random schemas with matching records, for the property tests.
 
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
@@ -12,7 +12,7 @@ pub enum Type {
     Struct(Vec<(String, Field)>),
 }
 
-/// The size of a list: the same everywhere, or any.
+/// The size of a list: fixed or arbitrary.
 #[derive(Clone, Copy, Debug)]
 pub enum Size {
     Known(usize),
@@ -40,7 +40,7 @@ impl Dataset {
     }
 }
 
-/// Any dataset; `nulls`: whether fields may be null.
+/// Any dataset; `nulls`: whether fields can be null.
 pub fn dataset(nulls: bool) -> impl Strategy<Value = Dataset> {
     fields(nulls, ty(nulls), 1..4).prop_flat_map(|fields| {
         let record = Type::Struct(fields.clone());
@@ -72,7 +72,7 @@ fn fields(nulls: bool, ty: BoxedStrategy<Type>, count: std::ops::Range<usize>) -
         .boxed()
 }
 
-/// The type in the notation that `--schema` reads.
+/// The type in the notation of `--schema`.
 fn written(field: &Field) -> String {
     format!("{}{}", if field.optional { "optional " } else { "" }, type_text(&field.ty))
 }

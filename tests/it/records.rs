@@ -1,5 +1,4 @@
-//! A slow, plain reference of the verbs that take records apart, put them together, fill and retype them,
-//! over nested JSON values.
+//! A slow, simple reference for the verbs that split, combine, fill and retype records, over nested JSON values.
 
 use crate::random::{Dataset, dataset};
 use crate::tatter::{Outcome, tatter};
@@ -17,7 +16,7 @@ fn printed(outcome: &Outcome) -> Vec<Value> {
     outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The record with another value under a name.
+/// The record with the value of a name replaced.
 fn with(record: &Value, name: &str, value: Value) -> Value {
     let mut record = record.clone();
     record[name] = value;
@@ -60,7 +59,7 @@ fn type_of_a(data: &Dataset) -> &str {
     first.strip_prefix("a: ").unwrap()
 }
 
-/// Integers in lists of that many axes, with nulls at every depth.
+/// Integers in lists with that many axes, with nulls at every depth.
 fn nullable(rank: usize) -> BoxedStrategy<Value> {
     let value = if rank == 0 {
         (-9i64..10).prop_map(Value::from).boxed()
@@ -82,7 +81,7 @@ fn filled(value: &Value, rank: usize, list: bool, number: Option<i64>) -> Value 
 const RAGGED: [&str; 4] =
     ["optional int64", "optional int64[?] with nulls", "optional int64[?, (?)] with nulls", "optional int64[?, (?), (?)] with nulls"];
 
-/// What `tf.cast` makes of an integer.
+/// The result of `tf.cast` for an integer.
 fn cast(n: i64, dtype: &str) -> Value {
     match dtype {
         "int8" => json!(n as i8),

@@ -1,5 +1,5 @@
-//! What verbs do, written down a second time: slowly, over JSON values, a record at a time. The chains of `chains` are
-//! run by tatter and by this.
+//! A second implementation of the verbs: slow, over JSON values, one record at a time. The chains of `chains` run
+//! through both tatter and this reference.
 
 use crate::random::{Field, Size, Type};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ pub struct State {
     pub records: Vec<Record>,
 }
 
-/// Numbers that decide; when they run out, zeros.
+/// Numbers that drive decisions; zeros after they run out.
 pub struct Dice<'a> {
     numbers: &'a [u16],
 }
@@ -39,7 +39,7 @@ impl<'a> Dice<'a> {
     }
 }
 
-/// A verb with arguments that suit the records, and what comes out; none where the verb does not apply.
+/// A verb with arguments that suit the records, and its output; none if the verb does not apply.
 type Step = fn(&mut Dice, &State) -> Option<(String, State)>;
 
 pub const STEPS: &[Step] = &[
@@ -95,7 +95,7 @@ fn item(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// Lists around what they end in, and that.
+/// The number of lists around an item, and the item.
 fn nesting(ty: &Type) -> (usize, &Type) {
     match ty {
         Type::List(_, inner) => {
@@ -120,12 +120,12 @@ fn items(value: &Value) -> &[Value] {
 }
 
 impl State {
-    /// The names of the fields for which this holds.
+    /// The names of the fields for which a condition holds.
     fn names(&self, suits: impl Fn(&Type) -> bool) -> Vec<String> {
         self.fields.iter().filter(|(_, field)| suits(&field.ty)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// The same without nulls anywhere in them.
+    /// The same, without nulls at any level.
     fn full(&self, suits: impl Fn(&Type) -> bool) -> Vec<String> {
         let full = |name: &String| !self.records.iter().any(|record| has_null(&record[name]));
         self.names(suits).into_iter().filter(full).collect()
@@ -143,7 +143,7 @@ impl State {
         self.with_records(self.records.iter().enumerate().filter(|(i, record)| keep(*i, record)).map(|(_, r)| r.clone()).collect())
     }
 
-    /// A field of another type and other values.
+    /// A field with another type and other values.
     fn edited(&self, name: &str, ty: Type, edit: impl Fn(&Value) -> Value) -> State {
         let mut state = self.clone();
         state.fields.iter_mut().find(|(other, _)| other == name).unwrap().1.ty = ty;
@@ -154,7 +154,7 @@ impl State {
         state
     }
 
-    /// A new last field.
+    /// Appends a new field.
     fn added(&self, name: &str, field: Field, value: impl Fn(&Record) -> Value) -> State {
         let mut state = self.clone();
         state.fields.push((name.to_owned(), field));
@@ -165,12 +165,12 @@ impl State {
         state
     }
 
-    /// A name that no field has.
+    /// An unused field name.
     fn free(&self) -> String {
         (0..).map(|i| format!("n{i}")).find(|name| self.fields.iter().all(|(other, _)| other != name)).unwrap()
     }
 
-    /// Groups of records, each a record of lists.
+    /// Groups records into records of lists.
     fn batched(&self, groups: &[Vec<Record>], size: Size) -> State {
         let batch = |field: &Field| Field { ty: Type::List(size, Box::new(field.ty.clone())), optional: false };
         let fields = self.fields.iter().map(|(name, field)| (name.clone(), batch(field)));
@@ -250,7 +250,7 @@ fn batch(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     Some((format!("batch {n}{}", if full { " --drop-remainder" } else { "" }), state.batched(&groups, known_if(full, n))))
 }
 
-/// The size of batches of which none is left incomplete.
+/// A batch size that leaves no incomplete batch.
 fn known_if(full: bool, n: usize) -> Size {
     if full { Size::Known(n) } else { Size::Any }
 }
@@ -260,7 +260,7 @@ fn batch_all(_: &mut Dice, state: &State) -> Option<(String, State)> {
     Some(("batch all".to_owned(), state.batched(&groups, Size::Any)))
 }
 
-/// A batch closes before it holds more than so many values of a field.
+/// A batch closes before it would exceed a number of values of a field.
 fn batch_by_content(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     let name = dice.pick(&state.full(|ty| nesting(ty).0 == 1))?.clone();
     let most = dice.below(6) + 1;
@@ -275,7 +275,7 @@ fn batch_by_content(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     Some((format!("batch all --max-values {name}={most}"), state.batched(&groups, Size::Any)))
 }
 
-/// Where all fields are lists of one length in each record.
+/// If all fields are lists of equal length in each record.
 fn unbatch(_: &mut Dice, state: &State) -> Option<(String, State)> {
     let names = state.names(|_| true);
     let fields: Option<Vec<_>> =
@@ -366,7 +366,7 @@ fn is_ordered(ty: &Type) -> bool {
     matches!(ty, Type::Leaf(dtype) if ORDERED.contains(dtype))
 }
 
-/// Stable, nulls last.
+/// A stable sort, nulls last.
 fn sort(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     let name = dice.pick(&state.names(is_ordered))?.clone();
     let descending = dice.coin();
@@ -417,10 +417,10 @@ fn cumsum(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     Some((format!("cumsum {name}{by}{} --as {new}", if exclusive { " --exclusive" } else { "" }), after))
 }
 
-/// The text of a condition, and what it says of a record.
+/// The text of a condition, and its result for a record.
 type Condition = (String, Box<dyn Fn(&Record) -> bool>);
 
-/// A condition in the language of expressions, and as a function.
+/// A condition as an expression, and as a function.
 fn condition(dice: &mut Dice, state: &State) -> Option<Condition> {
     let lists = state.full(|ty| item(ty).is_some());
     let numbers = state.full(|ty| matches!(ty, Type::Leaf("int64" | "int32" | "uint8")));
@@ -476,7 +476,7 @@ fn merge_dims(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     Some((format!("merge-dims {name} {outer} {}", outer + 1), state.edited(&name, ty, |value| merged(value, outer))))
 }
 
-/// The size of each axis below the outermost: the longest row.
+/// The size of each axis below the outermost: the length of its longest row.
 fn longest(value: &Value, axis: usize, sizes: &mut Vec<usize>) {
     if let Value::Array(items) = value {
         if sizes.len() <= axis {
@@ -503,7 +503,7 @@ fn padded(value: Option<&Value>, sizes: &[usize], default: &Value) -> Value {
     }
 }
 
-/// Every axis of `[?, (?)]` padded to its longest row; a size that the type knows is that size even without rows.
+/// Pads every axis of `[?, (?)]` to its longest row. A size known from the type applies even without rows.
 fn dense(value: &Value, ty: &Type) -> Value {
     let (depth, end) = nesting(ty);
     let Type::Leaf(dtype) = end else { unreachable!("leaves only") };
@@ -530,7 +530,7 @@ fn to_dense(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     Some((format!("to-dense -f {name}"), state.edited(&name, ty.clone(), |value| dense(value, &ty))))
 }
 
-/// Where all fields are leaves or lists of them: a batch, then padded.
+/// If all fields are leaves or lists of leaves: a batch, then padding.
 fn padded_batch(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     if state.full(|ty| matches!(nesting(ty).1, Type::Leaf(_))).len() < state.fields.len() {
         return None;
@@ -547,7 +547,7 @@ fn padded_batch(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     Some((format!("padded-batch {n}"), after))
 }
 
-/// A list of structures that each hold a list: one list.
+/// Flattens a list of structures that each contain a list.
 fn promote(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     let mut paths = Vec::new();
     for name in state.full(|ty| nesting(ty).0 == 1) {
@@ -614,7 +614,7 @@ fn ragged(ty: &Type) -> Type {
     }
 }
 
-/// There and back again.
+/// A round trip.
 fn through_sparse(dice: &mut Dice, state: &State) -> Option<(String, State)> {
     let name = dice.pick(&state.full(|ty| matches!(nesting(ty), (2, Type::Leaf(dtype)) if *dtype != "bool")))?.clone();
     let ty = ragged(&state.field(&name).ty);

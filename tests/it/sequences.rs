@@ -1,22 +1,22 @@
-//! The functions of sequences against a slow, plain reference over nested lists.
+//! The sequence functions, compared with a slow, simple reference over nested lists.
 
 use crate::nested::Nested::{self, List, Number};
 use crate::nested::{list, ragged, records, run};
 use proptest::prelude::*;
 use tatter::schema::{Dim, Type};
 
-/// Records of sequences, and how they are written down.
+/// Records of sequences, and their schema.
 #[derive(Clone, Debug)]
 struct Field {
     records: Vec<Nested>,
     ty: Type,
-    /// The axis of the steps.
+    /// The axis of steps.
     axis: usize,
-    /// The values of a step that has an axis of its own.
+    /// The number of values in a step, if steps have an axis.
     width: Option<usize>,
 }
 
-/// One or two LoD levels over steps without an axis, with one of known size, or with one of any size.
+/// One or two LoD levels over steps without an axis, with an axis of known size, or with an axis of unknown size.
 fn fields() -> impl Strategy<Value = Field> {
     (2usize..4, prop::option::of(0usize..3), any::<bool>()).prop_flat_map(|(rank, width, known)| {
         records(rank).prop_map(move |records| {
@@ -35,17 +35,17 @@ fn fields() -> impl Strategy<Value = Field> {
 }
 
 impl Field {
-    /// What an expression of `x` gives.
+    /// The result of an expression over `x`.
     fn run(&self, text: &str) -> Result<Vec<Nested>, String> {
         run(text, &[("x", &self.records, self.ty.clone())])
     }
 
-    /// Each sequence of each record replaced.
+    /// Replaces each sequence of each record.
     fn each(&self, f: impl Fn(&[Nested]) -> Nested) -> Vec<Nested> {
         self.records.iter().map(|r| r.at_depth(self.axis, &|sequence| f(sequence.items()))).collect()
     }
 
-    /// A step full of one number; its axis has no size where it is open and no step of the record shows it.
+    /// A step filled with one number. Its axis is empty if its size is unknown and no step of the record shows it.
     fn step(&self, n: i64, record: &Nested) -> Nested {
         let open = !matches!(self.ty.dims.last(), Some(d) if *d == Dim::known(self.width.unwrap_or(0) as u64));
         match self.width {
@@ -55,7 +55,7 @@ impl Field {
         }
     }
 
-    /// The sequences of a record, whatever their levels.
+    /// The sequences of a record, at any level.
     fn sequences(&self, record: &Nested) -> Vec<Nested> {
         (1..self.axis).fold(record.items().to_vec(), |level, _| level.iter().flat_map(|l| l.items().to_vec()).collect())
     }
@@ -65,7 +65,7 @@ impl Field {
     }
 }
 
-/// Two steps put together value by value.
+/// Combines two steps element-wise.
 fn zip(a: &Nested, b: &Nested, f: &dyn Fn(i64, i64) -> i64) -> Nested {
     match (a, b) {
         (Number(a), Number(b)) => Number(f(*a, *b)),
@@ -73,7 +73,7 @@ fn zip(a: &Nested, b: &Nested, f: &dyn Fn(i64, i64) -> i64) -> Nested {
     }
 }
 
-/// A sequence put together step by step.
+/// Folds a sequence step by step.
 fn folded(sequence: &[Nested], f: &dyn Fn(i64, i64) -> i64) -> Option<Nested> {
     sequence.iter().cloned().reduce(|all, step| zip(&all, &step, f))
 }
@@ -102,7 +102,7 @@ proptest! {
                 folded(s.items(), &|a, b| a + b).map_or_else(|| x.step(0, r), |sum| zip(&sum, &sum, &|v, _| v * 12 / n))
             }))
             .collect();
-        // No sequence has more than three steps, and 12 is a multiple of all their lengths.
+        // Sequences have at most three steps, and 12 is a multiple of all their lengths.
         prop_assert_eq!(x.run("cast(round(12.0 * sequence_pool(cast(x, float64), \"average\")), int64)"), Ok(average));
         prop_assert_eq!(x.run("sequence_first_step(x)"), x.run("sequence_pool(x, \"first\")"));
         prop_assert_eq!(x.run("sequence_last_step(x)"), x.run("sequence_pool(x, \"last\")"));
@@ -169,7 +169,7 @@ proptest! {
 
     #[test]
     fn sequences_are_repeated(x in fields(), times in prop::collection::vec(0usize..4, 16)) {
-        // y has as many sequences as x has items, of these lengths.
+        // y has as many sequences as x has items, with these lengths.
         let y: Vec<Nested> = x.records.iter()
             .map(|r| list(r.items().iter().zip(times.iter().cycle()).map(|(_, n)| list(vec![Number(0); *n]))))
             .collect();
@@ -179,7 +179,7 @@ proptest! {
             .collect();
         let found = run("sequence_expand(x, y)", &fields);
         if x.axis == 1 { prop_assert_eq!(found, Ok(repeated)) } else { prop_assert!(found.is_err()) }
-        // Rows without LoD: the first level of x repeats them, and all of its levels lie around them.
+        // Rows without LoD: the first level of x repeats them, and all of its levels surround them.
         let rows: Vec<Nested> = x.records.iter().map(|r| list((0..x.sequences(r).len()).map(|i| Number(i as i64)))).collect();
         let fields = [("x", x.records.as_slice(), x.ty.clone()), ("r", rows.as_slice(), ragged(1))];
         let expected: Vec<Nested> = x.records.iter().map(|r| {

@@ -1,4 +1,4 @@
-//! What a person at a terminal sees: widths, colors, progress, Ctrl-C.
+//! The user's view of a terminal: widths, colors, progress, Ctrl-C.
 
 use crate::tatter::root;
 use crate::terminal::{Session, is_installed, on_terminal, plain};
@@ -8,7 +8,7 @@ use tatter::screen::width;
 
 const WIDTHS: [u16; 3] = [40, 80, 200];
 
-/// Lines that do not fit and could be broken: more than a name and its type, and no command to paste.
+/// Lines that do not fit but could be wrapped: more than a name and its type, and not a command to paste.
 fn too_wide(shown: &str, columns: u16) -> Vec<String> {
     let shown = plain(shown);
     let is_wide = |line: &&str| width(line) > usize::from(columns);
@@ -71,14 +71,14 @@ fn a_file_without_a_verb_is_shown() {
         let (shown, _) = on_terminal(&format!("{settings} tatter \"$FIXTURES/inputs/docs.jsonl\""), directory.path(), 60);
         assert!(!shown.contains('\u{1b}'), "{settings}: {shown}");
     }
-    // No terminal to show it on.
+    // There is no terminal to show it on.
     let (shown, status) =
         on_terminal("tatter \"$FIXTURES/inputs/docs.jsonl\" | cat; tatter \"$FIXTURES/inputs/docs.jsonl\" > out", directory.path(), 60);
     assert_eq!(status, 2);
     assert!(plain(&shown).contains("to see its fields:"), "{shown}");
 }
 
-/// A command that takes some seconds: its input comes slowly.
+/// A command that takes a few seconds, because its input arrives slowly.
 fn slow(directory: &std::path::Path, command: &str) -> Session {
     let mut lines = String::new();
     for i in 0..40_000 {

@@ -1,4 +1,4 @@
-//! Functions of sparse tensors against a slow, plain reference: every cell of the dense tensor looked up one by one.
+//! Functions of sparse tensors, compared with a slow, simple reference that looks up every cell of the dense tensor.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use tatter::options::Options;
 use tatter::schema::{DType, Dim, Field, Schema, Type};
 use tatter::tensor::{RowPartition, Sparse, Tensor};
 
-/// A sparse tensor as entries in any order, an index perhaps twice.
+/// A sparse tensor with entries in any order, possibly with repeated indices.
 #[derive(Clone, Debug, PartialEq)]
 struct Plain {
     shape: Vec<i64>,
@@ -34,7 +34,7 @@ impl Plain {
     }
 }
 
-/// The nested list of a shape, from what stands in each cell.
+/// The nested list with a shape, given the value of each cell.
 fn nested(shape: &[i64], cell: &dyn Fn(&[i64]) -> Value) -> Value {
     fn below(shape: &[i64], index: &mut Vec<i64>, cell: &dyn Fn(&[i64]) -> Value) -> Value {
         if index.len() == shape.len() {
@@ -57,7 +57,7 @@ fn cells(shape: &[i64]) -> Vec<Vec<i64>> {
     })
 }
 
-/// Records of one rank, sizes and entries of any kind.
+/// Records of one rank, with arbitrary sizes and entries.
 fn records(rank: usize) -> impl Strategy<Value = Vec<Plain>> {
     let one = prop::collection::vec(0i64..4, rank).prop_flat_map(|shape| {
         let most = if shape.contains(&0) { 0 } else { 7 };
@@ -96,7 +96,7 @@ fn row(tensor: &Tensor, at: usize) -> Value {
     }
 }
 
-/// Runs an expression over sparse fields `x` and `y`: the value of each record, or the message.
+/// Evaluates an expression over sparse fields `x` and `y`: the value for each record, or the message.
 fn run(text: &str, rank: usize, fields: &[(&str, &[Plain])]) -> Result<Vec<Value>, String> {
     let nrows = fields[0].1.len();
     let ty = Type::sparse(DType::Int64, vec![Dim::UNIFORM; rank]);
@@ -122,7 +122,7 @@ fn any() -> impl Strategy<Value = (usize, Vec<Plain>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// The last value of an index stands in the dense tensor; in order, and without repeats, it is the one value.
+    /// The dense tensor has the last value for each index; sorted and without repeats, there is only one value.
     #[test]
     fn dense_cells_are_the_entries((rank, x) in any()) {
         let dense = |r: &Plain| nested(&r.shape, &|index| json!(r.at(index).last().copied().unwrap_or(-1)));
@@ -136,7 +136,7 @@ proptest! {
             });
             Plain { shape: r.shape.clone(), entries: entries.collect() }
         };
-        // Where an axis is empty the sizes below it are not known to a list.
+        // If an axis is empty, a list does not show the sizes below it.
         let full: Vec<Plain> = x.iter().filter(|r| !r.shape.contains(&0)).cloned().collect();
         prop_assert_eq!(
             run("sparse.from_dense(sparse.to_dense(x, validate_indices=False))", rank, &[("x", &full)]),
@@ -144,7 +144,7 @@ proptest! {
         );
     }
 
-    /// Sums and greatest values over any axes, dense and sparse.
+    /// Sums and maxima over any axes, dense and sparse.
     #[test]
     fn reductions_are_those_of_the_cells((rank, x) in any(), mask in 0usize..16, keepdims in any_bool()) {
         let axes: Vec<usize> = (0..rank).filter(|a| mask >> a & 1 == 1).collect();
@@ -202,7 +202,7 @@ proptest! {
         );
     }
 
-    /// Boxes are cut out; parts put together are the whole.
+    /// Slices, and concatenation of the parts to the whole.
     #[test]
     fn boxes_and_parts((rank, x) in any(), start in prop::collection::vec(-2i64..5, 4), size in prop::collection::vec(0i64..5, 4), axis in 0usize..4) {
         let axis = axis % rank;
@@ -241,7 +241,7 @@ proptest! {
             r
         };
         let x: Vec<Plain> = x.iter().map(unique).collect();
-        // The same shapes with the entries mirrored.
+        // The same shapes, with mirrored entries.
         let y: Vec<Plain> = x
             .iter()
             .map(|r| Plain { shape: r.shape.clone(), entries: r.entries.iter().map(|(i, v)| (i.iter().zip(&r.shape).map(|(i, n)| n - 1 - i).collect(), v + 1)).collect() }.sorted())

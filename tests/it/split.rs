@@ -1,5 +1,5 @@
-//! `split`: the bytes of every output are the same for every number of threads and every chunk size, every record is in
-//! one of them, and groups stay together when records are added.
+//! `split`: the bytes of every output do not depend on threads and chunk sizes, every record is in one output, and
+//! groups stay together when records are added.
 
 use crate::tatter::shell;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ fn no_record_changes_its_part_when_records_are_added() {
         let (more_a, more_b) = parts(0..RECORDS, by);
         assert!(a.iter().all(|line| more_a.contains(line)) && b.iter().all(|line| more_b.contains(line)), "{by}");
         assert_eq!(more_a.len() + more_b.len(), RECORDS as usize);
-        // Within four standard deviations, where records are independent.
+        // Within four standard deviations for independent records.
         let expected = 0.6 * RECORDS as f64;
         assert!(by == "--by user" || (more_a.len() as f64 - expected).abs() < 4.0 * (0.24 * RECORDS as f64).sqrt(), "{}", more_a.len());
     }

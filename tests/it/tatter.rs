@@ -1,4 +1,4 @@
-//! Runs the program as a shell does.
+//! Runs the program like a shell.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub status: i32,
@@ -39,14 +39,14 @@ pub fn shell(line: &str, directory: &Path, stdin: &[u8]) -> Outcome {
     run(command, stdin)
 }
 
-/// Runs the program with these arguments.
+/// Runs the program with arguments.
 pub fn tatter<S: AsRef<std::ffi::OsStr>>(arguments: &[S], stdin: &[u8]) -> Outcome {
     let mut command = Command::new(BINARY);
     command.args(arguments);
     run(command, stdin)
 }
 
-/// A run that takes longer is killed: it hangs.
+/// A run that takes longer is killed, because it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn run(command: Command, stdin: &[u8]) -> Outcome {
@@ -59,7 +59,7 @@ fn run(command: Command, stdin: &[u8]) -> Outcome {
     Outcome { status: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr }
 }
 
-/// Calls `work` with every item, on two threads; gives the results in the order of the items.
+/// Calls `work` for every item, on two threads. Returns the results in order.
 pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
@@ -75,7 +75,7 @@ pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) ->
     results.into_iter().map(|r| r.into_inner().unwrap().unwrap()).collect()
 }
 
-/// All files below a directory with this extension, sorted.
+/// All files with this extension below a directory, sorted.
 pub fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

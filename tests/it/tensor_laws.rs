@@ -1,4 +1,4 @@
-//! What holds for the kernels of shape, on tensors of up to five axes with empty rows in every place.
+//! Properties of the shape kernels, on tensors with up to five axes and empty rows in every position.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -15,8 +15,8 @@ use tatter::tensor::sparsify::{ragged_of_sparse, sparse_of_ragged};
 use tatter::tensor::trim::shorten;
 use tatter::tensor::{RowPartition, Tensor};
 
-/// `[n, (a), (b) ...]` of so many axes: lengths are taken from `sizes` in turn, so that few numbers make many
-/// shapes; a level may be uniform.
+/// `[n, (a), (b) ...]` with that many axes. Lengths are taken from `sizes` in rotation, so that few numbers give many
+/// shapes. Levels can be uniform.
 fn tensor(rank: usize, nrows: usize, sizes: &[u8], uniform: &[bool]) -> Tensor {
     let mut sizes = sizes.iter().copied().map(usize::from).chain(std::iter::repeat(0));
     let (mut partitions, mut rows) = (Vec::new(), nrows);
@@ -66,7 +66,7 @@ fn numbers(tensor: &Tensor) -> Vec<usize> {
     at.as_leaf().unwrap().as_primitive::<Int64Type>().values().iter().map(|n| *n as usize).collect()
 }
 
-/// No row differs: as many rows, equal one by one.
+/// Asserts equal numbers of rows, and equal rows.
 fn same(a: &Tensor, b: &Tensor) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.nrows(), b.nrows());
     prop_assert_eq!(a.first_difference(b), None, "{:?} is not {:?}", a, b);
@@ -80,13 +80,13 @@ proptest! {
     fn lengths_take_padding_back((rank, tensor) in tensors(1..=5), side in side(), multiple in prop::option::of(1usize..4)) {
         let padded = Padding { multiple_of: multiple, ..padding(rank, side) }.apply(&tensor, &one_each(&tensor), true, true).unwrap();
         let mut back = padded.tensor.clone();
-        // The innermost axis first: lengths are those of padded rows.
+        // Innermost axis first, because the lengths are those of padded rows.
         for axis in (0..rank).rev() {
             let lengths = numbers(&padded.lengths[axis]);
             back = back.map_below(axis, &mut |rows| shorten(rows, &lengths, side)).unwrap();
         }
         same(&back, &tensor)?;
-        // As many values are the tensor's own as the mask says.
+        // The number of the tensor's own values is that given by the mask.
         let mask = padded.mask.unwrap();
         let (_, bits) = mask.levels(rank).unwrap();
         prop_assert_eq!(bits.as_leaf().unwrap().as_boolean().true_count(), numbers(&tensor).len());
@@ -162,7 +162,7 @@ proptest! {
 
     #[test]
     fn promoting_keeps_flat_values((rank, tensor) in tensors(1..=5), sizes in prop::collection::vec(0i64..4, 0..6)) {
-        // The rows of the tensor as one field of structures, as many of them in each record as there are.
+        // The rows of the tensor as one field of structures, with the same number in each record.
         let (mut left, mut lengths) = (tensor.nrows() as i64, Vec::new());
         for size in sizes {
             lengths.push(size.min(left));
@@ -184,7 +184,7 @@ proptest! {
         lengths.push((tensor.nrows() % n) as i64);
         let batches = RowPartition::from_row_lengths(lengths).unwrap();
         same(&unbatch(batch(&tensor, &batches).unwrap()).unwrap(), &tensor)?;
-        // A sparse item has the dense shape of its batch; its values are the same.
+        // A sparse item has the dense shape of its batch, but the same values.
         let sparse = sparse_of_ragged(&tensor, &vec![Target::Longest; rank]).unwrap();
         let Tensor::Sparse(back) = unbatch(batch(&Tensor::Sparse(sparse.clone()), &batches).unwrap()).unwrap() else {
             return Err(TestCaseError::fail("not sparse"));

@@ -1,5 +1,5 @@
-//! Sessions on a terminal: programs run under `script` (util-linux), keys are typed, and what the terminal shows is read.
-//! A machine without `script` or without one of the shells skips these tests, and says so.
+//! Terminal sessions: programs run under `script` (util-linux), keys are typed, and the terminal output is read.
+//! Machines without `script` or one of the shells skip these tests and say so.
 
 use crate::tatter::{BINARY, root};
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// A session that takes longer fails.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Whether a program is installed; says so if not.
+/// Whether a program is installed; prints a message if not.
 pub fn is_installed(program: &str) -> bool {
     let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file());
     if !found {
@@ -20,7 +20,7 @@ pub fn is_installed(program: &str) -> bool {
     found
 }
 
-/// A program on a terminal of its own.
+/// A program with a separate terminal.
 pub struct Session {
     child: Child,
     keys: Option<ChildStdin>,
@@ -29,7 +29,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Runs a command of `sh` in that directory, on a terminal of that size; `tatter` is on PATH.
+    /// Runs an `sh` command in that directory, on a terminal of that size; `tatter` is on PATH.
     pub fn start(command: &str, directory: &Path, (columns, rows): (u16, u16)) -> Session {
         let mut path = std::ffi::OsString::from(Path::new(BINARY).parent().unwrap());
         path.push(":");
@@ -63,18 +63,18 @@ impl Session {
         Session { child, keys, shown, reader: Some(reader) }
     }
 
-    /// What the terminal was sent so far.
+    /// The terminal output so far.
     pub fn shown(&self) -> String {
         String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned()
     }
 
-    /// Types.
+    /// Types keys.
     pub fn type_keys(&mut self, keys: &str) {
         let keyboard = self.keys.as_mut().unwrap();
         keyboard.write_all(keys.as_bytes()).and_then(|()| keyboard.flush()).unwrap();
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     pub fn wait_for(&self, what: &str, holds: impl Fn(&str) -> bool) {
         let started = Instant::now();
         while !holds(&self.shown()) {
@@ -83,7 +83,7 @@ impl Session {
         }
     }
 
-    /// Waits for the end; gives what the terminal was sent, and the exit status.
+    /// Waits for the end, and returns the terminal output and exit status.
     pub fn end(mut self) -> (String, i32) {
         let started = Instant::now();
         let status = loop {
@@ -102,7 +102,7 @@ impl Session {
     }
 }
 
-/// The output of a command on a terminal of that many columns.
+/// The output of a command on a terminal with that many columns.
 pub fn on_terminal(command: &str, directory: &Path, columns: u16) -> (String, i32) {
     Session::start(command, directory, (columns, 24)).end()
 }

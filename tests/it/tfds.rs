@@ -1,10 +1,10 @@
-//! Damaged data sets of TensorFlow Datasets: whatever is flipped or cut off, the answer is records or a message.
+//! Damaged TensorFlow Datasets directories: whatever is flipped or truncated, the result is records or a message.
 
 use crate::tatter::{Outcome, root, tatter};
 use std::fs;
 use std::path::Path;
 
-/// The files of the data set in `fixtures`, copied.
+/// The files of the dataset in `fixtures`, copied.
 fn copy(to: &Path) {
     for entry in fs::read_dir(root().join("fixtures/inputs/episodes/1.0.0")).unwrap() {
         let path = entry.unwrap().path();
@@ -55,7 +55,7 @@ fn tensors_that_decompress_to_too_much_are_refused() {
     copy(folder.path());
     let path = folder.path().join("features.json");
     let features = fs::read_to_string(&path).unwrap();
-    // One unknown size: only --max-record-bytes bounds what is decompressed.
+    // With one unknown size, only --max-record-bytes limits decompression.
     assert!(features.contains("\"encoding\": \"zlib\""));
     let at = features.find("\"encoding\": \"zlib\"").unwrap();
     let (front, back) = features.split_at(at);
@@ -65,7 +65,7 @@ fn tensors_that_decompress_to_too_much_are_refused() {
     assert_eq!(outcome.status, 1, "{}", outcome.stderr);
 }
 
-/// A data set of two splits in several shards, as TFRecords and as ArrayRecords.
+/// A dataset with two splits in several shards, as TFRecords and as ArrayRecords.
 fn two_splits(folder: &Path) -> [String; 2] {
     let (ds, ar) = (folder.join("ds"), folder.join("ar"));
     let (ds, ar) = (ds.to_str().unwrap(), ar.to_str().unwrap());

@@ -1,4 +1,4 @@
-//! tf.Example as protobuf's own implementation sees it.
+//! tf.Example, as seen by a protobuf implementation.
 
 use prost::Message;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub struct Int64List {
 }
 
 impl Example {
-    /// An example of these features; without any it is an empty message.
+    /// An example with these features; without features it is an empty message.
     pub fn of<'a>(features: impl IntoIterator<Item = (&'a str, Feature)>) -> Example {
         let feature: BTreeMap<_, _> = features.into_iter().map(|(name, f)| (name.to_owned(), f)).collect();
         Example { features: (!feature.is_empty()).then_some(Features { feature }) }
@@ -69,7 +69,7 @@ pub fn bytes_list(values: &[&[u8]]) -> Feature {
     Feature { kind: Some(Kind::Bytes(BytesList { value: values.iter().map(|v| v.to_vec()).collect() })) }
 }
 
-/// The payload in its frame.
+/// The framed payload.
 pub fn frame(payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u64).to_le_bytes();
     let crc = |bytes: &[u8]| crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();

@@ -1,4 +1,4 @@
-//! TFRecords of tf.Example: against prost, against damage, and there and back.
+//! TFRecords of tf.Example: compared with prost, damaged, and in round trips.
 
 use crate::tfexample::{Example, bytes_list, float_list, frame, int64_list};
 use prost::Message;
@@ -11,7 +11,7 @@ use tatter::io::Input;
 use tatter::options::{OnError, Options, Scalars};
 use tatter::schema::Schema;
 
-/// What came out of reading bytes.
+/// The result of reading bytes.
 struct Read {
     schema: Schema,
     chunk: Option<Chunk>,
@@ -22,7 +22,7 @@ fn options() -> Options {
     Options { max_record_bytes: 1 << 20, ..Options::default() }
 }
 
-/// Reads with `--schema text`; the first error of any sort is the result.
+/// Reads with `--schema text`; the first error of any kind is the result.
 fn read_as(bytes: &[u8], schema: &str, options: Options) -> Result<Read, Error> {
     let declared = Arc::new(tatter::schema::notation::parse(schema)?);
     let request = Request { wanted: Wanted::All, records: None, only: None, sample_bytes: None, declared, options: Arc::new(options) };
@@ -118,7 +118,7 @@ fn payloads_that_are_not_examples_are_errors_where_none_is() {
     let outcome = crate::tatter::tatter(&["schema", "--from", "tfrecord"], &frame(b"plain text"));
     assert_eq!((outcome.status, outcome.text().as_str()), (1, ""), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("record 1: the payload is not a tf.Example"), "{}", outcome.stderr);
-    // No features at all: an Example, too.
+    // Without features it is still an Example.
     assert_eq!(read(&frame(b"")).unwrap().schema.fields.len(), 0);
 }
 
@@ -193,7 +193,7 @@ fn what_is_read_is_written_back_alike() {
     assert_eq!(parse_all(&write(&read, &read.schema).unwrap()), parse_all(&bytes));
 }
 
-/// One byte changed, or the end cut off: an error, or an equal result.
+/// One byte changed or the end truncated: an error or an equal result.
 #[test]
 fn every_flipped_byte_and_every_truncation_is_detected() {
     let bytes = framed(&[Example::of([("id", int64_list([1, 2])), ("s", bytes_list(&[b"ab"]))]), Example::of([("id", int64_list([3]))])]);
@@ -227,7 +227,7 @@ fn damage_costs_the_record_it_is_in() {
         let faults: Vec<(u64, u64)> = read.faults.iter().map(|f| (f.error.location().records.unwrap().0, f.length)).collect();
         (ids, faults)
     };
-    // In a payload, in its checksum, in a length, in its checksum, in the last record's length, at the end.
+    // Damage in a payload, its checksum, a length, its checksum, the length of the last record, and the end.
     for (at, expected) in [
         (2 * size + 14, vec![0, 1, 3, 4]),
         (3 * size - 1, vec![0, 1, 3, 4]),

@@ -1,5 +1,4 @@
-//! TFRecords under random data: prost and tatter agree, there and back is the same, and no bytes
-//! whatever do harm.
+//! TFRecords with random data: prost and tatter agree, round trips are lossless, and no bytes cause harm.
 
 use crate::tatter::tatter;
 use crate::tfexample::{Example, Feature, Features, Kind, bytes_list, float_list, frame, int64_list};
@@ -12,7 +11,7 @@ fn int64s() -> impl Strategy<Value = i64> {
     prop_oneof![any::<i64>(), -2i64..300, (0u32..63).prop_map(|b| 1 << b)]
 }
 
-/// Features of fixed kinds: a name has one kind in all records.
+/// Features with fixed kinds: a name has the same kind in all records.
 fn example() -> impl Strategy<Value = Example> {
     let i = proptest::option::of(proptest::collection::vec(int64s(), 0..20)).prop_map(|v| v.map(int64_list));
     let f = proptest::option::of(proptest::collection::vec(any::<f32>().prop_filter("NaN is not itself", |f| !f.is_nan()), 0..9))
@@ -38,7 +37,7 @@ fn framed(examples: &[Example]) -> Vec<u8> {
 
 const SCHEMA: &str = "i: optional int64[?]; f: optional float32[?]; s: optional string[?]; b: optional bytes[?]";
 
-/// What JSON lines make of a feature.
+/// The JSON form of a feature.
 fn value(feature: Option<&Feature>, bytes: bool) -> Value {
     match feature.and_then(|f| f.kind.as_ref()) {
         None => Value::Null,
@@ -62,7 +61,7 @@ fn value(feature: Option<&Feature>, bytes: bool) -> Value {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// tatter reads what prost wrote, and prost what tatter wrote.
+    /// tatter reads prost's output, and prost reads tatter's.
     #[test]
     fn prost_and_tatter_agree(examples in examples()) {
         let bytes = framed(&examples);
@@ -87,7 +86,7 @@ proptest! {
         prop_assert_eq!(found, examples);
     }
 
-    /// The output does not depend on how the input is cut.
+    /// The output does not depend on how the input is divided.
     #[test]
     fn chunks_and_threads_do_not_show(examples in examples(), rows in 1usize..5, threads in 1usize..4) {
         let bytes = framed(&examples);
@@ -97,7 +96,7 @@ proptest! {
         prop_assert_eq!(whole.stdout, cut.stdout);
     }
 
-    /// Any bytes in sound frames: a result or an error, and the same with damage in between.
+    /// Any bytes in valid frames: a result or an error, also with damage in between.
     #[test]
     fn no_payload_does_harm(payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..6), flips in proptest::collection::vec((any::<usize>(), any::<u8>()), 0..4)) {
         let mut bytes: Vec<u8> = payloads.iter().flat_map(|p| frame(p)).collect();
@@ -114,7 +113,7 @@ proptest! {
         }
     }
 
-    /// Any change of a sound example.
+    /// Any change to a valid example.
     #[test]
     fn no_change_does_harm(example in example(), at in any::<usize>(), to in any::<u8>()) {
         let mut payload = example.encode_to_vec();
@@ -127,7 +126,7 @@ proptest! {
         prop_assert!(!out.stderr.contains("internal"), "{}", out.stderr);
     }
 
-    /// JSON lines to TFRecord and back under the schema: the same lines.
+    /// A round trip from JSON lines to TFRecord and back under the schema gives the same lines.
     #[test]
     fn json_lines_come_back(records in proptest::collection::vec((int64s(), proptest::collection::vec(proptest::collection::vec(proptest::collection::vec(int64s(), 0..4), 0..4), 0..4), proptest::option::of("[a-z]{0,6}"), proptest::collection::vec(("[a-z]{0,3}", proptest::collection::vec(any::<bool>(), 0..3)), 0..4)), 1..8)) {
         let schema = "id: int64; deep: int64[?, (?), (?)]; name: optional string; items: {k: string, v: bool[?]}[?]";

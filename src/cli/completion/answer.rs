@@ -1,4 +1,4 @@
-//! What may be typed at the cursor: verbs first, options after a dash, then the values of each argument.
+//! Computes the completions at the cursor: verbs first, options after a dash, then the values of each argument.
 
 use super::fields;
 use super::line::Line;
@@ -10,23 +10,23 @@ use crate::schema::{DType, PartitionEncoding};
 use crate::verbs::{self, VERBS};
 use clap::{Arg, Args, Command};
 
-/// What may be typed.
+/// The completions at the cursor.
 #[derive(Debug, Default, PartialEq)]
 pub struct Answer {
-    /// Whole words that start with what is typed.
+    /// Complete words that start with the typed text.
     pub items: Vec<Item>,
-    /// Names of files fit too.
+    /// File names are also possible.
     pub files: bool,
-    /// More of the same word may follow, so no space does.
+    /// More of the same word can follow, so no space is added.
     pub glued: bool,
 }
 
-/// A word to offer.
+/// A completion.
 #[derive(Debug, PartialEq)]
 pub struct Item {
     /// The word.
     pub text: String,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: String,
 }
 
@@ -40,14 +40,14 @@ impl Answer {
         Answer { items, ..Answer::default() }
     }
 
-    /// The part of the word before the items is put before each.
+    /// Prepends the typed part of the word to each item.
     fn after(mut self, typed: &str) -> Answer {
         self.items.iter_mut().for_each(|item| item.text.insert_str(0, typed));
         self
     }
 }
 
-/// What may be typed at the cursor.
+/// Computes the completions at the cursor.
 pub fn answer(line: &Line) -> Answer {
     let (line, is_inside) = &line.inside();
     let mut answer = anything(line);
@@ -112,12 +112,12 @@ fn is_option(word: &str) -> bool {
     word.starts_with('-') && word != "-" && !word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Follows options and their values.
+/// Tracks options and their values.
 struct Reader<'a> {
     commands: [&'a Command; 2],
-    /// The option whose value comes next.
+    /// The option whose value is next.
     pending: Option<&'a Arg>,
-    /// Words so far that belong to no option.
+    /// Words so far that are not part of an option.
     arguments: usize,
 }
 
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The option of that name.
+/// Finds an option by name.
 fn find<'a>(word: &str, commands: [&'a Command; 2]) -> Option<&'a Arg> {
     let is_meant = |arg: &&Arg| match word.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),
@@ -148,13 +148,13 @@ fn find<'a>(word: &str, commands: [&'a Command; 2]) -> Option<&'a Arg> {
     commands.into_iter().find_map(|command| command.get_opts().find(is_meant))
 }
 
-/// Verbs, and before the first `then` the other commands.
+/// Completes verbs and, before the first `then`, standalone commands.
 fn names(is_first: bool) -> Answer {
     let others = COMMANDS.iter().filter(|_| is_first).map(|command| (command.name, command.summary));
     Answer::of(VERBS.iter().map(|verb| (verb.name, verb.summary)).chain(others))
 }
 
-/// An option, or its value after `=`.
+/// Completes an option, or its value after `=`.
 fn option(current: &str, commands: [&Command; 2], line: &Line) -> Answer {
     if let Some((name, typed)) = current.split_once('=') {
         return find(name, commands).map_or_else(Answer::default, |arg| value(arg, typed, line).after(&format!("{name}=")));
@@ -176,7 +176,7 @@ fn help(arg: &Arg) -> String {
 
 const CODECS: [&str; 5] = ["none", "snappy", "zstd", "gzip", "lz4"];
 
-/// The value of an argument, by its possible values or by what its help calls it.
+/// Completes the value of an argument from its possible values, or from its value name in the help.
 fn value(arg: &Arg, typed: &str, line: &Line) -> Answer {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
@@ -214,7 +214,7 @@ fn value(arg: &Arg, typed: &str, line: &Line) -> Answer {
     }
 }
 
-/// The words in `fail|skip|quarantine=FILE`: what is in lower case is typed as it is.
+/// The words in `fail|skip|quarantine=FILE`. Lowercase words are typed literally.
 fn words_of(name: &str) -> Answer {
     let word = |part: &str| part.trim_end_matches(|c: char| c.is_ascii_uppercase()).to_owned();
     let words = name.split('|').map(word).filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
@@ -222,7 +222,7 @@ fn words_of(name: &str) -> Answer {
     Answer { glued: answer.items.iter().any(|item| item.text.ends_with('=')), ..answer }
 }
 
-/// `x=int8,y=`: a field, `=`, and where it is a dtype that.
+/// Completes `x=int8,y=`: a field, then `=`, then a dtype where one is expected.
 fn assigned(name: &str, typed: &str, line: &Line) -> Answer {
     let is_list = name.ends_with(",..");
     let head = typed.rfind(',').filter(|_| is_list).map_or("", |comma| &typed[..=comma]);
@@ -240,7 +240,7 @@ fn assigned(name: &str, typed: &str, line: &Line) -> Answer {
     }
 }
 
-/// The fields that reach the verb, without those that are in the list already.
+/// The fields that reach the verb, except those already in the list.
 fn fields_of(line: &Line, list: &str, names: fields::Names) -> Answer {
     let listed: Vec<&str> = list.split(',').map(|part| part.split('=').next().unwrap_or(part)).collect();
     let fields = fields::fields(line, names).into_iter().filter(|(name, _)| !listed.contains(&name.as_str()));
@@ -251,7 +251,7 @@ fn fields_of(line: &Line, list: &str, names: fields::Names) -> Answer {
 mod tests {
     use super::*;
 
-    /// The words offered for a line, whose last word is completed; `|` separates the words after it.
+    /// The completions of a line, whose last word is being completed; `|` separates the words after it.
     fn offered(line: &str) -> Vec<String> {
         let (before, after) = line.split_once('|').unwrap_or((line, ""));
         let mut before: Vec<String> = before.split(' ').map(str::to_owned).collect();

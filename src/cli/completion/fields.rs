@@ -1,4 +1,4 @@
-//! The fields that reach the verb at the cursor.
+//! Finds the fields that reach the verb at the cursor.
 
 use super::line::Line;
 use crate::cli::parse::{Request, parse};
@@ -9,12 +9,12 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a shell may be kept waiting.
+/// Maximum time to keep a shell waiting.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// A list longer than this is of no use.
+/// Maximum number of fields; longer lists are not useful.
 const MOST: usize = 2000;
 
-/// How the names are written.
+/// The notation of the names.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Names {
     /// As a field path on the command line.
@@ -23,12 +23,12 @@ pub enum Names {
     Expression,
 }
 
-/// Options that tell how a file is read.
+/// Options that affect how a file is read.
 const READING: [&str; 4] = ["--from", "--schema", "--scalar", "--mixed"];
 /// Options whose value is not an input.
 const WRITTEN: [&str; 4] = ["-o", "--output", "--summary", "--with"];
 
-/// Paths and types of the fields; none where no file is named or its fields are not found in time.
+/// Paths and types of the fields. Empty if no file is named or the fields are not found in time.
 pub fn fields(line: &Line, names: Names) -> Vec<(String, String)> {
     let Some(words) = question(line) else { return Vec::new() };
     let Ok(Request::Chain(invocation)) = parse(words) else { return Vec::new() };
@@ -51,7 +51,7 @@ fn add(fields: &[Field], parent: &str, names: Names, found: &mut Vec<(String, St
     }
 }
 
-/// The verbs before the cursor, then `schema`, of the files on the line.
+/// The verbs before the cursor, followed by `schema`, with the files on the line.
 fn question(line: &Line) -> Option<Vec<OsString>> {
     let verbs = match line.before.iter().rposition(|word| word == "then") {
         Some(then) => &line.before[..=then],

@@ -1,22 +1,23 @@
 //! The command line to complete, as each shell passes it.
 
-/// The words of the command line without the program's name, and which of them is completed.
+/// The words of the command line without the program name, and which of them is being completed.
 #[derive(Debug, Default, PartialEq)]
 pub struct Line {
-    /// The words before the one that is completed.
+    /// The words before the one being completed.
     pub before: Vec<String>,
-    /// That word, up to the cursor.
+    /// The word being completed, up to the cursor.
     pub current: String,
     /// The words after it.
     pub after: Vec<String>,
-    /// Of bash: where in `current` the word starts that readline replaces.
+    /// For bash: the position in `current` from which readline replaces text.
     pub replaced_from: usize,
-    /// Of bash: whether a quote is open at the cursor.
+    /// For bash: whether a quote is open at the cursor.
     pub in_quotes: bool,
 }
 
 impl Line {
-    /// The line inside the innermost bracket that is open at the cursor, and whether there is one; chains in closed brackets are left out.
+    /// The line inside the innermost bracket open at the cursor, and whether there is one. Chains in closed brackets
+    /// are omitted.
     pub fn inside(&self) -> (Line, bool) {
         let is_close = |word: &str| word == "]" || word.starts_with("]=");
         let mut levels: Vec<Vec<String>> = vec![Vec::new()];
@@ -35,8 +36,8 @@ impl Line {
         (Line { before, current: self.current.clone(), after, replaced_from: self.replaced_from, in_quotes: self.in_quotes }, is_inside)
     }
 
-    /// bash passes its word breaks and the text before and after the cursor; the other shells pass the number of words
-    /// before the cursor, and the words.
+    /// Parses the arguments of the completion script. bash passes its word breaks and the text before and after the
+    /// cursor; other shells pass the number of words before the cursor, and the words.
     pub fn read(shell: &str, words: &[String]) -> Option<Line> {
         if shell == "bash" {
             let [breaks, before, after] = words else { return None };
@@ -57,7 +58,7 @@ impl Line {
         words.read(before, breaks);
         let (current, replaced_from) = (words.current.take().unwrap_or_default(), words.replaced_from);
         let in_quotes = words.quote.is_some();
-        // What is left of the word at the cursor is not looked at.
+        // The text of the current word after the cursor is ignored.
         let rest = if in_quotes || current.is_empty() { after } else { after.trim_start_matches(|c: char| !c.is_whitespace()) };
         let mut following = Words::default();
         following.read(rest, "");
@@ -67,12 +68,12 @@ impl Line {
     }
 }
 
-/// `NAME=VALUE` before the program.
+/// Whether the word is `NAME=VALUE` before the program name.
 fn is_variable(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
 }
 
-/// Splits text as a shell does; redirections are left out.
+/// Splits text as a shell does, omitting redirections.
 #[derive(Default)]
 struct Words {
     done: Vec<String>,
@@ -96,7 +97,7 @@ impl Words {
                     self.replaced_from = self.current.get_or_insert_default().len();
                 }
                 (None, '<' | '>') => {
-                    // The number in `2>` belongs to it.
+                    // The number in `2>` is part of the redirection.
                     self.current = None;
                     self.is_target = true;
                 }

@@ -1,10 +1,10 @@
-//! What may be typed next at the cursor of a command line: `tatter __complete SHELL ...`, which the scripts of the shells call.
+//! Completion of a command line: `tatter __complete SHELL ...`, which the scripts of the shells call.
 //!
 //! ```text
 //! line      the words of the command line, as each shell passes them
-//! answer    verbs, options, values, fields: what fits at the cursor
-//! fields    the fields of the file on the command line, from its first bytes
-//! print     the answer, as each shell reads it
+//! answer    the completions: verbs, options, values, fields
+//! fields    the fields of the file on the command line, inferred from its first bytes
+//! print     the output for each shell
 //! ```
 
 mod answer;
@@ -15,11 +15,11 @@ mod print;
 use line::Line;
 use std::ffi::OsString;
 
-/// The word that the scripts call the program with; hidden, as it is for them only.
+/// The hidden word with which the scripts call the program.
 const WORD: &str = "__complete";
 
-/// The answer, if the words after the program's name are a question of a script. Words that make no sense complete nothing:
-/// a message would end up in the command line.
+/// The completions, if the arguments are a request from a script. Invalid requests complete nothing, because an error
+/// message would end up on the command line.
 pub fn complete(words: &[OsString]) -> Option<String> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let (word, rest) = words.split_first()?;

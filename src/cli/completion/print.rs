@@ -1,5 +1,5 @@
-//! The answer as the scripts read it: a line of `files` and `glued` where they apply, then a word in each line, with
-//! what it is after a tab for shells that show it.
+//! Prints completions for the scripts: lines `files` and `glued` where they apply, then one word per line, followed by
+//! a tab and a description for shells that show it.
 
 use super::answer::Answer;
 use super::line::Line;
@@ -24,7 +24,7 @@ pub fn printed(shell: &str, line: &Line, answer: Answer) -> String {
     text
 }
 
-/// bash replaces only what follows the last word break, and inserts text as it is.
+/// bash replaces only the text after the last word break, and inserts it verbatim.
 fn of_bash(text: &str, line: &Line) -> String {
     let rest = text.get(line.replaced_from..).unwrap_or(text);
     if line.in_quotes {

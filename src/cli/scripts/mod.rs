@@ -1,4 +1,4 @@
-//! The completion scripts of the shells. They are short: they ask the program itself (`completion`) what may be typed next.
+//! The completion scripts of the shells. They are short because they ask the program for completions (`completion`).
 
 use crate::error::{Error, Result};
 use crate::verbs::Verdict;
@@ -11,13 +11,13 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("powershell", include_str!("tatter.ps1")),
 ];
 
-/// The shells that there is a script for.
+/// The shells for which there is a script.
 pub const SHELLS: [&str; 4] = ["bash", "zsh", "fish", "powershell"];
 
 /// Writes the script for the shell.
 ///
 /// # Errors
-/// There is none for it, or writing fails.
+/// There is no script for the shell, or writing fails.
 pub fn write(shell: &str, out: &mut dyn Write) -> Result<Verdict> {
     let script = SCRIPTS.iter().find(|(name, _)| *name == shell).map(|(_, script)| *script);
     let script = script.ok_or_else(|| Error::usage(format!("no completions for {shell}; available: {}", SHELLS.join(", "))))?;

@@ -1,4 +1,4 @@
-//! The arguments of a call in the forms that functions ask for.
+//! The arguments of a call, in the forms that functions need.
 
 use super::binding::{Arg, Call};
 use super::coerce::{as_node, cast_node, common, not_null, present, strict, strict_node};
@@ -17,56 +17,56 @@ impl Call {
         }
     }
 
-    /// Argument `i` as a tensor of any kind, structures and sparse tensors included; a literal has its own dtype.
+    /// Argument `i` as a tensor of any kind, including structures and sparse tensors. A literal has its default dtype.
     ///
     /// # Errors
-    /// It is not a tensor.
+    /// The argument is not a tensor.
     pub fn any(&mut self, i: usize) -> ExprResult<Arg> {
         let node = strict_node(self.operand(i)?)?;
         Ok(self.push(node))
     }
 
-    /// Argument `i` for functions that use only its rows: its values may be of any dtype, even of none.
+    /// Argument `i` for functions that use only its rows; its values may have any dtype or none.
     ///
     /// # Errors
-    /// It is not a tensor.
+    /// The argument is not a tensor.
     pub fn sized(&mut self, i: usize) -> ExprResult<Arg> {
         let item = self.operand(i)?.clone();
         let node = not_null(as_node(&item, None)?);
         Ok(self.push(node))
     }
 
-    /// Argument `i` for functions that use only its axis 0: what is in its rows may be null.
+    /// Argument `i` for functions that use only axis 0; the contents of its rows may be null.
     ///
     /// # Errors
-    /// It is not a tensor.
+    /// The argument is not a tensor.
     pub fn rows_of(&mut self, i: usize) -> ExprResult<Arg> {
         let node = present(as_node(self.operand(i)?, None)?);
         Ok(self.push(node))
     }
 
-    /// Argument `i` as a ragged or dense tensor; a literal has its own dtype.
+    /// Argument `i` as a ragged or dense tensor. A literal has its default dtype.
     ///
     /// # Errors
-    /// It is a structure, a sparse tensor or no tensor.
+    /// The argument is a structure, a sparse tensor, or not a tensor.
     pub fn tensor(&mut self, i: usize) -> ExprResult<Arg> {
         let arg = self.any(i)?;
         self.plain(&arg)?;
         Ok(arg)
     }
 
-    /// Argument `i` as [`Call::tensor`], if it was given.
+    /// Like [`Call::tensor`], if argument `i` was given.
     ///
     /// # Errors
-    /// As [`Call::tensor`].
+    /// See [`Call::tensor`].
     pub fn optional_tensor(&mut self, i: usize) -> ExprResult<Option<Arg>> {
         if self.given(i).is_some() { self.tensor(i).map(Some) } else { Ok(None) }
     }
 
-    /// Argument `i` as a tensor of that dtype: a literal takes it, a tensor of another dtype is refused.
+    /// Argument `i` as a tensor of that dtype. A literal is converted to it; a tensor of another dtype is rejected.
     ///
     /// # Errors
-    /// Another dtype.
+    /// The tensor has another dtype.
     pub fn tensor_of(&mut self, i: usize, dtype: &DType) -> ExprResult<Arg> {
         let item = self.operand(i)?.clone();
         let node = strict(as_node(&item, Some(dtype))?)?;
@@ -87,15 +87,15 @@ impl Call {
         Ok(arg)
     }
 
-    /// Argument `i` as int64 of any rank; other integers are widened.
+    /// Argument `i` as int64, with any rank. Narrower integers are widened.
     ///
     /// # Errors
-    /// It holds no integers.
+    /// The argument does not hold integers.
     pub fn integers(&mut self, i: usize) -> ExprResult<Arg> {
         let item = self.operand(i)?.clone();
         let node = strict_node(&item)?;
         let node = match node.ty.dtype() {
-            // An empty list has no dtype of its own.
+            // An empty list has no dtype.
             Some(d) if d.is_integer() || (item.is_literal() && constant_values(&node) == Some(0)) => {
                 cast_node(node, &DType::Int64, self.text())?
             }
@@ -106,10 +106,10 @@ impl Call {
         Ok(arg)
     }
 
-    /// An item as int64, as [`Call::integers`] takes an argument.
+    /// Like [`Call::integers`], for an item.
     ///
     /// # Errors
-    /// It holds no integers.
+    /// The item does not hold integers.
     pub fn integers_of(&mut self, item: &Operand) -> ExprResult<Arg> {
         let node = strict_node(item)?;
         let empty = item.is_literal() && constant_values(&node) == Some(0);
@@ -122,28 +122,29 @@ impl Call {
         Ok(arg)
     }
 
-    /// Argument `i` as one integer per record, known before the first record or not.
+    /// Argument `i` as one integer per record, which may be known before the first record.
     ///
     /// # Errors
-    /// It is none, or has axes.
+    /// The argument is not an integer, or has axes.
     pub fn scalar_integer(&mut self, i: usize) -> ExprResult<Arg> {
         let arg = self.integers(i)?;
         if arg.rank() == 0 { Ok(arg) } else { Err(self.wrong(i, "a single integer")) }
     }
 
-    /// These arguments with one dtype: literals take the tensors' where that holds them exactly, else all are promoted as NumPy does.
+    /// Arguments with one common dtype. Literals take the dtype of the tensors if it holds them exactly; otherwise all
+    /// are promoted as in NumPy.
     ///
     /// # Errors
-    /// Strings beside numbers, structures.
+    /// Strings mixed with numbers, or structures.
     pub fn promoted(&mut self, which: &[usize]) -> ExprResult<Vec<Arg>> {
         let items = which.iter().map(|i| self.operand(*i).cloned()).collect::<ExprResult<Vec<_>>>()?;
         self.promoted_items(&items)
     }
 
-    /// Items with one dtype, as [`Call::promoted`].
+    /// Like [`Call::promoted`], for items.
     ///
     /// # Errors
-    /// As [`Call::promoted`].
+    /// See [`Call::promoted`].
     pub fn promoted_items(&mut self, items: &[Operand]) -> ExprResult<Vec<Arg>> {
         let nodes = common(items, &self.name, self.text())?;
         nodes
@@ -156,10 +157,11 @@ impl Call {
             .collect()
     }
 
-    /// The items of argument `i`: a list, a tuple, several results; a tensor is unstacked where its first axis is known.
+    /// The items of argument `i`: a list, a tuple or several results. A tensor is unstacked if the size of its first
+    /// axis is known.
     ///
     /// # Errors
-    /// It is not a list.
+    /// The argument is not a list.
     pub fn list(&self, i: usize) -> ExprResult<Vec<Operand>> {
         self.operand(i)?.elements().ok_or_else(|| self.wrong(i, "a list"))
     }
@@ -167,15 +169,15 @@ impl Call {
     /// Argument `i` as an integer known before the first record.
     ///
     /// # Errors
-    /// It is none.
+    /// The argument is not such an integer.
     pub fn int(&self, i: usize) -> ExprResult<i64> {
         static_int(self.operand(i)?).ok_or_else(|| self.wrong(i, "an integer that is known before the first record"))
     }
 
-    /// Argument `i` as an integer, `None` if it was not given.
+    /// Argument `i` as an integer; `None` if it was not given.
     ///
     /// # Errors
-    /// It is none.
+    /// The argument is not an integer known before the first record.
     pub fn optional_int(&self, i: usize) -> ExprResult<Option<i64>> {
         if self.given(i).is_some() { self.int(i).map(Some) } else { Ok(None) }
     }
@@ -183,7 +185,7 @@ impl Call {
     /// Argument `i` as True or False.
     ///
     /// # Errors
-    /// It is something else.
+    /// The argument is not a bool.
     pub fn flag(&self, i: usize, default: bool) -> ExprResult<bool> {
         match self.given(i).map(|item| &item.kind) {
             None => Ok(default),
@@ -195,7 +197,7 @@ impl Call {
     /// Argument `i` as a string.
     ///
     /// # Errors
-    /// It is something else.
+    /// The argument is not a string.
     pub fn string(&self, i: usize) -> ExprResult<Option<String>> {
         match self.given(i).map(|item| &item.kind) {
             None => Ok(None),
@@ -204,10 +206,10 @@ impl Call {
         }
     }
 
-    /// Argument `i` as a string or bytes known before the first record.
+    /// Argument `i` as a string or bytes, known before the first record.
     ///
     /// # Errors
-    /// It is something else.
+    /// The argument is not a known string or bytes.
     pub fn bytes(&self, i: usize) -> ExprResult<Option<Vec<u8>>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
@@ -220,10 +222,10 @@ impl Call {
         self.wrong(i, if tensor { "a string that is known before the first record" } else { "a string" })
     }
 
-    /// Argument `i` as integers known before the first record: one, or a list.
+    /// Argument `i` as one or more integers known before the first record.
     ///
     /// # Errors
-    /// It is something else.
+    /// The argument is neither an integer nor a list of integers.
     pub fn ints(&self, i: usize) -> ExprResult<Option<Vec<i64>>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
@@ -231,10 +233,10 @@ impl Call {
         static_ints(item).map(Some).ok_or_else(|| self.wrong(i, "an integer or a list of integers, known before the first record"))
     }
 
-    /// Argument `i` as a shape: sizes, `None` where the size is open.
+    /// Argument `i` as a shape: a list of sizes, with `None` for unknown ones.
     ///
     /// # Errors
-    /// It is something else.
+    /// The argument is not a shape.
     pub fn shape(&self, i: usize) -> ExprResult<Option<Vec<Option<i64>>>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
@@ -253,7 +255,7 @@ impl Call {
     /// Argument `i` as a function: a lambda, or the name of a function.
     ///
     /// # Errors
-    /// It is something else.
+    /// The argument is not a function.
     pub fn function(&self, i: usize) -> ExprResult<FunctionValue> {
         match &self.operand(i)?.kind {
             OperandKind::Function(function) => Ok(function.clone()),
@@ -261,10 +263,10 @@ impl Call {
         }
     }
 
-    /// Argument `i` as a dtype: a bare name or a string.
+    /// Argument `i` as a dtype, written as a bare name or a string.
     ///
     /// # Errors
-    /// No dtype of tensors.
+    /// The argument is not a dtype of tensors.
     pub fn dtype(&self, i: usize) -> ExprResult<Option<DType>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
@@ -278,10 +280,10 @@ impl Call {
         found.map(Some).ok_or_else(|| self.wrong(i, "a dtype, such as int32 or \"int32\""))
     }
 
-    /// An axis counted from the front, of a tensor of that rank.
+    /// Converts an axis of a tensor of that rank to a nonnegative one.
     ///
     /// # Errors
-    /// Out of range.
+    /// The axis is out of range.
     pub fn axis(&self, i: usize, axis: i64, rank: usize) -> ExprResult<usize> {
         positive_axis(axis, rank).ok_or_else(|| {
             let place = self.given(i).map_or(self.span.clone(), |item| item.span.clone());
@@ -302,10 +304,10 @@ impl Call {
         })
     }
 
-    /// Refuses structures and sparse tensors.
+    /// Rejects structures and sparse tensors.
     ///
     /// # Errors
-    /// It is one.
+    /// The argument is a structure or a sparse tensor.
     pub fn plain(&self, arg: &Arg) -> ExprResult<()> {
         match &arg.ty.element {
             Element::Value(_) => Ok(()),
@@ -318,10 +320,10 @@ impl Call {
         }
     }
 
-    /// Refuses dtypes that `fits` is not true of.
+    /// Rejects dtypes for which `fits` is false.
     ///
     /// # Errors
-    /// It is not.
+    /// The dtype does not fit.
     pub fn check_dtype(&self, arg: &Arg, expected: &str, fits: impl Fn(&DType) -> bool) -> ExprResult<()> {
         let dtype = arg.dtype()?;
         if fits(dtype) {

@@ -1,4 +1,4 @@
-//! A call that is being bound.
+//! A call while it is being bound.
 
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A call as it is written.
+/// A call as written.
 pub struct Written<'a> {
     /// The function's name.
     pub name: &'a str,
@@ -22,20 +22,20 @@ pub struct Written<'a> {
     pub keywords: Vec<(String, Span, Operand)>,
 }
 
-/// A call that is being bound.
+/// A call while it is being bound.
 pub struct Call {
-    /// As it was written.
+    /// The name as written.
     pub name: String,
     pub span: Span,
     text: Arc<str>,
     params: Vec<Param>,
     given: Vec<Option<Operand>>,
-    /// The names of the results, where they have names.
+    /// The names of the results, if they are named.
     results: Vec<&'static str>,
     nodes: Vec<Node>,
 }
 
-/// A tensor argument that the kernel will get: its type, and its number among the kernel's arguments.
+/// A tensor argument for the kernel: its type, and its index among the kernel's arguments.
 #[derive(Clone, Debug)]
 pub struct Arg {
     pub ty: Type,
@@ -47,7 +47,7 @@ impl Arg {
     /// The tensor with one row per record.
     ///
     /// # Errors
-    /// A failure of memory only.
+    /// Only if memory runs out.
     pub fn of<'a>(&self, args: &'a Args) -> Result<Cow<'a, Tensor>> {
         args.tensor(self.index)
     }
@@ -57,20 +57,20 @@ impl Arg {
         self.ty.rank()
     }
 
-    /// The dtype; structures have none.
+    /// The dtype, which structures do not have.
     ///
     /// # Errors
-    /// It is a structure.
+    /// The argument is a structure.
     pub fn dtype(&self) -> ExprResult<&DType> {
         self.ty.dtype().ok_or_else(|| ExprError::at(self.span.clone(), "expected a tensor, found a structure"))
     }
 }
 
 impl Call {
-    /// Puts the arguments in the order of the parameters.
+    /// Matches the arguments to the parameters.
     ///
     /// # Errors
-    /// Too many, an unknown keyword, one given twice, one that is missing.
+    /// Too many arguments, an unknown keyword, a repeated argument, or a missing one.
     pub fn new(signature: Signature, written: Written) -> ExprResult<Call> {
         let Written { name, span, text, positional, keywords } = written;
         let params = &signature.params;
@@ -90,7 +90,7 @@ impl Call {
         }
         for (keyword, at, item) in keywords {
             let Some(i) = signature.params.iter().position(|p| p.kind == ParamKind::Single && p.names.contains(&keyword.as_str())) else {
-                // Every function of TensorFlow takes a name for its graph node, and has no use for it here.
+                // Every TensorFlow function takes a `name` for its graph node, which is ignored here.
                 if keyword == "name" {
                     continue;
                 }
@@ -115,17 +115,17 @@ impl Call {
         Ok(Call { name: name.to_owned(), span, text, params: signature.params, given, results: signature.results, nodes: Vec::new() })
     }
 
-    /// A call without parameters, for what is written as an operator or a subscript.
+    /// A call without parameters, for operators and subscripts.
     pub fn operator(name: &str, span: Span, text: Arc<str>) -> Call {
         Call { name: name.to_owned(), span, text, params: Vec::new(), given: Vec::new(), results: Vec::new(), nodes: Vec::new() }
     }
 
-    /// An error with the call as a whole.
+    /// An error at the whole call.
     pub fn error(&self, message: impl Into<String>) -> ExprError {
         ExprError::at(self.span.clone(), message)
     }
 
-    /// A bug in tatter, at the call.
+    /// An internal error at the call.
     pub fn internal(&self, message: impl Into<String>) -> ExprError {
         ExprError::internal(message).or_at(self.span.clone())
     }
@@ -135,7 +135,7 @@ impl Call {
         self.params.get(i).map_or("", |p| p.names[0])
     }
 
-    /// Argument `i` if it was given and is not None.
+    /// Argument `i`, if it was given and is not None.
     pub fn given(&self, i: usize) -> Option<&Operand> {
         self.given.get(i)?.as_ref().filter(|item| !item.is_none())
     }
@@ -143,7 +143,7 @@ impl Call {
     /// Argument `i`.
     ///
     /// # Errors
-    /// It was not given.
+    /// The argument was not given.
     pub fn operand(&self, i: usize) -> ExprResult<&Operand> {
         self.given(i).ok_or_else(|| match self.given.get(i) {
             Some(Some(none)) => ExprError::at(none.span.clone(), format!("{}: {} cannot be None", self.name, self.param(i))),
@@ -151,12 +151,12 @@ impl Call {
         })
     }
 
-    /// The names of the parameters, each with its argument or else its default as it is written in the signature.
+    /// The parameter names, each with its argument, or else with its default as written in the signature.
     pub fn arguments(&self) -> impl Iterator<Item = (&'static str, Option<&Operand>, &'static str)> {
         self.params.iter().zip(&self.given).map(|(param, given)| (param.names[0], given.as_ref(), param.default.unwrap_or("None")))
     }
 
-    /// Adds the keys of the records, a uint64 for each, to the kernel's arguments.
+    /// Adds the record keys, one uint64 per record, to the kernel's arguments.
     pub fn record_keys(&mut self) -> Arg {
         self.push(Node { ty: Type::tensor(DType::UInt64, Vec::new()), span: self.span.clone(), kind: NodeKind::Keys })
     }
@@ -168,30 +168,30 @@ impl Call {
         arg
     }
 
-    /// The tensor that an argument of the kernel is.
+    /// The node of a kernel argument.
     pub fn node(&self, arg: &Arg) -> Node {
         self.nodes[arg.index].clone()
     }
 
-    /// The call with one result.
+    /// Completes a call with one result.
     ///
     /// # Errors
-    /// A call of constants is made at once, and may fail.
+    /// A call with constant arguments is evaluated immediately and may fail.
     pub fn one(&mut self, ty: Type, kernel: impl Fn(&Args) -> Result<Tensor> + Send + Sync + 'static) -> ExprResult<OperandKind> {
         self.single(ty, Kernel::One(Box::new(kernel)))
     }
 
-    // Apart from `one`, so that there is one copy of it for all kernels.
+    // Separate from `one`, so that it is compiled once for all kernels.
     fn single(&mut self, ty: Type, kernel: Kernel) -> ExprResult<OperandKind> {
         let call = self.bound(vec![ty.clone()], kernel);
         let node = Node { ty, span: self.span.clone(), kind: NodeKind::Call(Arc::new(call), 0) };
         Ok(OperandKind::Tensor(fold(node)?))
     }
 
-    /// The call with several results.
+    /// Completes a call with several results.
     ///
     /// # Errors
-    /// As [`Call::one`].
+    /// See [`Call::one`].
     pub fn several(
         &mut self,
         types: Vec<Type>,
@@ -215,7 +215,7 @@ impl Call {
     /// The tensor of a call with one result.
     ///
     /// # Errors
-    /// It has another: a bug.
+    /// The result is something else, which is a bug.
     pub fn result(&self, kind: OperandKind) -> ExprResult<Node> {
         match kind {
             OperandKind::Tensor(node) => Ok(node),
@@ -231,8 +231,8 @@ impl Call {
 
 type Keywords = Vec<(String, Span, Operand)>;
 
-/// Takes what `*args` and `**kwargs` collect out of the arguments: positional ones beyond the parameters
-/// before `*args` as a tuple, unknown keywords as a dict.
+/// Collects the arguments of `*args` and `**kwargs`: positional arguments beyond the parameters before `*args` become a
+/// tuple, and unknown keywords a dict.
 fn variadic(
     params: &[Param],
     span: Span,

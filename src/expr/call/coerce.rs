@@ -1,4 +1,4 @@
-//! Items as tensors: literals become constants, dtypes are brought together, nulls refused, constants computed.
+//! Items as tensors: literals become constants, dtypes are unified, nulls are rejected, and constants are evaluated.
 
 use super::fold::fold;
 use super::pack::pack;
@@ -13,24 +13,24 @@ use crate::schema::{DType, Element, Literal, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The tensor that an item is: literals become constants, of `dtype` if it holds them.
+/// Converts an item to a tensor. Literals become constants, of `dtype` if it holds them.
 ///
 /// # Errors
-/// No tensor: None, a dict, a dtype ...
+/// The item is not a tensor but None, a dict, a dtype, ...
 pub fn as_node(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
     node_of(item, dtype).map_err(|e| e.or_at(item.span.clone()))
 }
 
-/// The tensor that an item is, as [`as_node`], if it can be computed with; see [`strict`].
+/// Like [`as_node`], but the tensor must be usable in computations; see [`strict`].
 ///
 /// # Errors
-/// No tensor, or a foreign dtype.
+/// The item is not a tensor, or has a foreign dtype.
 pub fn strict_node(item: &Operand) -> ExprResult<Node> {
     strict(as_node(item, None)?)
 }
 
 fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
-    // A partition is the rows of the numbers of its values.
+    // A row partition becomes the rows of its value indices.
     if let OperandKind::Tensor(node) | OperandKind::Partition(node) = &item.kind {
         return Ok(node.clone());
     }
@@ -62,7 +62,7 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
 /// Tensors to be joined: of one dtype, or structures of one type.
 ///
 /// # Errors
-/// Strings beside numbers, structures of other fields, no tensors.
+/// Strings mixed with numbers, structures with different fields, or items that are not tensors.
 pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
     if !list.iter().all(|item| item.node().is_some_and(|n| n.ty.fields().is_some())) {
         return common(list, name, text);
@@ -82,7 +82,7 @@ pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<No
 /// Items as tensors of one dtype; see [`Call::promoted`].
 ///
 /// # Errors
-/// Strings beside numbers, structures, no tensors.
+/// Strings mixed with numbers, structures, or items that are not tensors.
 pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
     let mut dtype: Option<DType> = None;
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(items.len());
@@ -95,7 +95,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             false => "cast(x, dtype) converts numbers",
         })
     };
-    // Tensors decide first, then the literals that they do not hold.
+    // The tensors determine the dtype first, then any literals that it does not hold.
     for item in items {
         if item.is_literal() {
             nodes.push(None);
@@ -126,7 +126,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             None => own,
             Some(before) => {
                 let wide = promote(&before, &own).ok_or_else(|| clash(&item.span, &before, &own))?;
-                // A fraction beyond the range of the narrow float that was chosen.
+                // A fraction is outside the range of the narrow float dtype chosen.
                 if wide.is_float() && !literal::holds(&wide, &literal) { DType::Float64 } else { wide }
             }
         });
@@ -146,10 +146,10 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         .collect()
 }
 
-/// The tensor with another dtype.
+/// Casts the tensor to another dtype.
 ///
 /// # Errors
-/// No conversion exists.
+/// There is no such conversion.
 pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node> {
     if node.ty.dtype() == Some(dtype) {
         return Ok(node);
@@ -181,10 +181,10 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
 
-/// The tensor without nulls, and of a dtype that functions work on.
+/// The tensor, checked to have no nulls and a dtype that functions support.
 ///
 /// # Errors
-/// A foreign dtype.
+/// The tensor has a foreign dtype.
 pub fn strict(node: Node) -> ExprResult<Node> {
     if let Some(dtype) = node.ty.dtype()
         && !dtype.is_tensor()
@@ -199,12 +199,12 @@ pub fn strict(node: Node) -> ExprResult<Node> {
     Ok(not_null(node))
 }
 
-/// The tensor without nulls, of whatever dtype.
+/// The tensor, checked to have no nulls, of any dtype.
 pub fn not_null(node: Node) -> Node {
     without(node, false)
 }
 
-/// The tensor that is not null itself; what it holds may be.
+/// The tensor, checked not to be null itself; its contents may be.
 pub fn present(node: Node) -> Node {
     without(node, true)
 }

@@ -5,7 +5,7 @@ use crate::expr::eval::{Frame, Node, NodeKind};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::Tensor;
 
-/// Computes a tensor of constants at once; open sizes become known ones.
+/// Evaluates a tensor of constants immediately, so that unknown sizes become known.
 ///
 /// # Errors
 /// The call fails.
@@ -19,7 +19,7 @@ pub fn fold(node: Node) -> ExprResult<Node> {
     Ok(Node { ty, span: node.span, kind: NodeKind::Constant(value.tensor) })
 }
 
-/// The type of a constant: every axis that is uniform has a known size.
+/// The type of a constant, in which every uniform axis has a known size.
 fn known(ty: &Type, tensor: &Tensor) -> ExprResult<Type> {
     let mut ty = ty.clone();
     if let Tensor::Sparse(s) = tensor

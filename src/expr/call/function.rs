@@ -7,44 +7,45 @@ use crate::expr::operand::OperandKind;
 
 /// A function: one row of a family's table.
 pub struct Function {
-    /// The name that is shown, then its aliases.
+    /// The displayed name, then its aliases.
     pub names: &'static [&'static str],
-    /// Parameters with their defaults as TensorFlow has them: `params, indices, axis=None`. `a|b` are two names of one.
+    /// Parameters with their defaults, as in TensorFlow: `params, indices, axis=None`. `a|b` are two names for one
+    /// parameter.
     pub signature: &'static str,
-    /// One line.
+    /// A one-line description.
     pub summary: &'static str,
-    /// Expressions without fields and what they give: shown in the manual, run by a test.
+    /// Expressions without fields, and their results. Shown in the manual and run as tests.
     pub examples: &'static [(&'static str, &'static str)],
     pub meaning: Meaning,
 }
 
-/// What a call of a function is.
+/// How a call of a function is evaluated.
 #[derive(Clone, Copy)]
 pub enum Meaning {
-    /// Checks the arguments, and gives the type of the result with the kernel that computes it.
+    /// Checks the arguments and returns the result type with the kernel that computes it.
     Kernel(fn(&mut Call) -> ExprResult<OperandKind>),
-    /// An expression of the parameters, which may depend on arguments that are known before the first record.
+    /// An expression over the parameters, which may depend on arguments known before the first record.
     Formula(fn(&Call) -> ExprResult<String>),
 }
 
 impl Function {
-    /// `name(params, indices, axis=None)`, as it is shown.
+    /// The displayed signature, `name(params, indices, axis=None)`.
     pub fn usage(&self) -> String {
         Signature::parse(self.signature).usage(self.names[0])
     }
 
-    /// The arguments of a call in the order of the parameters.
+    /// Matches the arguments of a call to the parameters.
     ///
     /// # Errors
-    /// Arguments that do not match the parameters.
+    /// The arguments do not match the parameters.
     pub fn matched(&self, written: Written) -> ExprResult<Call> {
         Call::new(Signature::parse(self.signature), written)
     }
 
-    /// What a call of a function with a kernel gives.
+    /// The result of a call of a function that has a kernel.
     ///
     /// # Errors
-    /// As [`Function::matched`]; whatever is wrong with the arguments.
+    /// Those of [`Function::matched`], and any other error in the arguments.
     pub fn call(&self, written: Written) -> ExprResult<OperandKind> {
         let mut call = self.matched(written)?;
         match self.meaning {

@@ -1,4 +1,4 @@
-//! Integers that are known before the first record, or that each record has of its own.
+//! Integers that are either known before the first record or computed for each record.
 
 use super::binding::{Arg, Call};
 use super::coerce::strict;
@@ -11,7 +11,7 @@ use crate::expr::kernels::cast::i64s;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{Dim, Size};
 
-/// An integer.
+/// An integer argument.
 #[derive(Clone, Debug)]
 pub enum Integer {
     Known(i64),
@@ -27,15 +27,15 @@ impl Integer {
         }
     }
 
-    /// The axis of this size; one of open size if the number is not known.
+    /// The axis of this size, or an axis of unknown size if the integer is not known.
     pub fn dim(&self) -> Dim {
         self.known().and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)
     }
 
-    /// The number of every record.
+    /// The integer of every record.
     ///
     /// # Errors
-    /// A failure of memory only.
+    /// Only if memory runs out.
     pub fn of(&self, args: &Args) -> Result<Integers> {
         Ok(match self {
             Integer::Known(n) => Integers { known: Some(*n), column: Vec::new() },
@@ -52,15 +52,15 @@ pub struct Integers {
 }
 
 impl Integers {
-    /// The number of a record.
+    /// The integer of a record.
     pub fn at(&self, record: usize) -> i64 {
         self.known.or_else(|| self.column.get(record).copied()).unwrap_or(0)
     }
 
-    /// The number of a record where it can't be negative.
+    /// The integer of a record, if it must not be negative.
     ///
     /// # Errors
-    /// It is; the message says what it is, and the row.
+    /// The integer is negative; the error gives its meaning and the row.
     pub fn size(&self, record: usize, what: &str) -> Result<usize> {
         let n = self.at(record);
         usize::try_from(n).map_err(|_| Error::data(format!("{what} {n} is negative")).at_row(record))
@@ -71,16 +71,16 @@ impl Call {
     /// Argument `i` as an integer.
     ///
     /// # Errors
-    /// It is none, or has axes.
+    /// The argument is not an integer, or has axes.
     pub fn integer(&mut self, i: usize) -> ExprResult<Integer> {
         let item = self.operand(i)?.clone();
         self.integer_of(&item)
     }
 
-    /// An item as an integer, as [`Call::integer`] takes an argument.
+    /// Like [`Call::integer`], for an item.
     ///
     /// # Errors
-    /// As there.
+    /// See [`Call::integer`].
     pub fn integer_of(&mut self, item: &Operand) -> ExprResult<Integer> {
         if let Some(n) = static_int(item) {
             return Ok(Integer::Known(n));
@@ -92,11 +92,11 @@ impl Call {
         Ok(Integer::Of(arg))
     }
 
-    /// Argument `i` as integers, how many is known: a list of integers and None, a vector of known
-    /// size, one integer. `None` where it was not given.
+    /// Argument `i` as a known number of integers: a list of integers and None, a vector of known size, or one integer.
+    /// `None` if it was not given.
     ///
     /// # Errors
-    /// Other items; a vector of open size.
+    /// Other items, or a vector of unknown size.
     pub fn integer_list(&mut self, i: usize) -> ExprResult<Option<Vec<Option<Integer>>>> {
         let Some(item) = self.given(i).cloned() else {
             return Ok(None);
@@ -130,10 +130,10 @@ impl Call {
             .map(Some)
     }
 
-    /// Argument `i` as [`Call::integer_list`], None not among them.
+    /// Like [`Call::integer_list`], but without None.
     ///
     /// # Errors
-    /// As there; it was not given.
+    /// See [`Call::integer_list`]; also if the argument was not given.
     pub fn all_integers(&mut self, i: usize) -> ExprResult<Vec<Integer>> {
         let item = self.operand(i)?.clone();
         let numbers = self.integer_list(i)?.unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What an item says before the first record: names of dtypes, integers, axes.
+//! What is known about an item before the first record: dtype names, integers, axes.
 
 use crate::expr::eval::{Node, NodeKind};
 use crate::expr::kernels::cast;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Literal};
 
-/// The dtype of that name; `half`, `double` and the like as TensorFlow and NumPy have them.
+/// The dtype with that name, including `half`, `double` and other names from TensorFlow and NumPy.
 pub fn dtype_named(name: &str) -> Option<DType> {
     match name {
         "half" => Some(DType::Float16),
@@ -16,7 +16,7 @@ pub fn dtype_named(name: &str) -> Option<DType> {
     }
 }
 
-/// `axis` counted from the front.
+/// Converts `axis` to a nonnegative axis.
 pub fn positive_axis(axis: i64, rank: usize) -> Option<usize> {
     let rank_i = i64::try_from(rank).ok()?;
     usize::try_from(if axis < 0 { axis.checked_add(rank_i)? } else { axis }).ok().filter(|a| *a < rank)
@@ -31,7 +31,7 @@ pub fn static_int(item: &Operand) -> Option<i64> {
     }
 }
 
-/// Integers known before the first record: one, or a list.
+/// One or more integers known before the first record.
 pub fn static_ints(item: &Operand) -> Option<Vec<i64>> {
     match &item.kind {
         OperandKind::List(items) | OperandKind::Tuple(items) => items.iter().map(static_int).collect(),
@@ -52,7 +52,7 @@ fn static_values(node: &Node) -> Option<Vec<i64>> {
     Some(cast::i64s(&values).ok()?.to_vec())
 }
 
-/// How many values a constant has.
+/// The number of values in a constant.
 pub fn constant_values(node: &Node) -> Option<usize> {
     match &node.kind {
         NodeKind::Constant(tensor) => tensor.levels(node.ty.rank()).ok().map(|(_, below)| below.nrows()),

@@ -1,4 +1,4 @@
-//! Maps: structured tensors of `{key, value}` whose field says that they are maps.
+//! Maps: structured tensors of `{key, value}` that the schema marks as maps.
 //!
 //! ```text
 //! m            {"a": 1, "b": 2}   {}     null     map<string, int64>
@@ -31,18 +31,19 @@ pub fn is_map(node: &Node) -> bool {
     }
 }
 
-/// The keys (0) or values (1) of maps; `None` for other operands. `entries`: structured tensors of the form of entries are maps, too.
+/// The keys (0) or values (1) of maps; `None` for other operands. With `entries`, structured tensors shaped like map
+/// entries also count as maps.
 pub fn map_part(operand: &Operand, part: usize, entries: bool) -> Option<Node> {
     let node = operand.node()?;
     let form = || node.ty.rank() > 0 && node.ty.fields().is_some_and(|f| f.iter().map(|f| f.name.as_str()).eq(ENTRY));
     if is_map(node) || entries && form() { crate::expr::fields::field_of(node, ENTRY[part]) } else { None }
 }
 
-/// `m["a"]`, `m["a"]["b"]`: the value of a key, null where the map does not have it. `None` if `of` is not a map, or the key names one of the
-/// fields of its entries by way of an axis.
+/// `m["a"]`, `m["a"]["b"]`: the value of a key, or null if the map does not have it. `None` if `of` is not a map, or if
+/// the key names a field of its entries below an axis.
 ///
 /// # Errors
-/// Keys that are not strings.
+/// The keys are not strings.
 pub fn map_lookup(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -> ExprResult<Option<OperandKind>> {
     let (Some(node), [key]) = (of.node().filter(|node| is_map(node)), keys) else { return Ok(None) };
     let OperandKind::Literal(Literal::String(name)) = &key.kind else { return Ok(None) };
@@ -71,7 +72,8 @@ pub fn map_lookup(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) 
     Ok(Some(found))
 }
 
-/// The value of a key in each map: the last one, as in Python; `absent` has one row, for maps without it.
+/// The value of a key in each map: the last one if the key is repeated, as in Python. `absent` is a one-row tensor for
+/// maps without the key.
 fn found(maps: &List, name: &str, absent: &Tensor) -> Result<Tensor> {
     let [keys, values] = maps.values().as_struct()?.fields() else {
         return Err(crate::error::Error::internal("the entries of a map are keys and values"));

@@ -1,11 +1,12 @@
-//! What a function is, and a call of one while it is being bound.
+//! Functions, and calls while they are being bound.
 //!
-//! - [`signature`]: the parameters of a function; [`function`]: a row of the functions' tables.
-//! - [`binding`]: a call, its arguments matched to the parameters.
+//! - [`signature`]: the parameters of a function; [`function`]: a row of the function tables.
+//! - [`binding`]: a call, with its arguments matched to the parameters.
 //! - [`arguments`]: arguments as tensors, integers, flags, shapes ...
-//! - [`integer`]: integers known before the first record, or different in each.
-//! - [`coerce`]: operands as tensors of one dtype, without nulls; [`pack`]: lists of tensors as one tensor; [`shape`]: shapes as tensors.
-//! - [`known`]: what is known of an operand before the first record; [`fold`]: calls of constants.
+//! - [`integer`]: integers known before the first record, or one per record.
+//! - [`coerce`]: operands as tensors of one dtype, without nulls; [`pack`]: lists of tensors as one tensor; [`shape`]:
+//!   shapes as tensors.
+//! - [`known`]: what is known of an operand before the first record; [`fold`]: evaluation of constant calls.
 //! - [`subscript`] binds `x[keys]`; [`maps`] binds `m["key"]`.
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! Lists of tensors as one tensor, and the items of a tensor as tensors.
+//! Packs lists of tensors into one tensor, and unpacks the items of a tensor.
 
 use super::fold::fold;
 use crate::error::Result;
@@ -11,10 +11,10 @@ use crate::expr::types::{self, outermost_uniform};
 use crate::schema::{Dim, Type};
 use std::sync::Arc;
 
-/// Tensors of one dtype, as [`super::alike`] gives them, stacked: a list of tensors where a tensor is wanted.
+/// Stacks tensors of one dtype (see [`super::alike`]), for a list of tensors used as a tensor.
 ///
 /// # Errors
-/// Tensors of different ranks, or of sizes that differ on a uniform axis.
+/// Tensors of different ranks, or with different sizes on a uniform axis.
 pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
     let all: Vec<&[Dim]> = nodes.iter().map(|n| n.ty.dims.as_slice()).collect();
     types::one_rank(&all).map_err(|i| {
@@ -44,10 +44,10 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
 
-/// Item `index` of the first axis of a tensor whose size there is known.
+/// Item `index` of a tensor whose first axis has a known size.
 ///
 /// # Errors
-/// The tensor is a constant without that item.
+/// The tensor is a constant that does not have this item.
 pub fn nth(node: &Node, index: i64, text: &Arc<str>) -> ExprResult<Node> {
     let span = node.span.clone();
     let dims = outermost_uniform(node.ty.dims.get(1..).unwrap_or_default().to_vec());

@@ -13,7 +13,7 @@ use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, Int64Array};
 use std::sync::Arc;
 
-/// The sizes of a shape as a vector, null for ragged axes.
+/// The sizes of a shape as a vector, with null for ragged axes.
 ///
 /// # Errors
 /// A size that is not an integer.

@@ -1,10 +1,10 @@
-//! The parameters of a function, as its signature lists them.
+//! The parameters of a function, parsed from its signature.
 
 /// A function's parameters and the names of its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
     pub params: Vec<Param>,
-    /// The names of several results; empty where they have none.
+    /// The names of several results; empty if they are not named.
     pub results: Vec<&'static str>,
 }
 
@@ -47,7 +47,7 @@ impl Signature {
         Signature { params, results }
     }
 
-    /// `name(params, indices, axis=None)`, as it is shown.
+    /// The displayed signature, `name(params, indices, axis=None)`.
     pub fn usage(&self, name: &str) -> String {
         let params: Vec<String> = self.params.iter().map(Param::usage).collect();
         let results = if self.results.is_empty() { String::new() } else { format!(" -> {}", self.results.join(", ")) };

@@ -7,8 +7,8 @@
 //! x[:, 0]      refused: some row might be empty
 //! ```
 //!
-//! Source of the meaning: `tf.RaggedTensor.__getitem__`, `StructuredTensor.__getitem__`. An int may
-//! index an axis that is uniform at that point, which the outermost one that is left always is.
+//! Source of the meaning: `tf.RaggedTensor.__getitem__`, `StructuredTensor.__getitem__`. An int can index an axis only
+//! if it is uniform at that point; the outermost remaining axis always is.
 
 use super::binding::Call;
 use super::coerce::strict_node;
@@ -27,7 +27,7 @@ use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use std::sync::Arc;
 
-/// What a key does at its level.
+/// The effect of a key at its level.
 #[derive(Clone, Debug)]
 enum Key {
     Index { level: usize, index: Integer },
@@ -36,10 +36,10 @@ enum Key {
     Field { level: usize, position: usize },
 }
 
-/// `of[keys]`.
+/// Binds `of[keys]`.
 ///
 /// # Errors
-/// Keys that do not fit the type; an index into a ragged axis.
+/// Keys that do not fit the type, or an index into a ragged axis.
 pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -> ExprResult<OperandKind> {
     if let (OperandKind::Results(_) | OperandKind::List(_) | OperandKind::Tuple(_) | OperandKind::Shape(_), Some(items)) =
         (&of.kind, of.elements())
@@ -60,7 +60,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
     expand_ellipsis(&mut keys, &ty);
     let mut bound = Vec::new();
     let mut kept: Vec<Dim> = Vec::new();
-    // Whether an axis of the tensor itself comes first; new axes do not count.
+    // Whether the next axis of the tensor is its first one; new axes do not count.
     let mut leading = true;
     let mut rest: Vec<Dim> = std::mem::take(&mut ty.dims);
     rest.reverse();
@@ -99,7 +99,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
             continue;
         }
         if rest.is_empty() && kept.is_empty() && i == 0 && ty.fields().is_some() && is_full_slice(key) {
-            // TensorFlow takes `st[:]` of a single structure for the structure.
+            // TensorFlow treats `st[:]` of a single structure as the structure itself.
             continue;
         }
         let Some(dim) = rest.pop() else {
@@ -164,7 +164,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
     call.one(result, move |args| bound.iter().try_fold(x.of(args)?.into_owned(), |tensor, key| key.apply(tensor, args)))
 }
 
-/// An item of a list, or a slice of it.
+/// An item or a slice of a list.
 fn element(of: &Operand, items: &[Operand], keys: &[Operand]) -> ExprResult<OperandKind> {
     let [key] = keys else {
         return Err(ExprError::at(of.span.clone(), "a list has only one axis"));
@@ -211,20 +211,20 @@ fn wrong_key(key: &Operand, ty: &Type) -> ExprError {
     }
 }
 
-/// `...` means as many `:` as are missing; a second one means none.
+/// Expands the first `...` to the missing `:`; further ones expand to nothing.
 fn expand_ellipsis(keys: &mut Vec<Operand>, ty: &Type) {
     let is_ellipsis = |k: &Operand| matches!(k.kind, OperandKind::Ellipsis);
     let Some(at) = keys.iter().position(is_ellipsis) else {
         return;
     };
-    // The axes that the keys from one field name to the next are for: those of the structures, then those of a field.
+    // The axes that the keys between two field names apply to: those of the structures, then those of a field.
     let (mut rank, mut element, mut first) = (ty.rank(), &ty.element, 0);
     for (i, key) in keys.iter().enumerate() {
         if let (Some(name), Element::Struct(fields)) = (field_name(key), element)
             && let Some(field) = fields.iter().find(|f| f.name == name)
             && i < at
         {
-            // A field that is named before all axes of the structures are used has them as well.
+            // A field that is named before all axes of the structures are used up also has the remaining ones.
             let used = keys[first..i].iter().filter(|k| !k.is_none()).count();
             rank = field.ty.rank() + rank.saturating_sub(used);
             element = &field.ty.element;
@@ -256,10 +256,10 @@ fn static_slice(start: &Option<Integer>, stop: &Option<Integer>, step: i64) -> O
     Some(Slice { start: known(start)?, stop: known(stop)?, step })
 }
 
-/// The numbers of a key at the rows of its level.
+/// The integers of a key for the rows of its level.
 struct AtRows {
     numbers: Option<Integers>,
-    /// The record of each row, where the records have numbers of their own.
+    /// The record of each row, if the integers differ by record.
     records: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Activations of neural networks, value by value.
+//! Neural network activations, element-wise.
 //!
 //! Source of the meaning: `tf.nn`.
 
@@ -18,7 +18,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.gelu"],
         "features|x, approximate=False",
-        "x times the share of the normal distribution below x.",
+        "Gaussian error linear unit: x times the standard normal cumulative distribution function at x.",
         [("nn.gelu([0.0, 1.0])", "[0.0, 0.8413448]")],
         |c| {
             let approximate = c.flag(1, false)?;
@@ -28,7 +28,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.silu", "nn.swish"],
         "features|x, beta=1.0",
-        "x times the sigmoid of beta x.",
+        "x * sigmoid(beta * x).",
         [("nn.silu([0.0, 1.0])", "[0.0, 0.7310586]")],
         |c| {
             let beta = number(c, 1, 1.0)?;
@@ -38,20 +38,20 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.crelu"],
         "features|x, axis=-1",
-        "max(x, 0) and max(-x, 0), concatenated along an axis.",
+        "Concatenation of max(x, 0) and max(-x, 0) along an axis.",
         [("nn.crelu([-1.0, 2.0])", "[0.0, 2.0, 1.0, 0.0]")],
         crelu
     ),
-    function!(["nn.selu"], "features|x", "The scaled exponential unit.", [("nn.selu([0.0, 1.0])", "[0.0, 1.050701]")], |c| {
+    function!(["nn.selu"], "features|x", "Scaled exponential linear unit.", [("nn.selu([0.0, 1.0])", "[0.0, 1.050701]")], |c| {
         one(c, kernel::selu)
     }),
     function!(
         ["nn.leaky_relu"],
         "features|x, alpha=0.2",
-        "x where it is positive, else alpha times x; integers give float32.",
+        "x where it is positive, else alpha * x; float32 for integers.",
         [("nn.leaky_relu([-1.0, 2.0], alpha=0.5)", "[-0.5, 2.0]")],
         |c| {
-            // An attribute of TensorFlow's kernel, which is a float32.
+            // In TensorFlow, this is a float32 attribute of the kernel.
             let alpha = f64::from(number(c, 1, 0.2)? as f32);
             let node = strict_node(c.operand(0)?)?;
             let integer = node.ty.dtype().is_some_and(DType::is_integer);
@@ -66,11 +66,11 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.sigmoid_cross_entropy_with_logits"],
         "labels, logits",
-        "The cross entropy between labels and sigmoid(logits).",
+        "Sigmoid cross entropy of the logits, given the labels.",
         [("nn.sigmoid_cross_entropy_with_logits(labels=[0.5], logits=[0.0])", "[0.6931472]")],
         |c| two(c, kernel::sigmoid_cross_entropy)
     ),
-    function!(["math.imag", "imag"], "input|x", "The imaginary part of real numbers: 0.", [("math.imag([1.5])", "[0.0]")], |c| {
+    function!(["math.imag", "imag"], "input|x", "The imaginary part, which is 0 for real numbers.", [("math.imag([1.5])", "[0.0]")], |c| {
         let x = c.tensor(0)?;
         c.check_dtype(&x, "numbers", DType::is_number)?;
         let dtype = x.dtype()?.clone();
@@ -83,7 +83,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.real", "real", "math.conj", "conj"],
         "input|x",
-        "The real part, and the conjugate, of real numbers: the numbers themselves.",
+        "The real part or the conjugate; real numbers are unchanged.",
         [("math.real([1.5])", "[1.5]")],
         |c| {
             let node = strict_node(c.operand(0)?)?;
@@ -110,7 +110,7 @@ fn crelu(call: &mut Call) -> ExprResult<OperandKind> {
     concat(call, halves.into(), axis, false)
 }
 
-/// Argument `i` as a number that is known before the first record.
+/// Argument `i` as a number known before the first record.
 fn number(call: &Call, i: usize, default: f64) -> ExprResult<f64> {
     match call.given(i).map(|item: &Operand| &item.kind) {
         None => Ok(default),

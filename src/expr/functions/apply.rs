@@ -1,4 +1,4 @@
-//! What functions of several families share: value by value operations.
+//! Element-wise operations shared by several families of functions.
 
 use crate::error::Result;
 use crate::expr::call::{Arg, Call};
@@ -19,10 +19,10 @@ pub fn with_dtype(ty: &Type, dtype: DType) -> Type {
     Type { element: Element::Value(dtype), ..ty.clone() }
 }
 
-/// A function of one tensor, value by value.
+/// An element-wise function of one tensor.
 ///
 /// # Errors
-/// As [`Call::one`].
+/// See [`Call::one`].
 pub fn unary(
     call: &mut Call,
     x: Arg,
@@ -32,11 +32,11 @@ pub fn unary(
     pointwise(call, [x], dtype, move |[x]| f(x.array).map_err(|e| (0, e)))
 }
 
-/// A function of tensors of these dtypes, value by value, broadcast against each other. A constant scalar
-/// beside a tensor reaches `f` as a single value; at least one operand is not.
+/// An element-wise function of tensors with these dtypes, broadcast against each other. A constant scalar combined with
+/// a tensor reaches `f` as a single value; at least one operand is not a scalar.
 ///
 /// # Errors
-/// Shapes that do not broadcast; as [`Call::one`].
+/// Shapes that do not broadcast; see also [`Call::one`].
 pub fn pointwise<const N: usize>(
     call: &mut Call,
     of: [Arg; N],
@@ -49,10 +49,10 @@ pub fn pointwise<const N: usize>(
     call.one(Type::tensor(dtype, dims), move |args| value_by_value(args, &of, &f))
 }
 
-/// A function of any number of tensors of one dtype that keeps it; see [`pointwise`].
+/// An element-wise function of any number of tensors of one dtype, which is kept; see [`pointwise`].
 ///
 /// # Errors
-/// As [`pointwise`].
+/// See [`pointwise`].
 pub fn pointwise_all(
     call: &mut Call,
     of: Vec<Arg>,

@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reshape"],
         "tensor|x, shape",
-        "The same values in another dense shape; one size may be -1.",
+        "Reshape to a dense shape; one size may be -1, to be inferred.",
         [("reshape([1, 2, 3, 4], [2, -1])", "[[1, 2], [3, 4]]")],
         reshape
     ),
@@ -122,7 +122,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
         let whole = merged(&tensor, 0, x.rank())?;
         let (_, below) = tensor.levels(x.rank())?;
         let numbers = shape.iter().map(|n| n.of(args)).collect::<Result<Vec<_>>>()?;
-        // Only where a record has no values do the sizes of its axes count.
+        // The sizes of the inner axes matter only if a record has no values.
         let empty = (0..whole.nrows()).any(|record| whole.row_length(record) == 0);
         let sizes = if empty { bounding_known(&tensor, &x.ty.dims)? } else { Vec::new() };
         let shapes = (0..whole.nrows())
@@ -139,8 +139,8 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The sizes of a shape that `n` values fill, the open one (-1) among them. Beside an axis of no items the open one takes
-/// what the other sizes of the tensor, `sizes`, leave.
+/// The sizes of a shape filled by `n` values, including the size given as -1. If another axis is empty, -1 takes what
+/// the other sizes of the tensor, `sizes`, leave.
 fn filled(shape: &[i64], n: usize, sizes: &[usize]) -> Option<Vec<usize>> {
     let known = shape.iter().filter(|s| **s >= 0).try_fold(1usize, |all, s| all.checked_mul(usize::try_from(*s).ok()?))?;
     match shape.iter().filter(|s| **s < 0).count() {
@@ -180,14 +180,14 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
     call.one(ty, move |args| transposed(&*x.of(args)?, &perm, &dims))
 }
 
-/// The axes of a dense tensor in the order of `perm`; `dims` are those of the result.
+/// Permutes the axes of a dense tensor by `perm`; `dims` are the axes of the result.
 ///
 /// # Errors
-/// A failure of memory only.
+/// Only if memory runs out.
 pub fn transposed(tensor: &Tensor, perm: &[usize], dims: &[Dim]) -> Result<Tensor> {
     let rank = perm.len();
     let mut sizes = bounding(tensor, rank)?;
-    // Where there are no values, only the type knows the sizes of the inner axes.
+    // Without values, only the type knows the sizes of the inner axes.
     for (axis, dim) in perm.iter().zip(dims) {
         if let Size::Known(n) = dim.size {
             sizes[*axis].fill(usize::try_from(n).unwrap_or(usize::MAX));

@@ -23,35 +23,35 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["saturate_cast", "dtypes.saturate_cast"],
         "value|x, dtype",
-        "Convert to another numeric dtype; values out of range are clamped to its limits.",
+        "Convert to another numeric dtype, clamping out-of-range values to its limits.",
         [("saturate_cast([300.0, -5.0], uint8)", "[255, 0]")],
         saturate_cast
     ),
     function!(
         ["bitcast"],
         "input|x, type|dtype",
-        "Reinterpret the bytes as another numeric dtype; a different width adds or removes an innermost axis.",
+        "Reinterpret the bytes as another numeric dtype. A different width adds or removes an innermost axis.",
         [("bitcast([1.0], int32)", "[1065353216]")],
         bitcast
     ),
     function!(
         ["debugging.check_numerics"],
         "tensor|x, message=\"\"",
-        "The tensor unchanged; NaN or an infinite value is an error with the message.",
+        "The tensor unchanged; fails with the message if a value is NaN or infinite.",
         [("debugging.check_numerics([1.5], \"bad\")", "[1.5]")],
         check_numerics
     ),
     function!(
         ["math.add_n", "add_n"],
         "inputs",
-        "The sum of tensors of one shape.",
+        "The sum of tensors of the same shape.",
         [("math.add_n([[1, 2], [3, 4], [5, 6]])", "[9, 12]")],
         add_n
     ),
     function!(
         ["math.scalar_mul", "scalar_mul"],
         "scalar, x",
-        "A number times a tensor of its dtype.",
+        "A scalar times a tensor of the same dtype.",
         [("math.scalar_mul(2, [1, 2])", "[2, 4]")],
         |c| {
             let args = c.promoted(&[0, 1])?;
@@ -122,7 +122,7 @@ fn bitcast(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The bytes of numbers as numbers of another dtype.
+/// Reinterprets the bytes of numbers as another dtype.
 fn same_bytes(array: &ArrayRef, dtype: &DType) -> Result<ArrayRef> {
     let own = dtype_of(array)?;
     let wrong = || Error::internal(format!("the bytes of {own}"));

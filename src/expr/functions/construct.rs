@@ -24,14 +24,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.constant"],
         "pylist|pyval, dtype=None, ragged_rank=None, inner_shape=None, row_splits_dtype=int64",
-        "A nested list as a ragged tensor.",
+        "A ragged tensor from a nested list.",
         [("ragged.constant([[3, 1], [], [2]])", "[[3, 1], [], [2]]")],
         ragged_constant
     ),
     function!(
         ["constant", "convert_to_tensor"],
         "value, dtype=None, shape=None",
-        "A value or nested list as a tensor; with a shape, its values reshaped, or a single value repeated to fill it.",
+        "A tensor from a value or nested list. With a shape, the values are reshaped, or a single value is repeated to fill it.",
         [("constant([1, 2], dtype=float64)", "[1.0, 2.0]"), ("constant(7, shape=[2, 1])", "[[7], [7]]")],
         |c| {
             let (literal, dtype) = (literal_of(c)?, c.dtype(1)?);
@@ -45,21 +45,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["np.array", "np.asarray"],
         "object, dtype=None",
-        "A nested list with NumPy's dtypes: int64, float64.",
+        "A tensor from a nested list, with NumPy's default dtypes: int64 and float64.",
         [("np.array([1.5, 2]).dtype.name", "\"float64\""), ("np.array([[1], [2]]).astype(\"int32\")", "[[1], [2]]")],
         numpy_array
     ),
     function!(
         ["CPUPlace", "CUDAPlace", "CUDAPinnedPlace"],
         "id=None",
-        "A device of Paddle, which has no effect here: None.",
+        "A Paddle device. It has no effect and evaluates to None.",
         [("create_lod_tensor([[1], [2]], [[2]], fluid.CPUPlace())", "[[[1], [2]]]")],
         |_| Ok(OperandKind::Literal(Literal::None))
     ),
     function!(
         ["ragged.range"],
         "starts, limits=None, deltas=1, dtype=None, row_splits_dtype=int64",
-        "A row of numbers for each start and limit; a single argument is the limits.",
+        "A row of numbers from each start up to, but not including, its limit. A single argument gives the limits.",
         [("ragged.range([2, 0, 3])", "[[0, 1], [], [0, 1, 2]]"), ("ragged.range([0, 5], [3, 3], [1, -1])", "[[0, 1, 2], [5, 4]]")],
         |c| ranges(c, true).and_then(|kind| with_given_dtype(c, kind, 3))
     ),
@@ -80,13 +80,17 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["zeros_like"],
         "input|x, dtype=None",
-        "Zeros, or empty strings, in the same shape.",
+        "A tensor of the same shape, filled with zeros or empty strings.",
         [("zeros_like([[3, 1], [2]])", "[[0, 0], [0]]")],
         |c| like(c, false)
     ),
-    function!(["ones_like"], "input|x, dtype=None", "Ones in the same shape.", [("ones_like([[3, 1], [2]])", "[[1, 1], [1]]")], |c| like(
-        c, true
-    )),
+    function!(
+        ["ones_like"],
+        "input|x, dtype=None",
+        "A tensor of the same shape, filled with ones.",
+        [("ones_like([[3, 1], [2]])", "[[1, 1], [1]]")],
+        |c| like(c, true)
+    ),
     function!(
         ["one_hot"],
         "indices, depth, on_value=None, off_value=None, axis=None, dtype=None",
@@ -137,7 +141,7 @@ fn literal_of(call: &Call) -> ExprResult<Literal> {
     })
 }
 
-/// The sizes of a shape that is written out.
+/// The sizes of a shape given as literals.
 fn sizes_of(call: &Call, i: usize) -> ExprResult<Option<Vec<u64>>> {
     let of = |n: i64| u64::try_from(n).map_err(|_| call.error(format!("{} has the negative size {n}", call.param(i))));
     call.ints(i)?.map(|sizes| sizes.into_iter().map(of).collect()).transpose()
@@ -151,7 +155,7 @@ fn ragged_constant(call: &mut Call) -> ExprResult<OperandKind> {
     Ok(OperandKind::Tensor(operand::constant(tensor, ty, call.span.clone())))
 }
 
-/// A result with the dtype that argument `i` asks for.
+/// A result with the dtype requested by argument `i`.
 fn with_given_dtype(call: &Call, kind: OperandKind, i: usize) -> ExprResult<OperandKind> {
     match (kind, call.dtype(i)?) {
         (OperandKind::Tensor(node), Some(dtype)) => Ok(OperandKind::Tensor(crate::expr::call::cast_node(node, &dtype, call.text())?)),
@@ -159,7 +163,7 @@ fn with_given_dtype(call: &Call, kind: OperandKind, i: usize) -> ExprResult<Oper
     }
 }
 
-/// `ragged.range`, and `range` of scalars.
+/// `ragged.range`, and `range` for scalars.
 fn ranges(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
     let one = Operand { kind: OperandKind::Literal(Literal::Int(1)), span: call.span.clone() };
     let zero = Operand { kind: OperandKind::Literal(Literal::Int(0)), span: call.span.clone() };
@@ -224,7 +228,7 @@ fn rows_of_numbers<T: Convert + Number>(
                 return Err(Error::data("the delta of a range must not be 0").at_row(record));
             }
             let up = delta > T::ZERO;
-            // NaN is on no side of anything: an empty row.
+            // Comparisons with NaN are false, which gives an empty row.
             let runs = if up { start < limit } else { start > limit };
             let against = if up { start > limit } else { start < limit };
             if against && !ragged {
@@ -268,7 +272,7 @@ fn constant_filled(call: &mut Call, value: i128) -> ExprResult<OperandKind> {
     filled(call, operand::constant(tensor, ty, call.span.clone()))
 }
 
-/// A tensor of one value: sizes may differ from record to record.
+/// A tensor filled with one value. Sizes may differ between records.
 fn filled(call: &mut Call, value: Node) -> ExprResult<OperandKind> {
     let sizes = call.all_integers(0)?;
     let value = call.push(value);
@@ -357,7 +361,7 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
     let last = depth.dim();
     ty.dims.insert(axis, last.clone());
     let dims = ty.dims.clone();
-    // The new axis is made last and then put in its place.
+    // The new axis is created last and then moved to its position.
     let perm: Vec<usize> = (0..axis).chain([rank]).chain(axis..rank).collect();
     call.one(ty, move |args| {
         let tensor = x.of(args)?;

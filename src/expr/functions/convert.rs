@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["to_tensor", "ragged.to_tensor", "RaggedTensor.to_tensor"],
         "x|rt_input, default_value=None, shape=None",
-        "Convert to a dense tensor: short rows are padded, rows beyond the shape are truncated.",
+        "Convert to a dense tensor. Short rows are padded; with a shape, longer rows are truncated.",
         [
             ("to_tensor([[3, 1], [], [2]])", "[[3, 1], [0, 0], [2, 0]]"),
             ("to_tensor([[3, 1], [2]], default_value=-1, shape=[None, 3])", "[[3, 1, -1], [2, -1, -1]]")
@@ -32,7 +32,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RaggedTensor.from_tensor"],
         "tensor|x, lengths=None, padding=None, ragged_rank=1, row_splits_dtype=int64",
-        "Convert a dense tensor to a ragged one, with rows of the given lengths or without trailing padding.",
+        "Convert a dense tensor to a ragged one, with rows of the given lengths or with trailing padding removed.",
         [
             ("RaggedTensor.from_tensor([[3, 1], [2, 0]], padding=0)", "[[3, 1], [2]]"),
             ("RaggedTensor.from_tensor([[3, 1], [2, 0]], lengths=[1, 0])", "[[3], []]")
@@ -106,7 +106,7 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             (None, _) => Dim::UNIFORM,
         });
     }
-    // Inner axes of one known size are copied whole; others are padded as the ragged ones are.
+    // Inner axes of a single known size are copied whole; others are padded like the ragged axes.
     let whole = inner.iter().all(|d| matches!(d.size, Size::Known(_))) && default.rank() > 0;
     let levels = if whole { last + 1 } else { rank };
     call.one(Type::tensor(dtype, dims.clone()), move |args| {
@@ -128,13 +128,13 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The zero of a dtype as an argument.
+/// The zero of a dtype, as an argument.
 pub fn zero_of(call: &mut Call, dtype: &DType) -> ExprResult<Arg> {
     let (ty, tensor) = crate::expr::literal::plain(&zero(dtype)?, Some(dtype))?;
     Ok(call.push(crate::expr::operand::constant(tensor, ty, call.span.clone())))
 }
 
-/// The default with one row per record, of the shape of the inner axes.
+/// The default value, with one row per record, broadcast to the shape of the inner axes.
 fn spread(default: &Arg, args: &Args, inner: &[Dim]) -> Result<Tensor> {
     let tensor = default.of(args)?.into_owned();
     if inner.is_empty() || default.rank() == inner.len() && default.ty.dims.iter().zip(inner).all(|(a, b)| a.size == b.size) {
@@ -146,13 +146,13 @@ fn spread(default: &Arg, args: &Args, inner: &[Dim]) -> Result<Tensor> {
     })
 }
 
-/// Fills the first `levels` axes up to `sizes[axis][record]`, and cuts what is beyond; `default` has a row per record.
+/// Pads and truncates the first `levels` axes to `sizes[axis][record]`. `default` has one row per record.
 fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], default: &Tensor) -> Result<Tensor> {
     const NOTHING: usize = usize::MAX;
     let nrecords = tensor.nrows();
     let (partitions, below) = tensor.levels(levels)?;
     let Some((last, outer)) = partitions.split_last() else { return Ok(below.clone()) };
-    // The record of each place, and the item there.
+    // The record and the item for each position.
     let mut places: Vec<(usize, usize)> = (0..nrecords).map(|r| (r, r)).collect();
     let mut out = Vec::with_capacity(levels);
     for (axis, partition) in outer.iter().enumerate() {
@@ -168,7 +168,7 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
         out.push(partition_of(&dims[axis], lengths)?);
         places = next;
     }
-    // The innermost rows are copied and filled as a whole.
+    // The innermost rows are copied and padded in bulk.
     let (axis, mut nvals) = (levels - 1, 0usize);
     let mut rows = Filled::new(below, default)?;
     let mut lengths = Vec::with_capacity(places.len());
@@ -255,7 +255,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     call.one(x.ty.clone(), move |args| Ok(x.of(args)?.into_owned()))
 }
 
-/// Rows of axis `axis` cut to these lengths, limited to 0 and what is there.
+/// Truncates the rows of axis `axis` to these lengths, clamped to the range from 0 to the row length.
 fn cut(tensor: &Tensor, axis: usize, lengths: &Tensor) -> Result<Tensor> {
     let owners = merged(tensor, 0, axis)?;
     let list = lengths.as_list()?;
@@ -277,7 +277,7 @@ fn cut(tensor: &Tensor, axis: usize, lengths: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// Rows of axis `axis` without the run of `padding` at their ends.
+/// Removes trailing `padding` from the rows of axis `axis`.
 fn strip(tensor: &Tensor, axis: usize, padding: &Tensor) -> Result<Tensor> {
     let owners = merged(tensor, 0, axis)?;
     let mut records = Vec::with_capacity(owners.nvals());
@@ -299,7 +299,7 @@ fn strip(tensor: &Tensor, axis: usize, padding: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// NaN is not padding: it equals nothing.
+/// NaN never matches as padding, because it is not equal to itself.
 fn is_padding(values: &Tensor, i: usize, padding: &Tensor, record: usize) -> bool {
     if let (Tensor::Leaf(v), Tensor::Leaf(p)) = (values, padding) {
         use crate::expr::kernels::compare::compare;
@@ -329,7 +329,7 @@ fn to_sparse(call: &mut Call) -> ExprResult<OperandKind> {
         let tensor = x.of(args)?;
         let sizes = bounding_rows(&tensor, &x.ty.dims)?;
         let (partitions, below) = tensor.levels(rank)?;
-        // The index of each item, `axis + 1` numbers each, one level after the other.
+        // The index of each item, `axis + 1` integers each, level by level.
         let mut indices: Vec<i64> = Vec::new();
         for (axis, partition) in partitions.iter().enumerate() {
             let mut next = Vec::with_capacity(partition.nvals() * (axis + 1));

@@ -52,10 +52,10 @@ fn cross_hashed(call: &mut Call) -> ExprResult<OperandKind> {
     call.one(Type::tensor(DType::Int64, inputs.dims.clone()), move |args| inputs.combined(args, |columns| hashed(columns, buckets, key)))
 }
 
-/// num_buckets and hash_key, arguments 1 and 2.
+/// The arguments num_buckets and hash_key, at positions 1 and 2.
 ///
 /// # Errors
-/// No integers, a negative number of buckets.
+/// The arguments are not integers, or the number of buckets is negative.
 pub fn buckets(call: &Call) -> ExprResult<(u64, u64)> {
     const DEFAULT_KEY: i64 = 0x00de_cafc_affe;
     let buckets = call.optional_int(1)?.unwrap_or(0);
@@ -65,10 +65,10 @@ pub fn buckets(call: &Call) -> ExprResult<(u64, u64)> {
     Ok((buckets, call.optional_int(2)?.unwrap_or(DEFAULT_KEY) as u64))
 }
 
-/// The combinations of each row as texts.
+/// The combinations of each row as strings.
 ///
 /// # Errors
-/// Too many; what is not valid UTF-8 as a string.
+/// Too many combinations, or strings that are not valid UTF-8.
 pub fn joined(columns: &[Column], separator: &[u8], dtype: &DType) -> Result<(RowPartition, ArrayRef)> {
     let texts = columns.iter().map(|c| texts(&c.values)).collect::<Result<Vec<_>>>()?;
     let texts = texts.iter().map(Texts::of).collect::<Result<Vec<_>>>()?;
@@ -85,10 +85,10 @@ pub fn joined(columns: &[Column], separator: &[u8], dtype: &DType) -> Result<(Ro
     Ok((rows, out.finish(dtype)?))
 }
 
-/// The combinations of each row as numbers below `buckets`.
+/// The combinations of each row as integers below `buckets`.
 ///
 /// # Errors
-/// Too many.
+/// Too many combinations.
 pub fn hashed(columns: &[Column], buckets: u64, key: u64) -> Result<(RowPartition, ArrayRef)> {
     let hashes = columns.iter().map(|c| fingerprints(&c.values)).collect::<Result<Vec<_>>>()?;
     let mut out = Vec::new();
@@ -99,7 +99,7 @@ pub fn hashed(columns: &[Column], buckets: u64, key: u64) -> Result<(RowPartitio
     Ok((rows, Arc::new(Int64Array::from(out)) as ArrayRef))
 }
 
-/// The tensors that are combined: integers and strings in rows.
+/// The tensors to combine: rows of integers or strings.
 struct Inputs {
     args: Vec<Arg>,
     dims: Vec<Dim>,
@@ -130,7 +130,7 @@ impl Inputs {
         Ok(Inputs { args, dims: vec![rows.map_or(Dim::UNIFORM, Dim::known), Dim::RAGGED] })
     }
 
-    /// The result: `combine` gives its rows and values from the columns, which have the same number of rows.
+    /// The result. `combine` returns its rows and values, given the columns, which have equal numbers of rows.
     fn combined(&self, args: &Args, combine: impl Fn(&[Column]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
         let tensors = self.args.iter().map(|arg| rows_of(&*arg.of(args)?)).collect::<Result<Vec<_>>>()?;
         for other in &tensors[1..] {
@@ -148,7 +148,7 @@ impl Inputs {
     }
 }
 
-/// Calls `visit` with the places of the values of each combination, row by row; the rows of the result.
+/// Calls `visit` with the positions of the values of each combination, row by row. Returns the rows of the result.
 fn combine(columns: &[Column], mut visit: impl FnMut(&[usize])) -> Result<RowPartition> {
     let nrows = columns.first().map_or(0, |c| c.rows.nrows());
     let (mut all, mut lengths) = (0usize, Vec::with_capacity(nrows));
@@ -173,7 +173,7 @@ fn combine(columns: &[Column], mut visit: impl FnMut(&[usize])) -> Result<RowPar
     from_lengths(lengths)
 }
 
-/// A sparse matrix as the rows of its values; other tensors as they are.
+/// A sparse matrix as the rows of its values; other tensors unchanged.
 fn rows_of(tensor: &Tensor) -> Result<Tensor> {
     let Tensor::Sparse(sparse) = tensor else {
         return Ok(tensor.clone());
@@ -194,7 +194,7 @@ fn rows_of(tensor: &Tensor) -> Result<Tensor> {
     wrap([from_lengths(rows)?, from_lengths(lengths)?].into_iter(), Tensor::Leaf(crate::tensor::gather::take(sparse.values(), &places)?))
 }
 
-/// Every value as text: integers in decimal.
+/// Each value as text; integers in decimal.
 fn texts(array: &ArrayRef) -> Result<ArrayRef> {
     if Texts::of(array).is_ok() {
         return Ok(array.clone());
@@ -206,7 +206,7 @@ fn texts(array: &ArrayRef) -> Result<ArrayRef> {
     out.finish(&DType::String)
 }
 
-/// Every value as 64 bits: strings by their fingerprint, integers as they are.
+/// Each value as 64 bits: the fingerprint of a string, or the integer itself.
 fn fingerprints(array: &ArrayRef) -> Result<Vec<u64>> {
     if let Ok(texts) = Texts::of(array) {
         return Ok(texts.iter().map(fingerprint64).collect());

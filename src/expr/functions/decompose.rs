@@ -1,4 +1,4 @@
-//! The parts of a tensor: partitions in every encoding, flat values, counts.
+//! The components of a tensor: partitions in every encoding, flat values, counts.
 //!
 //! Source of the meaning: the properties of `tf.RaggedTensor`.
 
@@ -19,7 +19,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["values"],
         "x|rt_input|sp_input",
-        "The concatenated rows of a ragged tensor; the values of a sparse one, or of maps.",
+        "The concatenated rows of a ragged tensor, or the values of a sparse tensor or of maps.",
         [("values([[3, 1], [2]])", "[3, 1, 2]")],
         values
     ),
@@ -36,21 +36,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["with_flat_values"],
         "x|rt_input, new_values|flat_values",
-        "Replace the flat values and keep the partitions.",
+        "Replace the flat_values and keep the row partitions.",
         [("with_flat_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
         with_flat_values
     ),
     function!(
         ["with_values"],
         "x|sp_input, new_values",
-        "Replace the values and keep the rows, or the indices.",
+        "Replace the values of a ragged or sparse tensor and keep its row partition or indices.",
         [("with_values([[3, 1], [2]], [7, 8, 9])", "[[7, 8], [9]]")],
         with_values
     ),
     function!(
         ["row_splits"],
         "x|rt_input",
-        "The offsets at which the rows start and end; one more than there are rows.",
+        "The offsets at which rows start and end: one more than the number of rows.",
         [("row_splits([[3, 1], [], [2]])", "[0, 2, 2, 3]")],
         |c| { row_numbers(c, |n| n.map(|n| n + 1), |p, rows| std::iter::once(0).chain(rows.map(move |r| p.start(r + 1)))) }
     ),
@@ -67,7 +67,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["row_lengths"],
         "x|rt_input, axis=1",
-        "The length of each row of an axis.",
+        "The length of each row along an axis.",
         [("row_lengths([[3, 1], [], [2]])", "[2, 0, 1]"), ("row_lengths([[[3], [1, 2]], []], axis=2)", "[[1, 2], []]")],
         row_lengths
     ),
@@ -78,21 +78,15 @@ pub static FUNCTIONS: &[Function] = &[
         [("value_rowids([[3, 1], [], [2]])", "[0, 0, 2]")],
         value_rowids
     ),
-    function!(
-        ["nrows"],
-        "x|rt_input, out_type=None",
-        "The number of rows, which is the size of axis 0.",
-        [("nrows([[3, 1], [2]])", "2")],
-        |c| {
-            let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
-            count(c, &dtype)
-        }
-    ),
+    function!(["nrows"], "x|rt_input, out_type=None", "The number of rows: the size of axis 0.", [("nrows([[3, 1], [2]])", "2")], |c| {
+        let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
+        count(c, &dtype)
+    }),
     function!(["nvals"], "x|rt_input", "The total number of values in the rows.", [("nvals([[3, 1], [], [2]])", "3")], |c| {
         let x = rows(c)?;
         c.one(Type::tensor(DType::Int64, Vec::new()), move |args| Ok(counts(merged(&*x.of(args)?, 0, 2)?.row_lengths())))
     }),
-    function!(["len"], "x", "The size of axis 0, or the number of items of a list.", [("len([3, 1, 2])", "3")], |c| {
+    function!(["len"], "x", "The size of axis 0, or the number of items in a list.", [("len([3, 1, 2])", "3")], |c| {
         let item = c.operand(0)?;
         let items = match &item.kind {
             OperandKind::Dict(entries) => Some(entries.len()),
@@ -106,14 +100,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["uniform_row_length"],
         "x|rt_input",
-        "The length of the rows, where axis 1 is uniform.",
+        "The length of the rows; axis 1 must be uniform.",
         [("uniform_row_length([[3, 1], [2, 4]])", "2")],
         uniform_row_length
     ),
     function!(
         ["ragged_rank"],
         "x|rt_input",
-        "The number of partitions: the axes from 1 to the innermost ragged one.",
+        "The number of row partitions: one for each axis from 1 to the innermost ragged axis.",
         [("ragged_rank(ragged.constant([[3, 1], [2]]))", "1")],
         |c| {
             let x = c.tensor(0)?;
@@ -131,21 +125,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nested_row_splits"],
         "x|rt_input",
-        "The row splits of all ragged axes, outermost first.",
+        "The row_splits of all ragged axes, outermost first.",
         [("nested_row_splits([[[3], [1, 2]], []])[1]", "[0, 1, 3]")],
         |c| { nested(c, 1, |p, rows| std::iter::once(0).chain(rows.clone().map(move |r| p.start(r + 1) - p.start(rows.start))).collect()) }
     ),
     function!(
         ["nested_row_lengths"],
         "x|rt_input",
-        "The row lengths of all ragged axes, outermost first.",
+        "The row_lengths of all ragged axes, outermost first.",
         [("nested_row_lengths([[[3], [1, 2]], []])[1]", "[1, 2]")],
         |c| { nested(c, 0, |p, rows| rows.map(|r| p.row_length(r)).collect()) }
     ),
     function!(
         ["nested_value_rowids"],
         "x|rt_input",
-        "The value row ids of all ragged axes, outermost first.",
+        "The value_rowids of all ragged axes, outermost first.",
         [("nested_value_rowids([[[3], [1, 2]], []])[1]", "[0, 1, 1]")],
         |c| { nested(c, 0, |p, rows| rows.clone().flat_map(|r| std::iter::repeat_n(r - rows.start, p.row_length(r))).collect()) }
     ),
@@ -196,7 +190,7 @@ fn integer(call: &mut Call, n: usize, dtype: &DType) -> ExprResult<OperandKind> 
     Ok(OperandKind::Tensor(constant(tensor, ty, call.span.clone())))
 }
 
-/// A tensor with rows: at least two axes.
+/// Argument 0 as a tensor with rows: at least two axes.
 fn rows(call: &mut Call) -> ExprResult<Arg> {
     let x = call.tensor(0)?;
     if x.rank() < 2 {
@@ -205,7 +199,7 @@ fn rows(call: &mut Call) -> ExprResult<Arg> {
     Ok(x)
 }
 
-/// Axes 0 to `inner` merged into one.
+/// Merges axes 0 to `inner` into one.
 fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> ExprResult<OperandKind> {
     let inner = inner(&x.ty.dims);
     let mut ty = x.ty.clone();
@@ -222,17 +216,17 @@ fn merge(call: &mut Call, x: Arg, inner: fn(&[Dim]) -> usize) -> ExprResult<Oper
 /// The flat values of a ragged tensor.
 ///
 /// # Errors
-/// It is a constant that has none.
+/// A constant that has no flat values.
 pub fn flat(call: &mut Call, node: Node) -> ExprResult<Node> {
     let x = call.push(node);
     let kind = merge(call, x, |dims| last_ragged(dims).unwrap_or(0))?;
     call.result(kind)
 }
 
-/// The values of a sparse tensor, or of a ragged one without its outermost partition.
+/// The values of a sparse tensor, or of a ragged tensor without its outermost partition.
 ///
 /// # Errors
-/// It has no rows.
+/// The tensor has no rows.
 pub fn values_of(call: &mut Call, node: Node) -> ExprResult<Node> {
     let x = call.push(node);
     let kind = values_in(call, x)?;
@@ -263,10 +257,10 @@ fn values_in(call: &mut Call, x: Arg) -> ExprResult<OperandKind> {
     })
 }
 
-/// The outer axes of `x` around the items of `new`, one for each.
+/// Wraps `new`, which has one item per value, in the outer axes of `x`.
 ///
 /// # Errors
-/// A scalar.
+/// The tensor is a scalar.
 pub fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> ExprResult<OperandKind> {
     if new.rank() == 0 {
         return Err(ExprError::at(new.span.clone(), "the new values need an axis; this is a scalar"));
@@ -331,7 +325,7 @@ pub fn sparse_with_values(call: &mut Call, x: Arg, new: Arg) -> ExprResult<Opera
     })
 }
 
-/// Numbers of each record's rows on axis 1, counted from the record's first value.
+/// Offsets or indices for each record's rows on axis 1, relative to the record's first value.
 fn row_numbers<I: Iterator<Item = usize> + 'static>(
     call: &mut Call,
     size: fn(Option<u64>) -> Option<u64>,
@@ -418,7 +412,7 @@ fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
     }
 }
 
-/// One vector for each ragged level; `extra` numbers more than rows, or than items of `value_rowids`.
+/// One vector for each ragged level. It has `extra` more numbers than there are rows (or items, for `value_rowids`).
 fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Range<usize>) -> Vec<usize>) -> ExprResult<OperandKind> {
     let x = rows(call)?;
     let Some(last) = last_ragged(&x.ty.dims) else {

@@ -42,7 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linspace", "lin_space"],
         "start, stop, num, axis=0",
-        "Numbers from start to stop at equal distances: of tensors, along a new axis.",
+        "Evenly spaced numbers from start to stop; given tensors, along a new axis.",
         [
             ("linspace(0.0, 1.0, 5)", "[0.0, 0.25, 0.5, 0.75, 1.0]"),
             ("linspace([0.0, 1.0], [1.0, 5.0], 3)", "[[0.0, 1.0], [0.5, 3.0], [1.0, 5.0]]")
@@ -52,7 +52,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["meshgrid"],
         "*args, indexing=\"xy\", sparse=False",
-        "A grid for each of several vectors, over the axes of all: with indexing=\"xy\" the first two axes are exchanged.",
+        "Coordinate grids from vectors, one grid for each. With indexing=\"xy\", the first two axes are swapped.",
         [
             ("meshgrid([1, 2, 3], [4, 5])[0]", "[[1, 2, 3], [1, 2, 3]]"),
             ("meshgrid([1, 2, 3], [4, 5], indexing=\"ij\")[1]", "[[4, 5], [4, 5], [4, 5]]")
@@ -62,7 +62,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["searchsorted"],
         "sorted_sequence, values, side=\"left\", out_type=int32",
-        "The position at which each value fits into a sorted row: before equal ones, or with side=\"right\" after them.",
+        "The index at which to insert each value into a sorted row: before equal values or, with side=\"right\", after them.",
         [
             ("searchsorted([10, 20, 30], [5, 20, 35])", "[0, 1, 3]"),
             ("searchsorted([10, 20, 30], [5, 20, 35], side=\"right\")", "[0, 2, 3]")
@@ -79,14 +79,14 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["histogram_fixed_width_bins"],
         "values|x, value_range, nbins=100, dtype=int32",
-        "The bin of each value (int32), with bins of equal width over a range; values out of range fall in the first or last bin.",
+        "The bin (int32) of each value, with equal-width bins over a range. Values out of range fall into the first or last bin.",
         [("histogram_fixed_width_bins([0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)", "[0, 2, 4]")],
         |call| Ok(format!("cast({}, int32)", bins(call)?))
     ),
     formula!(
         ["histogram_fixed_width"],
         "values|x, value_range, nbins=100, dtype=int32",
-        "The number of values in each of nbins bins of equal width over a range.",
+        "The number of values in each of nbins equal-width bins over a range.",
         [("histogram_fixed_width([0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)", "[1, 0, 1, 0, 1]")],
         |call| {
             let number = |end: Operand| match end.kind {
@@ -112,20 +112,20 @@ fn bins(call: &Call) -> ExprResult<String> {
     Ok(format!("clip_by_value(floor(nbins * ((values - {ends}[0]) / ({ends}[1] - {ends}[0]))), 0, nbins - 1)"))
 }
 
-/// The same but for rounding: TensorFlow's two functions differ at the edges of bins.
+/// Like [`bins`], but with different rounding: TensorFlow's two functions differ at bin edges.
 fn bins_of_steps(call: &Call) -> ExprResult<String> {
     let ends = format!("cast({}, float64)", ends(call)?);
     let step = format!("({ends}[1] / nbins - {ends}[0] / nbins)");
     Ok(format!("clip_by_value(floor((cast(values, float64) - {ends}[0]) / {step}), 0, nbins - 1)"))
 }
 
-/// The ends of the range, of the dtype of the values from the start: as float32 first, numbers would lose digits.
+/// The range limits, directly in the dtype of the values: going through float32 would lose digits.
 fn ends(call: &Call) -> ExprResult<String> {
     let conversion = if call.operand(1)?.is_literal() { "constant" } else { "cast" };
     Ok(format!("{conversion}(value_range, identity(values).dtype)"))
 }
 
-/// The type of argument 0, which must have rows of equal length.
+/// The type of argument 0, whose rows must have equal lengths.
 fn dense(call: &Call) -> ExprResult<Type> {
     let ty = as_node(call.operand(0)?, None)?.ty;
     if ty.is_sparse() || ty.is_ragged() {
@@ -193,7 +193,7 @@ fn meshgrid(call: &Call) -> ExprResult<String> {
     Ok(format!("({grids})"))
 }
 
-/// The dtype of the numbers between two of that type.
+/// The dtype for numbers interpolated between two numbers of that type.
 fn real_dtype(ty: &Type) -> DType {
     ty.dtype().filter(|dtype| dtype.is_float()).unwrap_or(&DType::Float32).clone()
 }
@@ -221,7 +221,7 @@ fn pad(call: &Call) -> ExprResult<String> {
         let size = format!("shape(identity(tensor))[{axis}]");
         padded = match mode.as_str() {
             "" | "CONSTANT" => {
-                // Axes before this one are padded already.
+                // Axes before this one are already padded.
                 let sizes = |n: i64| {
                     let of = |(other, pair): (usize, &Vec<i64>)| match other.cmp(&axis) {
                         std::cmp::Ordering::Equal => n.to_string(),
@@ -230,7 +230,7 @@ fn pad(call: &Call) -> ExprResult<String> {
                     };
                     pairs.iter().enumerate().map(of).collect::<Vec<_>>().join(", ")
                 };
-                // A number is of the tensor's dtype from the start: as float32 first, it would lose digits.
+                // Converted directly to the tensor's dtype: going through float32 would lose digits.
                 let conversion = if is_literal { "constant" } else { "cast" };
                 let value = format!("{conversion}({constant}, identity(tensor).dtype)");
                 let of = |n: i64| if n > 0 { Some(format!("fill([{}], {value})", sizes(n))) } else { None };

@@ -1,4 +1,4 @@
-//! The distinct values of a row, in the order of their first appearance.
+//! The distinct values of a row, in order of first occurrence.
 //!
 //! Source of the meaning: `tf.unique`, `tf.unique_with_counts`.
 
@@ -25,7 +25,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["unique"],
         "x, out_idx=int32 -> y, idx",
-        "The distinct values in order of first appearance, and the index of each value among them.",
+        "The distinct values in order of first occurrence, and for each value its index among them.",
         [("unique([7, 5, 7])[0]", "[7, 5]"), ("unique([7, 5, 7]).idx", "[0, 1, 0]")],
         |call| unique(call, false)
     ),
@@ -61,7 +61,7 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
         let hashes = row_hashes(std::slice::from_ref(&keys), keys.nrows());
         let (mut first, mut lengths) = (Vec::new(), Vec::with_capacity(rows.nrows()));
         let (mut indices, mut counts): (Vec<i64>, Vec<i64>) = (Vec::with_capacity(values.nrows()), Vec::new());
-        // The numbers of the distinct values of each hash.
+        // The indices of the distinct values with each hash.
         let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
         for row in 0..rows.nrows() {
             seen.clear();
@@ -91,7 +91,7 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
     })
 }
 
-/// Values as TensorFlow compares them: zeros of both signs are equal, and a NaN is not equal to itself.
+/// Compares values as TensorFlow does: zeros of either sign are equal, and NaN is not equal to itself.
 fn compared(values: &Tensor) -> Result<(Tensor, impl Fn(usize) -> bool + use<>)> {
     fn of<T: ArrowPrimitiveType>(
         array: &ArrayRef,

@@ -1,4 +1,4 @@
-//! Norms, moments and the like: formulas of reductions.
+//! Norms, moments and related functions, as formulas over reductions.
 //!
 //! Source of the meaning: `tf.norm`, `tf.math.reduce_euclidean_norm`, `tf.math.l2_normalize`, `tf.math.reduce_logsumexp`,
 //! `tf.math.count_nonzero`, `tf.nn.moments`, `tf.nn.l2_loss`, `tf.clip_by_norm`.
@@ -19,21 +19,21 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.reduce_euclidean_norm"],
         "input_tensor|x, axis=None, keepdims=False",
-        "The square root of the sum of squares along axes.",
+        "Euclidean norm over axes: the square root of the sum of squares.",
         [("math.reduce_euclidean_norm([[3.0, 4.0], [0.0, 1.0]], 1)", "[5.0, 1.0]")],
         |_| text("sqrt(reduce_sum(square(input_tensor), axis, keepdims))")
     ),
     formula!(
         ["math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize"],
         "x, axis=None, epsilon=1e-12",
-        "The values divided by their euclidean norm.",
+        "Divide values by their Euclidean norm.",
         [("math.l2_normalize([3.0, 4.0])", "[0.6, 0.8]")],
         |_| text("x * math.rsqrt(maximum(reduce_sum(square(x), axis, True), epsilon))")
     ),
     formula!(
         ["reduce_logsumexp", "math.reduce_logsumexp"],
         "input_tensor|x, axis=None, keepdims=False",
-        "The logarithm of the sum of exp(x) along axes.",
+        "log(sum(exp(x))) over axes.",
         [("reduce_logsumexp([0.0, 0.0, 0.0])", "1.0986123")],
         |_| {
             let greatest = |keepdims: &str| {
@@ -47,14 +47,14 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.count_nonzero", "count_nonzero"],
         "input|x, axis=None, keepdims=False, dtype=int64",
-        "The number of values along axes that are not 0, false or empty.",
+        "The number of values over axes that are not 0, false or empty.",
         [("math.count_nonzero([[0, 1], [2, 3]])", "3"), ("math.count_nonzero([\"a\", \"\"])", "1")],
         |_| text("reduce_sum(cast(input != zeros_like(input), dtype), axis, keepdims)")
     ),
     formula!(
         ["nn.moments"],
         "x, axes, shift=None, keepdims=False",
-        "Mean and variance along axes.",
+        "Mean and variance over axes.",
         [("nn.moments([1.0, 3.0], axes=0)[1]", "1.0")],
         |_| text("(reduce_mean(x, axes, keepdims), math.reduce_variance(x, axes, keepdims))")
     ),
@@ -64,7 +64,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["clip_by_norm"],
         "t|x, clip_norm, axes=None",
-        "The values, scaled down where their euclidean norm is greater.",
+        "Scale values down so that their Euclidean norm is at most clip_norm.",
         [("clip_by_norm([3.0, 4.0], 1.0)", "[0.6, 0.8]")],
         |_| text("t * clip_norm / maximum(sqrt(reduce_sum(square(t), axes, True)), clip_norm)")
     ),
@@ -79,7 +79,7 @@ fn norm(call: &Call) -> ExprResult<String> {
     let is_matrix = axes.as_ref().is_some_and(|axes| axes.len() == 2);
     let wrong =
         || call.error("norm: ord must be \"euclidean\", a number above 0 or math.inf; \"fro\" is for matrices, with a list of two axes");
-    // Without a number: the euclidean norm, of a vector or of a matrix.
+    // By default, the Euclidean norm of a vector or matrix.
     let ord = match call.given(1).map(|item| &item.kind) {
         None => None,
         Some(OperandKind::Literal(Literal::String(name))) if name == "euclidean" || (name == "fro" && is_matrix) => None,
@@ -91,7 +91,7 @@ fn norm(call: &Call) -> ExprResult<String> {
         if rows == columns {
             return Err(call.error("norm: the two axes of a matrix must be different"));
         }
-        // The norms of a matrix: its largest sum of magnitudes, of a column or of a row.
+        // Matrix norms: the largest column or row sum of magnitudes.
         let largest = |summed: i64, compared: i64| {
             let sums = format!("reduce_max(reduce_sum(abs(tensor), {summed}, True), {compared}, True)");
             if call.flag(3, false)? { Ok(sums) } else { Ok(format!("squeeze({sums}, axis)")) }

@@ -1,12 +1,12 @@
-//! Functions that take functions: a lambda of one expression, or the name of a function.
+//! Higher-order functions, which take a lambda with a single expression or the name of a function.
 //!
 //! ```text
 //! map_flat_values(lambda v: v * 2, x)     with_flat_values(x, flat_values(x) * 2)
 //! map_fn(lambda row: reduce_sum(row), x)  the function for every item of axis 0
 //! ```
 //!
-//! The function is bound once, to columns. For `map_fn` the items of all records are the records of
-//! the body: it is evaluated once for a chunk, whatever the number of items.
+//! The function is bound once, to columns. For `map_fn`, the items of all records are the records of the body, which is
+//! evaluated once per chunk, regardless of the number of items.
 //!
 //! Source of the meaning: `tf.ragged.map_flat_values`, `tf.map_fn`, `tf.sparse.map_values`.
 
@@ -27,7 +27,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.map_flat_values", "map_flat_values"],
         "op, *args, **kwargs",
-        "Apply a function to the flat values of ragged tensors with equal partitions.",
+        "Apply a function to the flat_values of ragged tensors with equal row partitions.",
         [
             ("ragged.map_flat_values(lambda v: v * 10, [[3, 1], [2]])", "[[30, 10], [20]]"),
             ("ragged.map_flat_values(tf.add, [[3, 1], [2]], 3)", "[[6, 4], [5]]")
@@ -37,7 +37,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["map_fn", "vectorized_map"],
         "fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, fn_output_signature=None",
-        "Apply a function to each item of axis 0.",
+        "Apply a function to each item along axis 0.",
         [
             ("map_fn(lambda row: reduce_sum(row), [[3, 1], [2]])", "[4, 2]"),
             ("map_fn(lambda n: range(n), [2, 0, 1], fn_output_signature=RaggedTensorSpec(shape=[None], dtype=int32))", "[[0, 1], [], [0]]")
@@ -54,14 +54,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["TensorSpec"],
         "shape=None, dtype=float32",
-        "The type of a dense tensor, for functions that take one.",
+        "The type of a dense tensor, as an argument of functions that take a type.",
         [("map_fn(lambda x: x / 2, [2, 4], fn_output_signature=TensorSpec([], float64))", "[1.0, 2.0]")],
         |c| spec(c, false, 0, 1)
     ),
     function!(
         ["RaggedTensorSpec"],
         "shape=None, dtype=float32, ragged_rank=None, row_splits_dtype=int64",
-        "The type of a ragged tensor, for functions that take one.",
+        "The type of a ragged tensor, as an argument of functions that take a type.",
         [("map_fn(lambda n: range(n), [2, 1], fn_output_signature=RaggedTensorSpec([None], int32))", "[[0, 1], [0]]")],
         |c| spec(c, true, 0, 1)
     ),
@@ -75,7 +75,7 @@ fn spec(call: &mut Call, ragged: bool, shape: usize, dtype: usize) -> ExprResult
 /// The arguments after the function, and the keywords.
 type Arguments = (Vec<Operand>, Vec<(String, Span, Operand)>);
 
-/// `*args` and `**kwargs`.
+/// The tuple of `*args` and the dict of `**kwargs`.
 fn arguments(call: &Call) -> ExprResult<Arguments> {
     let positional = call.operand(1)?.elements().unwrap_or_default();
     let keywords = match &call.operand(2)?.kind {
@@ -91,7 +91,7 @@ fn arguments(call: &Call) -> ExprResult<Arguments> {
     Ok((positional, keywords))
 }
 
-/// The arguments with `change` made of every tensor that `wanted` is true of, in lists too.
+/// Applies `change` to every tensor among the arguments for which `wanted` is true, also inside lists.
 fn replaced(
     (positional, keywords): Arguments,
     wanted: &dyn Fn(&Type) -> bool,
@@ -103,7 +103,7 @@ fn replaced(
         change: &mut dyn FnMut(&Operand, &Node) -> ExprResult<Node>,
     ) -> ExprResult<Operand> {
         let span = operand.span.clone();
-        // A nested list whose rows differ is a ragged tensor.
+        // A nested list with rows of different lengths is a ragged tensor.
         let node = match &operand.kind {
             OperandKind::Tensor(node) => Some(node.clone()),
             OperandKind::List(_) if operand.is_literal() && operand.literal() != Some(Literal::None) => as_node(&operand, None).ok(),
@@ -155,7 +155,7 @@ fn map_flat_values(call: &mut Call) -> ExprResult<OperandKind> {
     rewrap(call, first, new, levels)
 }
 
-/// The first of ragged tensors, checked to have the partitions of all.
+/// The first ragged tensor, after checking that all have the same partitions.
 fn same_partitions(call: &mut Call, ragged: &[Node], levels: usize) -> ExprResult<Arg> {
     let [first, others @ ..] = ragged else {
         return Err(call.internal("no ragged tensor"));
@@ -303,14 +303,14 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
     Ok(if several.is_some() { OperandKind::Tuple(out) } else { out.remove(0).kind })
 }
 
-/// What `fn_output_signature` says of a result.
+/// The result type that `fn_output_signature` specifies.
 struct Wanted {
     ragged: bool,
     dtype: Option<DType>,
 }
 
 impl Wanted {
-    /// `ragged`: whether the tensors that the function is applied to are.
+    /// `ragged`: whether the tensors to which the function is applied are ragged.
     fn of(spec: Option<&Operand>, ragged: bool) -> ExprResult<Wanted> {
         let Some(spec) = spec.filter(|spec| !spec.is_none()) else {
             return Ok(Wanted { ragged, dtype: None });

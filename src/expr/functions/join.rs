@@ -59,10 +59,11 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The tensors of a list, with one dtype. A single tensor whose first axis is known is a list of its items.
+/// The tensors of a list, with one dtype. A single tensor whose first axis has a known size counts as a list of its
+/// items.
 ///
 /// # Errors
-/// No list, an empty one, tensors that have no dtype in common.
+/// Not a list, an empty list, or tensors without a common dtype.
 pub fn items(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
     let list = call.list(i)?;
     if list.is_empty() {
@@ -72,10 +73,10 @@ pub fn items(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
     Ok(nodes.into_iter().map(|node| call.push(node)).collect())
 }
 
-/// The rank that all tensors have.
+/// The common rank of all tensors.
 ///
 /// # Errors
-/// Another one.
+/// The ranks differ.
 pub fn one_rank(call: &Call, args: &[Arg]) -> ExprResult<usize> {
     types::one_rank(&dims_of(args)).map_err(|i| {
         let (first, other) = (&args[0], &args[i]);
@@ -90,10 +91,10 @@ fn dims_of(args: &[Arg]) -> Vec<&[Dim]> {
     args.iter().map(|a| a.ty.dims.as_slice()).collect()
 }
 
-/// Tensors one after the other along `axis`.
+/// Concatenates tensors along `axis`.
 pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> ExprResult<OperandKind> {
     let rank = one_rank(call, &args)?;
-    // One tensor is what it is along any axis; TensorFlow does not look at it then.
+    // Concatenating one tensor returns it unchanged along any axis; TensorFlow does not validate the axis then.
     let axis = if args.len() == 1 && rank > 0 { 0 } else { call.axis(1, axis, rank)? };
     let dims = types::joined(&dims_of(&args), axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
@@ -111,7 +112,7 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
     let rank = one_rank(call, &args)?;
     let axis = call.optional_int(1)?.unwrap_or(0);
     let axis = call.axis(1, axis, rank + 1)?;
-    // A single tensor beside nothing is as dense as it was.
+    // A single tensor stays as dense as it was.
     let ragged = ragged && (args.len() > 1 || axis == 0);
     let dims = types::stacked(&dims_of(&args), axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
@@ -160,7 +161,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
         let owners = merged(&tensor, 0, axis)?;
         let (_, below) = tensor.levels(axis)?;
         let list = below.as_list()?;
-        // Where the parts of each row end.
+        // The end of each part within each row.
         let mut ends: Vec<Vec<usize>> = vec![Vec::with_capacity(list.partition().nrows()); parts.len()];
         let sizes = parts.of(args)?;
         for record in 0..owners.nrows() {
@@ -187,15 +188,15 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The parts that an axis is split into.
+/// The parts into which an axis is split.
 enum Parts {
-    /// This many of equal size.
+    /// A number of parts of equal size.
     Equal(usize),
-    /// Of these sizes; -1 is what the others leave.
+    /// Parts of these sizes; -1 takes the remainder.
     Sized(Vec<Integer>),
 }
 
-/// The sizes of the parts in every record.
+/// The sizes of the parts, for every record.
 enum Sizes {
     Equal(usize),
     Sized(Vec<Integers>),
@@ -239,7 +240,7 @@ impl Parts {
         }
     }
 
-    /// The axes of the parts of an axis.
+    /// The axes of the parts.
     fn dims(&self, dim: Size) -> Vec<Dim> {
         match (self, dim) {
             (Parts::Equal(n), Size::Known(all)) => vec![Dim::known(all / *n as u64); *n],
@@ -275,7 +276,7 @@ impl Sizes {
     }
 }
 
-/// The sizes of parts that fill a row; one at most is -1, what the others leave.
+/// The sizes of parts that add up to a row. At most one is -1 and takes the remainder.
 fn row_of_parts(sizes: &[i64], length: usize) -> Result<Vec<usize>, String> {
     let sum = sizes.iter().filter(|n| **n >= 0).try_fold(0usize, |all, n| all.checked_add(usize::try_from(*n).ok()?));
     let sum = sum.ok_or_else(|| format!("the sizes {sizes:?} are too large"))?;

@@ -1,6 +1,6 @@
-//! Operations of TensorFlow that take ragged tensors there and have no function here, and why.
+//! TensorFlow operations on ragged tensors, and operations for training, that have no function here, with reasons.
 
-/// Names, and the reason.
+/// Names and reasons.
 pub const LEFT_OUT: &[(&[&str], &str)] = &[
     (
         &[
@@ -12,9 +12,9 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
             "debugging.assert_near",
             "debugging.assert_none_equal",
         ],
-        "they give no tensor; the verb assert checks records",
+        "they do not return tensors; use the verb assert to check records",
     ),
-    (&["dtypes.complex", "complex"], "there are no complex numbers"),
+    (&["dtypes.complex", "complex"], "complex numbers are not supported"),
     (
         &[
             "image.adjust_brightness",
@@ -24,14 +24,14 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
             "image.resize",
             "image.stateless_random_brightness",
         ],
-        "images are bytes, and are not decoded",
+        "images are bytes and are not decoded",
     ),
-    (&["print"], "it gives no tensor; the verb show prints tensors"),
-    (&["GradientTape", "gradients", "stop_gradient", "custom_gradient"], "nothing is trained"),
-    (&["function", "Variable", "placeholder", "Session"], "there is no graph and no session"),
+    (&["print"], "it does not return a tensor; use the verb show to print tensors"),
+    (&["GradientTape", "gradients", "stop_gradient", "custom_gradient"], "tatter does not train models"),
+    (&["function", "Variable", "placeholder", "Session"], "tatter has no graphs or sessions"),
 ];
 
-/// Why there is no such function, if it is one of TensorFlow's.
+/// The reason why a TensorFlow function is left out.
 pub fn reason(name: &str) -> Option<&'static str> {
     let short = name.strip_prefix("tf.").unwrap_or(name);
     let short = short.strip_prefix("compat.v1.").unwrap_or(short);

@@ -1,4 +1,4 @@
-//! Values that depend on the others of their line along an axis.
+//! Functions along an axis whose results depend on all values of a line.
 //!
 //! Source of the meaning: `tf.nn.softmax`, `tf.nn.log_softmax`, `tf.math.cumsum`, `tf.math.cumprod`.
 
@@ -42,10 +42,10 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The axis that argument `i` names; of a ragged tensor the last one only.
+/// The axis given by argument `i`; for a ragged tensor, only the last axis.
 ///
 /// # Errors
-/// Out of range, or another axis of a ragged tensor.
+/// The axis is out of range, or is not the last axis of a ragged tensor.
 pub fn axis_of(call: &Call, i: usize, default: i64, x: &Arg) -> ExprResult<usize> {
     let axis = call.optional_int(i)?.unwrap_or(default);
     let axis = call.axis(i, axis, x.rank())?;
@@ -59,7 +59,7 @@ fn along(call: &mut Call, x: Arg, axis: usize, with: impl AlongLine + 'static) -
     call.one(x.ty.clone(), move |args| replaced(&*x.of(args)?, axis, x.rank(), &with))
 }
 
-/// Exponentials scaled to a sum of 1, or their logarithms.
+/// Exponentials normalized to a sum of 1, or their logarithms.
 pub struct Softmax {
     pub log: bool,
 }

@@ -1,4 +1,4 @@
-//! Vocabularies: strings and integers to their places in a list, and back.
+//! Vocabularies: maps strings and integers to indices in a list, and back.
 //!
 //! Source of the meaning: `tf.lookup.StaticVocabularyTable`, `tf.keras.layers.CategoryEncoding`.
 
@@ -22,8 +22,8 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["lookup"],
         "x, vocabulary, num_oov_buckets=0, default_value=None",
-        "The index of each string or integer in a vocabulary. A value that is not in it gets one of num_oov_buckets indices after it, by its \
-Fingerprint64, or is default_value (-1). Integers with a vocabulary of strings are the way back.",
+        "The index of each string or integer in a vocabulary. A value that is not in it gets one of num_oov_buckets indices after it, \
+chosen by Fingerprint64, or default_value (-1). Integers with a vocabulary of strings are looked up in reverse.",
         [
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"])", "[1, -1]"),
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"], num_oov_buckets=1)", "[1, 2]"),
@@ -34,7 +34,7 @@ Fingerprint64, or is default_value (-1). Integers with a vocabulary of strings a
     function!(
         ["multi_hot"],
         "indices|x, depth, dtype=None",
-        "For each row, a vector with ones at its indices.",
+        "A vector for each row, with ones at the row's indices.",
         [("multi_hot([[0, 2], [1]], 3, dtype=int32)", "[[1, 0, 1], [0, 1, 0]]")],
         multi_hot
     ),
@@ -44,7 +44,7 @@ fn is_text(dtype: &DType) -> bool {
     matches!(dtype, DType::String | DType::Bytes)
 }
 
-/// The entries of a vocabulary, of strings or of integers.
+/// The entries of a vocabulary of strings or integers.
 fn entries(call: &mut Call) -> ExprResult<(DType, ArrayRef)> {
     let place = call.operand(1)?.span.clone();
     let node = crate::expr::call::fold(crate::expr::call::strict_node(call.operand(1)?)?)?;

@@ -1,4 +1,5 @@
-//! Maps as tensors: their keys. `values` and `m["key"]` are in [`super::decompose`] and [`crate::expr::call::map_lookup`].
+//! The keys of maps as tensors. `values` and `m["key"]` are in [`super::decompose`] and
+//! [`crate::expr::call::map_lookup`].
 
 use crate::expr::call::{Call, Function, map_part};
 use crate::expr::error::ExprResult;
@@ -7,7 +8,7 @@ use crate::expr::operand::OperandKind;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["keys"],
     "m",
-    "The keys of maps; values(m) are their values, m[\"a\"] is the value of one key, null where the map does not have it.",
+    "The keys of maps. values(m) gives their values; m[\"a\"] gives the value of a key, or null if the map does not have it.",
     [("keys(StructuredTensor.from_pyval([{\"key\": \"a\", \"value\": 1}, {\"key\": \"b\", \"value\": 2}]))", "[\"a\", \"b\"]")],
     keys
 )];

@@ -1,4 +1,4 @@
-//! Arithmetic, comparisons and logic: value by value, with broadcasting.
+//! Arithmetic, comparisons and logic: element-wise, with broadcasting.
 //!
 //! Source of the meaning: `tf.math`, and the operators of tf.RaggedTensor.
 
@@ -19,7 +19,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["add", "math.add"],
         "x, y",
-        "Sum; strings are joined; `x + y`.",
+        "Sum of numbers, or concatenation of strings; `x + y`.",
         [("[[1], [2, 3]] + 10", "[[11], [12, 13]]"), ("\"a\" + [\"b\", \"c\"]", "[\"ab\", \"ac\"]")],
         |c| { arithmetic(c, Binary::Add) }
     ),
@@ -34,7 +34,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["truediv", "divide", "math.truediv", "math.divide", "realdiv"],
         "x, y",
-        "Quotient; integers give float64, integers of up to 16 bits float32; `x / y`.",
+        "Quotient; float64 for integers, float32 for integers of up to 16 bits; `x / y`.",
         [("[1, 2] / 4", "[0.25, 0.5]")],
         true_divide
     ),
@@ -53,7 +53,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(["truncatemod"], "x, y", "Remainder with the sign of the dividend.", [("truncatemod([7, -7], 3)", "[1, -1]")], |c| {
         arithmetic(c, Binary::TruncateModulo)
     }),
-    function!(["pow", "math.pow"], "x, y", "Power; integers wrap; `x ** y`.", [("[2, 3] ** 3", "[8, 27]")], |c| arithmetic(
+    function!(["pow", "math.pow"], "x, y", "Power; integers wrap around; `x ** y`.", [("[2, 3] ** 3", "[8, 27]")], |c| arithmetic(
         c,
         Binary::Power
     )),
@@ -61,7 +61,7 @@ pub static FUNCTIONS: &[Function] = &[
         c,
         Binary::Minimum
     )),
-    function!(["maximum", "math.maximum"], "x, y", "The greater of two values.", [("maximum([1, 5], 3)", "[3, 5]")], |c| arithmetic(
+    function!(["maximum", "math.maximum"], "x, y", "The larger of two values.", [("maximum([1, 5], 3)", "[3, 5]")], |c| arithmetic(
         c,
         Binary::Maximum
     )),
@@ -75,32 +75,35 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.divide_no_nan", "divide_no_nan"],
         "x, y",
-        "Quotient, or 0 where the divisor is 0.",
+        "Quotient, or 0 where y is 0.",
         [("math.divide_no_nan([1.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]")],
         |c| of_floats(c, Binary::DivideNoNan)
     ),
-    function!(["math.atan2", "atan2"], "y, x", "The angle of the point (x, y).", [("math.atan2(0.0, 1.0)", "0.0")], |c| of_floats(
-        c,
-        Binary::Atan2
-    )),
-    function!(["bitwise.left_shift"], "x, y", "Bits shifted left.", [("bitwise.left_shift([1, 3], 2)", "[4, 12]")], |c| bitwise(
+    function!(
+        ["math.atan2", "atan2"],
+        "y, x",
+        "The angle of the point (x, y) in radians, from -pi to pi.",
+        [("math.atan2(0.0, 1.0)", "0.0")],
+        |c| of_floats(c, Binary::Atan2)
+    ),
+    function!(["bitwise.left_shift"], "x, y", "Shift bits left.", [("bitwise.left_shift([1, 3], 2)", "[4, 12]")], |c| bitwise(
         c,
         Binary::LeftShift
     )),
     function!(
         ["bitwise.right_shift"],
         "x, y",
-        "Bits shifted right, keeping the sign.",
+        "Shift bits right, keeping the sign.",
         [("bitwise.right_shift([-8, 5], 1)", "[-4, 2]")],
         |c| bitwise(c, Binary::RightShift)
     ),
-    function!(["bitwise.bitwise_and"], "x, y", "Bitwise and.", [("bitwise.bitwise_and(6, 3)", "2")], |c| bitwise(c, Binary::BitAnd)),
-    function!(["bitwise.bitwise_or"], "x, y", "Bitwise or.", [("bitwise.bitwise_or(6, 3)", "7")], |c| bitwise(c, Binary::BitOr)),
-    function!(["bitwise.bitwise_xor"], "x, y", "Bitwise exclusive or.", [("bitwise.bitwise_xor(6, 3)", "5")], |c| bitwise(
+    function!(["bitwise.bitwise_and"], "x, y", "Bitwise AND.", [("bitwise.bitwise_and(6, 3)", "2")], |c| bitwise(c, Binary::BitAnd)),
+    function!(["bitwise.bitwise_or"], "x, y", "Bitwise OR.", [("bitwise.bitwise_or(6, 3)", "7")], |c| bitwise(c, Binary::BitOr)),
+    function!(["bitwise.bitwise_xor"], "x, y", "Bitwise exclusive OR.", [("bitwise.bitwise_xor(6, 3)", "5")], |c| bitwise(
         c,
         Binary::BitXor
     )),
-    function!(["bitwise.invert"], "x", "All bits inverted.", [("bitwise.invert([0, 5])", "[-1, -6]")], inverted),
+    function!(["bitwise.invert"], "x", "Invert every bit.", [("bitwise.invert([0, 5])", "[-1, -6]")], inverted),
     function!(["equal", "math.equal"], "x, y", "Whether values are equal; `x == y`.", [("[1, 2] == 2", "[false, true]")], |c| comparison(
         c,
         Compare::Equal
@@ -108,30 +111,45 @@ pub static FUNCTIONS: &[Function] = &[
     function!(["not_equal", "math.not_equal"], "x, y", "Whether values differ; `x != y`.", [("[1, 2] != 2", "[true, false]")], |c| {
         comparison(c, Compare::NotEqual)
     }),
-    function!(["less", "math.less"], "x, y", "`x < y`.", [("[1, 2] < 2", "[true, false]")], |c| comparison(c, Compare::Less)),
-    function!(["less_equal", "math.less_equal"], "x, y", "`x <= y`.", [("[1, 2] <= 1", "[true, false]")], |c| comparison(
+    function!(["less", "math.less"], "x, y", "Whether x is less than y; `x < y`.", [("[1, 2] < 2", "[true, false]")], |c| comparison(
         c,
-        Compare::LessEqual
+        Compare::Less
     )),
-    function!(["greater", "math.greater"], "x, y", "`x > y`.", [("[1, 2] > 1", "[false, true]")], |c| comparison(c, Compare::Greater)),
-    function!(["greater_equal", "math.greater_equal"], "x, y", "`x >= y`.", [("[1, 2] >= 2", "[false, true]")], |c| comparison(
-        c,
-        Compare::GreaterEqual
-    )),
-    function!(["logical_and", "math.logical_and"], "x, y", "Logical and; `x & y`.", [("[True, False] & True", "[true, false]")], |c| {
+    function!(
+        ["less_equal", "math.less_equal"],
+        "x, y",
+        "Whether x is less than or equal to y; `x <= y`.",
+        [("[1, 2] <= 1", "[true, false]")],
+        |c| comparison(c, Compare::LessEqual)
+    ),
+    function!(["greater", "math.greater"], "x, y", "Whether x is greater than y; `x > y`.", [("[1, 2] > 1", "[false, true]")], |c| {
+        comparison(c, Compare::Greater)
+    }),
+    function!(
+        ["greater_equal", "math.greater_equal"],
+        "x, y",
+        "Whether x is greater than or equal to y; `x >= y`.",
+        [("[1, 2] >= 2", "[false, true]")],
+        |c| comparison(c, Compare::GreaterEqual)
+    ),
+    function!(["logical_and", "math.logical_and"], "x, y", "Logical AND; `x & y`.", [("[True, False] & True", "[true, false]")], |c| {
         logical(c, Logic::And)
     }),
-    function!(["logical_or", "math.logical_or"], "x, y", "Logical or; `x | y`.", [("[True, False] | True", "[true, true]")], |c| logical(
+    function!(["logical_or", "math.logical_or"], "x, y", "Logical OR; `x | y`.", [("[True, False] | True", "[true, true]")], |c| logical(
         c,
         Logic::Or
     )),
-    function!(["logical_xor", "math.logical_xor"], "x, y", "Exclusive or; `x ^ y`.", [("[True, False] ^ True", "[false, true]")], |c| {
-        logical(c, Logic::Xor)
-    }),
+    function!(
+        ["logical_xor", "math.logical_xor"],
+        "x, y",
+        "Logical exclusive OR; `x ^ y`.",
+        [("[True, False] ^ True", "[false, true]")],
+        |c| { logical(c, Logic::Xor) }
+    ),
     function!(
         ["logical_not", "math.logical_not", "invert"],
         "x",
-        "Logical not; `~x`, `not x`.",
+        "Logical NOT; `~x`, `not x`.",
         [("~[True, False]", "[false, true]")],
         |c| {
             if c.name.starts_with('`') && of_bits(c, 1)? {
@@ -145,7 +163,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Convert to another dtype: floats are truncated towards zero, integers wrap, nonzero is true; times are counts of their unit.",
+        "Convert to another dtype. Floats are truncated towards zero, integers wrap, nonzero is true, times become counts of their unit.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
             let node = as_node(c.operand(0)?, None)?;
@@ -161,7 +179,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["identity", "numpy", "to_list", "to_pyval", "with_row_splits_dtype", "with_shape_dtype", "with_dtype", "SparseTensor.from_value"],
         "x|input, dtype=None",
-        "The tensor itself; `+x`.",
+        "The tensor unchanged; `+x`.",
         [("+[1, 2]", "[1, 2]"), ("constant([1, 2]).numpy()", "[1, 2]")],
         |c| {
             let item = c.operand(0)?;
@@ -171,7 +189,7 @@ pub static FUNCTIONS: &[Function] = &[
             Ok(item.kind.clone())
         }
     ),
-    function!(["negative", "math.negative"], "x", "`-x`.", [("-[1, 2]", "[-1, -2]")], |c| {
+    function!(["negative", "math.negative"], "x", "Negation; `-x`.", [("-[1, 2]", "[-1, -2]")], |c| {
         let signed = |d: &DType| d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed);
         if let Some(sparse) = sparse::of_values(c, "floats and signed integers", signed, |a| kernel::unary(Unary::Negative, a))? {
             return Ok(sparse);
@@ -182,8 +200,8 @@ pub static FUNCTIONS: &[Function] = &[
         unary(c, x, dtype, |a| kernel::unary(Unary::Negative, a))
     }),
     function!(["abs", "math.abs"], "x", "Absolute value.", [("abs([-1.5, 2.0])", "[1.5, 2.0]")], |c| keeps(c, Unary::Absolute)),
-    function!(["sign", "math.sign"], "x", "The sign: -1, 0 or 1.", [("sign([-5, 0, 3])", "[-1, 0, 1]")], |c| keeps(c, Unary::Sign)),
-    function!(["square", "math.square"], "x", "The square.", [("square([3, -2])", "[9, 4]")], |c| keeps(c, Unary::Square)),
+    function!(["sign", "math.sign"], "x", "Sign: -1, 0 or 1.", [("sign([-5, 0, 3])", "[-1, 0, 1]")], |c| keeps(c, Unary::Sign)),
+    function!(["square", "math.square"], "x", "Square.", [("square([3, -2])", "[9, 4]")], |c| keeps(c, Unary::Square)),
     function!(
         ["round", "math.round"],
         "x",
@@ -209,8 +227,8 @@ pub static FUNCTIONS: &[Function] = &[
         Test::Infinite
     )),
     function!(["math.is_nan"], "x", "Whether values are NaN.", [("math.is_nan([1.0, math.nan])", "[false, true]")], |c| test(c, Test::Nan)),
-    function!(["floor", "math.floor"], "x", "Rounded down.", [("floor([1.5, -1.5])", "[1.0, -2.0]")], |c| float(c, Float::Floor)),
-    function!(["math.ceil", "ceil"], "x", "Rounded up.", [("math.ceil([1.5, -1.5])", "[2.0, -1.0]")], |c| float(c, Float::Ceil)),
+    function!(["floor", "math.floor"], "x", "Round down.", [("floor([1.5, -1.5])", "[1.0, -2.0]")], |c| float(c, Float::Floor)),
+    function!(["math.ceil", "ceil"], "x", "Round up.", [("math.ceil([1.5, -1.5])", "[2.0, -1.0]")], |c| float(c, Float::Ceil)),
     function!(
         ["math.rint", "rint"],
         "x",
@@ -253,10 +271,13 @@ pub static FUNCTIONS: &[Function] = &[
         c,
         Float::Softsign
     )),
-    function!(["nn.elu"], "features|x", "exp(x) - 1 where x is negative.", [("nn.elu([0.0, 2.0])", "[0.0, 2.0]")], |c| float(
-        c,
-        Float::Elu
-    )),
+    function!(
+        ["nn.elu"],
+        "features|x",
+        "Exponential linear unit: exp(x) - 1 where x is negative, else x.",
+        [("nn.elu([0.0, 2.0])", "[0.0, 2.0]")],
+        |c| float(c, Float::Elu)
+    ),
     function!(["math.erf", "erf"], "x", "The error function.", [("math.erf(0.0)", "0.0")], |c| float(c, Float::Erf)),
     function!(["math.erfc", "erfc"], "x", "1 - erf(x).", [("math.erfc(0.0)", "1.0")], |c| float(c, Float::Erfc)),
     function!(["math.lgamma", "lgamma"], "x", "Logarithm of the gamma function.", [("math.lgamma(1.0)", "0.0")], |c| float(
@@ -265,7 +286,7 @@ pub static FUNCTIONS: &[Function] = &[
     )),
 ];
 
-/// The operands as one dtype; refuses what arithmetic has no meaning for.
+/// The operands with one dtype. Rejects dtypes for which the operation is undefined.
 fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     if let Some(sparse) = sparse::with_dense(call, op)? {
         return Ok(sparse);
@@ -312,7 +333,7 @@ fn truncate_divide(call: &mut Call) -> ExprResult<OperandKind> {
     arithmetic(call, Binary::TruncateDivide)
 }
 
-/// The first two arguments, of one float dtype; whole literals are floats.
+/// The first two arguments with one float dtype; integer literals become floats.
 pub fn two_floats(call: &mut Call) -> ExprResult<[Arg; 2]> {
     let mut items: Vec<Operand> = vec![call.operand(0)?.clone(), call.operand(1)?.clone()];
     for item in &mut items {
@@ -394,7 +415,8 @@ fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
     })
 }
 
-/// Whether an operator works on bits: on integers, the first of which is dense. Those of a ragged tensor are logical.
+/// Whether an operator is bitwise: it is on integers if the first operand is dense. Operators of ragged tensors are
+/// logical.
 fn of_bits(call: &Call, operands: usize) -> ExprResult<bool> {
     let mut ragged = Vec::with_capacity(operands);
     for i in 0..operands {
@@ -404,7 +426,7 @@ fn of_bits(call: &Call, operands: usize) -> ExprResult<bool> {
         }
         ragged.push(last_ragged(&ty.dims).is_some());
     }
-    // A literal has no operators of its own: those of the tensor on its right are used.
+    // A literal on the left has no operators, so those of the tensor on its right apply.
     let own = usize::from(operands > 1 && call.operand(0)?.is_literal());
     Ok(!ragged[own])
 }
@@ -436,7 +458,7 @@ fn keeps(call: &mut Call, op: Unary) -> ExprResult<OperandKind> {
 }
 
 fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
-    // What maps 0 to 0 may be taken of only the entries.
+    // Functions that map 0 to 0 can be applied to the entries only.
     let keeps_zero = matches!(op, Float::Sqrt | Float::Sin | Float::Tanh | Float::Erf);
     if keeps_zero && let Some(sparse) = sparse::of_values(call, "floats", DType::is_float, move |a| kernel::float(op, a))? {
         return Ok(sparse);
@@ -446,7 +468,7 @@ fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
     unary(call, x, dtype, move |a| kernel::float(op, a))
 }
 
-/// The first argument, of a float dtype; a whole literal is a float.
+/// The first argument with a float dtype; an integer literal becomes a float.
 pub fn floats(call: &mut Call) -> ExprResult<Arg> {
     let item = call.operand(0)?.clone();
     if item.is_literal()
@@ -469,7 +491,7 @@ fn test(call: &mut Call, op: Test) -> ExprResult<OperandKind> {
     unary(call, x, DType::Bool, move |a| compare::test(op, a))
 }
 
-/// Cut above first, then below: where the range is empty, its lower end.
+/// Clips at the maximum first, so that an empty range gives the minimum.
 fn clip(call: &mut Call) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1, 2])?;
     let dtype = args[0].dtype()?.clone();

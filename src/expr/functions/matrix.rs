@@ -30,7 +30,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["sparse.sampled_addmm"],
         "indices, values, dense_shape, mat1, mat2, beta=1.0, alpha=1.0, output_type=float32",
-        "beta * values + alpha * (mat1 @ mat2) at the indices of a sparse matrix: its indices, values and dense shape.",
+        "beta * values + alpha * (mat1 @ mat2) at the indices of a sparse matrix; returns indices, values and dense shape.",
         [(
             "sparse.sampled_addmm([[0, 0], [1, 1]], [1.0, 2.0], [2, 2], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])[1]",
             "[2.0, 6.0]"
@@ -39,22 +39,22 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// A stack of matrices in each record: the outer axes, then rows and columns.
+/// A stack of matrices in each record: the outer axes, followed by rows and columns.
 struct Matrices {
     arg: Arg,
     transposed: bool,
 }
 
-/// Where the values of one matrix lie.
+/// The location of the values of one matrix.
 struct Matrix {
-    /// Where its rows start in the flat values.
+    /// The start of its rows in the flat values.
     starts: Vec<usize>,
     columns: usize,
     transposed: bool,
 }
 
 impl Matrix {
-    /// Rows and columns as they are multiplied.
+    /// Number of rows and columns, after any transposition.
     fn size(&self) -> (usize, usize) {
         if self.transposed { (self.columns, self.starts.len()) } else { (self.starts.len(), self.columns) }
     }
@@ -76,7 +76,7 @@ impl Matrices {
         self.arg.rank() - 2
     }
 
-    /// The axes of rows and columns as they are multiplied.
+    /// The axes of rows and columns, after any transposition.
     fn dims(&self) -> (Dim, Dim) {
         let (rows, columns) = (self.arg.ty.dims[self.outer()].clone(), self.arg.ty.dims[self.outer() + 1].clone());
         if self.transposed { (columns, rows) } else { (rows, columns) }
@@ -104,7 +104,7 @@ impl Matrices {
             .collect()
     }
 
-    /// The number of each matrix under the outer axes.
+    /// The index of each matrix below the outer axes.
     fn numbers(&self, tensor: &Tensor) -> Result<Tensor> {
         tensor.map_below(self.outer(), &mut |t| Ok(Tensor::Leaf(Arc::new(Int64Array::from_iter_values(0..t.nrows() as i64)))))
     }
@@ -131,7 +131,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
         );
     }
     let mut dims = broadcast(&[&outer_a, &outer_b])?;
-    // One matrix in each record is dense; of a stack each may have its own size.
+    // A single matrix per record is dense; the matrices of a stack can differ in size.
     let single = dims.is_empty();
     dims.extend([m, n].map(|dim| if single && dim.size == Size::Ragged { Dim::UNIFORM } else { dim }));
     call.one(Type::tensor(dtype.clone(), dims.clone()), move |args| {

@@ -1,8 +1,8 @@
-//! The functions: a file per family, a table row per function.
+//! The functions: one file per family, one table row per function.
 //!
-//! A row has the names, the signature with TensorFlow's keywords and defaults, one line, examples
-//! that are run as tests, and `bind`: it checks the arguments' types and gives the type of the result
-//! with the kernel that computes it. A function of other functions has a formula instead. Adding a function is one row.
+//! A row has the names, the signature with TensorFlow's keywords and defaults, a one-line description, examples that
+//! are run as tests, and `bind`, which checks the argument types and returns the result type and the kernel. A function
+//! composed of other functions has a formula instead. To add a function, add a row.
 
 /// A row of a family's table.
 macro_rules! function {
@@ -17,7 +17,7 @@ macro_rules! function {
     };
 }
 
-/// The same for a formula.
+/// A row for a function defined by a formula.
 macro_rules! formula {
     ($names:expr, $signature:literal, $summary:literal, $examples:expr, $formula:expr) => {
         Function {
@@ -73,81 +73,81 @@ use super::call::Function;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The families, in the order of the manual.
+/// The families, in manual order.
 pub static FAMILIES: &[Family] = &[
     Family { title: "Arithmetic", functions: math::FUNCTIONS },
     Family { title: "Special functions", functions: special::FUNCTIONS },
     Family { title: "Activations", functions: activations::FUNCTIONS },
-    Family { title: "Conversions of numbers", functions: casts::FUNCTIONS },
+    Family { title: "Number conversions", functions: casts::FUNCTIONS },
     Family { title: "Reductions", functions: reduce::FUNCTIONS },
     Family { title: "Norms and moments", functions: formulas::FUNCTIONS },
     Family { title: "Construction", functions: construct::FUNCTIONS },
-    Family { title: "Ragged tensors from partitions", functions: partitions::FUNCTIONS },
+    Family { title: "Ragged tensors and row partitions", functions: partitions::FUNCTIONS },
     Family { title: "Parts and sizes", functions: decompose::FUNCTIONS },
     Family { title: "Shapes", functions: shapes::FUNCTIONS },
-    Family { title: "Dense and sparse", functions: convert::FUNCTIONS },
-    Family { title: "Joining and cutting", functions: join::FUNCTIONS },
+    Family { title: "Ragged, dense and sparse conversions", functions: convert::FUNCTIONS },
+    Family { title: "Joining and splitting", functions: join::FUNCTIONS },
     Family { title: "Axes", functions: axes::FUNCTIONS },
     Family { title: "Dense tensors", functions: dense::FUNCTIONS },
     Family { title: "Values at indices", functions: scatter::FUNCTIONS },
     Family { title: "Repetition", functions: repeat::FUNCTIONS },
     Family { title: "Matrices", functions: matrix::FUNCTIONS },
     Family { title: "Selection", functions: select::FUNCTIONS },
-    Family { title: "Order and counts", functions: sort::FUNCTIONS },
+    Family { title: "Sorting and counting", functions: sort::FUNCTIONS },
     Family { title: "Distinct values", functions: distinct::FUNCTIONS },
     Family { title: "Vocabularies", functions: lookup::FUNCTIONS },
     Family { title: "Random numbers", functions: random::FUNCTIONS },
-    Family { title: "Along an axis", functions: lines::FUNCTIONS },
-    Family { title: "Functions of functions", functions: higher::FUNCTIONS },
+    Family { title: "Softmax and cumulative operations", functions: lines::FUNCTIONS },
+    Family { title: "Higher-order functions", functions: higher::FUNCTIONS },
     Family { title: "Nulls", functions: nulls::FUNCTIONS },
     Family { title: "Segments", functions: segments::FUNCTIONS },
-    Family { title: "Combinations", functions: cross::FUNCTIONS },
+    Family { title: "Feature crosses", functions: cross::FUNCTIONS },
     Family { title: "Sequences", functions: sequence::levels::FUNCTIONS },
-    Family { title: "Sequences pooled", functions: sequence::pool::FUNCTIONS },
-    Family { title: "Sequences repeated", functions: sequence::expand::FUNCTIONS },
-    Family { title: "Sequences padded", functions: sequence::pad::FUNCTIONS },
-    Family { title: "Sequences rearranged", functions: sequence::rearrange::FUNCTIONS },
-    Family { title: "Sequences as indices", functions: sequence::scatter::FUNCTIONS },
+    Family { title: "Sequence pooling", functions: sequence::pool::FUNCTIONS },
+    Family { title: "Sequence expansion", functions: sequence::expand::FUNCTIONS },
+    Family { title: "Sequence padding", functions: sequence::pad::FUNCTIONS },
+    Family { title: "Sequence rearrangement", functions: sequence::rearrange::FUNCTIONS },
+    Family { title: "Sequence scatter", functions: sequence::scatter::FUNCTIONS },
     Family { title: "Strings", functions: strings::letters::FUNCTIONS },
-    Family { title: "Strings joined and split", functions: strings::join::FUNCTIONS },
+    Family { title: "String joining and splitting", functions: strings::join::FUNCTIONS },
     Family { title: "N-grams", functions: strings::ngrams::FUNCTIONS },
-    Family { title: "Strings and patterns", functions: strings::regex::FUNCTIONS },
-    Family { title: "Strings and numbers", functions: strings::number::FUNCTIONS },
-    Family { title: "Strings and Unicode", functions: strings::unicode::FUNCTIONS },
-    Family { title: "Strings as buckets", functions: strings::hash::FUNCTIONS },
-    Family { title: "Strings and base64", functions: strings::base64::FUNCTIONS },
-    Family { title: "Templates", functions: strings::format::FUNCTIONS },
-    Family { title: "Compressed bytes", functions: strings::compressed::FUNCTIONS },
-    Family { title: "Bytes as numbers", functions: strings::raw::FUNCTIONS },
+    Family { title: "Regular expressions", functions: strings::regex::FUNCTIONS },
+    Family { title: "String and number conversions", functions: strings::number::FUNCTIONS },
+    Family { title: "Unicode", functions: strings::unicode::FUNCTIONS },
+    Family { title: "String hashing", functions: strings::hash::FUNCTIONS },
+    Family { title: "Base64", functions: strings::base64::FUNCTIONS },
+    Family { title: "String formatting", functions: strings::format::FUNCTIONS },
+    Family { title: "Decompression", functions: strings::compressed::FUNCTIONS },
+    Family { title: "Raw bytes", functions: strings::raw::FUNCTIONS },
     Family { title: "Serialized tensors", functions: strings::serialized::FUNCTIONS },
     Family { title: "Times", functions: time::FUNCTIONS },
-    Family { title: "Structures", functions: structured::fields::FUNCTIONS },
-    Family { title: "Structures made of fields", functions: structured::construct::FUNCTIONS },
-    Family { title: "Structures made of dictionaries", functions: structured::pyval::FUNCTIONS },
+    Family { title: "Structured tensors", functions: structured::fields::FUNCTIONS },
+    Family { title: "Structured tensors from fields", functions: structured::construct::FUNCTIONS },
+    Family { title: "Structured tensors from dictionaries", functions: structured::pyval::FUNCTIONS },
     Family { title: "Maps", functions: maps::FUNCTIONS },
     Family { title: "Sparse tensors", functions: sparse::construct::FUNCTIONS },
-    Family { title: "Sparse tensors as dense ones", functions: sparse::dense::FUNCTIONS },
+    Family { title: "Sparse to dense", functions: sparse::dense::FUNCTIONS },
     Family { title: "Sparse shapes and entries", functions: sparse::structure::FUNCTIONS },
-    Family { title: "Sparse tensors joined and cut", functions: sparse::join::FUNCTIONS },
-    Family { title: "Sparse tensors together", functions: sparse::union::FUNCTIONS },
+    Family { title: "Sparse joining and splitting", functions: sparse::join::FUNCTIONS },
+    Family { title: "Sparse arithmetic", functions: sparse::union::FUNCTIONS },
     Family { title: "Sparse matrices", functions: sparse::matrix::FUNCTIONS },
     Family { title: "Sparse softmax", functions: sparse::softmax::FUNCTIONS },
     Family { title: "Sparse reductions", functions: sparse::reduce::FUNCTIONS },
     Family { title: "Sparse counts", functions: sparse::count::FUNCTIONS },
-    Family { title: "Sparse combinations", functions: sparse::cross::FUNCTIONS },
-    Family { title: "Segments of chosen rows", functions: sparse::segments::FUNCTIONS },
+    Family { title: "Sparse feature crosses", functions: sparse::cross::FUNCTIONS },
+    Family { title: "Sparse segments", functions: sparse::segments::FUNCTIONS },
     Family { title: "Indexed slices", functions: slices::FUNCTIONS },
 ];
 
-/// Functions that belong together.
+/// A group of related functions.
 pub struct Family {
     /// The heading in the manual.
     pub title: &'static str,
-    /// The functions, in the order of the manual.
+    /// The functions, in manual order.
     pub functions: &'static [Function],
 }
 
-/// Functions that may be written as attributes: `x.row_splits`.
+/// Functions that can be written as attributes, such as `x.row_splits`.
 pub const ATTRIBUTES: &[&str] = &[
     "row_splits",
     "flat_values",
@@ -175,17 +175,17 @@ pub fn all() -> impl Iterator<Item = &'static Function> + Clone {
     FAMILIES.iter().flat_map(|family| family.functions)
 }
 
-/// The function of that name, with or without `tf.` and `tf.compat.v1.`. Where TensorFlow and Paddle have one of
-/// the same name but another meaning, TensorFlow's has `tf.` in its name.
+/// Finds a function by name, with or without `tf.` and `tf.compat.v1.`. If TensorFlow and Paddle use the same name with
+/// different meanings, TensorFlow's name includes `tf.`.
 pub fn find(name: &str) -> Option<&'static Function> {
     let short = name.strip_prefix("tf.").unwrap_or(name);
     let short = short.strip_prefix("compat.v1.").unwrap_or(short);
     BY_NAME.get(name).or_else(|| BY_NAME.get(short)).copied()
 }
 
-/// The function for an attribute.
+/// Finds the function for an attribute.
 pub fn attribute(name: &str) -> Option<&'static Function> {
-    // As an attribute the shape is that of the type, with None for ragged axes.
+    // As an attribute, `shape` is the static shape, with None for ragged axes.
     let name = if name == "shape" { "get_shape" } else { name };
     (name == "get_shape" || ATTRIBUTES.contains(&name)).then(|| find(name)).flatten()
 }

@@ -1,4 +1,4 @@
-//! Nulls: found, replaced, left out. Every other function refuses them.
+//! Nulls: testing, replacing and removing them. All other functions reject them.
 //!
 //! ```text
 //! x                        [1 null] null [3]      level 0: the field, level 1: its items, ...
@@ -9,7 +9,7 @@
 //! drop_null(x)             [1]      null [3]
 //! ```
 //!
-//! Source of the meaning: Arrow's validity; TensorFlow's tensors have no nulls.
+//! Source of the meaning: Arrow's validity bitmaps. TensorFlow's tensors have no nulls.
 
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, as_node, strict};
@@ -28,14 +28,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["is_null"],
         "x, level=None",
-        "Whether values are null: level 0 tests the field, level 1 its items, and so on.",
+        "Whether values are null. Level 0 tests the field, level 1 its items, and so on.",
         [("is_null([[3, 1], [2]])", "[[false, false], [false]]"), ("is_null([3, 1], level=0)", "false")],
         is_null
     ),
     function!(
         ["fill_null"],
         "x, value",
-        "Replace null values with a value, null lists with [].",
+        "Replace null values with a value and null lists with [].",
         [("fill_null([3, 1], 0)", "[3, 1]")],
         fill_null
     ),
@@ -48,14 +48,15 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// Argument 0, nulls and foreign dtypes included.
+/// Argument 0, which may have nulls and foreign dtypes.
 fn nullable(call: &mut Call) -> ExprResult<(Node, Arg)> {
     let node = as_node(call.operand(0)?, None)?;
     let arg = call.push(node.clone());
     Ok((node, arg))
 }
 
-/// The number of levels that may hold nulls: the field, then the items of each axis. Sparse tensors have only the first.
+/// The number of levels that can hold nulls: the field, then the items of each axis. Sparse tensors have only the first
+/// level.
 fn levels(ty: &Type) -> usize {
     if ty.is_sparse() { 0 } else { ty.rank() }
 }
@@ -72,7 +73,7 @@ fn level(call: &Call, ty: &Type, least: usize) -> ExprResult<usize> {
     })
 }
 
-/// The type with other values, of which those at `level` are not null.
+/// The type with replaced values; those at `level` are not null.
 fn without(ty: &Type, level: usize, element: Element, dims: Vec<Dim>) -> Type {
     Type { element, optional: ty.optional && level > 0, with_nulls: ty.with_nulls && level > 1, dims }
 }
@@ -137,7 +138,7 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     let Some(level) = node.ty.rank().checked_sub(rank) else {
         return Err(ExprError::at(value.span.clone(), format!("fill_null: the value has rank {rank}, x has rank {}", node.ty.rank())));
     };
-    // A single value that is the same for all records fills lists of known sizes as well.
+    // A single value that is the same for all records also fills lists of known size.
     if rank == 0 && filler.is_constant() {
         let dims = node.ty.dims.clone();
         let mut ty = without(&node.ty, level, element, dims.clone());
@@ -180,7 +181,7 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Null lists as empty ones, at all levels.
+/// Replaces null lists with empty lists, at all levels.
 fn fill_lists(call: &mut Call, node: &Node, x: Arg, value: &Operand) -> ExprResult<OperandKind> {
     let dims = node.ty.dims.clone();
     if all_known(&dims) {

@@ -1,7 +1,7 @@
-//! Ragged tensors from values and partitions in every encoding.
+//! Ragged tensors from values and row partitions, in every encoding.
 //!
-//! Source of the meaning: `tf.RaggedTensor.from_*`, `tf.experimental.RowPartition.from_*`. Partitions are always checked, `validate=False`
-//! or not.
+//! Source of the meaning: `tf.RaggedTensor.from_*`, `tf.experimental.RowPartition.from_*`. Partitions are always
+//! checked, even with `validate=False`.
 
 use super::decompose::rewrap;
 use crate::error::{Error, Result};
@@ -21,77 +21,77 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RaggedTensor.from_row_splits"],
         "values, row_splits, validate=True",
-        "Rows from the offsets at which they start and end.",
+        "A ragged tensor from row_splits, the offsets at which rows start and end.",
         [("RaggedTensor.from_row_splits([3, 1, 4, 1], [0, 2, 2, 4])", "[[3, 1], [], [4, 1]]")],
         |c| compose(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_row_lengths"],
         "values, row_lengths, validate=True",
-        "Rows of the given lengths.",
+        "A ragged tensor with rows of the given lengths.",
         [("RaggedTensor.from_row_lengths([3, 1, 4], [2, 0, 1])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_row_starts"],
         "values, row_starts, validate=True",
-        "Rows from the offsets at which they start.",
+        "A ragged tensor from row_starts, the offset at which each row starts.",
         [("RaggedTensor.from_row_starts([3, 1, 4], [0, 2, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowStarts)
     ),
     function!(
         ["RaggedTensor.from_row_limits"],
         "values, row_limits, validate=True",
-        "Rows from the offsets at which they end.",
+        "A ragged tensor from row_limits, the offset at which each row ends.",
         [("RaggedTensor.from_row_limits([3, 1, 4], [2, 2, 3])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowLimits)
     ),
     function!(
         ["RaggedTensor.from_value_rowids"],
         "values, value_rowids, nrows=None, validate=True",
-        "Rows from the row index of each value.",
+        "A ragged tensor from value_rowids, the row index of each value.",
         [("RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::ValueRowids)
     ),
     function!(
         ["RaggedTensor.from_uniform_row_length"],
         "values, uniform_row_length, nrows=None, validate=True",
-        "Rows of equal length.",
+        "A ragged tensor with rows of equal length.",
         [("RaggedTensor.from_uniform_row_length([3, 1, 4, 1], 2)", "[[3, 1], [4, 1]]")],
         |c| compose(c, PartitionEncoding::UniformRowLength)
     ),
     function!(
         ["RaggedTensor.from_nested_row_splits"],
         "flat_values, nested_row_splits, validate=True",
-        "Rows from several partitions, outermost first.",
+        "A ragged tensor from the row_splits of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_nested_row_lengths"],
         "flat_values, nested_row_lengths, validate=True",
-        "Rows from several partitions, outermost first.",
+        "A ragged tensor from the row_lengths of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_row_lengths([3, 1, 4], [[2], [1, 2]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_nested_value_rowids"],
         "flat_values, nested_value_rowids, nested_nrows=None, validate=True",
-        "Rows from several partitions, outermost first.",
+        "A ragged tensor from the value_rowids of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_value_rowids([3, 1, 4], [[0, 0], [0, 1, 1]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::ValueRowids)
     ),
     function!(
         ["RowPartition.from_row_splits"],
         "row_splits, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the offsets at which rows start and end.",
+        "A row partition from row_splits, the offsets at which rows start and end.",
         [("RowPartition.from_row_splits([0, 2, 2, 4])", "[0, 2, 2, 4]")],
         |c| partition(c, PartitionEncoding::RowSplits, None, None)
     ),
     function!(
         ["RowPartition.from_row_lengths"],
         "row_lengths, validate=True, dtype=None, dtype_hint=None",
-        "A partition from row lengths.",
+        "A row partition from row lengths.",
         [
             ("partition_outer_dimension([3, 1, 4], RowPartition.from_row_lengths([2, 0, 1]))", "[[3, 1], [], [4]]"),
             ("RowPartition.from_row_lengths([2, 0, 1]).value_rowids()", "[0, 0, 2]")
@@ -101,42 +101,42 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RowPartition.from_row_starts"],
         "row_starts, nvals, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the offsets at which rows start.",
+        "A row partition from row_starts, the offset at which each row starts.",
         [("RowPartition.from_row_starts([0, 2, 2], nvals=3).row_lengths()", "[2, 0, 1]")],
         |c| partition(c, PartitionEncoding::RowStarts, Some(1), None)
     ),
     function!(
         ["RowPartition.from_row_limits"],
         "row_limits, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the offsets at which rows end.",
+        "A row partition from row_limits, the offset at which each row ends.",
         [("RowPartition.from_row_limits([2, 2, 3]).row_lengths()", "[2, 0, 1]")],
         |c| partition(c, PartitionEncoding::RowLimits, None, None)
     ),
     function!(
         ["RowPartition.from_value_rowids"],
         "value_rowids, nrows=None, validate=True, dtype=None, dtype_hint=None",
-        "A partition from the row index of each value.",
+        "A row partition from value_rowids, the row index of each value.",
         [("RowPartition.from_value_rowids([0, 0, 2], nrows=4).row_lengths()", "[2, 0, 1, 0]")],
         |c| partition(c, PartitionEncoding::ValueRowids, None, Some(1))
     ),
     function!(
         ["RowPartition.from_uniform_row_length"],
         "uniform_row_length, nvals=None, nrows=None, validate=True, dtype=None, dtype_hint=None",
-        "A partition into rows of equal length.",
+        "A row partition into rows of equal length.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).row_splits()", "[0, 2, 4]")],
         |c| partition(c, PartitionEncoding::UniformRowLength, Some(1), Some(2))
     ),
     function!(
         ["offsets_in_rows"],
         "p|x|self",
-        "The offset of each value in its row.",
+        "The offset of each value within its row.",
         [("RowPartition.from_row_lengths([2, 0, 3]).offsets_in_rows()", "[0, 1, 0, 1, 2]")],
         offsets_in_rows
     ),
     function!(
         ["is_uniform"],
         "p|x|self",
-        "Whether all rows are known to have one length.",
+        "Whether all rows are known to have the same length.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).is_uniform()", "true")],
         |c| {
             let uniform = rows_in(c)?.ty.dims[1].size != Size::Ragged;
@@ -170,7 +170,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["static_uniform_row_length"],
         "p|x|self",
-        "The length of all rows if it is known before the first record, else None.",
+        "The length of every row if it is known before the first record, else None.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).static_uniform_row_length", "2")],
         |c| {
             let rows = rows_in(c)?;
@@ -179,7 +179,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// A partition, or a tensor with rows.
+/// A row partition, or a tensor with rows.
 fn rows_in(call: &Call) -> ExprResult<Node> {
     let node = strict_node(call.operand(0)?)?;
     if node.ty.rank() < 2 || node.ty.is_sparse() {
@@ -206,12 +206,12 @@ fn offsets_in_rows(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// One more outer axis: the rows that the encoding cuts axis 0 into.
+/// Adds an outer axis: the rows into which the encoding divides axis 0.
 fn compose(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<OperandKind> {
     compose_from(call, encoding, 1, 2)
 }
 
-/// `partition_outer_dimension`: by a partition, or by the one encoding that is given.
+/// `partition_outer_dimension`, given a partition or exactly one encoding.
 pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
     const ENCODINGS: [(usize, PartitionEncoding); 6] = [
         (1, PartitionEncoding::RowSplits),
@@ -290,7 +290,7 @@ fn composed(values: &Arg, numbers: &Arg, encoding: PartitionEncoding, call: &Cal
     Ok(ty)
 }
 
-/// `RowPartition.from_*`: a ragged tensor of the numbers of the values, which is taken as a partition.
+/// `RowPartition.from_*`. The partition is represented as a ragged tensor of value indices.
 fn partition(call: &mut Call, encoding: PartitionEncoding, nvals_at: Option<usize>, nrows_at: Option<usize>) -> ExprResult<OperandKind> {
     let numbers = if encoding == PartitionEncoding::UniformRowLength { call.scalar_integer(0)? } else { call.integers(0)? };
     check_vector(&numbers, encoding)?;
@@ -341,8 +341,8 @@ fn cut(values: &Tensor, args: &Args, numbers: &Arg, nrows: Option<&Integer>, enc
     Tensor::list(rows, Tensor::list(inner, below.clone(), None)?, None)
 }
 
-/// The rows of every record, and the values of every row: `nvals` gives the number of values of a
-/// record from its numbers and its nrows.
+/// The rows of every record and the values of every row. `nvals` returns the number of values of a record, given its
+/// encoding and nrows.
 fn rows_of(
     args: &Args,
     nrecords: usize,
@@ -365,7 +365,7 @@ fn rows_of(
     })
 }
 
-/// Several partitions around axis 0, the outermost first.
+/// Adds several partitions above axis 0, outermost first.
 pub fn nested(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<OperandKind> {
     let mut values = call.any(0)?;
     let first = values.clone();

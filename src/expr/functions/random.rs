@@ -1,6 +1,6 @@
-//! Random numbers, under `--seed` and by the number of the record.
+//! Random numbers, determined by `--seed` and the record number.
 //!
-//! Source of the meaning: `tf.random`, `tf.nn.dropout`. The distributions are TensorFlow's, the numbers are not.
+//! Source of the meaning: `tf.random`, `tf.nn.dropout`. The distributions match TensorFlow's; the numbers do not.
 
 use super::apply::with_dtype;
 use crate::error::{Error, Result};
@@ -22,45 +22,51 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["random.uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
-        "Uniform random numbers from minval up to, but not including, maxval (1). Like all random numbers, they depend on --seed, the record and the call.",
+        "Uniform random numbers from minval up to, but not including, maxval (1). All random functions depend on --seed, the record \
+         and the call.",
         [],
         uniform
     ),
-    function!(["random.normal"], "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None", "Numbers of a normal distribution.", [], |c| {
-        normal(c, Random::normal)
-    }),
+    function!(
+        ["random.normal"],
+        "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None",
+        "Random numbers from a normal distribution.",
+        [],
+        |c| { normal(c, Random::normal) }
+    ),
     function!(
         ["random.truncated_normal"],
         "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None",
-        "Normally distributed random numbers within two standard deviations of the mean.",
+        "Random numbers from a normal distribution, limited to two standard deviations from the mean.",
         [],
         |c| normal(c, Random::truncated_normal)
     ),
-    function!(["random.shuffle"], "value|x, seed=None", "The items of axis 0 in random order.", [], shuffle),
+    function!(["random.shuffle"], "value|x, seed=None", "Shuffle the items of axis 0.", [], shuffle),
     function!(
         ["random.categorical"],
         "logits, num_samples, dtype=int64, seed=None",
-        "Random classes for each row, drawn with its unnormalized log probabilities.",
+        "Draw random classes for each row of unnormalized log probabilities.",
         [],
         categorical
     ),
     function!(
         ["nn.dropout", "nn.experimental.stateless_dropout"],
         "x, rate, noise_shape=None, seed=None",
-        "Set values to 0 with the given probability, and scale up the others so that the expected sum is unchanged.",
+        "Set values to 0 with probability rate, and scale up the others so that the expected sum is unchanged.",
         [],
         dropout
     ),
 ];
 
-/// The stream of each record: the keys of the records, and the number of the call.
+/// The random stream of each record: the record keys, and the index of the call.
 struct Streams {
     keys: Arg,
     call: u64,
 }
 
 impl Streams {
-    /// The streams of a call; argument `i` is its seed, else its place in the text tells it from other calls.
+    /// The streams of a call. Argument `i` is its seed; by default, its place in the text distinguishes it from other
+    /// calls.
     fn new(call: &mut Call, i: usize) -> ExprResult<Streams> {
         let seed = call.optional_int(i)?;
         let number = seed.map_or(call.span.start as u64, |seed| (seed as u64) ^ (1 << 63));
@@ -73,7 +79,7 @@ impl Streams {
     }
 }
 
-/// A number in each record as float64, or a default.
+/// A number for each record as float64, or a default.
 fn number(call: &mut Call, i: usize, default: f64) -> ExprResult<Arg> {
     let item = match call.given(i) {
         Some(item) => item.clone(),
@@ -91,7 +97,7 @@ fn f64s(arg: &Arg, args: &Args) -> Result<Vec<f64>> {
     Ok(native::<Float64Type>(&values)?.to_vec())
 }
 
-/// A tensor of a shape in each record, of float64 or int64 values drawn record by record and then cast.
+/// A tensor of a shape given for each record. Values are drawn as float64 or int64, record by record, and then cast.
 fn drawn(
     call: &mut Call,
     dtype: DType,
@@ -107,7 +113,7 @@ fn drawn(
     })
 }
 
-/// As many random bits as the mantissa of a float dtype has, so that no number is rounded up to 1.
+/// As many random bits as the mantissa of the float dtype holds, so that no number is rounded up to 1.
 fn mantissa(dtype: &DType) -> u32 {
     match dtype {
         DType::Float16 => 11,

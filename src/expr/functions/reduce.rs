@@ -1,8 +1,8 @@
 //! Reductions along axes.
 //!
-//! Source of the meaning: `tf.math.reduce_*` on tf.RaggedTensor. Axes are reduced one after the
-//! other, the innermost first. Dense tensors and ragged ones differ where TensorFlow's do: an empty
-//! maximum is minus infinity or the lowest finite value, a mean of integers is an integer or a float.
+//! Source of the meaning: `tf.math.reduce_*` on tf.RaggedTensor. Axes are reduced one at a time, innermost first. Dense
+//! and ragged tensors differ where they do in TensorFlow: the maximum of nothing is either minus infinity or the lowest
+//! finite value, and the mean of integers is either an integer or a float.
 
 use super::apply::with_dtype;
 use crate::error::Result;
@@ -23,86 +23,87 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_sum", "math.reduce_sum"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Sums along axes.",
+        "Sum over axes; over all axes by default.",
         [("reduce_sum([[3, 1], [], [2, 4, 5]], axis=1)", "[4, 0, 11]"), ("reduce_sum([[3, 1], [], [2, 4, 5]], axis=0)", "[5, 5, 5]")],
         |c| simple(c, "numbers", DType::is_number, |_| Reduce::Sum)
     ),
     function!(
         ["reduce_prod", "math.reduce_prod"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Products along axes.",
+        "Product over axes.",
         [("reduce_prod([[3, 1], [], [2, 4, 5]], axis=1)", "[3, 1, 40]")],
         |c| simple(c, "numbers", DType::is_number, |_| Reduce::Product)
     ),
     function!(
         ["reduce_min", "math.reduce_min"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Minima along axes.",
+        "Minimum over axes.",
         [("reduce_min([[3, 1], [2, 4, 5]], axis=1)", "[1, 2]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_max", "math.reduce_max"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Maxima along axes.",
+        "Maximum over axes.",
         [("reduce_max([[3, 1], [2, 4, 5]], axis=1)", "[3, 5]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_any", "math.reduce_any"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Whether any value is true.",
+        "Logical OR over axes: whether any value is true.",
         [("reduce_any([[True, False], []], axis=1)", "[true, false]")],
         |c| truth(c, Reduce::Any)
     ),
     function!(
         ["reduce_all", "math.reduce_all"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Whether all values are true.",
+        "Logical AND over axes: whether all values are true.",
         [("reduce_all([[True, False], []], axis=1)", "[false, true]")],
         |c| truth(c, Reduce::All)
     ),
     function!(
         ["reduce_mean", "math.reduce_mean"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Means along axes; integers in a dense tensor give an integer, as in TensorFlow.",
+        "Mean over axes. A dense tensor of integers gives integers, as in TensorFlow.",
         [("reduce_mean([[3, 1], [2, 4, 6]], axis=1)", "[2.0, 4.0]"), ("reduce_mean([3.0, 2.0])", "2.5")],
         mean
     ),
     function!(
         ["math.reduce_variance", "reduce_variance"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Variances along axes.",
+        "Variance over axes.",
         [("math.reduce_variance([[3.0, 1.0], [2.0]], axis=1)", "[1.0, 0.0]")],
         |c| variance(c, false)
     ),
     function!(
         ["math.reduce_std", "reduce_std"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Standard deviations along axes.",
+        "Standard deviation over axes.",
         [("math.reduce_std([[5.0, 1.0], [2.0]], axis=1)", "[2.0, 0.0]")],
         |c| variance(c, true)
     ),
 ];
 
-/// One step of a reduction: the tensor at that step.
+/// One step of a reduction.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Nothing has been reduced before.
+    /// Whether this is the first step.
     pub first: bool,
-    /// The axis lies in the flat values, below every ragged one: TensorFlow reduces it as a dense tensor's.
+    /// Whether the axis is part of the flat values, below all ragged axes. TensorFlow reduces such an axis as in a
+    /// dense tensor.
     pub dense: bool,
 }
 
-/// Which axes are reduced, in which order.
+/// The axes to reduce, in order.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Outermost last; `None`: all at once.
+    /// Innermost first; `None` reduces all at once.
     axes: Option<Vec<usize>>,
     keepdims: bool,
 }
 
-/// The axes that arguments 1 (axis) and 2 (keepdims) of a call name.
+/// The plan given by arguments 1 (axis) and 2 (keepdims) of a call.
 ///
 /// # Errors
 /// An axis out of range.
@@ -123,7 +124,7 @@ pub fn plan(call: &Call, x: &Arg) -> ExprResult<Plan> {
 }
 
 impl Plan {
-    /// All axes at once.
+    /// Reduces all axes at once.
     pub fn all(keepdims: bool) -> Plan {
         Plan { axes: None, keepdims }
     }
@@ -131,7 +132,7 @@ impl Plan {
     /// The axes of the result.
     ///
     /// # Errors
-    /// An axis that is named twice is gone the second time.
+    /// An axis is repeated, and no longer exists the second time.
     pub fn dims(&self, dims: &[Dim]) -> ExprResult<Vec<Dim>> {
         match &self.axes {
             None if self.keepdims => Ok(vec![Dim::known(1); kept_rank(dims)]),
@@ -152,7 +153,7 @@ impl Plan {
     /// Reduces a tensor with these axes.
     ///
     /// # Errors
-    /// A bug.
+    /// Only internal errors.
     pub fn run<'o>(&self, tensor: &Tensor, dims: &[Dim], op: &dyn Fn(Step) -> Reduce<'o>) -> Result<Tensor> {
         let Some(axes) = &self.axes else {
             let partition = merged(tensor, 0, dims.len())?;
@@ -170,7 +171,7 @@ impl Plan {
             let op = op(Step { first: i == 0, dense: last_ragged(&dims).is_none_or(|last| *axis > last) });
             let without = reduced(&dims, *axis, false);
             let keep = self.keepdims;
-            // Rows of level `axis` lose their items: what is left of them are slices of one item less.
+            // The items of rows at level `axis` are reduced, which leaves slices with one axis less.
             let owners = merged(&tensor, 0, *axis)?;
             tensor = tensor.map_below(*axis, &mut |t| {
                 let out = one_axis(op, t, &without[*axis..], &owners)?;
@@ -182,13 +183,14 @@ impl Plan {
     }
 }
 
-/// The axes that are left of these when all of them are reduced and kept. TensorFlow keeps the inner axes of a ragged
-/// tensor twice: once in its flat values, and once more when it adds an axis for each that the tensor has.
+/// The number of axes left if all are reduced with keepdims. TensorFlow keeps the inner axes of a ragged tensor twice:
+/// once in its flat values, and again when it adds one axis for each axis of the tensor.
 fn kept_rank(dims: &[Dim]) -> usize {
     dims.len() + last_ragged(dims).map_or(0, |last| dims.len() - last - 1)
 }
 
-/// Reduces the items of each row; `dims` are the axes of the result below that row, `owners` cuts the rows into records.
+/// Reduces the items of each row. `dims` are the axes of the result below that row; `owners` partitions the rows by
+/// record.
 fn one_axis(op: Reduce, tensor: &Tensor, dims: &[Dim], owners: &RowPartition) -> Result<Tensor> {
     let list = tensor.as_list()?;
     if dims.is_empty() {
@@ -202,7 +204,7 @@ fn one_axis(op: Reduce, tensor: &Tensor, dims: &[Dim], owners: &RowPartition) ->
     segment::aggregate(op, list.values(), dims, &ids, owners)
 }
 
-/// The axes that are left when one is reduced.
+/// The axes left after reducing one.
 pub fn reduced(dims: &[Dim], axis: usize, keepdims: bool) -> Vec<Dim> {
     let mut out = dims.to_vec();
     let gone = out.remove(axis);
@@ -211,12 +213,12 @@ pub fn reduced(dims: &[Dim], axis: usize, keepdims: bool) -> Vec<Dim> {
     if let Some(next) = out.get_mut(axis) {
         let uniform = next.size != Size::Ragged;
         if axis == 0 {
-            // The first axis has one slice in each record: the length of the longest row.
+            // Axis 0 has one slice per record, whose length is that of the longest row.
             if !uniform || (ragged_below && !never_empty) {
                 *next = Dim::UNIFORM;
             }
         } else if uniform && ragged_below && !never_empty {
-            // A row without items gives a slice without items.
+            // A row without items gives an empty slice.
             *next = Dim::RAGGED;
         }
     }
@@ -226,7 +228,7 @@ pub fn reduced(dims: &[Dim], axis: usize, keepdims: bool) -> Vec<Dim> {
         for (i, dim) in out.iter().enumerate().skip(axis) {
             kept[i + 1] = dim.clone();
         }
-        // Behind the kept axis 0 the next one is an inner axis again, of one row.
+        // With axis 0 kept, the next axis is again an inner axis, with one row.
         return kept;
     }
     out
@@ -251,7 +253,7 @@ fn truth(call: &mut Call, op: Reduce<'static>) -> ExprResult<OperandKind> {
     })
 }
 
-/// The dtype in which TensorFlow divides the sums.
+/// The dtype in which TensorFlow divides sums.
 fn mean_dtype(x: &Arg) -> ExprResult<DType> {
     let dtype = x.dtype()?;
     let dense = last_ragged(&x.ty.dims).is_none();
@@ -262,12 +264,12 @@ fn mean_dtype(x: &Arg) -> ExprResult<DType> {
     })
 }
 
-/// Sums in the tensor's own dtype, then divided by the counts.
+/// Sums in the tensor's dtype, then divided by the counts.
 fn mean_of(tensor: &Tensor, dims: &[Dim], plan: &Plan, dtype: &DType) -> Result<Tensor> {
     let rank = dims.len();
     let sums = plan.run(tensor, dims, &|_| Reduce::Sum)?;
     let counts = match plan.axes.as_deref() {
-        // Nothing is reduced: every value is one.
+        // Nothing is reduced, so every count is one.
         Some([]) => tensor.map_below(rank, &mut |t| Ok(Tensor::Leaf(segment::ones(t.nrows()))))?,
         _ => plan.run(tensor, dims, &|step| if step.first { Reduce::Count } else { Reduce::Sum })?,
     };
@@ -283,7 +285,8 @@ fn mean(call: &mut Call) -> ExprResult<OperandKind> {
     let dtype = mean_dtype(&x)?;
     let ty = Type::tensor(dtype.clone(), plan.dims(&x.ty.dims)?);
     let levels = ty.rank();
-    // TensorFlow adds the narrow integers of a dense tensor in more bits, those of a ragged one in their own.
+    // TensorFlow adds narrow integers of a dense tensor in a wider dtype, and those of a ragged tensor in their own
+    // dtype.
     let wide = match dtype {
         _ if last_ragged(&x.ty.dims).is_some() => None,
         DType::Int8 | DType::Int16 | DType::Int32 => Some(DType::Int64),
@@ -300,7 +303,7 @@ fn mean(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Ragged: E[x^2] - E[x]^2 in the tensor's precision. Dense: the mean of the squared distances.
+/// Ragged: E[x^2] - E[x]^2 in the tensor's precision. Dense: the mean of squared deviations.
 fn variance(call: &mut Call, root: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers", DType::is_number)?;
@@ -318,7 +321,7 @@ fn variance(call: &mut Call, root: bool) -> ExprResult<OperandKind> {
         let leaf = |t: &Tensor, f: &dyn Fn(&arrow_array::ArrayRef) -> Result<arrow_array::ArrayRef>, levels: usize| {
             t.map_below(levels, &mut |t| Ok(Tensor::Leaf(f(t.as_leaf()?)?)))
         };
-        // The squares and sums of ragged integers are integers, which wrap.
+        // The squares and sums of ragged integers are integers and wrap around.
         let tensor = if ragged { x.of(args)?.into_owned() } else { leaf(&*x.of(args)?, &|a| cast(a, &dtype), dims.len())? };
         let out = if !ragged {
             let kept = Plan { keepdims: true, ..plan.clone() };
@@ -339,7 +342,7 @@ fn variance(call: &mut Call, root: bool) -> ExprResult<OperandKind> {
                 &|a| {
                     let plain = |array| Datum { array, scalar: false };
                     let difference = elementwise::binary(Binary::Subtract, plain(a), plain(&square)).map_err(|(_, e)| e)?;
-                    // Rounding may leave it below 0.
+                    // Rounding can make it negative.
                     elementwise::unary(Unary::Relu, &difference)
                 },
                 result.len(),

@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
             let axes = c.ints(1)?.ok_or_else(|| c.error("reverse needs its axes"))?;
             let mut axes = axes.into_iter().map(|a| c.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
             axes.sort_unstable();
-            // A ragged tensor is reversed once along an axis that is named twice; a dense one may not be.
+            // A ragged tensor is reversed once along a repeated axis; a dense tensor rejects repeated axes.
             if let Some(w) = axes.windows(2).find(|w| w[0] == w[1] && last_ragged(&x.ty.dims).is_none()) {
                 return Err(c.error(format!("reverse: axis {} is given twice", w[0])));
             }
@@ -97,7 +97,7 @@ fn tile(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// An axis that is repeated this many times.
+/// An axis and how often it is repeated.
 fn times(dim: &Dim, m: &Integer) -> Dim {
     match (dim.size, m.known().and_then(|m| u64::try_from(m).ok())) {
         (Size::Known(n), Some(m)) => Dim::known(n.saturating_mul(m)),
@@ -106,7 +106,8 @@ fn times(dim: &Dim, m: &Integer) -> Dim {
     }
 }
 
-/// Other items for each row of `axis`: `write` is told the record and the items of the row, and adds the new ones.
+/// Replaces the items of each row of `axis`. `write` gets the record and the items of the row, and appends the new
+/// items.
 fn repeated_rows(tensor: &Tensor, axis: usize, write: impl Fn(usize, Range<usize>, &mut Vec<usize>) -> Result<()>) -> Result<Tensor> {
     let owners = merged(tensor, 0, axis)?;
     tensor.map_below(axis, &mut |t| {
@@ -148,7 +149,7 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let mut ty = x.ty.clone();
     if flattened {
-        // Without an axis all values are one row.
+        // Without an axis, all values form one row.
         ty.dims = vec![merged_dim(&x.ty.dims, true)];
     }
     ty.dims[axis] = match (repeats.rank(), known) {

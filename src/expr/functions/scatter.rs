@@ -1,4 +1,4 @@
-//! Values put at indices of dense tensors: formulas of segments, whose numbers are the flat positions.
+//! Writing values at indices of dense tensors: formulas over segments, whose ids are flat positions.
 //!
 //! Source of the meaning: `tf.scatter_nd`, `tf.tensor_scatter_nd_update`, `_add`, `_sub`, `_max`, `_min`.
 
@@ -10,7 +10,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["scatter_nd"],
         "indices, updates, shape",
-        "A tensor of the given shape with the updates at the indices and zeros elsewhere; updates at the same index are added.",
+        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed.",
         [
             ("scatter_nd([[3], [1], [3]], [9, 10, 11], [5])", "[0, 10, 0, 20, 0]"),
             ("scatter_nd([[1]], [[5, 6]], [2, 2])", "[[0, 0], [5, 6]]")
@@ -28,7 +28,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["tensor_scatter_nd_update"],
         "tensor|x, indices, updates",
-        "The tensor with the updates at the indices; the last of several at the same index wins.",
+        "The tensor with the updates at the indices. If several updates have the same index, the last one wins.",
         [("tensor_scatter_nd_update([1, 2, 3, 4], [[0], [2]], [9, 8])", "[9, 2, 8, 4]")],
         |call| {
             let scatter = Scatter::over(call)?;
@@ -59,25 +59,25 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["tensor_scatter_nd_max"],
         "tensor|x, indices, updates",
-        "The tensor with the larger of its value and the update at each index.",
+        "The tensor with, at each index, the larger of its value and the update.",
         [("tensor_scatter_nd_max([1, 2, 3, 4], [[0], [3]], [9, 2])", "[9, 2, 3, 4]")],
         |call| reduced(call, "max", "updates")
     ),
     formula!(
         ["tensor_scatter_nd_min"],
         "tensor|x, indices, updates",
-        "The tensor with the smaller of its value and the update at each index.",
+        "The tensor with, at each index, the smaller of its value and the update.",
         [("tensor_scatter_nd_min([1, 2, 3, 4], [[0], [3]], [9, 2])", "[1, 2, 3, 2]")],
         |call| reduced(call, "min", "updates")
     ),
 ];
 
-/// The formulas that every scatter is made of. What an index selects, a value or a slice, is a row here.
+/// The formulas common to all scatter functions. A "row" is what one index selects: a value or a slice.
 struct Scatter {
-    /// The number of rows, and the row of each update.
+    /// The number of rows, and the row index of each update.
     nrows: String,
     ids: String,
-    /// The updates as rows.
+    /// The updates, as rows.
     updates: String,
     /// The sizes of a row, and of the result.
     inner: String,
@@ -85,7 +85,7 @@ struct Scatter {
 }
 
 impl Scatter {
-    /// Of indices and updates, into a tensor of these sizes.
+    /// For indices and updates into a tensor of these sizes.
     fn new(call: &Call, indices: usize, updates: usize, sizes: &[String], known: &[Size]) -> ExprResult<Scatter> {
         let ty = as_node(call.operand(indices)?, None)?.ty;
         let updates = as_node(call.operand(updates)?, None)?.ty;
@@ -124,7 +124,7 @@ impl Scatter {
             format!("cast(indices[..., {axis}], int64){steps}")
         };
         let positions: Vec<String> = (0..depth).map(position).collect();
-        // It adds zeros, and refuses an index that is out of range.
+        // Adds zeros, but rejects indices that are out of range.
         let check = format!("gather_nd(zeros([{}], int64), indices)", outer.join(", "));
         let ids = format!("reshape({check} + {}, [-1])", positions.join(" + "));
         let inner: String = inner.iter().map(|size| format!(", {size}")).collect();
@@ -137,7 +137,7 @@ impl Scatter {
         })
     }
 
-    /// Of `tensor`, `indices` and `updates`, into a copy of the tensor.
+    /// For `tensor`, `indices` and `updates`, into a copy of the tensor.
     fn over(call: &Call) -> ExprResult<Scatter> {
         let ty = as_node(call.operand(0)?, None)?.ty;
         if ty.is_ragged() || ty.is_sparse() {
@@ -148,18 +148,18 @@ impl Scatter {
         Scatter::new(call, 1, 2, &sizes, &known)
     }
 
-    /// The rows of the tensor, and after them the updates, or what is made of them.
+    /// The rows of the tensor followed by the updates, or by values derived from them.
     fn all(&self, updates: &str) -> String {
         let updates = self.updates.replacen("updates", updates, 1);
         format!("concat([reshape(tensor, [{}{}]), {updates}], 0)", self.nrows, self.inner)
     }
 
-    /// The row of each of [`Scatter::all`].
+    /// The row index of each item of [`Scatter::all`].
     fn all_ids(&self) -> String {
         format!("concat([range({}), {}], 0)", self.nrows, self.ids)
     }
 
-    /// Rows as the result.
+    /// Reshapes rows to the result.
     fn shaped(&self, rows: &str) -> String {
         format!("reshape({rows}, [{}])", self.shape)
     }

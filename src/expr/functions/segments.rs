@@ -1,4 +1,4 @@
-//! Reductions over segments, partitions as segment ids.
+//! Segment reductions, and conversions between row partitions and segment ids.
 //!
 //! Source of the meaning: `tf.math.unsorted_segment_*`, `tf.math.segment_*`,
 //! `tf.ragged.row_splits_to_segment_ids`.
@@ -22,77 +22,77 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.unsorted_segment_sum"],
         "data, segment_ids, num_segments",
-        "Sums of segments.",
+        "Sum of each segment.",
         [("math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)", "[2, 4]")],
         |c| unsorted(c, Op::Plain(Reduce::Sum))
     ),
     function!(
         ["math.unsorted_segment_prod"],
         "data, segment_ids, num_segments",
-        "Products of segments.",
+        "Product of each segment.",
         [("math.unsorted_segment_prod([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
         |c| unsorted(c, Op::Plain(Reduce::Product))
     ),
     function!(
         ["math.unsorted_segment_max"],
         "data, segment_ids, num_segments",
-        "Maxima of segments.",
+        "Maximum of each segment.",
         [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
         |c| { unsorted(c, Op::Plain(Reduce::Maximum { infinite: false, nan_stays: false })) }
     ),
     function!(
         ["math.unsorted_segment_min"],
         "data, segment_ids, num_segments",
-        "Minima of segments.",
+        "Minimum of each segment.",
         [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")],
         |c| { unsorted(c, Op::Plain(Reduce::Minimum { infinite: false, nan_stays: false })) }
     ),
     function!(
         ["math.unsorted_segment_mean"],
         "data, segment_ids, num_segments",
-        "Means of segments.",
+        "Mean of each segment.",
         [("math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 2)", "[2.0, 2.5]")],
         |c| unsorted(c, Op::Mean)
     ),
     function!(
         ["math.unsorted_segment_sqrt_n"],
         "data, segment_ids, num_segments",
-        "Sums of segments divided by the square root of their size.",
+        "Sum of each segment, divided by the square root of its size.",
         [("math.unsorted_segment_sqrt_n([1.0, 2.0], [0, 1], 2)", "[1.0, 2.0]")],
         |c| unsorted(c, Op::SqrtN)
     ),
     function!(
         ["math.segment_sum"],
         "data, segment_ids",
-        "Sums of runs of equal ids.",
+        "Sum of each segment; segment_ids must be sorted.",
         [("math.segment_sum([1, 2, 3], [0, 0, 1])", "[3, 3]")],
         |c| sorted(c, Op::Plain(Reduce::Sum))
     ),
     function!(
         ["math.segment_prod"],
         "data, segment_ids",
-        "Products of runs of equal ids.",
+        "Product of each segment; segment_ids must be sorted.",
         [("math.segment_prod([1, 2, 3], [0, 0, 1])", "[2, 3]")],
         |c| sorted(c, Op::Plain(Reduce::Product))
     ),
     function!(
         ["math.segment_max"],
         "data, segment_ids",
-        "Maxima of runs of equal ids.",
+        "Maximum of each segment; segment_ids must be sorted.",
         [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")],
         |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: true, nan_stays: false }))
     ),
     function!(
         ["math.segment_min"],
         "data, segment_ids",
-        "Minima of runs of equal ids.",
+        "Minimum of each segment; segment_ids must be sorted.",
         [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")],
         |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: true, nan_stays: false }))
     ),
     function!(
         ["math.segment_mean"],
         "data, segment_ids",
-        "Means of runs of equal ids.",
+        "Mean of each segment; segment_ids must be sorted.",
         [("math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1])", "[1.5, 3.0]")],
         |c| sorted(c, Op::Mean)
     ),
@@ -106,22 +106,22 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.segment_ids_to_row_splits"],
         "segment_ids, num_segments=None, out_type=None",
-        "The row splits of segments.",
+        "The row_splits of the segments.",
         [("ragged.segment_ids_to_row_splits([0, 0, 2])", "[0, 2, 2, 3]")],
         to_row_splits
     ),
 ];
 
-/// How the values of a segment are put together.
+/// How the values of a segment are combined.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Op {
     Plain(Reduce<'static>),
-    /// What has no value is 0.
+    /// An empty segment gives 0.
     Zeroed(Reduce<'static>),
-    /// 0 of no values.
+    /// An empty segment gives 0.
     Mean,
     SqrtN,
-    /// NaN of no values.
+    /// An empty segment gives NaN.
     RaggedMean,
     RaggedSqrtN,
 }
@@ -135,7 +135,7 @@ impl Op {
         }
     }
 
-    /// What the sum of that many values is divided by.
+    /// The divisor of the sum of that many values.
     fn divisor(self, count: f64) -> f64 {
         match self {
             Op::Plain(_) | Op::Zeroed(_) => 1.0,
@@ -166,7 +166,7 @@ fn operands(call: &mut Call, op: Op) -> ExprResult<(Arg, Arg)> {
     Ok((x, ids))
 }
 
-/// The axes of a segment's slice after the axis of the segments.
+/// The axes of a segment's slice, after the segment axis.
 fn slice_dims(x: &Arg, levels: usize) -> Vec<Dim> {
     let mut dims = x.ty.dims[levels..].to_vec();
     let ragged_below = last_ragged(&x.ty.dims).is_some_and(|last| last > levels);
@@ -185,9 +185,9 @@ fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let inner = slice_dims(&x, ids.rank());
     let mut dims = vec![known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)];
     dims.extend(inner.iter().cloned());
-    // A mean of integers is a fraction.
+    // The mean of integers is a float.
     let dtype = if op == Op::Mean { quotient(x.dtype()?) } else { x.dtype()?.clone() };
-    // TensorFlow divides the sums of a ragged tensor by the counts as they are: nothing by nothing is NaN.
+    // For ragged tensors, TensorFlow divides by the actual counts, so empty segments give NaN.
     let op = if last_ragged(&x.ty.dims).is_some() { op.of_ragged() } else { op };
     let ty = Type::tensor(dtype.clone(), dims);
     call.one(ty, move |args| {
@@ -233,11 +233,11 @@ fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     })
 }
 
-/// The items of each record put together by segment: `counts` segments in each record. Means and the like are
-/// divided in the dtype that is given.
+/// Combines the items of each record by segment; `counts` gives the number of segments of each record. Means and
+/// similar operations divide in the given dtype.
 ///
 /// # Errors
-/// Data and ids of other rows; a segment beyond the count.
+/// Data and ids with different rows, or a segment id beyond the count.
 pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: usize, inner: &[Dim], counts: Vec<usize>) -> Result<Tensor> {
     check_same(data, ids, levels, "data and ids")?;
     let mut total = 0usize;
@@ -248,13 +248,13 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
     let whole = merged(data, 0, levels)?;
     let (_, flat) = ids.levels(levels)?;
     let numbers = i64s(flat.as_leaf()?)?;
-    // Where all values of a record are left out, its uniform axes still have their sizes: one more segment holds them.
+    // If all values of a record are omitted, an additional segment preserves the sizes of its uniform axes.
     let spare = inner.iter().any(|dim| dim.size == Size::Uniform) && numbers.iter().any(|id| *id < 0);
     let all = if spare { from_lengths(owners.row_lengths().map(|n| n + 1))? } else { owners.clone() };
     let (mut kept, mut segments) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
     for record in 0..whole.nrows() {
         for item in whole.range(record) {
-            // Negative ids leave a value out.
+            // Values with negative ids are omitted.
             let id = match usize::try_from(numbers[item]) {
                 Ok(id) => id,
                 Err(_) if spare => owners.row_length(record),
@@ -303,7 +303,7 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
     Tensor::list(owners, out, None)
 }
 
-/// The dtype of the result: that of the tensor; int64 where it is written out.
+/// The dtype of the result: that of the tensor, or int64 for literals.
 fn dtype_of_vector(call: &Call) -> ExprResult<DType> {
     Ok(match &call.operand(0)?.kind {
         OperandKind::Tensor(node) => node.ty.dtype().cloned().unwrap_or(DType::Int64),

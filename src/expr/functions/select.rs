@@ -1,7 +1,7 @@
-//! Items chosen by indices, masks and conditions.
+//! Selecting items by indices, masks and conditions.
 //!
-//! Source of the meaning: `tf.gather`, `tf.gather_nd`, `tf.ragged.boolean_mask`, `tf.where`,
-//! `tf.dynamic_partition` on tf.RaggedTensor. An index out of range is always an error.
+//! Source of the meaning: `tf.gather`, `tf.gather_nd`, `tf.ragged.boolean_mask`, `tf.where`, `tf.dynamic_partition` on
+//! tf.RaggedTensor. An out-of-range index is always an error.
 
 use super::apply::pointwise;
 use crate::error::{Error, Result};
@@ -44,7 +44,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["gather_nd"],
         "params|x, indices, batch_dims=0",
-        "Select items by index vectors.",
+        "Select items or slices by index vectors.",
         [("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]")],
         gather_nd
     ),
@@ -58,21 +58,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["where"],
         "condition, x=None, y=None",
-        "x where a condition is true, else y; without x and y the indices where it is true.",
+        "x where the condition is true, else y. Without x and y, the indices where it is true.",
         [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
         choice
     ),
     function!(
         ["dynamic_partition"],
         "data, partitions, num_partitions",
-        "Distribute items to a list of tensors, one for each partition.",
+        "Distribute items into a list of tensors, one for each partition.",
         [("dynamic_partition([1, 2, 3], [0, 1, 0], 2)[0]", "[1, 3]")],
         dynamic_partition
     ),
     function!(
         ["ragged.stack_dynamic_partitions"],
         "data, partitions, num_partitions",
-        "Distribute items to the rows of a ragged tensor.",
+        "Distribute items into the rows of a ragged tensor, one for each partition.",
         [("ragged.stack_dynamic_partitions([1, 2, 3], [0, 2, 0], 3)", "[[1, 3], [], [2]]")],
         stack_dynamic_partitions
     ),
@@ -93,7 +93,7 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
     }
     let indices = call.integers(1)?;
     let ragged = last_ragged(&x.ty.dims).is_some() || last_ragged(&indices.ty.dims).is_some();
-    // Of dense tensors negative batch_dims are the axis as they are, which then counts from the last.
+    // For dense tensors, negative batch_dims are also the default axis, which then counts from the last axis.
     let axis = axis.or(Some(batch).filter(|b| *b < 0 && !ragged));
     let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
     let batch = usize::try_from(batch)
@@ -110,7 +110,7 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
     let ty = Type { dims: outermost_uniform(dims), ..x.ty.clone() };
     call.one(ty, move |args| {
         let ids = indices.of(args)?;
-        // A table that is the same for all records is not repeated for each.
+        // A table that is the same for all records is not repeated.
         let table = args.value(x.index)?;
         if axis == 0 && table.constant && args.nrows != 1 {
             let list = table.tensor.as_list()?;
@@ -129,7 +129,7 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
         let (outer, below) = tensor.levels(axis)?;
         let list = below.as_list()?;
         let (_, own) = ids.levels(batch)?;
-        // For each row of the axis the indices of the batch that it is in.
+        // For each row of the axis, the indices of its batch.
         let owners = merged(&tensor, batch, axis)?;
         let own = if axis == batch {
             own.clone()
@@ -205,7 +205,7 @@ fn mask_of(call: &mut Call, i: usize) -> ExprResult<Arg> {
     Ok(mask)
 }
 
-/// How many bits are set before each of these places, which go up to the number of bits.
+/// The number of bits set before each of these positions, which must not exceed the number of bits.
 fn set_before(bits: &BooleanBuffer, places: &[i64]) -> Vec<i64> {
     let mut words = Vec::with_capacity(bits.len() / 64 + 2);
     let mut before = Vec::with_capacity(words.capacity());
@@ -245,7 +245,7 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
             return Err(ExprError::at(mask.span.clone(), error));
         }
     }
-    // tf.boolean_mask of a dense tensor gives one row of all that is left; tf.ragged.boolean_mask keeps the rows.
+    // tf.boolean_mask of a dense tensor flattens the result to one row; tf.ragged.boolean_mask keeps the rows.
     let flat = call.name == "boolean_mask" && levels > 1 && !ragged;
     let mut ty = x.ty.clone();
     ty.dims[axis + levels - 1] = if levels == 1 { Dim::UNIFORM } else { Dim::RAGGED };
@@ -257,7 +257,7 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
         if axis == 0 {
             return masked(&tensor, &mask, levels, flat);
         }
-        // The mask of a record for each item above the axis.
+        // The mask of the record for each item above the axis.
         let owners = merged(&tensor, 0, axis)?;
         let (_, rows) = tensor.levels(axis)?;
         for record in (0..owners.nrows()).filter(|record| owners.row_length(*record) > 0) {
@@ -271,7 +271,7 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The items of each row where the mask of the row is true.
+/// The items of each row where the row's mask is true.
 fn masked(tensor: &Tensor, mask: &Tensor, levels: usize, flat: bool) -> Result<Tensor> {
     check_same(tensor, mask, levels, "tensor and mask")?;
     let (_, bits) = mask.levels(levels)?;
@@ -303,7 +303,7 @@ fn choice(call: &mut Call) -> ExprResult<OperandKind> {
     }
 }
 
-/// The index of each true value, `[?, rank]`.
+/// The index of each true value, of shape `[?, rank]`.
 fn coordinates(call: &mut Call, condition: Arg) -> ExprResult<OperandKind> {
     let rank = condition.rank();
     let ty = Type::tensor(DType::Int64, vec![Dim::UNIFORM, Dim::known(rank as u64)]);
@@ -334,7 +334,7 @@ fn coordinates(call: &mut Call, condition: Arg) -> ExprResult<OperandKind> {
     })
 }
 
-/// The places of each partition's items, in order: `[record][partition]`.
+/// The positions of each partition's items, in order: `[record][partition]`.
 fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]) -> Result<Vec<Vec<Vec<usize>>>> {
     check_same(data, partitions, levels, "data and partitions")?;
     let whole = merged(data, 0, levels)?;

@@ -1,4 +1,4 @@
-//! Shapes and sizes, of tensors and of their types, and the shapes that they are broadcast to.
+//! Shapes and sizes of tensors and types, and broadcast shapes.
 //!
 //! Source of the meaning: `tf.shape`, `tf.size`, `tf.RaggedTensor.bounding_shape`, `tf.broadcast_dynamic_shape`.
 
@@ -21,7 +21,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["bounding_shape"],
         "x|rt_input, axis=None, out_type=None",
-        "The shape of the smallest dense tensor that holds it.",
+        "The shape of the smallest dense tensor that can hold the ragged tensor.",
         [("bounding_shape([[3, 1], [], [2]])", "[3, 2]"), ("bounding_shape([[3, 1], [], [2]], axis=1)", "2")],
         bounding_shape
     ),
@@ -35,7 +35,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["get_shape"],
         "x|input",
-        "The shape of the type: a size for each axis, None for a ragged one; `x.shape`.",
+        "The static shape: the size of each axis, or None for a ragged axis; `x.shape`.",
         [("ragged.constant([[3, 1], []]).shape[0]", "2"), ("reshape([1, 2, 3, 4], constant([[7, 8], [9, 6]]).shape)", "[[1, 2], [3, 4]]")],
         type_shape
     ),
@@ -116,7 +116,7 @@ fn bounding_shape(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Sizes of sparse tensors, which may be beyond 31 bits, in the dtype that was asked for; `each` of them belong to a record.
+/// Sizes of sparse tensors, which can exceed 31 bits, in the requested dtype. Each record has `each` sizes.
 fn sizes_as(sizes: &ArrayRef, dtype: &DType, each: usize) -> Result<ArrayRef> {
     let narrow = cast(sizes, dtype)?;
     let (before, after) = (i64s(sizes)?, cast(&narrow, &DType::Int64)?);
@@ -153,7 +153,7 @@ fn shape(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The shape of the type: sizes that differ between records are computed.
+/// The static shape. Sizes that differ between records are computed.
 fn type_shape(call: &mut Call) -> ExprResult<OperandKind> {
     if let OperandKind::Shape(_) = call.operand(0)?.kind {
         return Ok(call.operand(0)?.kind.clone());
@@ -205,7 +205,7 @@ fn sizes_of(call: &Call, i: usize) -> ExprResult<Vec<Operand>> {
     (0..n as i64).map(|k| Ok(Operand { kind: OperandKind::Tensor(nth(&node, k, call.text())?), span: item.span.clone() })).collect()
 }
 
-/// The sizes counted from the last axis: equal, or one of them 1.
+/// Matches the sizes from the last axis: they must be equal, or one of them 1.
 fn broadcast_shapes(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, y) = (sizes_of(call, 0)?, sizes_of(call, 1)?);
     let rank = x.len().max(y.len());
@@ -217,7 +217,7 @@ fn broadcast_shapes(call: &mut Call) -> ExprResult<OperandKind> {
     for axis in 0..rank {
         let (a, b) = (at(&x, axis), at(&y, axis));
         if a.is_none() || b.is_none() {
-            // A ragged axis stays; the other shape has one item there, or the same ragged axis.
+            // A ragged axis is kept; the other shape must have one item there, or the same ragged axis.
             pairs.push((None, None));
             continue;
         }

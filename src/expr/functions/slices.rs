@@ -1,4 +1,4 @@
-//! Chosen slices of a tensor with their indices.
+//! Selected slices of a tensor, with their indices.
 //!
 //! Source of the meaning: `tf.IndexedSlices`, `tf.sparse.mask`.
 
@@ -16,7 +16,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["IndexedSlices"],
         "values, indices, dense_shape=None -> values, indices",
-        "Slices of a tensor and their indices.",
+        "Slices of a tensor at the given indices.",
         [("IndexedSlices([[1, 2], [3, 4]], [5, 7]).indices", "[5, 7]")],
         |c| {
             let values = c.any(0)?;
@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.mask"],
         "a, mask_indices -> values, indices",
-        "The IndexedSlices whose index is not masked.",
+        "The slices whose indices are not in mask_indices.",
         [
             ("sparse.mask(IndexedSlices([1, 2, 3], [5, 7, 9]), [7]).values", "[1, 3]"),
             ("sparse.mask(IndexedSlices([1, 2, 3], [5, 7, 9]), [7]).indices", "[5, 9]")
@@ -59,7 +59,7 @@ fn mask(call: &mut Call) -> ExprResult<OperandKind> {
         let error = ExprError::at(item.span.clone(), format!("sparse.mask works on IndexedSlices, not {}", item.describe()));
         error.help("sparse.mask(IndexedSlices(values, indices), mask_indices); sparse.retain works on sparse tensors")
     };
-    // In a variable they are a structure.
+    // When assigned, the results form a structure.
     let part = |i: usize, name: &str| match (&item.kind, item.elements()) {
         (OperandKind::Results(_), Some(mut parts)) if parts.len() == 2 => Some(parts.swap_remove(i)),
         (OperandKind::Tensor(node), _) if node.ty.rank() == 0 => {

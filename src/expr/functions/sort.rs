@@ -1,4 +1,4 @@
-//! Order, rank and distribution of the values of rows.
+//! Sorting, ranking and counting the values of rows.
 //!
 //! Source of the meaning: `tf.sort`, `tf.argsort`, `tf.math.top_k`, `tf.math.argmax`,
 //! `tf.math.bincount`. Equal values keep their order.
@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.bincount", "bincount"],
         "arr|x, weights=None, minlength=None, maxlength=None, dtype=int32, axis=None, binary_output=False",
-        "The count of each integer from 0, or the sum of its weights.",
+        "Count the occurrences of each integer, starting from 0, or sum their weights.",
         [("math.bincount([1, 1, 3])", "[0, 2, 0, 1]"), ("math.bincount([[0, 1], [1, 1]], axis=-1)", "[[1, 1], [0, 2]]")],
         bincount
     ),
@@ -68,7 +68,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// Compares two flat values of any dtype that has an order.
+/// Compares two flat values of any ordered dtype.
 fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering + '_>> {
     let dtype = dtype_of(array)?;
     numbers!(&dtype, T => {
@@ -182,17 +182,17 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// What is counted: in each record `widths` bins for each row.
+/// The values to count: `widths` gives the number of bins per row, for each record.
 struct Bins<'a> {
     values: &'a [i64],
-    /// The records, of rows.
+    /// The partition of rows by record.
     outer: &'a RowPartition,
     inner: &'a RowPartition,
     widths: &'a [usize],
 }
 
 impl Bins<'_> {
-    /// The bins of all rows: `add` adds value `i` to what its bin holds. Values beyond the last bin are left out.
+    /// The bins of all rows. `add` adds value `i` to the content of its bin. Values beyond the last bin are omitted.
     fn filled<N: Copy + Default>(&self, add: impl Fn(N, usize) -> N) -> Result<Vec<N>> {
         let mut out: Vec<N> = Vec::new();
         for (record, width) in self.widths.iter().enumerate() {
@@ -254,7 +254,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
             Some(w) => {
                 let w = w.of(args)?;
                 check_same(&tensor, &w, rank, "values and weights")?;
-                // Integers wrap in 64 bits as they do in their own.
+                // Wrapping in 64 bits gives the same result as wrapping in the integers' own width.
                 let wide = if dtype.is_integer() { DType::Int64 } else { DType::Float64 };
                 Some(cast(w.levels(rank)?.1.as_leaf()?, &wide)?)
             }
@@ -303,7 +303,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The first index of the extreme value of each line along an axis; NaN is never one.
+/// The first index of the extreme value of each line along an axis; NaN is never the extreme value.
 fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers and bools", |d| d.is_number() || *d == DType::Bool)?;
@@ -312,7 +312,7 @@ fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
     if !matches!(dtype, DType::Int16 | DType::UInt16 | DType::Int32 | DType::Int64) {
         return Err(call.error(format!("{}: output_type must be int16, uint16, int32 or int64, not {dtype}", call.name)));
     }
-    // The axis comes last, so that its lines are rows.
+    // The axis is moved to the end, so that its lines are rows.
     let rank = x.rank();
     let perm: Vec<usize> = (0..rank).filter(|a| *a != axis).chain([axis]).collect();
     let dims: Vec<Dim> = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();
@@ -333,7 +333,7 @@ fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
     })
 }
 
-/// The index of the extreme value of each row, or the first row without values.
+/// The index of the extreme value of each row, or else the first row without values.
 fn extremes<T: Number>(array: &ArrayRef, partition: &RowPartition, wanted: Ordering) -> Result<Result<Vec<i64>, usize>> {
     let values = native::<T>(array)?;
     let row = |row: usize| {

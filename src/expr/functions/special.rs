@@ -1,4 +1,4 @@
-//! Special functions of floats, value by value.
+//! Special functions of floats, element-wise.
 //!
 //! Source of the meaning: `tf.math` and `tf.math.special`.
 
@@ -10,14 +10,14 @@ use crate::expr::kernels::special::{self as kernel, mapped, next_after, paired};
 use crate::expr::operand::OperandKind;
 use crate::schema::DType;
 
-/// A row of a function of one float.
+/// A table row for a function of one float.
 macro_rules! of_one {
     ($names:expr, $summary:literal, $example:expr, $f:path) => {
         function!($names, "x", $summary, [$example], |c| one(c, $f))
     };
 }
 
-/// A row of a function of two floats.
+/// A table row for a function of two floats.
 macro_rules! of_two {
     ($names:expr, $signature:literal, $summary:literal, $example:expr, $f:path) => {
         function!($names, $signature, $summary, [$example], |c| two(c, $f))
@@ -33,35 +33,46 @@ pub static FUNCTIONS: &[Function] = &[
         ("math.polygamma(1.0, 1.0)", "1.644934"),
         kernel::polygamma
     ),
-    of_two!(["math.zeta", "zeta"], "x, q", "The zeta function of Hurwitz.", ("math.zeta(2.0, 1.0)", "1.644934"), kernel::zeta),
+    of_two!(["math.zeta", "zeta"], "x, q", "The Hurwitz zeta function.", ("math.zeta(2.0, 1.0)", "1.644934"), kernel::zeta),
     of_one!(["math.erfinv", "erfinv"], "The inverse of erf.", ("math.erfinv(0.5)", "0.47693628"), kernel::erfinv),
     of_one!(["math.erfcinv", "erfcinv"], "The inverse of erfc.", ("math.erfcinv(0.5)", "0.47693628"), kernel::erfcinv),
-    of_one!(["math.ndtri", "ndtri"], "Quantiles of the normal distribution.", ("math.ndtri(0.975)", "1.9599644"), kernel::ndtri),
+    of_one!(
+        ["math.ndtri", "ndtri"],
+        "The quantile function of the standard normal distribution.",
+        ("math.ndtri(0.975)", "1.9599644"),
+        kernel::ndtri
+    ),
     of_two!(
         ["math.xlogy", "xlogy"],
         "x, y",
-        "x log y; 0 where x is 0.",
+        "x * log(y), or 0 where x is 0.",
         ("math.xlogy([0.0, 2.0], [0.0, 1.0])", "[0.0, 0.0]"),
         kernel::xlogy
     ),
     of_two!(
         ["math.xlog1py", "xlog1py"],
         "x, y",
-        "x log(1 + y); 0 where x is 0.",
+        "x * log(1 + y), or 0 where x is 0.",
         ("math.xlog1py([0.0, 2.0], [-1.0, 0.0])", "[0.0, 0.0]"),
         kernel::xlog1py
     ),
-    of_two!(["math.xdivy", "xdivy"], "x, y", "x / y; 0 where x is 0.", ("math.xdivy([0.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]"), kernel::xdivy),
+    of_two!(
+        ["math.xdivy", "xdivy"],
+        "x, y",
+        "x / y, or 0 where x is 0.",
+        ("math.xdivy([0.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]"),
+        kernel::xdivy
+    ),
     of_two!(
         ["math.multiply_no_nan", "multiply_no_nan"],
         "x, y",
-        "Product, or 0 where y is 0, even if x is NaN.",
+        "Product, or 0 where y is 0, even if x is NaN or infinite.",
         ("math.multiply_no_nan([math.nan, 2.0], [0.0, 3.0])", "[0.0, 6.0]"),
         kernel::multiply_no_nan
     ),
     of_one!(
         ["math.reciprocal_no_nan", "reciprocal_no_nan"],
-        "1 / x; 0 where x is 0.",
+        "1 / x, or 0 where x is 0.",
         ("math.reciprocal_no_nan([0.0, 4.0])", "[0.0, 0.25]"),
         kernel::reciprocal_no_nan
     ),
@@ -79,7 +90,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     of_one!(
         ["math.angle", "angle"],
-        "The angle in the complex plane: 0, or pi of negative numbers.",
+        "The angle in the complex plane: pi for negative numbers, else 0.",
         ("math.angle([1.0, -1.0])", "[0.0, 3.1415927]"),
         kernel::angle
     ),
@@ -127,19 +138,34 @@ pub static FUNCTIONS: &[Function] = &[
     of_one!(["math.special.bessel_k1e"], "K1 times exp(x).", ("math.special.bessel_k1e(1.0)", "1.6361535"), kernel::bessel_k1e),
     of_one!(["math.special.dawsn"], "Dawson's integral.", ("math.special.dawsn(1.0)", "0.5380795"), kernel::dawsn),
     of_one!(["math.special.expint"], "The exponential integral Ei.", ("math.special.expint(1.0)", "1.8951178"), kernel::expint),
-    of_one!(["math.special.fresnel_cos"], "Fresnel's integral C.", ("math.special.fresnel_cos(1.0)", "0.7798934"), kernel::fresnel_cos),
-    of_one!(["math.special.fresnel_sin"], "Fresnel's integral S.", ("math.special.fresnel_sin(1.0)", "0.43825915"), kernel::fresnel_sin),
-    of_one!(["math.special.spence"], "Spence's integral.", ("math.special.spence(0.5)", "0.5822405"), kernel::spence),
+    of_one!(
+        ["math.special.fresnel_cos"],
+        "The Fresnel cosine integral C(x).",
+        ("math.special.fresnel_cos(1.0)", "0.7798934"),
+        kernel::fresnel_cos
+    ),
+    of_one!(
+        ["math.special.fresnel_sin"],
+        "The Fresnel sine integral S(x).",
+        ("math.special.fresnel_sin(1.0)", "0.43825915"),
+        kernel::fresnel_sin
+    ),
+    of_one!(
+        ["math.special.spence"],
+        "Spence's integral, the dilogarithm of 1 - x.",
+        ("math.special.spence(0.5)", "0.5822405"),
+        kernel::spence
+    ),
 ];
 
-/// A function of one float, value by value.
+/// An element-wise function of one float.
 pub fn one(call: &mut Call, f: impl Fn(f64) -> f64 + Send + Sync + 'static) -> ExprResult<OperandKind> {
     let x = floats(call)?;
     let dtype = x.dtype()?.clone();
     unary(call, x, dtype, move |a| mapped(&f, a))
 }
 
-/// A function of two floats, value by value.
+/// An element-wise function of two floats.
 pub fn two(call: &mut Call, f: impl Fn(f64, f64) -> f64 + Send + Sync + 'static) -> ExprResult<OperandKind> {
     let args = two_floats(call)?;
     let dtype = args[0].dtype()?.clone();

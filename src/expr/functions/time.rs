@@ -1,4 +1,4 @@
-//! Times: conversion from text and numbers, components, comparison.
+//! Times: conversion from text and numbers, components, and comparison.
 //!
 //! Source of the meaning: the temporal functions of `pyarrow.compute`.
 
@@ -18,7 +18,7 @@ use arrow_array::{ArrayRef, LargeStringArray};
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
 
-/// A row for a part.
+/// A table row for a component.
 macro_rules! part {
     ($name:literal, $summary:literal, $result:literal, $part:expr) => {
         function!([$name], "x", $summary, [(concat!($name, "(timestamp(\"2024-05-01T12:30:45.006007008\", unit=\"ns\"))"), $result)], |c| {
@@ -35,19 +35,19 @@ pub static FUNCTIONS: &[Function] = &[
         [("year(timestamp([\"2024-05-01\", \"1969-12-31T23:59:59\"]))", "[2024, 1969]"), ("day(timestamp(86400, unit=\"s\"))", "2")],
         timestamp
     ),
-    part!("year", "The year of times.", "2024", Part::Year),
-    part!("quarter", "The quarter of times, from 1 to 4.", "2", Part::Quarter),
-    part!("month", "The month of times, from 1 to 12.", "5", Part::Month),
+    part!("year", "The year.", "2024", Part::Year),
+    part!("quarter", "The quarter, from 1 to 4.", "2", Part::Quarter),
+    part!("month", "The month, from 1 to 12.", "5", Part::Month),
     part!("day", "The day of the month, from 1.", "1", Part::Day),
     part!("day_of_week", "The day of the week; Monday is 0.", "2", Part::DayOfWeek),
     part!("day_of_year", "The day of the year, from 1.", "122", Part::DayOfYear),
-    part!("iso_week", "The week of the year, as ISO 8601 counts them.", "18", Part::IsoWeek),
-    part!("hour", "The hour of times, from 0 to 23.", "12", Part::Hour),
-    part!("minute", "The minute of times.", "30", Part::Minute),
-    part!("second", "The second of times.", "45", Part::Second),
-    part!("millisecond", "The milliseconds after the second.", "6", Part::Millisecond),
-    part!("microsecond", "The microseconds after the millisecond.", "7", Part::Microsecond),
-    part!("nanosecond", "The nanoseconds after the microsecond.", "8", Part::Nanosecond),
+    part!("iso_week", "The ISO 8601 week of the year.", "18", Part::IsoWeek),
+    part!("hour", "The hour, from 0 to 23.", "12", Part::Hour),
+    part!("minute", "The minute, from 0 to 59.", "30", Part::Minute),
+    part!("second", "The second, from 0 to 59.", "45", Part::Second),
+    part!("millisecond", "The milliseconds within the second.", "6", Part::Millisecond),
+    part!("microsecond", "The microseconds within the millisecond.", "7", Part::Microsecond),
+    part!("nanosecond", "The nanoseconds within the microsecond.", "8", Part::Nanosecond),
 ];
 
 fn time_type(arg: &Arg) -> Option<TimeType> {
@@ -94,10 +94,10 @@ fn timestamp(call: &mut Call) -> ExprResult<OperandKind> {
     unary(call, x, DType::Arrow(Box::new(to.clone())), move |array| time_of(array, &to))
 }
 
-/// `a op b` where one of the two holds times: text is read as times of the other. `None` where neither does.
+/// `a op b` if either operand holds times: text is parsed as a time of the other's dtype. Otherwise `None`.
 ///
 /// # Errors
-/// Times of different kinds; text that is not a time.
+/// Times of different kinds, or text that is not a time.
 pub fn comparison(call: &mut Call, op: Compare) -> ExprResult<Option<OperandKind>> {
     let dtype = |i: usize| Some(call.given(i)?.node()?.ty.dtype()?.clone());
     let times = [dtype(0).and_then(|d| d.time().map(|t| (d, t))), dtype(1).and_then(|d| d.time().map(|t| (d, t)))];

@@ -1,4 +1,4 @@
-//! Broadcasting of any number of tensors, ragged ones included.
+//! Broadcasting of any number of tensors, including ragged ones.
 //!
 //! ```text
 //! x  [[1 2] [3]]       [2, (?)]
@@ -6,9 +6,9 @@
 //!    [[11 12] [23]]
 //! ```
 //!
-//! Source of the meaning: `tf.ragged` broadcasting. A uniform axis of one item is repeated; a ragged
-//! axis never is; a uniform row of several items does not meet the ragged rows of an axis outside of
-//! which it has been repeated. The record axis is never broadcast.
+//! Source of the meaning: `tf.ragged` broadcasting. A uniform axis with one item is repeated, a ragged axis never is,
+//! and a uniform row of several items is incompatible with the ragged rows of an axis inside one along which it has
+//! been repeated. The record axis is never broadcast.
 
 use super::level::{dense_partitions, record_below, wrap};
 use crate::error::{Error, Result};
@@ -19,20 +19,20 @@ use crate::tensor::{RowPartition, Tensor};
 use arrow_array::NullArray;
 use std::sync::Arc;
 
-/// Tensors brought to one shape.
+/// Tensors broadcast to a common shape.
 pub struct Aligned {
     /// The axes of the result, outermost first.
     pub partitions: Vec<RowPartition>,
-    /// For each operand the item at each place of the result.
+    /// For each operand, the item at each position of the result.
     places: Vec<Places>,
 }
 
-/// Which item of an operand is at each place of the result.
+/// The item of an operand at each position of the result.
 #[derive(Clone, Debug)]
 enum Places {
-    /// Its items as they are.
+    /// The items are unchanged.
     Same,
-    /// Operand i at all places of row i.
+    /// Item i at all positions of row i.
     Rows(RowPartition),
     Of(Vec<usize>),
 }
@@ -42,14 +42,14 @@ impl Places {
         matches!(self, Places::Same)
     }
 
-    /// Rows as the items that they mean.
+    /// Expands rows to explicit items.
     fn write_out(&mut self) {
         if let Places::Rows(rows) = self {
             *self = Places::Of((0..rows.nrows()).flat_map(|row| std::iter::repeat_n(row, rows.row_length(row))).collect());
         }
     }
 
-    /// The item at a place; rows are written out before.
+    /// The item at a position. Rows must have been expanded.
     fn at(&self, place: usize) -> usize {
         match self {
             Places::Of(items) => items[place],
@@ -58,10 +58,10 @@ impl Places {
     }
 }
 
-/// Brings tensors with one row per record to one shape: `operands` are the tensors and their axes.
+/// Broadcasts tensors with one row per record to a common shape. `operands` are the tensors and their axes.
 ///
 /// # Errors
-/// Sizes that do not fit; the row is named.
+/// Incompatible sizes; the error names the row.
 pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
     let all_dims: Vec<&[Dim]> = operands.iter().map(|(_, dims)| *dims).collect();
     let rank = all_dims.iter().map(|d| d.len()).max().unwrap_or(0);
@@ -71,7 +71,7 @@ pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
     let mut partitions: Vec<RowPartition> = Vec::with_capacity(rank);
     for axis in 0..rank {
         let rows = partitions.last().map_or(nrows, RowPartition::nvals);
-        // The partition of this axis, `None` where the operand lacks it: one item in each row.
+        // The partition of this axis, or `None` if the operand lacks it, which means one item per row.
         let mut levels: Vec<Option<&RowPartition>> = Vec::with_capacity(operands.len());
         for (i, dims) in all_dims.iter().enumerate() {
             if axis + dims.len() >= rank {
@@ -98,7 +98,7 @@ pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
     Ok(Aligned { partitions, places })
 }
 
-/// The partition of the result where all operands have it, or one item in each row.
+/// The partition of the result, if all operands have either this partition or one item per row.
 fn quick(levels: &[Option<&RowPartition>], places: &[Places], sizes: &[Size]) -> Option<RowPartition> {
     let single = |i: usize| match levels[i] {
         None => true,
@@ -167,7 +167,7 @@ fn slow(
     RowPartition::from_row_splits(splits).map_err(|e| (0, e))
 }
 
-/// The places of an operand's items one level further down, `partition` being the result's.
+/// Maps the items of an operand to the next level; `partition` is that of the result.
 fn descend(place: &mut Places, level: Option<&RowPartition>, partition: &RowPartition) {
     match (&*place, level) {
         (Places::Same, Some(level)) if level == partition => return,
@@ -204,10 +204,10 @@ impl Native for Repeated<'_> {
     }
 }
 
-/// A tensor with these axes repeated up to a dense shape: the sizes of the axes `target` in each record.
+/// Repeats a tensor with these axes to a dense shape: the sizes of the axes `target` in each record.
 ///
 /// # Errors
-/// It does not fit, or the result would have more values than can be counted.
+/// The tensor cannot be broadcast, or the result would have too many values to count.
 pub fn to_shape(
     tensor: &Tensor,
     dims: &[Dim],
@@ -216,7 +216,7 @@ pub fn to_shape(
     size: impl Fn(usize, usize) -> Result<usize>,
 ) -> Result<Tensor> {
     let (partitions, records) = dense_partitions(target, nrows, size)?;
-    // Its values are not looked at.
+    // The values are not needed.
     let frame = wrap(partitions.iter().cloned(), Tensor::Leaf(Arc::new(NullArray::new(records.len()))))?;
     let aligned = align(&[(&frame, target), (tensor, dims)])?;
     if aligned.partitions != partitions && last_ragged(dims).is_none() {
@@ -229,10 +229,10 @@ pub fn to_shape(
 }
 
 impl Aligned {
-    /// The flat values of operand `i` at the places of the result.
+    /// The flat values of operand `i` at the positions of the result.
     ///
     /// # Errors
-    /// A failure of memory only.
+    /// Only if memory runs out.
     pub fn flat(&self, i: usize, tensor: &Tensor, levels: usize) -> Result<Tensor> {
         let (_, below) = tensor.levels(levels)?;
         match &self.places[i] {
@@ -254,15 +254,15 @@ impl Aligned {
         }
     }
 
-    /// The record of a flat value of the result.
+    /// The record that contains a flat value of the result.
     pub fn record_of(&self, value: usize) -> usize {
         record_below(self.partitions.iter(), value)
     }
 
-    /// The result: these flat values under the common axes.
+    /// Wraps flat values of the result in the common axes.
     ///
     /// # Errors
-    /// Another number of values.
+    /// The number of values is wrong.
     pub fn wrap(self, values: Tensor) -> Result<Tensor> {
         wrap(self.partitions.into_iter(), values)
     }

@@ -1,9 +1,8 @@
-//! Flat values of one dtype to another.
+//! Conversion of flat values between dtypes.
 //!
-//! Source of the meaning: `tf.cast` on x86-64: floats to integers truncate towards zero, integers wrap,
-//! what is not 0 is true. A float beyond the range of an integer dtype becomes the least int32 or int64
-//! (narrower dtypes keep its lowest bits), whatever its position: TensorFlow's vectorised loops differ
-//! from its scalar ones there.
+//! Source of the meaning: `tf.cast` on x86-64. Floats are truncated towards zero, integers wrap around, and nonzero
+//! values are true. A float outside the range of an integer dtype becomes the minimum of int32 or int64 (narrower
+//! dtypes keep its lowest bits), regardless of its position; TensorFlow's vectorized and scalar loops differ here.
 
 use super::datum::map;
 use super::number::{Number, floats, numbers};
@@ -17,17 +16,17 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinary
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
-/// Whether [`cast`] knows the conversion.
+/// Whether [`cast`] supports the conversion.
 pub fn can_cast(from: &DType, to: &DType) -> bool {
     let value = |d: &DType| d.is_number() || *d == DType::Bool;
     let text = |d: &DType| matches!(d, DType::String | DType::Bytes);
     from == to || (value(from) && value(to)) || (text(from) && text(to)) || (from.time().is_some() && *to == DType::Int64)
 }
 
-/// The values in another dtype.
+/// Casts the values to another dtype.
 ///
 /// # Errors
-/// Bytes that are not valid UTF-8 can't become a string; conversions that [`can_cast`] does not know.
+/// Bytes that are not valid UTF-8 and cannot become strings, or conversions that [`can_cast`] does not support.
 pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if *array.data_type() == to.arrow() {
         return Ok(array.clone());
@@ -69,13 +68,13 @@ fn convert<F: Number + Convert, T: Number + Convert>(array: &ArrayRef) -> Result
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-/// The values in another number dtype, those beyond its range as its ends; NaN as [`cast`] has it.
+/// Casts to another numeric dtype, clamping out-of-range values. NaN is converted as by [`cast`].
 ///
 /// # Errors
-/// Other dtypes than numbers: a bug in tatter.
+/// Non-numeric dtypes, which is a bug.
 pub fn saturated(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     let from = dtype_of(array)?;
-    // Every integer dtype but uint64 is within int64.
+    // Every integer dtype except uint64 fits in int64.
     if from.is_integer() && !matches!(from, DType::Int64 | DType::UInt64) {
         return saturated(&cast(array, &DType::Int64)?, to);
     }
@@ -99,7 +98,7 @@ pub fn saturated(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     cast(&within, to)
 }
 
-/// The least and the greatest finite value of a number dtype; those of float32 and float64 as the ends of i128.
+/// The smallest and largest finite value of a numeric dtype; for float32 and float64, those of i128.
 fn range_of(dtype: &DType) -> Result<(i128, i128)> {
     let unsigned = |n: u64| (0, i128::from(n));
     let signed = |n: i64| (-i128::from(n) - 1, i128::from(n));
@@ -118,14 +117,14 @@ fn range_of(dtype: &DType) -> Result<(i128, i128)> {
     })
 }
 
-/// The least and the greatest value of a float dtype that are within another number dtype of this range.
+/// The smallest and largest value of a float dtype within the range of another numeric dtype.
 fn float_range<F: Number>(to: &DType, low: i128, high: i128) -> (F::Native, F::Native) {
     let (low, high) = match to {
         DType::Float32 => (f64::from(f32::MIN), f64::from(f32::MAX)),
         DType::Float64 => (f64::MIN, f64::MAX),
         _ => {
             let top = high as f64;
-            // The greatest integer is rounded up to a power of two, which is beyond it.
+            // The largest integer is rounded up to a power of two, which is out of range.
             let digits = match size_of::<F::Native>() {
                 2 => 11,
                 4 => 24,
@@ -138,7 +137,7 @@ fn float_range<F: Number>(to: &DType, low: i128, high: i128) -> (F::Native, F::N
     (F::of_f64(low.max(F::to_f64(F::LOWEST))), F::of_f64(high.min(F::to_f64(F::HIGHEST))))
 }
 
-/// Conversions between number dtypes, as C++ compiled for x86-64 has them.
+/// Conversions between numeric dtypes, as compiled from C++ for x86-64.
 pub trait Convert: ArrowPrimitiveType {
     const FLOAT: bool;
     fn of<F: Convert>(v: F::Native) -> Self::Native;
@@ -148,19 +147,19 @@ pub trait Convert: ArrowPrimitiveType {
     fn wide(v: Self::Native) -> f64;
 }
 
-/// Truncated to 32 bits; the least integer where it is out of range or NaN.
+/// Truncates to 32 bits; the minimum if out of range or NaN.
 #[inline]
 fn truncated32(v: f64) -> i32 {
     if v > -2_147_483_649.0 && v < 2_147_483_648.0 { v as i32 } else { i32::MIN }
 }
 
-/// Truncated to 64 bits; the least integer where it is out of range or NaN.
+/// Truncates to 64 bits; the minimum if out of range or NaN.
 #[inline]
 fn truncated64(v: f64) -> i64 {
     if (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&v) { v as i64 } else { i64::MIN }
 }
 
-/// Truncated to 64 bits without a sign: negative values wrap; 2^63 where it is out of range or NaN.
+/// Truncates to unsigned 64 bits: negative values wrap around; 2^63 if out of range or NaN.
 #[inline]
 fn truncated_unsigned64(v: f64) -> u64 {
     if (9_223_372_036_854_775_808.0..18_446_744_073_709_551_616.0).contains(&v) { v as u64 } else { truncated64(v) as u64 }
@@ -230,7 +229,7 @@ convert_integer!(arrow_array::types::UInt8Type, u8, truncated32);
 convert_integer!(arrow_array::types::UInt16Type, u16, truncated32);
 convert_integer!(arrow_array::types::UInt32Type, u32, truncated64);
 convert_integer!(arrow_array::types::UInt64Type, u64, truncated_unsigned64);
-// A float64 is rounded to float32 on its way to float16.
+// Converting float64 to float16 rounds to float32 first.
 convert_float!(arrow_array::types::Float16Type, half::f16, |narrow, _| half::f16::from_f32(narrow), half::f16::to_f32);
 convert_float!(arrow_array::types::Float32Type, f32, |narrow, _| narrow, std::convert::identity::<f32>);
 convert_float!(arrow_array::types::Float64Type, f64, |_, wide| wide, |v| v as f32);
@@ -238,7 +237,7 @@ convert_float!(arrow_array::types::Float64Type, f64, |_, wide| wide, |v| v as f3
 /// The dtype of flat values.
 ///
 /// # Errors
-/// A foreign Arrow type.
+/// The Arrow type is foreign.
 pub fn dtype_of(array: &ArrayRef) -> Result<DType> {
     DType::NAMED
         .iter()
@@ -251,7 +250,7 @@ pub fn dtype_of(array: &ArrayRef) -> Result<DType> {
 /// The native values of an array.
 ///
 /// # Errors
-/// It is of another type: a bug.
+/// The array has another type, which is a bug.
 pub fn native<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&[T::Native]> {
     array
         .as_primitive_opt::<T>()
@@ -262,7 +261,7 @@ pub fn native<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&[T::Native]> {
 /// The values of an int64 array.
 ///
 /// # Errors
-/// As [`native`].
+/// See [`native`].
 pub fn i64s(array: &ArrayRef) -> Result<&[i64]> {
     native::<Int64Type>(array)
 }
@@ -270,7 +269,7 @@ pub fn i64s(array: &ArrayRef) -> Result<&[i64]> {
 /// The bits of a bool array.
 ///
 /// # Errors
-/// As [`native`].
+/// See [`native`].
 pub fn bools(array: &ArrayRef) -> Result<&BooleanBuffer> {
     array.as_boolean_opt().map(|a| a.values()).ok_or_else(|| Error::internal(format!("expected bools, found {}", array.data_type())))
 }

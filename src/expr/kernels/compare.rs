@@ -1,4 +1,4 @@
-//! Comparisons and tests of flat values, as bits.
+//! Comparisons and tests of flat values, as bitmaps.
 
 use super::cast::{bools, cast, dtype_of, native};
 use super::datum::{Datum, bits, bits_of_two, texts};
@@ -10,10 +10,10 @@ use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
-/// `a op b`, value by value.
+/// Computes `a op b` element-wise.
 ///
 /// # Errors
-/// A dtype without order.
+/// The dtype is not ordered.
 pub fn compare(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
     let dtype = dtype_of(a.array)?;
     let len = if a.scalar { b.array.len() } else { a.array.len() };
@@ -50,7 +50,7 @@ pub fn compare(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
 }
 
 fn compare_numbers<T: Number>(op: Compare, a: Datum, b: Datum, len: usize) -> Result<BooleanBuffer> {
-    // Three loops do for six operators.
+    // Three loops suffice for six operators.
     let (op, a, b) = match op {
         Compare::NotEqual => return Ok(!&compare_numbers::<T>(Compare::Equal, a, b, len)?),
         Compare::Greater => (Compare::Less, b, a),
@@ -80,10 +80,10 @@ pub enum Test {
     Nan,
 }
 
-/// Whether each value is finite, infinite, NaN.
+/// Tests each value for being finite, infinite or NaN.
 ///
 /// # Errors
-/// Other dtypes: a bug.
+/// Dtypes that are not floats, which is a bug.
 pub fn test(op: Test, array: &ArrayRef) -> Result<ArrayRef> {
     let dtype = dtype_of(array)?;
     let found = floats!(&dtype, T => {

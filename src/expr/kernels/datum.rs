@@ -1,11 +1,11 @@
-//! Operands of kernels: flat values or a single value; bits made of them.
+//! Operands of kernels: flat values or a scalar, and bitmaps computed from them.
 
 use super::text::Texts;
 use crate::error::{Error, Result};
 use arrow_array::ArrayRef;
 use arrow_buffer::{BooleanBuffer, Buffer};
 
-/// Flat values, or a single value.
+/// Flat values or a scalar.
 #[derive(Clone, Copy)]
 pub struct Datum<'a> {
     pub array: &'a ArrayRef,
@@ -15,13 +15,13 @@ pub struct Datum<'a> {
 /// An error about one flat value.
 pub type RowError = (usize, Error);
 
-/// A value for each value.
+/// Maps each value.
 pub fn map<A: Copy, U>(values: &[A], f: impl Fn(A) -> U) -> Vec<U> {
     values.iter().map(|v| f(*v)).collect()
 }
 
-/// As [`map`], of a function that costs more than a second pass over the values: a plain loop, which is compiled anew for
-/// each function, is a tenth of the code of an iterator's chain.
+/// Like [`map`], for functions that cost more than a second pass over the values. A plain loop, compiled again for each
+/// function, has a tenth of the code of an iterator chain.
 pub fn map_slow<A: Copy>(values: &[A], f: impl Fn(A) -> A) -> Vec<A> {
     let mut out = values.to_vec();
     for v in &mut out {
@@ -30,9 +30,9 @@ pub fn map_slow<A: Copy>(values: &[A], f: impl Fn(A) -> A) -> Vec<A> {
     out
 }
 
-/// A value for each two values, of which one may be a scalar.
+/// Maps each pair of values, one of which may be a scalar.
 pub fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> Vec<U> {
-    // One loop for each operation: a scalar is a block of copies, which stays in the cache.
+    // One loop per operation: a scalar is expanded to a block of copies, which stays in the cache.
     let len = common_len(a, b);
     let (xs, ys) = (copies(a, len), copies(b, len));
     let mut out = Vec::with_capacity(len);
@@ -44,7 +44,7 @@ pub fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) 
     out
 }
 
-/// Values that are computed at a time.
+/// Number of values computed at a time.
 const BLOCK: usize = 512;
 
 fn common_len<A>(a: (&[A], bool), b: (&[A], bool)) -> usize {
@@ -55,7 +55,7 @@ fn common_len<A>(a: (&[A], bool), b: (&[A], bool)) -> usize {
     }
 }
 
-/// A scalar for each value of a block; nothing for other operands.
+/// The scalar repeated for a block; empty for other operands.
 fn copies<A: Copy>(operand: (&[A], bool), len: usize) -> Vec<A> {
     match operand {
         ([one], true) => vec![*one; BLOCK.min(len)],
@@ -73,7 +73,7 @@ pub fn texts<'a>(operand: Datum<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
     Ok(move |i: usize| texts.get(if operand.scalar { 0 } else { i }))
 }
 
-/// A bit for each value.
+/// Computes a bit for each value.
 pub fn bits<N>(values: &[N], f: impl Fn(&N) -> bool) -> BooleanBuffer {
     let mut words = Vec::with_capacity(values.len().div_ceil(64));
     for block in values.chunks(64) {
@@ -86,7 +86,7 @@ pub fn bits<N>(values: &[N], f: impl Fn(&N) -> bool) -> BooleanBuffer {
     BooleanBuffer::new(Buffer::from_vec(words), 0, values.len())
 }
 
-/// A bit for each two values.
+/// Computes a bit for each pair of values.
 pub fn bits_of_two<N>(x: &[N], y: &[N], f: impl Fn(&N, &N) -> bool) -> BooleanBuffer {
     let len = x.len().min(y.len());
     let mut words = Vec::with_capacity(len.div_ceil(64));
@@ -100,12 +100,12 @@ pub fn bits_of_two<N>(x: &[N], y: &[N], f: impl Fn(&N, &N) -> bool) -> BooleanBu
     BooleanBuffer::new(Buffer::from_vec(words), 0, len)
 }
 
-/// 64 bytes, each 0 or 1, as bits: written in a loop of their own, which vectorises.
+/// Packs 64 bytes, each 0 or 1, into bits. The bytes are written in a separate loop, which vectorizes.
 #[inline]
 fn packed(bytes: &[u8; 64]) -> u64 {
     let mut word = 0;
     for (i, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        // The lowest bits of eight bytes are brought together in the highest byte.
+        // Collects the lowest bits of eight bytes in the highest byte.
         word |= (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
     }
     word

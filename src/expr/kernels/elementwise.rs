@@ -1,7 +1,7 @@
 //! Arithmetic on flat values: one loop per operation and dtype.
 //!
-//! Source of the meaning: `tf.math`. Integers wrap, `//` floors, `%` has the sign of the divisor,
-//! NaN propagates through minimum and maximum.
+//! Source of the meaning: `tf.math`. Integers wrap around, `//` rounds down, `%` has the sign of the divisor, and NaN
+//! propagates through minimum and maximum.
 
 use super::cast::{bools, cast, dtype_of, native};
 use super::datum::{Datum, RowError, map, map_slow, texts, zip};
@@ -14,13 +14,13 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveAr
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
-/// Operations on two operands of one dtype that keep it.
+/// Binary operations that keep the dtype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binary {
     Add,
     Subtract,
     Multiply,
-    /// Of floats only.
+    /// Floats only.
     Divide,
     DivideNoNan,
     FloorDivide,
@@ -51,10 +51,10 @@ fn whole(e: Error) -> RowError {
     (0, e)
 }
 
-/// `a op b`, value by value.
+/// Computes `a op b` element-wise.
 ///
 /// # Errors
-/// An integer division by zero, a negative exponent of an integer, a shift beyond the width.
+/// Integer division by zero, a negative exponent of an integer, or a shift beyond the width.
 pub fn binary(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     let dtype = dtype_of(a.array).map_err(whole)?;
     if matches!(dtype, DType::String | DType::Bytes) {
@@ -73,7 +73,7 @@ pub fn binary(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     }
     if let Some(wide) = wider(&dtype) {
         return match op {
-            // Rounded after each of two steps, or once from float64.
+            // Rounds after each of two steps, or once from float64.
             Binary::SquaredDifference if dtype.is_float() => {
                 let difference = binary(Binary::Subtract, a, b)?;
                 let difference = Datum { array: &difference, scalar: false };
@@ -93,7 +93,7 @@ pub fn binary(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     common!(&dtype, T => of_numbers::<T>(op, a, b, dtype.is_integer()), Err(whole(Error::internal(format!("{op:?} of {dtype}")))))
 }
 
-/// An operation in a wider dtype, its result in that of the operands.
+/// Computes an operation in a wider dtype and casts the result back.
 fn through(wide: &DType, a: Datum, b: Datum, f: impl FnOnce(Datum, Datum) -> Result<ArrayRef, RowError>) -> Result<ArrayRef, RowError> {
     let dtype = dtype_of(a.array).map_err(whole)?;
     let (x, y) = (cast(a.array, wide).map_err(whole)?, cast(b.array, wide).map_err(whole)?);
@@ -151,11 +151,11 @@ fn of_floats<T: Number>(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowE
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-/// Values of `bits` bits each.
+/// Values with `bits` bits each.
 fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Datum, b: Datum, bits: i64) -> Result<ArrayRef, RowError> {
     let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
     let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
-    // As TensorFlow: a shift is limited to the width.
+    // As in TensorFlow, a shift is clamped to the width.
     let shift = |b: T::Native| T::bits64(b).clamp(0, bits - 1) as u32;
     let out = match op {
         Binary::LeftShift => zip(x, y, |a, b| T::from_bits64(T::bits64(a).wrapping_shl(shift(b)))),
@@ -168,7 +168,7 @@ fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Datum, b: Datum, bit
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-/// Strings one after the other.
+/// Concatenates strings element-wise.
 fn join(op: Binary, a: Datum, b: Datum, dtype: &DType) -> Result<ArrayRef, RowError> {
     if op != Binary::Add {
         return Err(whole(Error::internal(format!("{op:?} of {dtype}"))));
@@ -183,10 +183,10 @@ fn join(op: Binary, a: Datum, b: Datum, dtype: &DType) -> Result<ArrayRef, RowEr
     out.finish(dtype).map_err(whole)
 }
 
-/// `a op b` of bools.
+/// Computes `a op b` on bools.
 ///
 /// # Errors
-/// Other dtypes: a bug.
+/// Other dtypes, which is a bug.
 pub fn logic(op: Logic, a: Datum, b: Datum) -> Result<ArrayRef> {
     let (x, y) = (bools(a.array)?, bools(b.array)?);
     let len = if a.scalar { y.len() } else { x.len() };
@@ -202,7 +202,7 @@ pub fn logic(op: Logic, a: Datum, b: Datum) -> Result<ArrayRef> {
     Ok(Arc::new(BooleanArray::new(bits, None)))
 }
 
-/// Operations on one operand of an integer or float dtype.
+/// Unary operations on integers and floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unary {
     Negative,
@@ -212,14 +212,14 @@ pub enum Unary {
     Relu,
     Relu6,
     Invert,
-    /// Half to even; integers are what they are.
+    /// Halves to even; integers are unchanged.
     Round,
 }
 
-/// `op a`, value by value.
+/// Computes `op a` element-wise.
 ///
 /// # Errors
-/// Other dtypes: a bug.
+/// Other dtypes, which is a bug.
 pub fn unary(op: Unary, array: &ArrayRef) -> Result<ArrayRef> {
     let dtype = dtype_of(array)?;
     if op == Unary::Round {
@@ -309,7 +309,7 @@ pub enum Float {
     Lgamma,
 }
 
-/// Subnormal results are 0, as in TensorFlow, whose threads flush them.
+/// Subnormal results become 0, as in TensorFlow, whose threads flush them.
 macro_rules! flushed {
     ($t:ty, $x:expr) => {{
         let x: $t = $x;
@@ -337,7 +337,7 @@ macro_rules! float_loop {
             Float::Sinh => map_slow(v, <$t>::sinh),
             Float::Cosh => map_slow(v, <$t>::cosh),
             Float::Tanh => map_slow(v, <$t>::tanh),
-            // Without an overflow of 2x.
+            // Avoids overflow of 2x.
             Float::Asinh => {
                 map_slow(v, |x| if x.abs() > 1e9 { (x.abs().ln() + std::f64::consts::LN_2 as $t).copysign(x) } else { x.asinh() })
             }
@@ -358,10 +358,10 @@ macro_rules! float_loop {
     }};
 }
 
-/// `op a`, value by value; float16 is computed in float32.
+/// Computes `op a` element-wise; float16 is computed in float32.
 ///
 /// # Errors
-/// Other dtypes: a bug.
+/// Other dtypes, which is a bug.
 pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
     match dtype_of(array)? {
         DType::Float64 => {
@@ -380,7 +380,7 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
 /// The values of `a` where `condition` is true, else those of `b`.
 ///
 /// # Errors
-/// Different dtypes: a bug.
+/// Different dtypes, which is a bug.
 pub fn choose(condition: Datum, a: Datum, b: Datum) -> Result<ArrayRef> {
     let dtype = dtype_of(a.array)?;
     let len = [condition, a, b].iter().filter(|o| !o.scalar).map(|o| o.array.len()).max().unwrap_or(0);

@@ -1,7 +1,7 @@
-//! The entries of a column of sparse tensors: their order, their places in a dense tensor, some of them.
+//! The entries of a column of sparse tensors: their order, their positions in a dense tensor, and selections of them.
 //!
-//! All loops run over the entries of a whole chunk; the rank is dispatched once per chunk for the
-//! ranks 1 to 3, so that an index is a small array and not a slice of open length.
+//! All loops run over the entries of a whole chunk. The rank is dispatched once per chunk for ranks 1 to 3, so that an
+//! index is a small array instead of a slice of unknown length.
 
 use super::level::{check_count, from_lengths};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 /// The sparse tensors of a column.
 ///
 /// # Errors
-/// They lie inside structures that have axes of their own.
+/// The tensors are inside structures that have axes.
 pub fn sparse(tensor: &Tensor) -> Result<&Sparse> {
     match tensor {
         Tensor::Sparse(s) => Ok(s),
@@ -24,7 +24,7 @@ pub fn sparse(tensor: &Tensor) -> Result<&Sparse> {
     }
 }
 
-/// Runs `$body` with the constant `$n` for the ranks 1 to 3, else `$any`.
+/// Runs `$body` with the constant `$n` for ranks 1 to 3, and `$any` otherwise.
 macro_rules! of_rank {
     ($ndims:expr, $n:ident => $body:expr, $any:expr) => {
         match $ndims {
@@ -45,7 +45,7 @@ macro_rules! of_rank {
     };
 }
 
-/// Indices of many records with their shapes, as [`Sparse`] holds them.
+/// Indices of many records with their shapes, as stored in [`Sparse`].
 #[derive(Clone, Copy)]
 pub struct Indices<'a> {
     pub ndims: usize,
@@ -55,13 +55,13 @@ pub struct Indices<'a> {
 }
 
 impl<'a> Indices<'a> {
-    /// Those of a column.
+    /// The indices of a column.
     pub fn of(s: &'a Sparse) -> Indices<'a> {
         Indices { ndims: s.ndims(), entries: s.entries(), indices: s.indices(), shapes: s.dense_shape() }
     }
 
-    /// The row-major place of each entry of a record among only `axes`; how many places there are.
-    /// `None` if 63 bits do not count them.
+    /// The row-major position of each entry within its record over only `axes`, and the number of positions. `None` if
+    /// 63 bits do not suffice.
     pub fn places(&self, row: usize, axes: &[usize], out: &mut Vec<i64>) -> Option<i64> {
         let n = self.ndims;
         let shape = &self.shapes[row * n..(row + 1) * n];
@@ -82,15 +82,15 @@ impl<'a> Indices<'a> {
         &self.indices[entry * self.ndims..(entry + 1) * self.ndims]
     }
 
-    /// How two entries compare by these axes.
+    /// Compares two entries by these axes.
     fn compare(&self, a: usize, b: usize, axes: &[usize]) -> Ordering {
         let (a, b) = (self.index(a), self.index(b));
         axes.iter().map(|axis| a[*axis].cmp(&b[*axis])).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    /// The entries of each record in the order of these axes, the first counting most; entries that agree stay in
-    /// their order. `None` if they already are. O(entries) where they do or where the places are few, else
-    /// O(entries log entries).
+    /// A stable permutation that sorts the entries of each record by these axes, the first being the most significant.
+    /// `None` if they are already sorted. O(entries) if they are sorted or there are few positions, otherwise O(entries
+    /// log entries).
     pub fn order(&self, axes: &[usize]) -> Option<Vec<usize>> {
         let mut out: Option<Vec<usize>> = None;
         let (mut keys, mut pairs, mut counts) = (Vec::new(), Vec::new(), Vec::new());
@@ -106,7 +106,7 @@ impl<'a> Indices<'a> {
             }
             let places = &mut out.get_or_insert_with(|| (0..self.entries.nvals()).collect())[range.clone()];
             match all.and_then(|n| usize::try_from(n).ok()) {
-                // Few places: the entries of each are counted, and follow those of the places before.
+                // Counting sort, if there are few positions.
                 Some(n) if n <= 8 * range.len() + 64 => {
                     counts.clear();
                     counts.resize(n + 1, 0usize);
@@ -121,7 +121,7 @@ impl<'a> Indices<'a> {
                 Some(_) => {
                     pairs.clear();
                     pairs.extend(keys.iter().copied().zip(range));
-                    // Runs that are in order are merged, as those of joined tensors.
+                    // Sorted runs, as in concatenated tensors, are merged.
                     pairs.sort();
                     places.iter_mut().zip(&pairs).for_each(|(place, (_, entry))| *place = *entry);
                 }
@@ -132,13 +132,13 @@ impl<'a> Indices<'a> {
     }
 }
 
-/// The entries of a column in the order of these axes: see [`Indices::order`].
+/// Sorts the entries of a column by these axes: see [`Indices::order`].
 pub fn order(s: &Sparse, axes: &[usize]) -> Option<Vec<usize>> {
     Indices::of(s).order(axes)
 }
 
-/// What one step along each axis adds to a row-major place among only `axes`, 0 for the other axes.
-/// `None` if the places are beyond 63 bits; without places every step is 0.
+/// The stride of each axis in a row-major position over only `axes`; 0 for other axes. `None` if positions exceed 63
+/// bits. If there are no positions, every stride is 0.
 pub fn row_major(shape: &[i64], axes: &[usize]) -> Option<Vec<i64>> {
     let mut weights = vec![0; shape.len()];
     if shape.contains(&0) {
@@ -160,10 +160,11 @@ pub fn volume(shape: &[i64]) -> Option<usize> {
     shape.iter().try_fold(1usize, |all, n| all.checked_mul(usize::try_from(*n).ok()?))
 }
 
-/// Calls `visit` with the number of each entry and its place: `starts[record]`, and the index times the record's weights.
+/// Calls `visit` with the number of each entry and its position: `starts[record]` plus the dot product of its index and
+/// the record's weights.
 ///
 /// # Errors
-/// As `weights`.
+/// Errors of `weights`.
 pub fn visit_places(
     s: &Sparse,
     starts: &dyn Fn(usize) -> usize,
@@ -181,7 +182,7 @@ pub fn visit_places(
     Ok(())
 }
 
-/// The places of the entries of a record.
+/// The positions of the entries of a record.
 fn push_places(s: &Sparse, row: usize, start: usize, weights: &[i64], places: &mut Vec<usize>) {
     let n = s.ndims();
     let range = s.entries().range(row);
@@ -198,16 +199,16 @@ fn push_places(s: &Sparse, row: usize, start: usize, weights: &[i64], places: &m
     }, places.extend(range.map(|entry| start + s.index_of(entry).iter().zip(weights).map(|(i, w)| i * w).sum::<i64>() as usize)));
 }
 
-/// These entries in this order, cut into records by `entries`; the shapes stay.
+/// These entries in this order, partitioned by record with `entries`. Shapes are unchanged.
 ///
 /// # Errors
-/// As [`Sparse::try_new`].
+/// See [`Sparse::try_new`].
 pub fn chosen(s: &Sparse, places: &[usize], entries: RowPartition) -> Result<Sparse> {
     let indices = taken_indices(s.indices(), s.ndims(), places);
     Sparse::try_new(s.ndims(), entries, indices.into(), take(s.values(), places)?, s.dense_shape().clone(), None)
 }
 
-/// The indices at these places.
+/// The selected indices.
 pub fn taken_indices(indices: &[i64], ndims: usize, places: &[usize]) -> Vec<i64> {
     of_rank!(ndims, N => {
         let rows = indices.as_chunks::<N>().0;
@@ -215,10 +216,10 @@ pub fn taken_indices(indices: &[i64], ndims: usize, places: &[usize]) -> Vec<i64
     }, places.iter().flat_map(|place| &indices[place * ndims..(place + 1) * ndims]).copied().collect())
 }
 
-/// Another tensor with the same entries in other places.
+/// A tensor with the same entries at other indices.
 ///
 /// # Errors
-/// As [`Sparse::try_new`].
+/// See [`Sparse::try_new`].
 pub fn rebuilt(s: &Sparse, ndims: usize, indices: impl Into<ScalarBuffer<i64>>, shapes: impl Into<ScalarBuffer<i64>>) -> Result<Tensor> {
     Ok(Tensor::Sparse(Sparse::try_new(ndims, s.entries().clone(), indices.into(), s.values().clone(), shapes.into(), None)?))
 }
@@ -226,29 +227,30 @@ pub fn rebuilt(s: &Sparse, ndims: usize, indices: impl Into<ScalarBuffer<i64>>, 
 /// The same indices with other values.
 ///
 /// # Errors
-/// Another number of values.
+/// A different number of values.
 pub fn with_values(s: &Sparse, values: ArrayRef) -> Result<Tensor> {
     Ok(Tensor::Sparse(Sparse::try_new(s.ndims(), s.entries().clone(), s.indices().clone(), values, s.dense_shape().clone(), None)?))
 }
 
-/// The axes of dense tensors, one in each record.
+/// The axes of dense tensors, one tensor per record.
 #[derive(Debug)]
 pub struct DenseRows {
     /// One partition for each axis, outermost first.
     pub partitions: Vec<RowPartition>,
-    /// Where the values of each record start, and the end.
+    /// The offsets of each record's values, including the end.
     pub starts: Vec<usize>,
 }
 
 impl DenseRows {
-    /// Dense tensors of these shapes, `dims.len()` sizes for each record; a size that `dims` knows is that size. O(rows).
+    /// Dense tensors of these shapes, with `dims.len()` sizes per record, which must agree with the known sizes of `dims`.
+    /// O(rows).
     ///
     /// # Errors
-    /// More rows or values than memory should be taken for.
+    /// More rows or values than should be allocated.
     pub fn new(dims: &[Dim], shapes: &[i64], nrecords: usize) -> Result<DenseRows> {
         let rank = dims.len();
         let mut partitions = Vec::with_capacity(rank);
-        // The rows of the axis at hand in each record, and in all.
+        // The rows of the current axis, per record and in total.
         let mut rows = vec![1usize; nrecords];
         for (axis, dim) in dims.iter().enumerate() {
             let size = |record: usize| shapes[record * rank + axis];
@@ -291,17 +293,17 @@ impl DenseRows {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The tensors with these values.
+    /// Wraps these values in the axes.
     ///
     /// # Errors
-    /// Another number of values.
+    /// A different number of values.
     pub fn wrap(self, values: ArrayRef) -> Result<Tensor> {
         super::level::wrap(self.partitions.into_iter(), Tensor::Leaf(values))
     }
 }
 
-/// The flat values of dense tensors of that rank, where each record's start, and the sizes: `rank` for each record,
-/// -1 for a size that no row tells: `[0, ?]`.
+/// The flat values of dense tensors of that rank, the start of each record, and the sizes: `rank` per record, or -1 for
+/// a size that cannot be determined because there are no rows, as in `[0, ?]`.
 ///
 /// # Errors
 /// There are fewer axes.

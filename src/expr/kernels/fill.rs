@@ -1,4 +1,4 @@
-//! Items put together from those of a tensor and from a filling.
+//! Builds items from those of a tensor and a fill value.
 //!
 //! ```text
 //! items [a b c]  filling x     copy 0..2, fill 2, copy 2..3     [a b x x c]
@@ -8,24 +8,24 @@ use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::tensor::take::{Run, take_runs};
 
-/// Items in the making.
+/// A builder of items.
 pub struct Filled<'a> {
     items: &'a Tensor,
-    /// So many copies of each row of the filling.
+    /// Number of copies of each row of the fill value.
     filling: Tensor,
     copies: usize,
-    /// One filling is used for all records.
+    /// Whether one fill value is used for all records.
     shared: bool,
     runs: Vec<Run>,
 }
 
 impl<'a> Filled<'a> {
-    /// No items yet. `filling` has a row for each record, or one for all.
+    /// An empty builder. `filling` has one row per record, or one for all.
     ///
     /// # Errors
-    /// A failure of memory only.
+    /// Only if memory runs out.
     pub fn new(items: &'a Tensor, filling: &Tensor) -> Result<Filled<'a>> {
-        // Several copies, so that few runs fill a long row; few enough to take no more room than the items, or 1 MiB.
+        // Several copies, so that few runs fill a long row, but no more than take the memory of the items or 1 MiB.
         let nrows = filling.nrows();
         let room = (1 << 20) / filling.nbytes().max(1);
         let copies = (items.nrows() / nrows.max(1)).max(room).clamp(1, 64);
@@ -33,7 +33,7 @@ impl<'a> Filled<'a> {
         Ok(Filled { items, filling: filling.gather(&rows)?, copies, shared: nrows == 1, runs: Vec::new() })
     }
 
-    /// Goes on with the items `start .. end`.
+    /// Appends the items `start .. end`.
     pub fn copy(&mut self, start: usize, end: usize) {
         match self.runs.last_mut() {
             _ if start == end => {}
@@ -42,7 +42,7 @@ impl<'a> Filled<'a> {
         }
     }
 
-    /// Continues with this many fillings of a record.
+    /// Appends this many copies of a record's fill value.
     pub fn fill(&mut self, record: usize, mut times: usize) {
         let start = if self.shared { 0 } else { record * self.copies };
         while times > 0 {
@@ -55,7 +55,7 @@ impl<'a> Filled<'a> {
     /// All items.
     ///
     /// # Errors
-    /// A failure of memory only.
+    /// Only if memory runs out.
     pub fn finish(self) -> Result<Tensor> {
         take_runs(&[self.items, &self.filling], &self.runs)
     }

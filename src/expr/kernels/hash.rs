@@ -1,11 +1,11 @@
-//! Hashes of strings that TensorFlow promises not to change.
+//! String hashes that TensorFlow guarantees to be stable.
 //!
 //! - [`fingerprint64`]: FarmHash's `Fingerprint64`, for `tf.strings.to_hash_bucket_fast` and the hashed crosses.
-//! - [`fingerprint_cat`]: two fingerprints as one.
+//! - [`fingerprint_cat`]: combines two fingerprints.
 //! - [`legacy`]: the hash of `tf.strings.to_hash_bucket`.
 //! - [`sip`]: SipHash-2-4, for `tf.strings.to_hash_bucket_strong`.
 //!
-//! `fixtures/hashes.txt` holds TensorFlow's own results for every length up to 300.
+//! `fixtures/hashes.txt` holds TensorFlow's results for every length up to 300.
 
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
@@ -13,7 +13,7 @@ const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 /// The multiplier of MurmurHash.
 const MURMUR: u64 = 0xc6a4_a793_5bd1_e995;
 
-/// Eight bytes, the lowest first; what lies beyond the end counts as 0.
+/// Reads eight bytes, little-endian; missing bytes count as 0.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
@@ -29,7 +29,7 @@ fn fold(v: u64) -> u64 {
     v ^ (v >> 47)
 }
 
-/// Two words as one.
+/// Combines two words.
 #[inline]
 fn pair(u: u64, v: u64, by: u64) -> u64 {
     let a = fold((u ^ v).wrapping_mul(by));
@@ -74,7 +74,7 @@ fn tiny(bytes: &[u8]) -> u64 {
     fold(y.wrapping_mul(K2) ^ z.wrapping_mul(K0)).wrapping_mul(K2)
 }
 
-/// The first and the last 16 bytes mixed: shared by the lengths 17 to 64.
+/// Mixes the first and last 16 bytes; shared by lengths 17 to 64.
 struct Ends {
     a: u64,
     b: u64,
@@ -118,7 +118,7 @@ struct State {
 }
 
 impl State {
-    /// Takes in a block of 64 bytes. The last one weighs `nine` for 9 where the others weigh 1.
+    /// Consumes a block of 64 bytes. The last block uses multiplier 9 in place of 1, given by `nine`.
     #[inline]
     fn block(&mut self, block: &[u8], by: u64, nine: u64) {
         let State { x, y, z, v, w } = self;
@@ -133,7 +133,7 @@ impl State {
     }
 }
 
-/// 32 bytes and two seeds as two words.
+/// Hashes 32 bytes and two seeds to two words.
 #[inline]
 fn half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
     let last = word(bytes, 24);
@@ -149,7 +149,7 @@ fn long(bytes: &[u8]) -> u64 {
     let z = fold(y.wrapping_mul(K2).wrapping_add(113)).wrapping_mul(K2);
     let x = SEED.wrapping_mul(K2).wrapping_add(word(bytes, 0));
     let mut state = State { x, y, z, v: (0, 0), w: (0, 0) };
-    // The last block is the last 64 bytes, which the one before may overlap.
+    // The last block is the last 64 bytes and can overlap the previous block.
     let whole = (bytes.len() - 1) / 64 * 64;
     for block in bytes[..whole].chunks_exact(64) {
         state.block(block, K1, 1);
@@ -164,13 +164,13 @@ fn long(bytes: &[u8]) -> u64 {
     pair(first, pair(v.1, w.1, by).wrapping_add(x), by)
 }
 
-/// Two fingerprints as one; the order matters.
+/// Combines two fingerprints; the order matters.
 pub fn fingerprint_cat(first: u64, second: u64) -> u64 {
     let mixed = first ^ MURMUR ^ fold(second.wrapping_mul(MURMUR)).wrapping_mul(MURMUR);
     fold(fold(mixed.wrapping_mul(MURMUR)).wrapping_mul(MURMUR))
 }
 
-/// TensorFlow's older hash: MurmurHash64A with a seed of its own.
+/// TensorFlow's legacy hash: MurmurHash64A with its own seed.
 pub fn legacy(bytes: &[u8]) -> u64 {
     const SEED: u64 = 0x00de_cafc_affe;
     let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(MURMUR);
@@ -187,7 +187,7 @@ pub fn legacy(bytes: &[u8]) -> u64 {
     fold(fold(hash).wrapping_mul(MURMUR))
 }
 
-/// SipHash-2-4 under a key of two words.
+/// SipHash-2-4 with a key of two words.
 pub fn sip(key: (u64, u64), bytes: &[u8]) -> u64 {
     fn round(v: &mut [u64; 4]) {
         for (a, b, turn) in [(0, 1, 13), (2, 3, 16)] {
@@ -222,7 +222,7 @@ pub fn sip(key: (u64, u64), bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// The bytes that the fixture's hashes are of.
+    /// The input bytes of the fixture's hashes.
     fn bytes(n: u64) -> Vec<u8> {
         (0..n).map(|i| ((31 * i * i + 7 * i + 131 * n + 17) >> 3) as u8).collect()
     }

@@ -1,14 +1,14 @@
-//! Rows joined along an axis, and tensors stacked along a new one.
+//! Concatenates rows along an axis, and stacks tensors along a new axis.
 
 use super::level::{check_same, expand, from_lengths, wrap};
 use crate::error::{Error, Result};
 use crate::tensor::take::rows_in_turn;
 use crate::tensor::{RowPartition, Tensor};
 
-/// The rows of level `axis` joined; the levels above are the same.
+/// Concatenates the rows of level `axis`; the levels above must be equal.
 ///
 /// # Errors
-/// They differ; the row is named.
+/// The levels differ; the error names the row.
 pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     let Some((first, rest)) = tensors.split_first() else {
         return Err(Error::internal("nothing to join"));
@@ -30,10 +30,10 @@ pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     wrap(outer.into_iter().cloned(), Tensor::list(partition, rows_in_turn(&lists)?, None)?)
 }
 
-/// Tensors side by side along a new axis.
+/// Stacks tensors along a new axis.
 ///
 /// # Errors
-/// As [`join`].
+/// See [`join`].
 pub fn stack(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     let tensors = tensors.iter().map(|t| expand(t, axis)).collect::<Result<Vec<_>>>()?;
     join(&tensors.iter().collect::<Vec<_>>(), axis)

@@ -1,4 +1,4 @@
-//! Walks over the levels of a tensor.
+//! Operations on the levels of a tensor.
 
 use crate::error::{Error, Result};
 use crate::expr::types::last_ragged;
@@ -7,7 +7,7 @@ use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::Int64Array;
 use std::sync::Arc;
 
-/// The levels `from .. to` merged into one partition: of the rows of level `from` into the items of level `to`.
+/// Merges the levels `from .. to` into one partition, from the rows of level `from` to the items of level `to`.
 ///
 /// # Errors
 /// There are fewer levels.
@@ -20,36 +20,36 @@ pub fn merged(tensor: &Tensor, from: usize, to: usize) -> Result<RowPartition> {
     }
 }
 
-/// The row of the chunk that item `item` of level `level` belongs to.
+/// The row of the chunk that contains item `item` of level `level`.
 pub fn record_of(tensor: &Tensor, level: usize, item: usize) -> usize {
     tensor.levels(level).map_or(0, |(partitions, _)| partitions.iter().rev().fold(item, |at, p| row_of(p, at)))
 }
 
-/// The row of the chunk of an item below these partitions, outermost first.
+/// The row of the chunk that contains an item below these partitions, outermost first.
 pub fn record_below<'a>(partitions: impl DoubleEndedIterator<Item = &'a RowPartition>, item: usize) -> usize {
     partitions.rev().fold(item, |at, p| row_of(p, at))
 }
 
-/// Lists of these partitions, outermost first, around a tensor.
+/// Wraps a tensor in lists with these partitions, outermost first.
 ///
 /// # Errors
-/// They do not fit together.
+/// The partitions do not fit together.
 pub fn wrap(partitions: impl DoubleEndedIterator<Item = RowPartition>, below: Tensor) -> Result<Tensor> {
     partitions.rev().try_fold(below, |inner, p| Tensor::list(p, inner, None))
 }
 
-/// A partition from row lengths that are known to be right.
+/// A partition from row lengths known to be valid.
 ///
 /// # Errors
-/// More values than can be counted.
+/// Too many values to count.
 pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<RowPartition> {
     RowPartition::from_row_lengths(lengths.into_iter().map(|l| i64::try_from(l).unwrap_or(i64::MAX)))
 }
 
-/// The partition of an axis of that type, from row lengths that are known to fit it.
+/// The partition of an axis of that type, from row lengths known to fit it.
 ///
 /// # Errors
-/// As [`from_lengths`].
+/// See [`from_lengths`].
 pub fn partition_of(dim: &Dim, lengths: Vec<usize>) -> Result<RowPartition> {
     match dim.size {
         Size::Known(n) => RowPartition::uniform(n as usize, lengths.len()),
@@ -57,11 +57,11 @@ pub fn partition_of(dim: &Dim, lengths: Vec<usize>) -> Result<RowPartition> {
     }
 }
 
-/// The partitions of a dense shape in each record, and the record of each value below: `size` gives the
-/// size of an axis in a record, which is that of `dims` where that is known.
+/// The partitions of a dense shape given for each record, and the record of each value below them. `size` returns the
+/// size of an axis in a record, which must agree with the known sizes of `dims`.
 ///
 /// # Errors
-/// As `size`; more values than can be counted.
+/// Errors of `size`, or too many values to count.
 pub fn dense_partitions(
     dims: &[Dim],
     nrecords: usize,
@@ -83,7 +83,7 @@ pub fn dense_partitions(
     Ok((partitions, records))
 }
 
-/// Limits how many values a function may make of one record's numbers: `fill`, `tile`, `range` ...
+/// Limits how many values functions such as `fill`, `tile` and `range` create from the numbers of one record.
 ///
 /// # Errors
 /// More than 2^32 values.
@@ -92,10 +92,10 @@ pub fn check_count(count: Option<usize>, row: usize) -> Result<usize> {
     count.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would have more than 2^28 values").at_row(row))
 }
 
-/// Checks that the axes which are uniform in `dims` have one size in each record.
+/// Checks that the axes that are uniform in `dims` have a single size in each record.
 ///
 /// # Errors
-/// Rows that differ; the row of the chunk is named.
+/// The rows differ; the error names the row of the chunk.
 pub fn check_uniform(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
     for (axis, dim) in dims.iter().enumerate().skip(1) {
         if dim.size == Size::Ragged {
@@ -123,7 +123,7 @@ pub fn check_uniform(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
 /// Checks that two tensors have the same rows on their first `levels` axes.
 ///
 /// # Errors
-/// They differ; the row of the chunk is named.
+/// The rows differ; the error names the row of the chunk.
 pub fn check_same(a: &Tensor, b: &Tensor, levels: usize, what: &str) -> Result<()> {
     let ((p, _), (q, _)) = (a.levels(levels)?, b.levels(levels)?);
     for axis in 0..levels {
@@ -136,12 +136,12 @@ pub fn check_same(a: &Tensor, b: &Tensor, levels: usize, what: &str) -> Result<(
     Ok(())
 }
 
-/// Each item in a list of its own, as an axis of one item.
+/// Wraps each item in a list of length 1, adding an axis of size 1.
 pub fn expand(tensor: &Tensor, axis: usize) -> Result<Tensor> {
     tensor.map_below(axis, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
 }
 
-/// The longest row of every axis, in each record: `[rank][nrecords]`.
+/// The longest row of every axis, for each record: `[rank][nrecords]`.
 ///
 /// # Errors
 /// There are fewer axes.
@@ -155,7 +155,7 @@ pub fn bounding(tensor: &Tensor, rank: usize) -> Result<Vec<Vec<usize>>> {
         .collect()
 }
 
-/// The longest row of every axis, in each record, known sizes for known ones: `[rank][nrecords]`.
+/// The longest row of every axis, for each record, with known sizes for axes that have them: `[rank][nrecords]`.
 ///
 /// # Errors
 /// There are fewer axes.
@@ -169,8 +169,8 @@ pub fn bounding_known(tensor: &Tensor, dims: &[Dim]) -> Result<Vec<Vec<usize>>> 
     Ok(sizes)
 }
 
-/// The longest row of every axis, in each record: `[rank][nrecords]`. The axes of flat values have their known size even
-/// where no value is, those of rows do not.
+/// The longest row of every axis, for each record: `[rank][nrecords]`. Axes of the flat values have their known size
+/// even where there are no values; axes of rows do not.
 ///
 /// # Errors
 /// There are fewer axes.
@@ -181,10 +181,10 @@ pub fn bounding_rows(tensor: &Tensor, dims: &[Dim]) -> Result<Vec<Vec<usize>>> {
     Ok(sizes)
 }
 
-/// Checks that the axes of known size have it.
+/// Checks the sizes of axes of known size.
 ///
 /// # Errors
-/// A row of another length; the row of the chunk is named.
+/// A row has a different length; the error names the row of the chunk.
 pub fn check_known(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
     let (partitions, _) = tensor.levels(dims.len())?;
     for (axis, (partition, dim)) in partitions.iter().zip(dims).enumerate() {

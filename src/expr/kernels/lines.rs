@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
 
-/// One line in the flat values; it has at least one value.
+/// One line in the flat values. It is never empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     start: usize,
@@ -21,17 +21,17 @@ pub struct Line {
 }
 
 impl Line {
-    /// Where its value `i` lies.
+    /// The position of its value `i`.
     #[inline]
     pub fn at(&self, i: usize) -> usize {
         self.start + i * self.stride
     }
 }
 
-/// The lines along an axis of a tensor of that rank, which is dense below the axis.
+/// The lines along an axis of a tensor of that rank, which must be dense below the axis.
 ///
 /// # Errors
-/// There is no such axis: a bug in tatter.
+/// There is no such axis, which is a bug.
 pub fn lines(tensor: &Tensor, axis: usize, rank: usize) -> Result<Vec<Line>> {
     let (_, below) = tensor.levels(axis)?;
     let partition = below.as_list()?.partition();
@@ -48,16 +48,16 @@ pub fn lines(tensor: &Tensor, axis: usize, rank: usize) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// New values of numbers line by line.
+/// Computes new numbers line by line.
 pub trait AlongLine: Send + Sync {
-    /// Writes the new values of a line to the places of the old ones.
+    /// Writes the new values of a line to the positions of the old ones.
     fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]);
 }
 
-/// The numbers of a tensor replaced line by line along an axis.
+/// Replaces the numbers of a tensor line by line along an axis.
 ///
 /// # Errors
-/// Other values than numbers: a bug in tatter.
+/// Values that are not numbers, which is a bug.
 pub fn replaced(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine) -> Result<Tensor> {
     let lines = lines(tensor, axis, rank)?;
     tensor.map_below(rank, &mut |t| {
@@ -73,15 +73,15 @@ pub fn replaced(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine
     })
 }
 
-/// As [`replaced`], along any axis of a ragged tensor: a line has a value for each place of the padded tensor, 0 where
-/// there is none, and what comes to those places is left out.
+/// Like [`replaced`], along any axis of a ragged tensor. A line has a value for each position of the padded tensor, 0
+/// where there is none; results at those positions are discarded.
 ///
 /// # Errors
-/// As [`replaced`]; the padded tensor would have more values than can be counted.
+/// See [`replaced`]; also a padded tensor with too many values to count.
 pub fn replaced_padded(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine) -> Result<Tensor> {
     let sizes = bounding(tensor, rank)?;
     let whole = merged(tensor, 0, rank)?;
-    // The place of each value in the padded tensors, one after the other.
+    // The position of each value in the padded tensors, record by record.
     let (mut places, mut lines, mut end) = (Vec::with_capacity(whole.nvals()), Vec::new(), 0usize);
     let (partitions, _) = tensor.levels(rank)?;
     for record in 0..whole.nrows() {

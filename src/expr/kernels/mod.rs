@@ -1,4 +1,4 @@
-//! Loops over slices: the work of the functions, dispatched once per dtype and chunk.
+//! The loops that do the work of the functions, over slices, dispatched once per dtype and chunk.
 
 pub mod broadcast;
 pub mod cast;

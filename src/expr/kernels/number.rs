@@ -1,25 +1,25 @@
-//! The numbers that kernels work on, and the one dispatch from a dtype to them.
+//! The numeric types that kernels work on, and the dispatch from dtypes to them.
 
 use crate::schema::DType;
 use arrow_array::ArrowPrimitiveType;
 use arrow_array::types::*;
 use half::f16;
 
-/// A native number with the arithmetic of TensorFlow: integers wrap, division floors, NaN propagates.
+/// A native number with TensorFlow's arithmetic: integers wrap around, floor division rounds down, NaN propagates.
 pub trait Number: ArrowPrimitiveType<Native: Copy + PartialEq + PartialOrd + Send + Sync + 'static> + 'static {
     const ZERO: Self::Native;
     const ONE: Self::Native;
-    /// The least finite value.
+    /// The smallest finite value.
     const LOWEST: Self::Native;
-    /// The greatest finite value.
+    /// The largest finite value.
     const HIGHEST: Self::Native;
-    /// What is below everything: minus infinity for floats.
+    /// The identity of maximum: minus infinity for floats.
     const BOTTOM: Self::Native;
-    /// What is above everything.
+    /// The identity of minimum.
     const TOP: Self::Native;
-    /// The least magnitude that TensorFlow keeps: smaller results of special functions are 0.
+    /// The smallest magnitude that TensorFlow keeps; smaller results of special functions become 0.
     const TINIEST: f64;
-    /// Whether sums wrap, so that their order makes no difference.
+    /// Whether sums wrap around, so that order does not matter.
     const WRAPS: bool;
     fn add(a: Self::Native, b: Self::Native) -> Self::Native;
     fn subtract(a: Self::Native, b: Self::Native) -> Self::Native;
@@ -28,7 +28,7 @@ pub trait Number: ArrowPrimitiveType<Native: Copy + PartialEq + PartialOrd + Sen
     fn floor_divide(a: Self::Native, b: Self::Native) -> Self::Native;
     /// With the sign of `b`. Integers: `b` is not 0.
     fn floor_modulo(a: Self::Native, b: Self::Native) -> Self::Native;
-    /// Integers are rounded towards zero, and `b` is not 0.
+    /// Rounded towards zero for integers, where `b` is not 0.
     fn divide(a: Self::Native, b: Self::Native) -> Self::Native;
     /// Rounded towards zero. Integers: `b` is not 0.
     fn truncated_divide(a: Self::Native, b: Self::Native) -> Self::Native;
@@ -160,7 +160,7 @@ integer!(UInt16Type, u16, false);
 integer!(UInt32Type, u32, false);
 integer!(UInt64Type, u64, false);
 
-/// A float of any width; `W` is the width it is computed in.
+/// A float of any width; `W` is the type it is computed in.
 macro_rules! float {
     ($arrow:ty, $native:ty, $wide:ty, $up:expr, $down:expr) => {
         impl Number for $arrow {
@@ -295,7 +295,7 @@ float!(Float16Type, f16, f32, f16::to_f32, f16::from_f32);
 float!(Float32Type, f32, f32, std::convert::identity::<f32>, std::convert::identity::<f32>);
 float!(Float64Type, f64, f64, std::convert::identity::<f64>, std::convert::identity::<f64>);
 
-/// One arm for each `Variant => Type`: the body, with the type named `$t`.
+/// One match arm for each `Variant => Type`: the body, with `$t` as the type.
 macro_rules! dispatch {
     ($dtype:expr, $t:ident => $body:expr, $otherwise:expr, [$($variant:ident => $arrow:ident),* $(,)?]) => {
         match $dtype {
@@ -308,7 +308,7 @@ macro_rules! dispatch {
     };
 }
 
-/// Runs an expression with the type of a number dtype: `numbers!(dtype, T => work::<T>(array), otherwise)`.
+/// Runs an expression with the type of a numeric dtype: `numbers!(dtype, T => work::<T>(array), otherwise)`.
 macro_rules! numbers {
     ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
         $crate::expr::kernels::number::dispatch!($dtype, $t => $body, $otherwise, [
@@ -319,7 +319,7 @@ macro_rules! numbers {
     };
 }
 
-/// As [`numbers`], of the dtypes that are not computed in a [`wider`] one.
+/// Like [`numbers`], for dtypes that are not computed in a [`wider`] one.
 macro_rules! common {
     ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
         $crate::expr::kernels::number::dispatch!($dtype, $t => $body, $otherwise, [
@@ -329,7 +329,7 @@ macro_rules! common {
     };
 }
 
-/// As [`numbers`], of float dtypes.
+/// Like [`numbers`], for float dtypes.
 macro_rules! floats {
     ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
         $crate::expr::kernels::number::dispatch!($dtype, $t => $body, $otherwise, [
@@ -338,8 +338,8 @@ macro_rules! floats {
     };
 }
 
-/// The dtype that values of a rare dtype are computed in, with the same results when they are cast back: integers wrap,
-/// and a float16 is computed in float32 anyway. Every loop less is one that need not be compiled.
+/// The dtype in which values of a rare dtype are computed. Casting back gives the same results, because integers wrap
+/// around and float16 is computed in float32 anyway. This saves compiling loops for rare dtypes.
 pub fn wider(dtype: &DType) -> Option<DType> {
     match dtype {
         DType::Int8 | DType::Int16 | DType::UInt16 => Some(DType::Int32),

@@ -13,22 +13,22 @@ use crate::tensor::RowPartition;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
 
-/// How steps are put together.
+/// How steps are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     Sum,
     Average,
     /// The sum divided by the square root of the number of steps.
     Sqrt,
-    /// A NaN stays only where it is the first.
+    /// A NaN is kept only if it comes first.
     Max,
 }
 
-/// The first steps of sequences with the others put onto them: `places` are the values of each first
-/// step, `blocks` those of each step. A sequence without steps keeps what is in its place.
+/// Accumulates the other steps of each sequence onto its first. `places` has the values of the first steps, `blocks`
+/// those of every step. For a sequence without steps, the values in its place are kept.
 ///
 /// # Errors
-/// Other values than numbers: a bug.
+/// Values that are not numbers, which is a bug.
 pub fn combined(
     op: Pool,
     first: &ArrayRef,
@@ -43,7 +43,7 @@ pub fn combined(
         let values = native::<T>(values)?;
         for sequence in 0..sequences.nrows() {
             let steps = sequences.range(sequence);
-            // A single step is its own sum and average.
+            // A single step equals its sum and average.
             if steps.len() > 1 {
                 let out = &mut out[places.range(sequence)];
                 let rest = &values[blocks.start(steps.start + 1)..blocks.start(steps.end)];
@@ -63,7 +63,7 @@ pub fn combined(
     }, Err(Error::internal(format!("a pool of {dtype}"))))
 }
 
-/// Puts the rows of `rest`, as long as `out`, onto it one after the other.
+/// Accumulates the rows of `rest`, each as long as `out`, onto it in order.
 fn onto<N: Copy>(out: &mut [N], rest: &[N], f: impl Fn(N, N) -> N) {
     match out {
         [] => {}

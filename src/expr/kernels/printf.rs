@@ -1,12 +1,12 @@
-//! Numbers as text, in the formats of C's `printf`, and text as numbers.
+//! Numbers as text in C `printf` formats, and text as numbers.
 //!
 //! Source of the meaning: `tf.strings.as_string`, `tf.strings.to_number`.
 
-/// How a number is written.
+/// A number format.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     pub notation: Notation,
-    /// Digits after the point; of the shortest notation all digits.
+    /// Digits after the decimal point, or all digits for the shortest notation.
     pub precision: Option<usize>,
     pub width: usize,
     /// The flag: `0`, `-`, `+`, space or `#`.
@@ -89,7 +89,7 @@ fn fixed(x: f64, precision: usize, point: bool) -> String {
     text
 }
 
-/// The digits with a point after the first, and the exponent.
+/// The digits, with a decimal point after the first, and the exponent.
 fn mantissa(x: f64, precision: usize) -> (String, i32) {
     let text = format!("{x:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -125,7 +125,7 @@ fn shortest(x: f64, precision: usize, zeros: bool) -> String {
     }
 }
 
-/// The number with that many digits as `%g` writes it, or, where that does not read back as the number, with all that are needed.
+/// The number with that many digits as formatted by `%g` or, if that does not parse back, with all digits needed.
 pub fn roundtrip(x: f64, digits: usize, same: impl Fn(&str) -> bool) -> String {
     let text = |digits: usize| {
         let mut out = Vec::new();
@@ -136,7 +136,7 @@ pub fn roundtrip(x: f64, digits: usize, same: impl Fn(&str) -> bool) -> String {
     if x.is_nan() || same(&short) { short } else { text(if digits == 6 { 9 } else { 17 }) }
 }
 
-/// The text without spaces around it.
+/// The text without surrounding spaces.
 pub fn trimmed(text: &[u8]) -> &[u8] {
     let is_space = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
     let start = text.iter().position(|b| !is_space(b)).unwrap_or(text.len());
@@ -147,7 +147,7 @@ pub fn trimmed(text: &[u8]) -> &[u8] {
 /// An integer with an optional sign.
 pub fn parse_integer(text: &[u8]) -> Option<i128> {
     let text = std::str::from_utf8(trimmed(text)).ok()?;
-    // As many zeros as there are before it.
+    // Any number of leading zeros is accepted.
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -159,7 +159,7 @@ pub fn parse_integer(text: &[u8]) -> Option<i128> {
     if digits.is_empty() { Some(0) } else { digits.parse::<i128>().ok().map(|n| sign * n) }
 }
 
-/// A float: decimal, hexadecimal, inf or nan; `parse` reads the decimal ones in the width that is wanted.
+/// A float: decimal, hexadecimal, inf or nan. `parse` reads decimal floats in the required width.
 pub fn parse_float<T>(text: &[u8], parse: impl Fn(&str) -> Option<T>, convert: impl Fn(f64) -> T) -> Option<T> {
     let text = std::str::from_utf8(trimmed(text)).ok()?;
     let (negative, body) = match text.strip_prefix('-') {
@@ -199,7 +199,7 @@ fn hexadecimal(text: &str) -> Option<f64> {
         if value >> 100 == 0 {
             value = value << 4 | digit;
         } else {
-            // What no longer fits weighs only where the rest lies between two floats.
+            // Digits that no longer fit matter only for breaking ties.
             value |= u128::from(digit != 0);
             exponent += 4;
         }
@@ -208,6 +208,6 @@ fn hexadecimal(text: &str) -> Option<f64> {
         }
     }
     let exponent = exponent.saturating_add(power).clamp(-2000, 2000) as i32;
-    // In two steps, so that neither factor leaves the range.
+    // In two steps, so that neither factor overflows.
     Some(value as f64 * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2))
 }

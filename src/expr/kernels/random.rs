@@ -1,16 +1,17 @@
-//! Keys of records for random numbers: each record and call has a stream, so that neither threads nor chunks change them.
+//! Record keys for random numbers. Each record and call has its own stream, so results do not depend on threads or
+//! chunks.
 //!
-//! The key of a record is made of `--seed`, the name of its input and its number there; rows that come from one record
-//! are told apart by their order.
+//! The key of a record is derived from `--seed`, the name of its input, and its number there. Rows that come from the
+//! same record are distinguished by their order.
 
 use crate::chunk::Origin;
 use crate::error::{Error, Result};
 use crate::random::mixed;
 
-/// The keys of the rows of a chunk.
+/// The record keys of the rows of a chunk.
 ///
 /// # Errors
-/// It is not known which records the rows are.
+/// The origin of the rows is not known.
 pub fn keys(origin: &Origin, nrows: usize, seed: u64) -> Result<Vec<u64>> {
     let input = origin.input.as_deref().unwrap_or("").bytes().fold(seed, |all, byte| mixed(all ^ u64::from(byte)));
     let mut before = None;

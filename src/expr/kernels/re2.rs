@@ -1,29 +1,28 @@
-//! Regular expressions as RE2 has them, on the crate `regex`.
+//! RE2 regular expressions on top of the crate `regex`.
 //!
-//! Both find the leftmost match and prefer the first alternative. They differ in the syntax, so a
-//! pattern is translated first: `\d \s \w \b` are ASCII, `[` and `&&` inside a class are letters
-//! like others, `{` is one where no count follows, `\Q...\E`, `\C` and octal numbers exist, and
-//! groups know the flags `i m s U` alone.
+//! Both find the leftmost match and prefer the first alternative, but their syntax differs, so patterns are translated:
+//! `\d \s \w \b` are ASCII, `[` and `&&` inside a class are literals, `{` is a literal unless a count follows,
+//! `\Q...\E`, `\C` and octal escapes exist, and groups accept only the flags `i m s U`.
 //!
-//! In ill-formed text a surrogate written as UTF-8 is a character in RE2, and none here.
+//! In ill-formed text, RE2 treats a surrogate encoded as UTF-8 as a character; this implementation does not.
 //!
 //! Source of the meaning: <https://github.com/google/re2/wiki/Syntax>.
 
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 
-/// A pattern, ready to be searched for.
+/// A compiled pattern.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
-    /// Whether it may match a part of a character: `\C`, `\B`.
+    /// Whether it can match part of a character: `\C`, `\B`.
     pub cuts: bool,
 }
 
-/// The replacement of a match: text, and what the groups have matched.
+/// The replacement of a match: literal text and group references.
 #[derive(Clone, Debug)]
 pub struct Rewrite {
     pieces: Vec<Piece>,
-    /// It names a group that the pattern does not have.
+    /// Whether it references a group that the pattern does not have.
     missing: bool,
 }
 
@@ -34,10 +33,10 @@ enum Piece {
 }
 
 impl Pattern {
-    /// Reads a pattern; with `whole` it matches whole texts only.
+    /// Compiles a pattern. With `whole`, it matches whole strings only.
     ///
     /// # Errors
-    /// What RE2 does not read.
+    /// Patterns that RE2 rejects.
     pub fn new(pattern: &str, whole: bool) -> Result<Pattern, String> {
         let mut translation = Translation { rest: pattern, out: String::new(), cuts: false };
         translation.run()?;
@@ -57,7 +56,7 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
-    /// Appends the text with its matches (or the first one) rewritten.
+    /// Appends the text with all matches, or the first one, rewritten.
     pub fn replace(&self, text: &[u8], rewrite: &Rewrite, global: bool, out: &mut Vec<u8>) {
         if rewrite.missing {
             out.extend_from_slice(text);
@@ -69,7 +68,7 @@ impl Pattern {
             let Some((start, end)) = self.find(text, at, rewrite, &mut groups) else { break };
             out.extend_from_slice(&text[at..start]);
             if start == end && last == Some(start) {
-                // No empty match where the one before has ended: one character on.
+                // Skips an empty match at the end of the previous one by advancing one character.
                 let next = start + first_character(&text[start..]);
                 out.extend_from_slice(&text[start..next.min(text.len())]);
                 at = next;
@@ -91,17 +90,18 @@ impl Pattern {
     }
 }
 
-/// The length of the first character; of 1 where there is none, or no UTF-8.
+/// The length of the first character; 1 at the end of the text or for invalid UTF-8.
 fn first_character(text: &[u8]) -> usize {
     let most = &text[..text.len().min(4)];
     most.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()).map_or(1, char::len_utf8)
 }
 
 impl Rewrite {
-    /// Reads `\0` to `\9` and `\\`. Nothing is replaced by a rewrite with a group that the pattern does not have.
+    /// Parses `\0` to `\9` and `\\`. If a rewrite references a group that the pattern does not have, nothing is
+    /// replaced.
     ///
     /// # Errors
-    /// Another escape.
+    /// Any other escape.
     pub fn new(text: &[u8], pattern: &Pattern) -> Result<Rewrite, String> {
         let mut pieces = Vec::new();
         let mut plain = Vec::new();
@@ -143,7 +143,7 @@ impl Rewrite {
                     continue;
                 }
                 Piece::Group(0) => whole,
-                // A group that took no part is empty.
+                // A group that did not participate is empty.
                 Piece::Group(n) => groups.get(*n).unwrap_or((0, 0)),
             };
             out.extend_from_slice(&text[start..end]);
@@ -151,7 +151,7 @@ impl Rewrite {
     }
 }
 
-/// What may be repeated.
+/// An item that can be repeated.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
@@ -228,7 +228,7 @@ impl<'a> Translation<'a> {
         Ok(Before::Repetition)
     }
 
-    /// `{2}`, `{2,}`, `{2,5}`, whose `{` has been read; `None` where it is no count.
+    /// Parses `{2}`, `{2,}` or `{2,5}`, after `{`; `None` if it is not a count.
     fn count(&mut self) -> Result<Option<String>, String> {
         let Some((inside, rest)) = self.rest.split_once('}') else { return Ok(None) };
         let (low, high) = inside.split_once(',').map_or((inside, None), |(low, high)| (low, Some(high)));
@@ -248,7 +248,7 @@ impl<'a> Translation<'a> {
         Ok(Some(format!("{{{inside}}}")))
     }
 
-    /// What follows `(`: a group, or flags.
+    /// Parses a group or flags, after `(`.
     fn group(&mut self) -> Result<Before, String> {
         if !self.rest.starts_with('?') {
             self.out.push('(');
@@ -271,7 +271,7 @@ impl<'a> Translation<'a> {
         Ok(Before::Nothing)
     }
 
-    /// What follows a backslash outside of a class.
+    /// Parses an escape outside of a class, after the backslash.
     fn escape(&mut self) -> Result<Before, String> {
         let Some(c) = self.rest.chars().next() else {
             return Err("the backslash at the end escapes nothing".to_owned());
@@ -308,7 +308,7 @@ impl<'a> Translation<'a> {
         Ok(Before::Item)
     }
 
-    /// `pL`, `p{Greek}`, `P{^Lu}`, after a backslash.
+    /// Parses `pL`, `p{Greek}` or `P{^Lu}`, after the backslash.
     fn unicode_class(&mut self) -> Result<Before, String> {
         let mut negated = self.next() == Some('P');
         let name = if self.skip("{") {
@@ -342,7 +342,7 @@ impl<'a> Translation<'a> {
         Ok(Before::Item)
     }
 
-    /// A character after a backslash, outside of a class or in it.
+    /// Parses an escaped character, outside of a class or in it, after the backslash.
     fn character(&mut self) -> Result<char, String> {
         let c = self.next().ok_or("the backslash at the end escapes nothing")?;
         let wrong = || format!("\\{c} is not supported");
@@ -384,7 +384,7 @@ impl<'a> Translation<'a> {
         char::from_u32(code).ok_or_else(wrong)
     }
 
-    /// A class, whose `[` has been read.
+    /// Parses a class, after `[`.
     fn class(&mut self) -> Result<Before, String> {
         self.out.push('[');
         if self.skip("^") {
@@ -446,7 +446,7 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// `\d` and its like, which mean ASCII.
+/// `\d` and similar classes, which are ASCII.
 fn perl_class(c: char) -> Option<&'static str> {
     Some(match c {
         'd' => "[0-9]",
@@ -471,7 +471,7 @@ mod tests {
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// Results of TensorFlow 2.21.
+    /// Results from TensorFlow 2.21.
     #[test]
     fn patterns_mean_what_they_mean_in_re2() {
         for (pattern, rewrite, text, expected) in [

@@ -1,11 +1,11 @@
-//! The script of a code point, numbered as in the library ICU.
+//! The script of a code point, with ICU's numbering.
 //!
-//! Source of the meaning: `tf.strings.unicode_script`, whose tables are those of Unicode 13.
+//! Source of the meaning: `tf.strings.unicode_script`, which uses the tables of Unicode 13.
 
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 use std::sync::LazyLock;
 
-/// The number of code points that belong to no script.
+/// The script number of code points that belong to no script.
 const UNKNOWN: i32 = 103;
 
 /// ICU's numbers (`UScriptCode`) and Unicode's names.
@@ -168,10 +168,10 @@ const SCRIPTS: &[(i32, &str)] = &[
     (192, "Yezidi"),
 ];
 
-/// Where a run of code points of one script starts, and its number; sorted, the first starts at 0.
+/// The start of each run of code points of one script, and the script number. Sorted; the first run starts at 0.
 static RUNS: LazyLock<Vec<(u32, i32)>> = LazyLock::new(runs);
 
-/// The number of the script of a code point; -1 for what is not a code point.
+/// The script number of a code point; -1 if it is not a code point.
 pub fn script(code: i64) -> i32 {
     match u32::try_from(code) {
         Ok(code) if code <= u32::from(char::MAX) => {
@@ -184,7 +184,7 @@ pub fn script(code: i64) -> i32 {
 
 fn runs() -> Vec<(u32, i32)> {
     let known = class(r"\p{age:13.0}");
-    // Marks that Unicode has given to Han since.
+    // Marks that later Unicode versions assign to Han.
     let moved = class(r"[\x{16fe2}\x{16fe3}]");
     let mut ranges: Vec<(u32, u32, i32)> = Vec::new();
     for (number, name) in SCRIPTS {

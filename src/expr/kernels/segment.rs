@@ -1,4 +1,4 @@
-//! Reductions: rows of values to single values, and segments of slices to slices.
+//! Reductions of rows to values, and of segments of slices to slices.
 //!
 //! ```text
 //! x                [[3 1] [] [2 4 5]]
@@ -6,7 +6,7 @@
 //! across the rows  [5 5 5]             the result has the length of the longest row
 //! ```
 //!
-//! Source of the meaning: `tf.math.unsorted_segment_*`, of which `tf.ragged`'s reductions are made.
+//! Source of the meaning: `tf.math.unsorted_segment_*`, on which the reductions of `tf.ragged` are based.
 
 use super::cast::{bools, cast, dtype_of, native, saturated};
 use super::level::from_lengths;
@@ -20,12 +20,13 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, PrimitiveArray};
 use arrow_buffer::BooleanBufferBuilder;
 use std::sync::Arc;
 
-/// How values are put together.
+/// How values are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce<'a> {
     Sum,
     Product,
-    /// Nothing gives the greatest finite value, with `infinite` infinity. A NaN stays, or is replaced by what follows.
+    /// An empty reduction gives the largest finite value or, with `infinite`, infinity. A NaN is either kept or
+    /// replaced by the next value.
     Minimum {
         infinite: bool,
         nan_stays: bool,
@@ -38,17 +39,17 @@ pub enum Reduce<'a> {
     All,
     /// The number of values, as float64.
     Count,
-    /// Strings, with a separator between them; `lazy`: not after only empty strings, as TensorFlow joins segments.
+    /// Joins strings with a separator. `lazy`: omits it after only empty strings, as TensorFlow does in segments.
     Join {
         separator: &'a [u8],
         lazy: bool,
     },
 }
 
-/// The values of each row put together: `[nvals]` to `[nrows]`.
+/// Reduces the values of each row: `[nvals]` to `[nrows]`.
 ///
 /// # Errors
-/// A dtype that it has no meaning for: a bug.
+/// A dtype for which the operation is undefined, which is a bug.
 pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
     if let Reduce::Join { separator, lazy } = op {
         return joined(separator, lazy, array, (0..partition.nrows()).map(|row| partition.range(row)));
@@ -74,18 +75,19 @@ pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<Ar
     reduced!(&dtype, T => number_rows::<T>(op, array, partition), Err(Error::internal(format!("{op:?} of {dtype}"))))
 }
 
-/// The dtype that integers of a rare dtype are reduced in.
+/// The dtype in which integers of a rare dtype are reduced.
 fn wider_of(op: Reduce, dtype: &DType) -> Option<DType> {
     let of_numbers = matches!(op, Reduce::Sum | Reduce::Product | Reduce::Minimum { .. } | Reduce::Maximum { .. });
     wider(dtype).filter(|_| of_numbers && dtype.is_integer())
 }
 
-/// The result of integers that were reduced in a wider dtype: sums wrap, the extreme of nothing is the narrow one.
+/// The result of integers reduced in a wider dtype. Sums wrap around, and an empty reduction gives the extreme of the
+/// narrow dtype.
 fn narrowed(op: Reduce, array: &ArrayRef, dtype: &DType) -> Result<ArrayRef> {
     if matches!(op, Reduce::Sum | Reduce::Product) { cast(array, dtype) } else { saturated(array, dtype) }
 }
 
-/// The number dtypes that are reduced as they are; a float16 is rounded after each step.
+/// The numeric dtypes that are reduced directly; float16 is rounded after each step.
 macro_rules! reduced {
     ($dtype:expr, $t:ident => $body:expr, $otherwise:expr) => {
         match $dtype {
@@ -117,14 +119,14 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-/// The lesser of the result so far and the next value as TensorFlow's segments take it: a NaN is taken,
-/// and replaced by whatever follows.
+/// The minimum of the result so far and the next value, as computed by TensorFlow's segment functions: a NaN is taken,
+/// and is replaced by the next value.
 #[inline]
 fn lesser<T: Number>(all: T::Native, v: T::Native) -> T::Native {
     if all < v { all } else { v }
 }
 
-/// The greater of the result so far and the next value; see [`lesser`].
+/// The maximum of the result so far and the next value; see [`lesser`].
 #[inline]
 fn greater<T: Number>(all: T::Native, v: T::Native) -> T::Native {
     if v < all { all } else { v }
@@ -135,8 +137,8 @@ fn folds<N: Copy>(values: &[N], splits: &[i64], start: N, f: impl Fn(N, N) -> N)
     splits.windows(2).map(|w| values[w[0] as usize..w[1] as usize].iter().fold(start, |all, v| f(all, *v))).collect()
 }
 
-/// Folds each row in any order, for which `neutral` changes nothing. Rows of a few values take the same
-/// steps whatever their length: the branch at the end of a row is what short rows cost most.
+/// Folds each row in any order, with `neutral` as the identity. Short rows take the same steps regardless of length,
+/// because the branch at the end of each row dominates their cost.
 fn short_folds<N: Copy>(values: &[N], splits: &[i64], neutral: N, f: impl Fn(N, N) -> N) -> Vec<N> {
     const SHORT: usize = 16;
     let row = |w: &[i64]| {
@@ -162,14 +164,14 @@ fn short_folds<N: Copy>(values: &[N], splits: &[i64], neutral: N, f: impl Fn(N, 
     out
 }
 
-/// Sums of rows of integers, which wrap: the difference of running sums at the ends of each row, so
-/// that no branch depends on its length.
+/// Sums of rows of integers, which wrap around: the difference of running sums at the row ends, so that no branch
+/// depends on the row length.
 fn wrapping_sums<T: Number>(values: &[T::Native], splits: &[i64]) -> Vec<T::Native> {
     const BLOCK: usize = 1024;
     let mut running = [T::ZERO; BLOCK];
     let mut ends = Vec::with_capacity(splits.len());
     let mut sum = T::ZERO;
-    // Before the first value every sum is 0.
+    // Before the first value, every sum is 0.
     let mut rest = &splits[splits.partition_point(|s| *s == 0)..];
     ends.resize(splits.len() - rest.len(), sum);
     for (i, block) in values.chunks(BLOCK).enumerate() {
@@ -197,7 +199,7 @@ fn first<T: Number>(op: Reduce) -> T::Native {
     }
 }
 
-/// The strings of each group as one, with a separator between them: see [`Reduce::Join`].
+/// Joins the strings of each group with a separator: see [`Reduce::Join`].
 fn joined<G: IntoIterator<Item = usize>>(
     separator: &[u8],
     lazy: bool,
@@ -219,10 +221,10 @@ fn joined<G: IntoIterator<Item = usize>>(
     out.finish(&dtype_of(array)?)
 }
 
-/// The values of each segment put together: value i belongs to segment `ids[i]`, below `nsegments`.
+/// Reduces the values of each segment: value i belongs to segment `ids[i]`, below `nsegments`.
 ///
 /// # Errors
-/// As [`rows`].
+/// See [`rows`].
 pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -> Result<ArrayRef> {
     if let Reduce::Join { separator, lazy } = op {
         let mut members = vec![Vec::new(); nsegments];
@@ -264,20 +266,20 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
     }, Err(Error::internal(format!("{op:?} of {dtype}"))))
 }
 
-/// Puts each value onto that of its segment.
+/// Accumulates each value into its segment.
 fn put<N: Copy>(values: &[N], ids: &[usize], out: &mut [N], f: impl Fn(N, N) -> N) {
     for (v, id) in values.iter().zip(ids) {
         out[*id] = f(out[*id], *v);
     }
 }
 
-/// The rows of `values` that belong to one segment put together, item by item: `[n, ...]` to `[nsegments, ...]`.
+/// Combines the rows of `values` that belong to the same segment, item by item: `[n, ...]` to `[nsegments, ...]`.
 ///
-/// `dims` are the axes of a row. `owners` cuts the segments into records: where an axis is uniform,
-/// a segment without rows takes the size that the others of its record have.
+/// `dims` are the axes of a row. `owners` partitions the segments by record: where an axis is uniform, an empty segment
+/// takes the size of the other segments of its record.
 ///
 /// # Errors
-/// As [`rows`].
+/// See [`rows`].
 pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owners: &RowPartition) -> Result<Tensor> {
     let nsegments = owners.nvals();
     let Some(dim) = dims.first() else {
@@ -318,8 +320,8 @@ pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owner
     Tensor::list(out, inner, None)
 }
 
-/// Rows of numbers put together value by value: row i goes onto row `ids[i]` of the result. `None`
-/// for operations that are none of two numbers.
+/// Combines rows of numbers element-wise: row i is accumulated into row `ids[i]` of the result. `None` for operations
+/// that do not combine two numbers.
 fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usize], out: &RowPartition) -> Result<Option<ArrayRef>> {
     fn onto<N: Copy>(
         values: &[N],
@@ -357,10 +359,10 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
     }, Ok(None))
 }
 
-/// Sums divided by counts: floats in their dtype, integers as TensorFlow divides them.
+/// Sums divided by counts: floats in their dtype, integers as in TensorFlow.
 ///
 /// # Errors
-/// As [`rows`].
+/// See [`rows`].
 pub fn divide(sums: &ArrayRef, counts: &ArrayRef) -> Result<ArrayRef> {
     let dtype = dtype_of(sums)?;
     let counts = native::<Float64Type>(counts)?;

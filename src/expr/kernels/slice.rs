@@ -1,10 +1,10 @@
-//! Python's slices, on splits.
+//! Python slices applied to rows.
 
 use crate::error::{Error, Result};
 use crate::tensor::take::{Native, Run, native, push_reversed, push_row, take_runs, with_room};
 use crate::tensor::{RowPartition, Tensor};
 
-/// `start:stop:step`; the step is not 0.
+/// `start:stop:step`, where the step is not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     pub start: Option<i64>,
@@ -13,7 +13,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// First item and number of items of a row of that length, as Python counts them.
+    /// The first item and the number of items in a row of that length, as in Python.
     pub fn of_row(&self, length: usize) -> (usize, usize) {
         let n = length as i64;
         let (low, high) = if self.step > 0 { (0, n) } else { (-1, n - 1) };
@@ -32,14 +32,14 @@ impl Slice {
     }
 }
 
-/// The items that a slice takes of each row: their partition, and their values. `of_row` gives the slice of a row.
+/// The items that a slice takes from each row: their partition and values. `of_row` returns the slice for a row.
 ///
 /// # Errors
-/// A failure of memory only.
+/// Only if memory runs out.
 pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) -> Slice) -> Result<(RowPartition, Tensor)> {
     let nrows = partition.nrows();
     if nrows == 0 {
-        // No row is there to cut, but a uniform axis has its new size all the same.
+        // Without rows there is nothing to cut, but a uniform axis still gets its new size.
         let out = match partition.uniform_row_length() {
             Some(length) => RowPartition::uniform(of_row(0).of_row(length).1, 0)?,
             None => partition.clone(),
@@ -80,10 +80,10 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
     Ok((out, values))
 }
 
-/// [`rows`] with the same slice for every row.
+/// Like [`rows`], with the same slice for every row.
 ///
 /// # Errors
-/// As there.
+/// See [`rows`].
 pub fn each_row(partition: &RowPartition, values: &Tensor, slice: Slice) -> Result<(RowPartition, Tensor)> {
     if let Tensor::Leaf(array) = values
         && matches!(slice.step, 1 | -1)
@@ -109,7 +109,7 @@ pub fn each_row(partition: &RowPartition, values: &Tensor, slice: Slice) -> Resu
     rows(partition, values, |_| slice)
 }
 
-/// A slice of step 1 or -1, as the items between two ends.
+/// A slice with step 1 or -1, as the items between two bounds.
 #[derive(Clone, Copy)]
 struct Ends {
     first: Option<i64>,
@@ -120,7 +120,7 @@ struct Ends {
 impl Ends {
     fn new(slice: Slice) -> Ends {
         let Slice { start, stop, step } = slice;
-        // `start:stop:-1` are the items after `stop` up to `start`.
+        // `start:stop:-1` takes the items after `stop` up to `start`.
         let next = |v: i64| if v == -1 { None } else { Some(v.saturating_add(1)) };
         match step {
             -1 => Ends { first: stop.map(|s| next(s).unwrap_or(i64::MAX)), after: start.and_then(next), reversed: true },
@@ -128,7 +128,7 @@ impl Ends {
         }
     }
 
-    /// The first item of a row of that length, and the one after the last.
+    /// The first item in a row of that length, and the end.
     #[inline]
     fn of(&self, length: i64) -> (i64, i64) {
         let place = |v: i64| if v < 0 { v.saturating_add(length).max(0) } else { v.min(length) };
@@ -155,7 +155,7 @@ impl Native for Ended<'_> {
     }
 }
 
-/// The items at `start`, `start + step` ..., this many of each stride.
+/// The items at `start`, `start + step`, ..., this many from each row.
 fn take_strides(values: &Tensor, strides: &[(usize, usize, i64)]) -> Result<Tensor> {
     let mut places: Vec<usize> = Vec::with_capacity(strides.iter().map(|(_, count, _)| count).sum());
     for (start, count, step) in strides {
@@ -169,10 +169,10 @@ fn take_strides(values: &Tensor, strides: &[(usize, usize, i64)]) -> Result<Tens
     values.gather(&places)
 }
 
-/// The item at `of_row` of each row; negative numbers count from its end.
+/// The item at `of_row` in each row; negative indices count from the end.
 ///
 /// # Errors
-/// A row that is too short: its number is the error's row.
+/// A row is too short; the error names the row.
 pub fn items(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) -> i64) -> Result<Tensor, (usize, Error)> {
     let mut places = Vec::with_capacity(partition.nrows());
     for row in 0..partition.nrows() {

@@ -1,8 +1,8 @@
-//! Special functions of real numbers, in float64: error functions, gamma functions, Bessel functions and integrals.
+//! Special functions of real numbers, in float64: error, gamma and Bessel functions, and integrals.
 //!
-//! Each is a series, an asymptotic expansion, a continued fraction or a quadrature that converges to the last
-//! digits of a float64 in its range. Source of the formulas: NIST Digital Library of Mathematical Functions,
-//! <https://dlmf.nist.gov>. Poles and values outside of the domain are those of `tf.math` and `tf.math.special`.
+//! Each is computed by a series, an asymptotic expansion, a continued fraction or a quadrature that converges to the
+//! last digits of a float64 in its range. Source of the formulas: NIST Digital Library of Mathematical Functions,
+//! <https://dlmf.nist.gov>. Poles and values outside the domain match `tf.math` and `tf.math.special`.
 
 use super::cast::{dtype_of, native};
 use super::datum::{Datum, RowError, map, zip};
@@ -27,10 +27,11 @@ const BERNOULLI: [f64; 10] = [
     -174_611.0 / 330.0,
 ];
 
-/// A function of each float, computed in float64. Subnormal results are 0, as in TensorFlow, whose threads flush them.
+/// Applies a function to each float, in float64. Subnormal results become 0, as in TensorFlow, whose threads flush
+/// them.
 ///
 /// # Errors
-/// Other dtypes: a bug in tatter.
+/// Dtypes that are not floats, which is a bug.
 pub fn mapped(f: impl Fn(f64) -> f64, array: &ArrayRef) -> Result<ArrayRef> {
     in_float64(array, &|values| {
         for v in values {
@@ -39,7 +40,7 @@ pub fn mapped(f: impl Fn(f64) -> f64, array: &ArrayRef) -> Result<ArrayRef> {
     })
 }
 
-/// What a function makes of floats as float64: one loop for each function, one conversion for each dtype.
+/// Applies a function to floats as float64: one loop per function, one conversion per dtype.
 fn in_float64(array: &ArrayRef, f: &dyn Fn(&mut [f64])) -> Result<ArrayRef> {
     let dtype = dtype_of(array)?;
     floats!(&dtype, T => {
@@ -49,15 +50,15 @@ fn in_float64(array: &ArrayRef, f: &dyn Fn(&mut [f64])) -> Result<ArrayRef> {
     }, Err(Error::internal(format!("a function of {dtype}"))))
 }
 
-/// A function of each two floats; see [`mapped`].
+/// Applies a function to pairs of floats; see [`mapped`].
 ///
 /// # Errors
-/// Other dtypes: a bug in tatter.
+/// Dtypes that are not floats, which is a bug.
 pub fn paired(f: impl Fn(f64, f64) -> f64, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     in_float64_of_two(a, b, &|x, y| zip(x, y, &f)).map_err(|e| (0, e))
 }
 
-/// An operand's values, and whether it is a scalar.
+/// The values of an operand, and whether it is a scalar.
 type Wide<'a> = (&'a [f64], bool);
 
 fn in_float64_of_two(a: Datum, b: Datum, f: &dyn Fn(Wide, Wide) -> Vec<f64>) -> Result<ArrayRef> {
@@ -76,7 +77,7 @@ fn narrowed<T: Number>(v: f64) -> T::Native {
 /// The next float after x in the direction of y.
 ///
 /// # Errors
-/// Other dtypes than float32 and float64.
+/// Dtypes other than float32 and float64.
 pub fn next_after(a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     use arrow_array::types::{Float32Type, Float64Type};
     let whole = |e: Error| (0, e);
@@ -88,7 +89,7 @@ pub fn next_after(a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
     Ok(Arc::new(PrimitiveArray::<Float64Type>::new(zip((x, a.scalar), (y, b.scalar), libm::nextafter).into(), None)))
 }
 
-/// Sums terms until one no longer counts, or, of an asymptotic series, until they grow.
+/// Sums terms until they no longer contribute or, for an asymptotic series, until they grow.
 fn series(first: f64, mut next: impl FnMut(f64, f64) -> f64) -> f64 {
     let (mut term, mut sum) = (first, first);
     for k in 1..500 {
@@ -125,7 +126,7 @@ pub fn digamma(x: f64) -> f64 {
     shift + x.ln() - 0.5 / x - tail
 }
 
-/// The Hurwitz zeta function, by the formula of Euler and Maclaurin (DLMF 25.11.5).
+/// The Hurwitz zeta function, by the Euler-Maclaurin formula (DLMF 25.11.5).
 pub fn zeta(x: f64, q: f64) -> f64 {
     if x == 1.0 {
         return f64::INFINITY;
@@ -169,7 +170,7 @@ pub fn polygamma(n: f64, x: f64) -> f64 {
     sign * libm::tgamma(n + 1.0) * zeta(n + 1.0, x)
 }
 
-/// The inverse of erfc: an estimate, then Halley's method.
+/// The inverse of erfc: an initial estimate refined by Halley's method.
 pub fn erfcinv(x: f64) -> f64 {
     if x == 0.0 {
         return f64::INFINITY;
@@ -209,7 +210,7 @@ pub fn erfinv(x: f64) -> f64 {
     y
 }
 
-/// The quantile function of the normal distribution.
+/// The quantile function of the standard normal distribution.
 pub fn ndtri(p: f64) -> f64 {
     if p > 0.5 { SQRT_2 * erfcinv(2.0 * (1.0 - p)) } else { -SQRT_2 * erfcinv(2.0 * p) }
 }
@@ -220,7 +221,7 @@ fn modified_tail(order: f64, sign: f64, x: f64) -> f64 {
     series(1.0, |term, k| sign * term * (mu - (2.0 * k - 1.0).powi(2)) / (8.0 * k * x))
 }
 
-/// I0(x) and I1(x) of 0 <= x <= 30 (DLMF 10.25.2).
+/// I0(x) and I1(x) for 0 <= x <= 30 (DLMF 10.25.2).
 fn modified_series(order: f64, x: f64) -> f64 {
     let square = x * x / 4.0;
     series(if order == 0.0 { 1.0 } else { x / 2.0 }, |term, k| term * square / (k * (k + order)))
@@ -348,7 +349,7 @@ fn second_kind(value: fn(f64) -> f64, x: f64) -> f64 {
     }
 }
 
-/// Dawson's integral: a Taylor series near 0, a sampled sum (Rybicki 1989), a series in 1/x.
+/// Dawson's integral: a Taylor series near 0, a sampled sum (Rybicki 1989), and a series in 1/x.
 pub fn dawsn(x: f64) -> f64 {
     if x.abs() < 0.2 {
         return series(x, |term, k| -term * 2.0 * x * x / (2.0 * k + 1.0));
@@ -368,7 +369,7 @@ pub fn dawsn(x: f64) -> f64 {
     sum / PI.sqrt()
 }
 
-/// The exponential integral Ei of positive numbers (DLMF 6.6.2, 6.12.2).
+/// The exponential integral Ei for positive numbers (DLMF 6.6.2, 6.12.2).
 pub fn expint(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
@@ -389,7 +390,8 @@ pub fn expint(x: f64) -> f64 {
         })
 }
 
-/// The integrals of Fresnel, C and S: power series, then a continued fraction of the complementary error function (DLMF 7.6, 7.9).
+/// The Fresnel integrals C and S: power series, then a continued fraction of the complementary error function (DLMF
+/// 7.6, 7.9).
 fn fresnel(x: f64) -> (f64, f64) {
     let size = x.abs();
     if size > 36_974.0 {
@@ -410,7 +412,7 @@ fn fresnel(x: f64) -> (f64, f64) {
         }
         (c, s)
     } else {
-        // Lentz's method on complex numbers as pairs.
+        // Lentz's method, with complex numbers as pairs.
         let times = |a: (f64, f64), b: (f64, f64)| (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0);
         let inverse = |a: (f64, f64)| {
             let norm = a.0 * a.0 + a.1 * a.1;
@@ -434,7 +436,7 @@ fn fresnel(x: f64) -> (f64, f64) {
             }
         }
         let h = times(h, (size, -size));
-        // The angle in quarter turns, of which whole ones are left out before they are multiplied.
+        // The angle in quarter turns; whole turns are removed before multiplication.
         let turn = FRAC_PI_2 * ((size * size) % 4.0);
         let rotated = times((turn.cos(), turn.sin()), h);
         times((0.5, 0.5), (1.0 - rotated.0, -rotated.1))
@@ -475,27 +477,27 @@ pub fn spence(x: f64) -> f64 {
     })
 }
 
-/// x log y, 0 where x is 0.
+/// x * log(y), or 0 where x is 0.
 pub fn xlogy(x: f64, y: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * y.ln() }
 }
 
-/// x log(1 + y), 0 where x is 0.
+/// x * log(1 + y), or 0 where x is 0.
 pub fn xlog1py(x: f64, y: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * y.ln_1p() }
 }
 
-/// x / y, 0 where x is 0.
+/// x / y, or 0 where x is 0.
 pub fn xdivy(x: f64, y: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x / y }
 }
 
-/// x y, 0 where y is 0, even of NaN.
+/// x * y, or 0 where y is 0, even if x is NaN.
 pub fn multiply_no_nan(x: f64, y: f64) -> f64 {
     if y == 0.0 { 0.0 } else { x * y }
 }
 
-/// 1 / x, 0 where x is 0.
+/// 1 / x, or 0 where x is 0.
 pub fn reciprocal_no_nan(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { 1.0 / x }
 }
@@ -505,29 +507,29 @@ pub fn angle(x: f64) -> f64 {
     if x < 0.0 { PI } else { 0.0 }
 }
 
-/// x times the share of the normal distribution below x.
+/// x times the standard normal cumulative distribution function at x.
 pub fn gelu(x: f64) -> f64 {
     x * 0.5 * libm::erfc(-x / SQRT_2)
 }
 
-/// [`gelu`] by a hyperbolic tangent.
+/// The tanh approximation of [`gelu`].
 pub fn gelu_approximate(x: f64) -> f64 {
     0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + 0.044715 * x * x * x)).tanh())
 }
 
-/// The scaled exponential unit.
+/// The scaled exponential linear unit.
 pub fn selu(x: f64) -> f64 {
     const SCALE: f64 = 1.050_700_987_355_480_5;
     const ALPHA: f64 = 1.673_263_242_354_377_2;
     if x < 0.0 { SCALE * ALPHA * x.exp_m1() } else { SCALE * x }
 }
 
-/// x times the sigmoid of beta x.
+/// x * sigmoid(beta * x).
 pub fn silu(x: f64, beta: f64) -> f64 {
     x / (1.0 + (-beta * x).exp())
 }
 
-/// The cross entropy of a label and the sigmoid of a logit.
+/// The cross entropy between a label and the sigmoid of a logit.
 pub fn sigmoid_cross_entropy(label: f64, logit: f64) -> f64 {
     logit.max(0.0) - logit * label + (-logit.abs()).exp().ln_1p()
 }

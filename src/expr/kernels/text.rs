@@ -1,4 +1,4 @@
-//! Strings and bytes as slices of bytes, and the arrays made of them.
+//! Strings and bytes as byte slices, and arrays built from them.
 
 use crate::error::{Error, Result};
 use crate::schema::DType;
@@ -18,7 +18,7 @@ impl<'a> Texts<'a> {
     /// The values of `array`.
     ///
     /// # Errors
-    /// It holds no strings: a bug.
+    /// The array does not hold strings, which is a bug.
     pub fn of(array: &'a ArrayRef) -> Result<Texts<'a>> {
         if let Some(strings) = array.as_string_opt::<i64>() {
             return Ok(Texts { offsets: strings.value_offsets(), values: strings.value_data() });
@@ -40,7 +40,7 @@ impl<'a> Texts<'a> {
         &self.values[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
-    /// Bytes of all values together.
+    /// Total number of bytes of all values.
     pub fn nbytes(&self) -> usize {
         (self.offsets[self.len()] - self.offsets[0]) as usize
     }
@@ -51,36 +51,36 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Strings or bytes while they are put together, one after the other.
+/// A builder of a string or bytes array.
 #[derive(Debug)]
 pub struct TextBuilder {
     offsets: Vec<i64>,
-    /// The bytes so far; what is appended belongs to the value that [`TextBuilder::end`] ends.
+    /// The bytes so far. Appended bytes belong to the value ended by the next [`TextBuilder::end`].
     pub bytes: Vec<u8>,
 }
 
 impl TextBuilder {
-    /// Room for these many values and bytes.
+    /// Reserves room for these many values and bytes.
     pub fn with_capacity(values: usize, nbytes: usize) -> TextBuilder {
         let mut offsets = Vec::with_capacity(values + 1);
         offsets.push(0);
         TextBuilder { offsets, bytes: Vec::with_capacity(nbytes) }
     }
 
-    /// The value ends here.
+    /// Ends the current value.
     #[inline]
     pub fn end(&mut self) {
         self.offsets.push(self.bytes.len() as i64);
     }
 
-    /// One whole value.
+    /// Appends a whole value.
     #[inline]
     pub fn push(&mut self, value: &[u8]) {
         self.bytes.extend_from_slice(value);
         self.end();
     }
 
-    /// The array, of dtype string or bytes.
+    /// Builds the array, of dtype string or bytes.
     ///
     /// # Errors
     /// Strings that are not valid UTF-8.

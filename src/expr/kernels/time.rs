@@ -1,4 +1,4 @@
-//! Parts of times, and times of text and numbers.
+//! Components of times, and conversion of text and numbers to times.
 //!
 //! Source of the meaning: the temporal functions of `pyarrow.compute`.
 
@@ -13,7 +13,7 @@ use arrow_schema::DataType;
 use chrono::{DateTime, Datelike, NaiveDateTime, Offset, TimeZone, Timelike};
 use std::sync::Arc;
 
-/// A part of a time.
+/// A component of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Year,
@@ -58,10 +58,10 @@ impl Part {
     }
 }
 
-/// The zone that the parts of these times are counted in; `None` for UTC and for times without a zone.
+/// The time zone in which the components are computed; `None` for UTC and for times without a zone.
 ///
 /// # Errors
-/// A zone that is not known.
+/// An unknown zone.
 pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
     match &time.zone {
         Some(zone) if !time.is_utc() => {
@@ -75,10 +75,10 @@ pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
     }
 }
 
-/// A part of each time, int64, in its own zone.
+/// A component of each time as int64, in its zone.
 ///
 /// # Errors
-/// A time outside the range of the calendar, with its row.
+/// A time outside the range of the calendar; the error names the row.
 pub fn part(array: &ArrayRef, part: Part) -> Result<ArrayRef> {
     let time = TimeType::of(array.data_type()).ok_or_else(|| Error::internal(format!("{part:?} of {}", array.data_type())))?;
     let zone = zone(&time)?;
@@ -99,17 +99,17 @@ pub fn part(array: &ArrayRef, part: Part) -> Result<ArrayRef> {
     Ok(Arc::new(Int64Array::from(out)))
 }
 
-/// Times of the type `to`: of ISO 8601 text, counts of its unit, or times, which are rounded down.
+/// Converts ISO 8601 text, counts of the unit, or other times (rounded down) to times of type `to`.
 ///
 /// # Errors
-/// Text that is not a time; a time outside the range of `to`; with its row.
+/// Text that is not a time, or a time outside the range of `to`; the error names the row.
 pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::LargeUtf8 => {
             let options = CastOptions { safe: true, ..CastOptions::default() };
             let time = TimeType::of(to).ok_or_else(|| Error::internal(format!("text as {to}")))?;
             zone(&time)?;
-            // Names of UTC are not known to the parser.
+            // The parser does not know the names of UTC.
             let offset = match to {
                 DataType::Timestamp(unit, Some(_)) if time.is_utc() => DataType::Timestamp(*unit, Some("+00:00".into())),
                 other => other.clone(),
@@ -130,7 +130,7 @@ pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     }
 }
 
-/// Whether parts of dates exist for times of that kind.
+/// Whether times of that kind have date components.
 pub fn has_date(kind: TimeKind) -> bool {
     matches!(kind, TimeKind::Timestamp | TimeKind::Date)
 }

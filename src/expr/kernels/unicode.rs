@@ -1,9 +1,9 @@
-//! Strings as code points, and back.
+//! Conversion between strings and code points.
 //!
-//! Source of the meaning: `tf.strings.unicode_decode`, `unicode_encode`. What is ill-formed counts as
-//! one error for each maximal part, as Unicode recommends.
+//! Source of the meaning: `tf.strings.unicode_decode`, `unicode_encode`. Each maximal ill-formed subpart counts as one
+//! error, as Unicode recommends.
 
-/// How code points are written.
+/// Encodings of code points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Utf8,
@@ -13,17 +13,17 @@ pub enum Encoding {
     Ascii,
 }
 
-/// The order of the bytes of a unit.
+/// The byte order of a code unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Big,
     Little,
-    /// Said by a mark at the start, else big.
+    /// Given by a byte order mark, otherwise big-endian.
     Marked,
 }
 
 impl Encoding {
-    /// The encoding of that name. Case, `-` and `_` make no difference.
+    /// Finds an encoding by name. Case, `-` and `_` are ignored.
     pub fn named(name: &str) -> Option<Encoding> {
         let plain: String = name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect::<String>().to_ascii_lowercase();
         Some(match plain.as_str() {
@@ -40,12 +40,12 @@ impl Encoding {
         })
     }
 
-    /// The encodings that are written, by the names that TensorFlow takes.
+    /// The encodings that can be written, by TensorFlow's names.
     pub fn output(name: &str) -> Option<Encoding> {
         Encoding::named(name).filter(|_| matches!(name, "UTF-8" | "UTF-16-BE" | "UTF-32-BE"))
     }
 
-    /// Calls `visit` with each character, `None` for an ill-formed part, and where it starts.
+    /// Calls `visit` with each character (`None` for an ill-formed part) and its start.
     pub fn decode(self, bytes: &[u8], mut visit: impl FnMut(Option<char>, usize)) {
         match self {
             Encoding::Utf8 => {
@@ -88,7 +88,7 @@ impl Encoding {
         }
     }
 
-    /// Appends a character. Encodings that are read only are written as UTF-8.
+    /// Appends a character. Encodings that can only be read are written as UTF-8.
     pub fn encode(self, c: char, out: &mut Vec<u8>) {
         match self {
             Encoding::Utf16(order) => {
@@ -104,7 +104,7 @@ impl Encoding {
 }
 
 impl Order {
-    /// Whether the units of `width` bytes are little-endian, and the length of the mark that says so.
+    /// Whether units of `width` bytes are little-endian, and the length of the byte order mark.
     fn of(self, bytes: &[u8], width: usize) -> (bool, usize) {
         let mark = |text: &[u8]| bytes.get(..width) == Some(text);
         match self {

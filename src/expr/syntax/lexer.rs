@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! Splits text into tokens.
 
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::span::Span;
@@ -35,7 +35,8 @@ const OPERATORS: [&str; 45] = [
 /// All tokens of the text, the last one [`Kind::End`].
 ///
 /// # Errors
-/// A character that starts no token, a string or backquote that is not closed, a bad escape, a number no type holds.
+/// A character that cannot start a token, an unclosed string or backquote, a bad escape, or a number that no type can
+/// hold.
 pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
     let bytes = text.as_bytes();
     let (mut at, mut out, mut open) = (0, Vec::new(), 0usize);
@@ -113,7 +114,7 @@ fn quoted_name(text: &str, at: &mut usize) -> ExprResult<String> {
         };
         name.push_str(&text[*at..*at + end]);
         *at += end + 1;
-        // A backquote inside a name is written twice; the empty name is two backquotes.
+        // A backquote inside a name is doubled; two backquotes are the empty name.
         if text.as_bytes().get(*at) != Some(&b'`') || (name.is_empty() && end == 0) {
             return Ok(name);
         }

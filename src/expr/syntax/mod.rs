@@ -1,7 +1,7 @@
-//! The syntax of expressions: Python's, as a tree that keeps its places in the text.
+//! The syntax of expressions: Python's, as a tree that keeps places in the text.
 //!
 //! - [`lexer`]: text to tokens.
-//! - [`parser`]: tokens to a [`tree`]; nothing here knows of fields, functions or types.
+//! - [`parser`]: tokens to a [`tree`], without knowledge of fields, functions or types.
 
 mod lexer;
 mod parser;

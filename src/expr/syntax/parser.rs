@@ -1,14 +1,14 @@
-//! Tokens to expressions: operator precedence climbing.
+//! Parses tokens into expressions by precedence climbing.
 
 use super::lexer::{Kind, Token, tokens};
 use super::tree::{Argument, Assignment, Binary, Compare, Expr, ExprKind, MAX_DEPTH, Target, Unary};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::span::Span;
 
-/// Parses one expression, as `filter` takes it.
+/// Parses a single expression, for `filter`.
 ///
 /// # Errors
-/// What was expected, what was found, with its place.
+/// The expected and the found token, with its place.
 pub fn parse_expression(text: &str) -> ExprResult<Expr> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     parser.skip_separators();
@@ -23,10 +23,10 @@ pub fn parse_expression(text: &str) -> ExprResult<Expr> {
     }
 }
 
-/// Parses an expression that takes the place of another: all of it has that one's span.
+/// Parses an expression that replaces another; all of its nodes get that expression's span.
 ///
 /// # Errors
-/// As [`parse_expression`].
+/// See [`parse_expression`].
 pub fn parse_formula(text: &str, span: &Span) -> ExprResult<Expr> {
     let mut tokens = tokens(text)?;
     for token in &mut tokens {
@@ -37,10 +37,10 @@ pub fn parse_formula(text: &str, span: &Span) -> ExprResult<Expr> {
     if *parser.peek() == Kind::End { Ok(expr) } else { Err(parser.unexpected("the end of the formula")) }
 }
 
-/// Parses assignments separated by `;` or new lines, as `map` takes them.
+/// Parses assignments separated by `;` or newlines, for `map`.
 ///
 /// # Errors
-/// As [`parse_expression`].
+/// See [`parse_expression`].
 pub fn parse_statements(text: &str) -> ExprResult<Vec<Assignment>> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     let mut statements = Vec::new();
@@ -66,7 +66,7 @@ struct Parser {
     depth: usize,
 }
 
-/// How tightly an operator binds; higher is tighter.
+/// The binding strength of an operator; higher is tighter.
 const OR: u8 = 1;
 const AND: u8 = 2;
 const NOT: u8 = 3;
@@ -105,7 +105,7 @@ fn comparison(op: &str) -> Option<Compare> {
     })
 }
 
-/// An inner node over its parts.
+/// An inner node, given its parts.
 fn node(kind: ExprKind, span: Span) -> ExprResult<Expr> {
     let mut expr = Expr { kind, span, depth: 0 };
     let mut below = 0;
@@ -209,12 +209,12 @@ impl Parser {
         }
     }
 
-    /// Whether the token before the next one is this operator.
+    /// Whether the previous token is this operator.
     fn before_is(&self, op: &str) -> bool {
         matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token { kind: Kind::Op(found), .. }) if *found == op)
     }
 
-    /// Whether the token before the next one is this name.
+    /// Whether the previous token is this name.
     fn before_is_name(&self, name: &str) -> bool {
         matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token { kind: Kind::Name(found), .. }) if found == name)
     }
@@ -372,7 +372,7 @@ impl Parser {
                 break;
             }
             self.at += 1;
-            // `**` binds to the right, and its right side may have a sign.
+            // `**` is right-associative, and its right side can have a sign.
             let right = if operator == Binary::Power { self.expression(UNARY)? } else { self.expression(binding + 1)? };
             let span = start..right.span.end;
             left = node(ExprKind::Binary(operator, Box::new(left), Box::new(right)), span)?;

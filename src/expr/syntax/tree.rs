@@ -1,11 +1,11 @@
-//! The syntax tree of expressions: what the parser makes, and the binder reads.
+//! The syntax tree of expressions, built by the parser and read by the binder.
 
 use crate::expr::span::Span;
 
-/// Nesting of expressions that is still read. It bounds the recursion of every later pass.
+/// Maximum nesting depth of expressions. It bounds the recursion of every later pass.
 pub const MAX_DEPTH: usize = 128;
 
-/// An expression and its place.
+/// An expression and its place in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub kind: ExprKind,
@@ -73,7 +73,7 @@ pub struct Argument {
     pub value: Expr,
 }
 
-/// The operators before one operand.
+/// Unary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unary {
     Minus,
@@ -82,7 +82,7 @@ pub enum Unary {
     Not,
 }
 
-/// The operators between two operands, comparisons and `and`, `or` apart.
+/// Binary operators, except comparisons, `and` and `or`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binary {
     Add,
@@ -112,7 +112,7 @@ pub enum Compare {
 }
 
 impl Unary {
-    /// The function for the operator.
+    /// The name of the corresponding function.
     pub fn function(self) -> &'static str {
         match self {
             Unary::Minus => "negative",
@@ -122,7 +122,7 @@ impl Unary {
         }
     }
 
-    /// As messages write it.
+    /// The operator in messages.
     pub fn symbol(self) -> &'static str {
         match self {
             Unary::Minus => "`-x`",
@@ -134,7 +134,7 @@ impl Unary {
 }
 
 impl Binary {
-    /// The function for the operator.
+    /// The name of the corresponding function.
     pub fn function(self) -> &'static str {
         match self {
             Binary::Add => "add",
@@ -153,7 +153,7 @@ impl Binary {
         }
     }
 
-    /// As messages write it.
+    /// The operator in messages.
     pub fn symbol(self) -> &'static str {
         match self {
             Binary::Add => "`+`",
@@ -174,7 +174,7 @@ impl Binary {
 }
 
 impl Compare {
-    /// The function for the operator.
+    /// The name of the corresponding function.
     pub fn function(self) -> &'static str {
         match self {
             Compare::Equal => "equal",
@@ -186,7 +186,7 @@ impl Compare {
         }
     }
 
-    /// As messages write it.
+    /// The operator in messages.
     pub fn symbol(self) -> &'static str {
         match self {
             Compare::Equal => "`==`",
@@ -199,17 +199,17 @@ impl Compare {
     }
 }
 
-/// `targets = value`, one of the statements of `map`.
+/// `targets = value`: one statement of `map`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     pub targets: Vec<Target>,
-    /// Whether each target takes an item of the value: `a, b = x`, and `a, = x` too.
+    /// Whether each target takes one item of the value, as in `a, b = x` and `a, = x`.
     pub unpacks: bool,
     pub value: Expr,
     pub span: Span,
 }
 
-/// What an assignment names: a field, or a field inside structures.
+/// The target of an assignment: a field, or a field inside structures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     pub path: Vec<String>,
@@ -221,7 +221,7 @@ impl Expr {
         Expr { kind, span, depth: 1 }
     }
 
-    /// The names of a chain `a.b.c` of plain names, outermost first, and whether the first is backquoted.
+    /// The names in a chain `a.b.c` of plain names, outermost first, and whether the first is backquoted.
     pub fn dotted(&self) -> Option<(Vec<&str>, bool)> {
         match &self.kind {
             ExprKind::Name { name, quoted } => Some((vec![name], *quoted)),
@@ -234,7 +234,7 @@ impl Expr {
         }
     }
 
-    /// Calls `visit` for the expressions directly below.
+    /// Calls `visit` for the direct subexpressions.
     pub fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         match &self.kind {
             ExprKind::None

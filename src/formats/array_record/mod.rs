@@ -1,4 +1,4 @@
-//! ArrayRecord, the container of Grain: tf.Examples, or any bytes, with access by record number.
+//! ArrayRecord, Grain's container format: tf.Examples or arbitrary bytes, with random access by record number.
 //!
 //! The container is [`super::riegeli`]; records are decoded like those of TFRecords.
 
@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// Records that are counted at a time.
+/// Records counted at a time.
 const COUNTED: u64 = 1 << 20;
 
 /// `array-record`.
@@ -68,7 +68,7 @@ impl ArrayReader {
         Ok(self.file.insert(file).clone())
     }
 
-    /// What the first record is that is not empty, if it is among the first.
+    /// The kind of the first nonempty record, if it is near the start.
     fn message(&mut self, request: &Request) -> Result<Message> {
         if request.options.raw_records {
             return Ok(Message::Example);
@@ -114,7 +114,7 @@ impl Reader for ArrayReader {
     }
 }
 
-/// Records of which only the number is wanted, which is in the footer.
+/// Yields records of which only the number is needed; the footer has it.
 fn counted(name: Arc<str>, nrecords: u64, nbytes: u64) -> Tasks<Decoded> {
     Box::new((0..nrecords.div_ceil(COUNTED)).map(move |n| {
         let (name, first) = (name.clone(), n * COUNTED);

@@ -10,15 +10,15 @@ use crate::schema::Schema;
 use std::io::Write;
 use std::sync::Arc;
 
-/// The level of Zstandard where none is given: ArrayRecord's own.
+/// The default Zstandard level, which is that of ArrayRecord.
 const ZSTD_LEVEL: i32 = 3;
-/// Records that are encoded at a time, at least, where chunks hold several.
+/// Minimum number of records encoded at a time if chunks hold several.
 const ROWS: usize = 64;
 
 /// A writer of one file.
 ///
 /// # Errors
-/// A schema that tf.Examples do not hold; a codec that Riegeli does not have.
+/// A schema that tf.Examples cannot hold, or a codec that Riegeli does not have.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let codec = match options.compression {
         None => Codec::Zstd(ZSTD_LEVEL),
@@ -48,7 +48,7 @@ struct Encoder {
 
 impl Writer for ArrayWriter {
     fn grouping(&self) -> Option<Grouping> {
-        // Readers find a record by dividing its number: every chunk but the last has as many.
+        // Readers find a record by dividing its number, so every chunk except the last has the same number of records.
         let group = self.encoder.group;
         (group > 1).then(|| Grouping { rows: group.saturating_mul(ROWS.div_ceil(group)), nbytes: usize::MAX, shares: 1 })
     }

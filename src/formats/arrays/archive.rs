@@ -1,4 +1,4 @@
-//! The arrays in a zip archive: what `numpy.savez` writes, and all that is made with it.
+//! The arrays in a zip archive, as written by `numpy.savez` and compatible programs.
 
 use super::contents::{Contents, Location, Member, StoredArray};
 use super::directory;
@@ -11,7 +11,7 @@ use crate::formats::columnar::source::Source;
 use crate::io::Input;
 use crate::path::quoted;
 
-/// What follows the name of an array in the name of its member.
+/// The suffix that a member name adds to the name of its array.
 pub const SUFFIX: &str = ".npy";
 
 /// Whether these are the first bytes of a zip archive.
@@ -19,10 +19,10 @@ pub fn is_zip(head: &[u8]) -> bool {
     head.starts_with(&LOCAL.to_le_bytes()) || head.starts_with(&END.to_le_bytes())
 }
 
-/// What an archive holds.
+/// The contents of an archive.
 ///
 /// # Errors
-/// It cannot be read, is damaged, or holds no arrays.
+/// The archive cannot be read, is damaged, or holds no arrays.
 pub fn contents(input: &Input) -> Result<Contents> {
     let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
     let (members, comment) = directory::read(&source)?;

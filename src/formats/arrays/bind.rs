@@ -1,7 +1,7 @@
-//! Which fields the arrays of a file are.
+//! Maps the arrays of a file to fields.
 //!
-//! Types come from the schema that the file holds, from `--schema`, or are guessed from names and shapes; either
-//! way the arrays of a type ([`crate::schema::arrays`]) are then looked up and held against it.
+//! Types come from the schema embedded in the file, from `--schema`, or are guessed from names and shapes. In each case
+//! the arrays of a type ([`crate::schema::arrays`]) are then looked up and checked against it.
 
 use super::contents::{Contents, StoredArray};
 use super::element::{Element, Kind};
@@ -29,15 +29,15 @@ pub struct BoundField {
 pub struct BoundLeaf {
     pub name: String,
     pub dtype: DType,
-    /// The axes that the leaf has in a record, those of the structures around it included.
+    /// The axes of the leaf in a record, including those of enclosing structures.
     pub dims: Vec<Dim>,
     pub parts: Parts,
 }
 
-/// Numbers of arrays in the file.
+/// Indices of arrays in the file.
 #[derive(Clone, Debug)]
 pub enum Parts {
-    /// `tail`: the sizes of the axes of an item of the values' first axis.
+    /// `tail`: the sizes of the inner axes of an item of the values.
     Ragged {
         splits: Vec<usize>,
         values: usize,
@@ -53,7 +53,7 @@ pub enum Parts {
     },
 }
 
-/// What a file is read as.
+/// The interpretation of a file.
 #[derive(Clone, Debug)]
 pub struct Bound {
     pub stacking: Stacking,
@@ -64,7 +64,7 @@ impl Bound {
     /// The fields of a file.
     ///
     /// # Errors
-    /// `--schema` gives the ranks of whole arrays for some fields and of records for others; an array without rows.
+    /// `--schema` gives the ranks of whole arrays for some fields and of records for others, or an array has no rows.
     pub fn of(contents: &Contents, declared: &Schema, wanted: &Wanted) -> Result<Bound> {
         let names = contents.by_name();
         let complete: Vec<&Field> = declared.fields.iter().filter(|f| is_complete(&f.ty)).collect();
@@ -79,7 +79,7 @@ impl Bound {
                     said.or_else(|| bind(field, embedded.stacking, contents, &names))
                 })
                 .collect();
-            // A program that changed the arrays may have left the embedded schema as it was.
+            // A program that changed the arrays may have left the embedded schema unchanged.
             if let Some(fields) = fields.filter(|fields| covers(fields, contents)) {
                 return Ok(Bound { stacking: embedded.stacking, fields });
             }
@@ -96,7 +96,7 @@ impl Bound {
         }
         for number in 0..contents.arrays.len() {
             let found = &contents.arrays[number];
-            // A single value that was not requested is ignored.
+            // A scalar that was not requested is ignored.
             let passed = stacking == Stacking::Records && found.shape.is_empty() && !wanted.includes(&found.name);
             if !taken.contains(&number) && !passed {
                 let bound = guess(number, stacking, contents, &names)?;
@@ -104,12 +104,12 @@ impl Bound {
                 fields.push(bound);
             }
         }
-        // In the order of the file.
+        // In file order.
         fields.sort_by_key(|f| f.numbers().into_iter().min());
         Ok(Bound { stacking, fields })
     }
 
-    /// All arrays as one record, whatever their first axis is.
+    /// Treats all arrays as one record, regardless of their first axis.
     ///
     /// # Errors
     /// None.
@@ -125,7 +125,7 @@ impl Bound {
             if fields.iter().any(|f| f.numbers().contains(&number)) {
                 continue;
             }
-            // Sizes of a single array are known.
+            // The sizes of a single array are known.
             let ours = said.iter().flatten().find(|f| f.numbers().contains(&number)).filter(|f| f.numbers().len() > 1);
             fields.push(ours.cloned().map_or_else(|| guess(number, stacking, contents, &names), Ok)?);
         }
@@ -137,10 +137,10 @@ impl Bound {
         Schema::new(self.fields.iter().map(|f| f.field.clone()).collect())
     }
 
-    /// The number of records that the arrays of these fields have.
+    /// The number of records in the arrays of these fields.
     ///
     /// # Errors
-    /// They have different numbers of rows.
+    /// The arrays have different numbers of rows.
     pub fn nrecords(&self, fields: &[usize], contents: &Contents) -> Result<u64> {
         if self.stacking == Stacking::One {
             return Ok(1);
@@ -190,7 +190,7 @@ impl BoundLeaf {
         }
     }
 
-    /// The rows of the first axis.
+    /// The number of rows along the first axis.
     pub fn nrows(&self, contents: &Contents) -> u64 {
         let size = |number: usize| contents.arrays[number].shape.first().copied();
         match &self.parts {
@@ -202,7 +202,7 @@ impl BoundLeaf {
         }
     }
 
-    /// Its type when the file is one record: for messages.
+    /// The type if the file is read as one record, for messages.
     fn whole_type(&self) -> String {
         let dims = std::iter::once("?".to_owned())
             .chain(self.dims.iter().map(|d| if let Size::Known(n) = d.size { n.to_string() } else { "(?)".to_owned() }));
@@ -210,7 +210,7 @@ impl BoundLeaf {
     }
 }
 
-/// Whether a type is complete: dtypes, axes, fields.
+/// Whether a type is complete in dtypes, axes and fields.
 fn is_complete(ty: &Type) -> bool {
     match &ty.element {
         Items::Value(dtype) | Items::Sparse(dtype) => dtype.is_tensor() || *dtype == DType::Json,
@@ -218,13 +218,13 @@ fn is_complete(ty: &Type) -> bool {
     }
 }
 
-/// Whether fields take in all arrays.
+/// Whether the fields cover all arrays.
 fn covers(fields: &[BoundField], contents: &Contents) -> bool {
     let taken: HashSet<usize> = fields.iter().flat_map(BoundField::numbers).collect();
     taken.len() == contents.arrays.len()
 }
 
-/// The arrays of a field; `None` if they are not there, or of other dtypes or shapes.
+/// The arrays of a field; `None` if they are missing or have other dtypes or shapes.
 fn bind(field: &Field, stacking: Stacking, contents: &Contents, names: &HashMap<&str, usize>) -> Option<BoundField> {
     let schema = Schema::new(vec![field.clone()]);
     let bound = leaves(&schema).into_iter().map(|leaf| {
@@ -257,7 +257,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
             })?
         }
         Form::Ragged { levels } => {
-            // Texts of one width, as NumPy has them, lie in one array.
+            // Strings of one width are stored in a single array, as in NumPy.
             if let Some((number, found)) = array(name.clone()).filter(|(_, found)| text && found.element.dtype() == leaf.dtype) {
                 let axes = if dims.is_empty() && leaf.stored.axes.len() == 1 && found.shape.is_empty() { &[] } else { axes.as_slice() };
                 let open: Vec<Dim> = axes.iter().map(|d| if d.size == Size::Ragged { Dim::UNIFORM } else { d.clone() }).collect();
@@ -306,7 +306,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
     Some(BoundLeaf { name: leaf.name, dtype: leaf.dtype, dims, parts })
 }
 
-/// What the first axis is, in a file that does not say it: `--schema` shows it by the rank of a field.
+/// The meaning of the first axis in a file that does not declare it, derived from the rank of a field in `--schema`.
 fn stacking(contents: &Contents, declared: &[&Field], names: &HashMap<&str, usize>) -> Result<Stacking> {
     let source = |field: &Field| field.source.values.clone().unwrap_or_else(|| field.name.clone());
     let fits = |field: &Field, stacking| {
@@ -314,7 +314,7 @@ fn stacking(contents: &Contents, declared: &[&Field], names: &HashMap<&str, usiz
         let rank = |array: &StoredArray| array.shape.len() == field.ty.rank() + usize::from(stacking == Stacking::Records);
         names.get(source.name.as_str()).map_or_else(|| bind(&source, stacking, contents, names).is_some(), |at| rank(&contents.arrays[*at]))
     };
-    // Text may be either: it decides nothing.
+    // Text fits both interpretations and decides nothing.
     let only = |stacking, other| declared.iter().find(|f| fits(f, stacking) && !fits(f, other));
     match (only(Stacking::One, Stacking::Records), only(Stacking::Records, Stacking::One)) {
         (Some(one), Some(records)) => {
@@ -330,7 +330,7 @@ fn stacking(contents: &Contents, declared: &[&Field], names: &HashMap<&str, usiz
     }
 }
 
-/// The field that an array belongs to, by names and shapes.
+/// The field that an array belongs to, judging by names and shapes.
 fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap<&str, usize>) -> Result<BoundField> {
     let found = &contents.arrays[number];
     let stem = ["/values", "/indices", "/dense_shape", "/dense_shapes"].iter().find_map(|end| found.name.strip_suffix(end));
@@ -338,7 +338,7 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
         let (stem, level) = found.name.rsplit_once("/row_splits_")?;
         level.parse::<usize>().is_ok().then_some(stem)
     });
-    // Two fields of one name would be made of them.
+    // They would become two fields with the same name.
     let stem = stem.filter(|stem| !names.contains_key(stem) && names.contains_key(values_name(stem).as_str()));
     if let Some(stem) = stem
         && let Some(bound) = compound(stem, stacking, contents, names).filter(|bound| bound.numbers().contains(&number))
@@ -360,7 +360,7 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
     Ok(BoundField { field, leaves: vec![BoundLeaf { name: name.clone(), dtype: found.element.dtype(), dims, parts }] })
 }
 
-/// A ragged or sparse field that several arrays look like.
+/// A ragged or sparse field recognized in several arrays.
 fn compound(stem: &str, stacking: Stacking, contents: &Contents, names: &HashMap<&str, usize>) -> Option<BoundField> {
     let array = |name: String| names.get(name.as_str()).map(|number| &contents.arrays[*number]);
     let values = array(values_name(stem))?;
@@ -378,7 +378,7 @@ fn compound(stem: &str, stacking: Stacking, contents: &Contents, names: &HashMap
     }
     let tail = values.shape.get(1..)?.iter().map(|size| Dim::known(*size));
     let mut open = levels;
-    // Rows of single bytes are texts, as tatter writes them.
+    // Rows of single bytes are strings, as tatter writes them.
     if values.element.kind == Kind::Number(DType::UInt8) && values.shape.len() == 1 {
         dtype = DType::Bytes;
         open -= 1;

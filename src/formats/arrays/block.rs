@@ -1,4 +1,4 @@
-//! The rows of arrays, some records at a time: row splits are read, values are only cut off.
+//! Reads the rows of arrays, some records at a time: row splits are decoded, values are only sliced.
 
 use super::bind::{Bound, BoundLeaf, Parts};
 use super::contents::{Contents, StoredArray};
@@ -9,19 +9,19 @@ use crate::io::Input;
 use crate::schema::arrays::Stacking;
 use arrow_buffer::MutableBuffer;
 
-/// Bytes of values in a block, about: the last record may be longer.
+/// Approximate bytes of values in a block; the last record can be longer.
 const BLOCK_NBYTES: u64 = 8 << 20;
 
-/// What a block holds of one leaf.
+/// The contents of a block for one leaf.
 pub enum LeafBlock {
     Ragged {
-        /// The row splits of each level, starting with 0.
+        /// The row splits of each level, starting at 0.
         splits: Vec<Vec<i64>>,
         values: MutableBuffer,
         nvals: usize,
     },
     Sparse {
-        /// Where the entries of each record end, starting with 0.
+        /// The end of each record's entries, starting with 0.
         splits: Vec<i64>,
         indices: Vec<i64>,
         values: MutableBuffer,
@@ -39,11 +39,11 @@ enum Kind {
     Ragged {
         levels: Vec<Level>,
         values: ArrayStream,
-        /// Bytes of an item of the values' first axis, how many there are, and how many are not read yet.
+        /// The bytes of an item of the values, the number of items, and how many have not been read yet.
         item_nbytes: u64,
         total: u64,
         left: u64,
-        /// The length of axis 0 of the only record.
+        /// The length of axis 0, if there is a single record.
         whole: Option<u64>,
     },
     Sparse(Box<SparseReader>),
@@ -51,9 +51,9 @@ enum Kind {
 
 struct Level {
     numbers: Numbers,
-    /// Where the last row ended.
+    /// The end of the last row.
     end: i64,
-    /// Where the block started.
+    /// The start of the block.
     base: i64,
 }
 
@@ -61,7 +61,7 @@ struct SparseReader {
     indices: Numbers,
     values: ArrayStream,
     item_nbytes: u64,
-    /// The dense shape without the records.
+    /// The dense shape without the record axis.
     shape: Vec<i64>,
     shapes: Option<Numbers>,
     one: bool,
@@ -74,13 +74,13 @@ pub struct Opening<'a> {
     pub source: Option<&'a Source>,
     pub contents: &'a Contents,
     pub bound: &'a Bound,
-    /// Of what is not in the file in this form.
+    /// The size limit of a record whose bytes are not stored in this form in the file.
     pub max_record_nbytes: u64,
 }
 
 impl LeafReader {
     /// # Errors
-    /// Reading fails; row splits that do not start at 0.
+    /// Reading fails, or row splits do not start at 0.
     pub fn open(leaf: &BoundLeaf, opening: &Opening) -> Result<LeafReader> {
         let named = |number: usize, e: Error| e.in_field(crate::path::quoted(&opening.contents.arrays[number].name));
         let stream = |number: usize| {
@@ -131,7 +131,7 @@ impl LeafReader {
         Ok(LeafReader { name: leaf.name.clone(), kind })
     }
 
-    /// The bytes that every record has of it, if it is the same for all.
+    /// The bytes of every record, if that is the same for all records.
     pub fn fixed_nbytes(&self) -> Option<u64> {
         match &self.kind {
             Kind::Ragged { levels, item_nbytes, whole: None, .. } if levels.is_empty() => Some(*item_nbytes),
@@ -152,10 +152,11 @@ impl LeafReader {
         }
     }
 
-    /// Adds `count` records to a block: where their rows end, not yet their values. Gives the bytes that those take.
+    /// Adds `count` records to a block: the ends of their rows, not yet their values. Returns the number of value
+    /// bytes.
     ///
     /// # Errors
-    /// Row splits that decrease or go beyond the values; indices that are not in the order of the records.
+    /// Row splits that decrease or exceed the values, or indices that are not ordered by record.
     pub fn rows(&mut self, count: u64, block: &mut LeafBlock) -> Result<u64> {
         self.rows_of(count, block).map_err(|e| e.in_field(crate::path::quoted(&self.name)))
     }
@@ -198,10 +199,10 @@ impl LeafReader {
         read.map_err(|e| e.in_field(crate::path::quoted(&self.name)))
     }
 
-    /// Checks that everything is read after the last record.
+    /// Checks that everything has been read after the last record.
     ///
     /// # Errors
-    /// Something is left: row splits end before the values do.
+    /// Something is left, because row splits end before the values do.
     pub fn finish(&mut self) -> Result<()> {
         self.finish_all().map_err(|e| e.in_field(crate::path::quoted(&self.name)))
     }
@@ -236,7 +237,7 @@ impl LeafReader {
 }
 
 impl Level {
-    /// The next `count` rows; gives how many items they have.
+    /// Reads the next `count` rows and returns their number of items.
     fn rows(&mut self, count: u64, splits: &mut Vec<i64>) -> Result<u64> {
         if count > self.numbers.left() {
             return Err(Error::data(format!("row splits reach row {count}, but only {} are left", self.numbers.left())));
@@ -288,10 +289,10 @@ impl SparseReader {
     }
 }
 
-/// Cuts several leaves side by side.
+/// Slices several leaves side by side.
 pub struct Blocks {
     leaves: Vec<LeafReader>,
-    /// Records that have not been cut off; how many of them are wanted.
+    /// Records not sliced yet, and how many of them are needed.
     left: u64,
     wanted: u64,
     chunk_rows: u64,
@@ -303,7 +304,7 @@ impl Blocks {
         Blocks { leaves, left: nrecords, wanted, chunk_rows: chunk_rows.map_or(1 << 20, |n| n.max(1) as u64), finished: false }
     }
 
-    /// Nothing may be left after the last record.
+    /// Nothing may remain after the last record.
     fn finish(&mut self) -> Result<()> {
         if self.left > 0 || std::mem::replace(&mut self.finished, true) {
             return Ok(());
@@ -311,10 +312,10 @@ impl Blocks {
         self.leaves.iter_mut().try_for_each(LeafReader::finish)
     }
 
-    /// The next records: how many, their bytes, and what they have of each leaf.
+    /// The next records: their number, their bytes, and the contents of each leaf.
     ///
     /// # Errors
-    /// The arrays contradict each other, or cannot be read.
+    /// The arrays are inconsistent or cannot be read.
     pub fn next(&mut self) -> Result<Option<(u64, u64, Vec<LeafBlock>)>> {
         let most = self.left.min(self.wanted).min(self.chunk_rows);
         if most == 0 {
@@ -329,7 +330,7 @@ impl Blocks {
             let mut record = 0;
             while record < nrecords && nbytes.saturating_add(fixed.saturating_mul(record)) < BLOCK_NBYTES {
                 for ((leaf, block), _) in self.leaves.iter_mut().zip(&mut blocks).zip(&is_fixed).filter(|(_, fixed)| !**fixed) {
-                    // Splits take memory, too.
+                    // Splits take memory too.
                     nbytes = nbytes.saturating_add(leaf.rows(1, block)?).saturating_add(8);
                 }
                 record += 1;

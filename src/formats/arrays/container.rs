@@ -1,4 +1,4 @@
-//! What an npz, an npy and a safetensors file do each in its own way.
+//! The operations that differ between npz, npy and safetensors files.
 
 use super::contents::Contents;
 use super::embedded::EmbeddedSchema;
@@ -10,42 +10,42 @@ use crate::io::Input;
 use crate::schema::Schema;
 use std::io::Write;
 
-/// How a file holds whole arrays.
+/// A file format that holds whole arrays.
 pub trait Container: Copy + Send + Sync + 'static {
-    /// As typed after `--from` and `--to`, and the extension of its files.
+    /// The name for `--from` and `--to`, and the file extension.
     const NAME: &'static str;
-    /// One line for the help.
+    /// A one-line description for the help.
     const SUMMARY: &'static str;
-    /// Whether it wants a CRC-32 of the values.
+    /// Whether it needs a CRC-32 of the values.
     const CHECKSUMS: bool;
 
     /// Whether these are the first bytes of a file of this kind.
     fn sniff(head: &[u8]) -> bool;
 
-    /// What the file holds.
+    /// The contents of the file.
     ///
     /// # Errors
-    /// It can't be read, or contradicts itself.
+    /// The file cannot be read, or is inconsistent.
     fn open(input: &Input) -> Result<Contents>;
 
-    /// Checks the fields, before anything is said of a single one.
+    /// Checks the number of fields before individual fields.
     ///
     /// # Errors
-    /// The format cannot hold this many.
+    /// The format cannot hold this many fields.
     fn check_fields(&self, schema: &Schema) -> Result<()> {
         let _ = schema;
         Ok(())
     }
 
-    /// Checks what a file is to hold.
+    /// Checks the contents of a file to be written.
     ///
     /// # Errors
-    /// The format cannot hold it.
+    /// The format cannot hold them.
     fn check(&self, layout: &StoredSchema) -> Result<()>;
 
     /// Writes all arrays, which `spool` holds in the same order.
     ///
     /// # Errors
-    /// Writing fails; a size beyond what the format can say.
+    /// Writing fails, or a size exceeds the limits of the format.
     fn write(&self, arrays: &[Finished], about: &EmbeddedSchema, spool: &mut Spool, out: &mut dyn Write) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! The arrays that a file holds, and where.
+//! The arrays in a file, and their locations.
 
 use super::element::Element;
 use super::embedded::EmbeddedSchema;
@@ -13,31 +13,31 @@ pub struct StoredArray {
     pub name: String,
     pub element: Element,
     pub shape: Vec<u64>,
-    /// Axis 0 is the fastest.
+    /// Fortran order: axis 0 varies fastest.
     pub fortran: bool,
     pub location: Location,
-    /// Bytes of all values.
+    /// Total bytes of the values.
     pub nbytes: u64,
-    /// Its values, if it is the dense shape of a sparse field.
+    /// The values, if the array is the dense shape of a sparse field.
     pub dense_shape: Vec<i64>,
 }
 
 impl StoredArray {
-    /// The array of that header, whose values take `nbytes` bytes.
+    /// The array described by a header, whose values take `nbytes` bytes.
     pub fn new(name: String, header: Header, nbytes: u64, location: Location) -> StoredArray {
         let Header { element, fortran, shape } = header;
         StoredArray { name, element, shape, fortran, location, nbytes, dense_shape: Vec::new() }
     }
 }
 
-/// Where the bytes of an array are.
+/// The location of the bytes of an array.
 #[derive(Clone, Debug)]
 pub enum Location {
-    /// From `start` on.
+    /// At this offset in the file.
     At { start: u64 },
-    /// In a member of a zip archive, after `skip` other bytes.
+    /// In a member of a zip archive, after skipping `skip` bytes.
     Member { member: Member, skip: u64 },
-    /// All the input holds, after `skip` other bytes: it may be a pipe.
+    /// The whole input, after skipping `skip` bytes. The input can be a pipe.
     Stream { skip: u64 },
 }
 
@@ -45,35 +45,35 @@ pub enum Location {
 #[derive(Clone, Debug)]
 pub struct Member {
     pub name: String,
-    /// Where its bytes start in the file.
+    /// The start of its bytes in the file.
     pub start: u64,
-    /// Its bytes in the file, and inflated.
+    /// Its compressed and uncompressed size.
     pub packed: u64,
     pub nbytes: u64,
     pub crc: u32,
     pub deflated: bool,
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     pub arrays: Vec<StoredArray>,
-    /// The schema that tatter wrote into the file.
+    /// The schema embedded by tatter.
     pub embedded: Option<EmbeddedSchema>,
-    /// Parts that are no arrays.
+    /// Parts that are not arrays.
     pub others: Vec<String>,
 }
 
-/// Opens a file of arrays: looks at what describes them, not at values.
+/// Opens a file of arrays and reads its descriptions, not its values.
 pub type Open = fn(&Input) -> Result<Contents>;
 
 impl Contents {
-    /// The values of an array that is a dense shape.
+    /// The values of a dense-shape array.
     pub fn dense_shape(&self, number: usize) -> &[i64] {
         self.arrays.get(number).map_or(&[], |array| &array.dense_shape)
     }
 
-    /// The arrays by their names.
+    /// The arrays, indexed by name.
     pub fn by_name(&self) -> HashMap<&str, usize> {
         self.arrays.iter().enumerate().map(|(number, array)| (array.name.as_str(), number)).collect()
     }

@@ -1,4 +1,4 @@
-//! Cuts of leaves as the fields that they are.
+//! Decodes slices of leaves into fields.
 
 use super::bind::{BoundField, BoundLeaf, Parts};
 use super::block::LeafBlock;
@@ -13,13 +13,13 @@ use arrow_array::{ArrayRef, LargeBinaryArray, LargeStringArray};
 use arrow_buffer::{Buffer, OffsetBuffer};
 use std::sync::Arc;
 
-/// A leaf without its axes: their partitions, outermost first, and what is below.
+/// A leaf without its axes: their partitions, outermost first, and the tensor below them.
 struct Flat {
     axes: Vec<RowPartition>,
     below: Tensor,
 }
 
-/// How the blocks of one field are joined.
+/// How the blocks of a field are combined.
 pub struct FieldDecoder {
     field: Field,
     leaves: Vec<(BoundLeaf, Element)>,
@@ -35,15 +35,16 @@ impl FieldDecoder {
         FieldDecoder { field: bound.field.clone(), leaves, stacking }
     }
 
-    /// The leaves that it takes blocks of.
+    /// The leaves from which it takes blocks.
     pub fn nleaves(&self) -> usize {
         self.leaves.len()
     }
 
-    /// The field in `nrecords` records.
+    /// Decodes the field for `nrecords` records.
     ///
     /// # Errors
-    /// Text that is not valid UTF-8, sizes that are not those of the type, fields of a structure that disagree: the record is named.
+    /// Text that is not valid UTF-8, sizes that differ from the type, or inconsistent fields of a structure. The error
+    /// names the record.
     pub fn decode(&self, blocks: Vec<LeafBlock>, nrecords: usize) -> Result<Tensor> {
         let mut flats = Vec::with_capacity(blocks.len());
         for (block, (leaf, element)) in blocks.into_iter().zip(&self.leaves) {
@@ -73,7 +74,7 @@ impl FieldDecoder {
                     }
                 };
                 let first = splits.first().map_or(if *text { below.nrows() } else { nvals }, |s| s.len() - 1);
-                // Axis 0 of the only record is the first of its arrays; a single text is one row.
+                // Axis 0 of a single record is the first axis of its arrays; a single string is one row.
                 if self.stacking == Stacking::One && !leaf.dims.is_empty() {
                     axes.push(RowPartition::uniform(first, 1)?);
                 }
@@ -116,12 +117,12 @@ impl FieldDecoder {
     }
 }
 
-/// The row of an error that names a value, where `size` values make a row.
+/// Converts an error that names a value to its row, with `size` values per row.
 fn up(error: Error, size: usize) -> Error {
     error.locate(|at| at.row = at.row.map(|row| row / size))
 }
 
-/// The record of an error that names an innermost row.
+/// Converts an error that names an innermost row to its record.
 fn at_record(error: Error, splits: &[Vec<i64>]) -> Error {
     error.locate(|at| {
         at.row = at.row.map(|row| {
@@ -133,7 +134,7 @@ fn at_record(error: Error, splits: &[Vec<i64>]) -> Error {
     })
 }
 
-/// Rows of a known size under a uniform partition.
+/// Adds a uniform partition with rows of known size.
 fn sized(axis: RowPartition, dim: &Dim) -> Result<RowPartition> {
     let Size::Known(size) = dim.size else { return Ok(axis) };
     match (0..axis.nrows()).find(|row| axis.row_length(*row) as u64 != size) {
@@ -158,7 +159,7 @@ fn texts(dtype: &DType, ends: Vec<i64>, bytes: arrow_buffer::MutableBuffer) -> R
     }
 }
 
-/// The field out of its leaves, `depth` axes around it left off, and those axes.
+/// Builds the field from its leaves, omitting the `depth` enclosing axes, and returns these axes.
 fn assemble(field: &Field, flats: &mut dyn Iterator<Item = Flat>, depth: usize) -> Result<(Vec<RowPartition>, Tensor)> {
     let Items::Struct(inner) = &field.ty.element else {
         let mut flat = flats.next().ok_or_else(|| Error::internal("fewer leaves than fields"))?;

@@ -1,5 +1,4 @@
-//! The members of a zip archive, as its directory lists them. Every number is checked against the file.
-//! Source: as [`super::zip`].
+//! Reads the directory of a zip archive. Every number is checked against the file. Source: see [`super::zip`].
 
 use super::contents::Member;
 use super::zip::{CENTRAL, ELSEWHERE_16, ELSEWHERE_32, END, END_64, EXTRA_64, LOCAL, LOCATOR_64};
@@ -7,15 +6,15 @@ use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use std::collections::HashSet;
 
-/// Bytes of the record at the end, without its comment.
+/// Size of the end record, without its comment.
 const END_NBYTES: u64 = 22;
-/// A longer directory is refused.
+/// Longer directories are rejected.
 const MAX_DIRECTORY_NBYTES: u64 = 256 << 20;
 
-/// All members, in the order of the directory, and the comment of the archive.
+/// All members in directory order, and the comment of the archive.
 ///
 /// # Errors
-/// The file is cut off, damaged, encrypted, or compressed in a way that NumPy never uses.
+/// The file is truncated, damaged, encrypted, or uses a compression method that NumPy never uses.
 pub fn read(source: &Source) -> Result<(Vec<Member>, Vec<u8>)> {
     let end = End::find(source)?;
     let length = usize::try_from(end.length).map_err(|_| damaged("has a directory too large for this machine"))?;
@@ -48,7 +47,7 @@ fn cut_off() -> Error {
     Error::data("the file does not end like a zip archive: it is truncated, or still being written")
 }
 
-/// What the end of the archive records about the directory.
+/// What the end record states about the directory.
 struct End {
     members: u64,
     start: u64,
@@ -68,14 +67,14 @@ impl End {
             let disks = (fields.u16()?, fields.u16()?);
             let numbers = (fields.u16()?, fields.u16()?, fields.u32()?, fields.u32()?);
             let length = fields.u16()?;
-            // The comment ends with the file; a signature inside of it does not.
+            // The comment ends with the file, so a signature inside the comment does not match.
             (fields.0.len() == usize::from(length) && disks == (0, 0)).then(|| (at + place as u64, numbers, fields.0.to_vec()))
         });
         let (place, (_, members, length, start), comment) = found.ok_or_else(cut_off)?;
         let mut end = End { members: u64::from(members), start: u64::from(start), length: u64::from(length), comment };
         let mut limit = place;
         let elsewhere = members == ELSEWHERE_16 || length == ELSEWHERE_32 || start == ELSEWHERE_32;
-        // Some write the wide record whether it is needed or not.
+        // Some programs always write the 64-bit record.
         if elsewhere || end.start + end.length != place {
             limit = end.follow(source, place)?;
         }
@@ -85,7 +84,7 @@ impl End {
         Ok(end)
     }
 
-    /// Reads the numbers beyond 32 bits; gives where their record starts.
+    /// Reads the numbers beyond 32 bits, and returns the offset of their record.
     fn follow(&mut self, source: &Source, place: u64) -> Result<u64> {
         let lost = || damaged(&format!("does not say where its directory is (byte {}?)", self.start));
         let read = |at: u64, length: usize| source.bytes(at, length).map_err(|_| lost());

@@ -1,4 +1,4 @@
-//! What the values of an array on disk are, and their bytes as Arrow arrays.
+//! The element types of arrays on disk, and conversion of their bytes to Arrow arrays.
 
 use crate::error::{Error, Result};
 use crate::schema::DType;
@@ -8,23 +8,23 @@ use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, OffsetBuffer, ScalarBuf
 use half::bf16;
 use std::sync::Arc;
 
-/// The type of one value on disk.
+/// The element type of an array on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
     pub kind: Kind,
     pub big_endian: bool,
 }
 
-/// The kinds of values that are read. Only the first is written.
+/// The kinds of elements that can be read. Only the first is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A bool, integer or float of that dtype; a bool is a byte.
+    /// A bool, integer or float of that dtype; a bool takes one byte.
     Number(DType),
     /// The upper half of a float32.
     BFloat16,
-    /// Text of this many characters of 4 bytes; zeros at the end are padding.
+    /// Text with this many UTF-32 characters, padded with zeros.
     Unicode(usize),
-    /// This many bytes; zeros at the end are padding.
+    /// This many bytes, padded with zeros.
     ByteString(usize),
 }
 
@@ -34,7 +34,7 @@ impl Element {
         Element { kind: Kind::Number(dtype), big_endian: false }
     }
 
-    /// What values read as.
+    /// The dtype when read.
     pub fn dtype(&self) -> DType {
         match &self.kind {
             Kind::Number(dtype) => dtype.clone(),
@@ -44,7 +44,7 @@ impl Element {
         }
     }
 
-    /// The bytes of one value.
+    /// The size of one value in bytes.
     pub fn nbytes(&self) -> usize {
         match &self.kind {
             Kind::Number(dtype) => number_nbytes(dtype),
@@ -54,10 +54,10 @@ impl Element {
         }
     }
 
-    /// `count` values out of their bytes. Numbers in the order of this machine are not copied.
+    /// Decodes `count` values from their bytes. Numbers in native byte order are not copied.
     ///
     /// # Errors
-    /// Fewer bytes; text that is not valid Unicode: names the value.
+    /// There are fewer bytes, or text is not valid Unicode; the error names the value.
     pub fn decode(&self, bytes: MutableBuffer, count: usize) -> Result<ArrayRef> {
         if Some(bytes.len()) != count.checked_mul(self.nbytes()) {
             return Err(Error::internal(format!("{} bytes for {count} values", bytes.len())));
@@ -122,7 +122,7 @@ impl Element {
     }
 }
 
-/// The bytes of a number of that dtype.
+/// The size of a number of that dtype in bytes.
 pub fn number_nbytes(dtype: &DType) -> usize {
     match dtype {
         DType::Bool => 1,
@@ -134,10 +134,10 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)]
 }
 
-/// Integers of any width as row splits and indices.
+/// Integers of any width, as row splits or indices.
 ///
 /// # Errors
-/// A number beyond 63 bits.
+/// A number that exceeds 63 bits.
 pub fn integers(element: &Element, bytes: MutableBuffer, count: usize) -> Result<ScalarBuffer<i64>> {
     use arrow_array::cast::AsArray;
     let array = element.decode(bytes, count)?;

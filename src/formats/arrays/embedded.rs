@@ -1,8 +1,8 @@
-//! The schema that tatter embeds in a file, so that it reads back as what it was: text and bytes are told apart
-//! from numbers of one byte, `?` from known sizes, structures from fields with a dot in their names.
+//! The schema that tatter embeds in a file so that it reads back unchanged. It distinguishes text and bytes from
+//! one-byte numbers, `?` from known sizes, and structures from fields with a dot in their names.
 //!
-//! The first line gives the meaning of the first axis, the others are the schema. Files of other programs lack it, and what
-//! their arrays are is inferred from names and shapes.
+//! The first line gives the meaning of the first axis, the others the schema. Files from other programs lack it; their
+//! fields are inferred from names and shapes.
 
 use crate::schema::arrays::Stacking;
 use crate::schema::{Schema, notation};
@@ -17,13 +17,13 @@ pub struct EmbeddedSchema {
 const LINES: [(Stacking, &str); 2] = [(Stacking::Records, "tatter: all records stacked"), (Stacking::One, "tatter: one record")];
 
 impl EmbeddedSchema {
-    /// As it is written into a file.
+    /// The form written into a file.
     pub fn text(&self) -> String {
         let line = LINES.iter().find(|(stacking, _)| *stacking == self.stacking).map_or("", |(_, line)| line);
         format!("{line}\n{}", notation::lines(&self.schema))
     }
 
-    /// `None`: another program wrote it.
+    /// `None` if another program wrote it.
     pub fn parse(text: &str) -> Option<EmbeddedSchema> {
         let (first, rest) = text.split_once('\n')?;
         let (stacking, _) = LINES.iter().find(|(_, line)| *line == first)?;

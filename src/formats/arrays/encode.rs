@@ -1,4 +1,4 @@
-//! A chunk as pieces of arrays: the part of writing that runs on any thread.
+//! Encodes a chunk into pieces of arrays. This part of writing runs on any thread.
 
 use super::stored::{StoredLeaf, StoredSchema};
 use crate::chunk::Chunk;
@@ -13,31 +13,31 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_
 use arrow_buffer::{Buffer, NullBuffer};
 use std::sync::Arc;
 
-/// What a chunk adds to one array.
+/// The piece that a chunk adds to one array.
 #[derive(Debug)]
 pub enum Piece {
-    /// Values of this shape, little-endian, and their CRC-32 where one is wanted.
+    /// Little-endian values with this shape, and their CRC-32 if needed.
     Values { bytes: Buffer, shape: Vec<u64>, crc: Option<crc32fast::Hasher> },
-    /// Where rows end, counted from the start of the chunk.
+    /// Row ends, relative to the start of the chunk.
     Ends(Vec<i64>),
-    /// Indices of `width` numbers each, the first of them the record, counted from the start of the chunk.
+    /// Indices with `width` components; the first component is the record, relative to the start of the chunk.
     Indices { values: Vec<i64>, width: usize },
-    /// A shape that grows: the first size is a sum over chunks, the others are the largest.
+    /// A shape accumulated over chunks: the first size is a sum, the others are maxima.
     Shape(Vec<i64>),
 }
 
-/// What a chunk adds to all arrays of a layout, in their order.
+/// The pieces that a chunk adds to all arrays of a layout, in order.
 #[derive(Debug)]
 pub struct Pieces {
     pub nrecords: u64,
     pub pieces: Vec<Piece>,
 }
 
-/// Cuts chunks into pieces.
+/// Encodes chunks into pieces.
 pub struct ArraysEncoder {
     pub schema: Arc<Schema>,
     pub layout: Arc<StoredSchema>,
-    /// Whether a CRC-32 of the values is wanted.
+    /// Whether a CRC-32 of the values is needed.
     pub checksums: bool,
 }
 
@@ -72,7 +72,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// `above`: the partitions of the axes around, outermost first.
+    /// `above`: the partitions of the enclosing axes, outermost first.
     fn field(&mut self, field: &Field, tensor: &Tensor, path: &FieldPath, mut above: Vec<RowPartition>) -> Result<()> {
         let dims = field.ty.list_dims();
         let mut at = tensor;
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
 
     fn dense(&mut self, leaf: &StoredLeaf, array: &ArrayRef, above: &[RowPartition]) -> Result<()> {
         let one = self.stacking == Stacking::One;
-        // Axis 0 of the only record is the first axis of its arrays: it needs no row splits.
+        // Axis 0 of a single record is the first axis of its arrays and needs no row splits.
         let inner = if one { above.get(1..).unwrap_or_default() } else { above };
         let text = leaf.stored.contents != Contents::Numbers;
         let levels = match leaf.stored.form {
@@ -180,7 +180,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What `fill-null` may replace a single null with.
+/// An example value with which `fill-null` can replace a null.
 fn filling(ty: &Type) -> &'static str {
     match ty.dtype() {
         Some(DType::String | DType::Bytes | DType::Json) => "\"\"",
@@ -208,7 +208,7 @@ fn row_ends(partition: &RowPartition) -> Vec<i64> {
     (1..=partition.nrows()).map(|row| partition.start(row) as i64).collect()
 }
 
-/// The bytes of all texts, and where each ends.
+/// The bytes of all strings, and the end of each.
 fn text_of(array: &ArrayRef) -> Result<(Buffer, Vec<i64>)> {
     let (offsets, bytes) = if let Some(text) = array.as_string_opt::<i64>() {
         (text.offsets(), text.values())
@@ -222,7 +222,7 @@ fn text_of(array: &ArrayRef) -> Result<(Buffer, Vec<i64>)> {
     Ok((own, offsets[1..].iter().map(|at| at - start).collect()))
 }
 
-/// Numbers as they stand on disk; a bool is a byte. Without a copy where it can be.
+/// Numbers in their on-disk form, where a bool is one byte. Avoids copying if possible.
 fn bytes_of(array: &ArrayRef) -> Result<Buffer> {
     if let Some(bools) = array.as_boolean_opt() {
         return Ok(Buffer::from_vec(bools.values().iter().map(u8::from).collect::<Vec<u8>>()));

@@ -1,8 +1,8 @@
-//! An array that is complete and waits to be written.
+//! A complete array that waits to be written.
 
 use super::element::Element;
 
-/// An array whose last value has come.
+/// A complete array.
 pub struct Finished {
     pub name: String,
     pub element: Element,

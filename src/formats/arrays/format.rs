@@ -1,4 +1,4 @@
-//! A format made of a [`Container`].
+//! Implements a format on top of a [`Container`].
 
 use super::container::Container;
 use super::read::{ArraysReader, constant};
@@ -55,7 +55,7 @@ impl<C: Container> Format for Arrays<C> {
         Some(constant(input, C::open))
     }
 
-    /// They are only complete at the end.
+    /// The files are complete only at the end.
     fn needs_file(&self) -> bool {
         true
     }

@@ -1,18 +1,19 @@
-//! Files of arrays: what npz, npy and safetensors share. How fields map to arrays is decided in
-//! [`crate::schema::arrays`].
+//! Files of arrays: code shared by npz, npy and safetensors. [`crate::schema::arrays`] defines how fields map to
+//! arrays.
 //!
 //! ```text
-//! chunk -> encode   any thread: pieces of arrays (stored says which arrays there are), and their checksums
+//! chunk -> encode   any thread: pieces of arrays (listed by stored), and their checksums
 //!       -> write    in order: arrays that grow side by side in a spool
-//!       -> the Container, which makes the format, writes the finished arrays into the file one after another
+//!       -> the Container, which implements the format, writes the finished arrays to the file in sequence
 //!
-//! the Container -> contents     arrays, where they are, and the schema embedded in the file
-//!       -> bind     which fields they are
-//!       -> block    in order: row splits are read, values cut off (stream, transpose)
+//! the Container -> contents     arrays, their locations, and the embedded schema
+//!       -> bind     maps arrays to fields
+//!       -> block    in order: row splits are decoded, values sliced (stream, transpose)
 //!       -> decode   any thread: partitions and values (element) to tensors
 //! ```
 //!
-//! `archive`, `directory` and `zip`: the archives of npz files. `npy_header` and `python` read and write the header that npy files and the members of npz archives share.
+//! `archive`, `directory` and `zip` handle the archives of npz files. `npy_header` and `python` read and write the
+//! header shared by npy files and the members of npz archives.
 
 pub(super) mod archive;
 mod bind;

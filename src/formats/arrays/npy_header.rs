@@ -9,25 +9,25 @@ use std::io::{self, Read};
 
 /// The first bytes of every array.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
-/// Values start at a multiple of this.
+/// Values start at a multiple of this offset.
 const ALIGNMENT: usize = 64;
-/// No array needs a longer header.
+/// Maximum length of a header.
 const MAX_HEADER_NBYTES: usize = 1 << 20;
 
 /// The contents of the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     pub element: Element,
-    /// Axis 0 is the fastest.
+    /// Fortran order: axis 0 varies fastest.
     pub fortran: bool,
     pub shape: Vec<u64>,
 }
 
 impl Header {
-    /// The bytes of all values.
+    /// Total bytes of the values.
     ///
     /// # Errors
-    /// More than 63 bits can count.
+    /// The size exceeds 63 bits.
     pub fn nbytes(&self) -> Result<u64> {
         let each = self.element.nbytes() as u64;
         let total = self.shape.iter().try_fold(each, |all, size| all.checked_mul(*size)).filter(|n| i64::try_from(*n).is_ok());
@@ -38,7 +38,7 @@ impl Header {
             .ok_or_else(|| Error::data(format!("the shape {} exceeds 63 bits", shape_text(&self.shape))))
     }
 
-    /// The header in the oldest version that holds it.
+    /// The header, in the oldest version that can hold it.
     pub fn bytes(&self) -> Vec<u8> {
         let text = format!(
             "{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}",
@@ -68,10 +68,10 @@ impl Header {
         out
     }
 
-    /// Reads a header; gives it with the number of its bytes.
+    /// Reads a header. Returns it with its length in bytes.
     ///
     /// # Errors
-    /// It is not a header, or is cut off; a dtype that no tensor has: the way out is named.
+    /// Not a header, a truncated header, or an unsupported dtype, with advice.
     pub fn read(from: &mut dyn Read) -> Result<(Header, u64)> {
         let mut fixed = [0; 8];
         exact(from, &mut fixed)?;
@@ -96,7 +96,7 @@ impl Header {
         }
         let mut bytes = vec![0; length];
         exact(from, &mut bytes)?;
-        // Versions before 3 are Latin-1.
+        // Versions before 3 use Latin-1.
         let text = match fixed[6] {
             3 => String::from_utf8(bytes).map_err(|_| Error::data("the header is not valid UTF-8"))?,
             _ => bytes.iter().map(|b| char::from(*b)).collect(),
@@ -153,7 +153,7 @@ pub fn shape_text(shape: &[u64]) -> String {
     }
 }
 
-/// The dtypes of numbers, by their letter and size.
+/// The numeric dtypes, by letter and size.
 const NUMBERS: [(&str, DType); 12] = [
     ("b1", DType::Bool),
     ("i1", DType::Int8),
@@ -200,7 +200,7 @@ fn parse_descr(descr: &str) -> Result<Element> {
     Ok(Element { kind, big_endian })
 }
 
-/// Why an array of this dtype is not read, and what to make of it in Python.
+/// Why an array of this dtype cannot be read, and how to convert it in Python.
 fn refused(descr: &str, code: &str) -> Error {
     let (what, help) = match code.chars().next() {
         Some('O') => {
@@ -212,7 +212,7 @@ fn refused(descr: &str, code: &str) -> Error {
         Some('M') => ("times", "save them as integers: a.astype(\"int64\")"),
         Some('m') => ("time differences", "save them as integers: a.astype(\"int64\")"),
         Some('f') => ("floats of another width", "save them as float64: a.astype(\"float64\")"),
-        // float8 and bfloat16 of other packages look so.
+        // The form of float8 and bfloat16 from other packages.
         Some('V') => ("raw bytes", "save float8 and bfloat16 as float32: a.astype(\"float32\"); others as bytes: a.view(\"uint8\")"),
         _ => ("of another dtype", "save it with a dtype of numbers, bools or strings"),
     };

@@ -1,5 +1,5 @@
-//! The part of Python's literals that headers are made of: dicts, tuples, lists, strings, whole numbers,
-//! True, False and None. Nothing is ever evaluated.
+//! The subset of Python literals used in headers: dicts, tuples, lists, strings, integers, True, False and None.
+//! Nothing is evaluated.
 
 /// A literal.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,10 +13,10 @@ pub enum Python {
     Dict(Vec<(Python, Python)>),
 }
 
-/// Deeper literals are no header.
+/// Maximum nesting depth of a literal.
 const MAX_DEPTH: usize = 32;
 
-/// The literal that makes up the whole text; `None` if it is anything else.
+/// Parses a literal that spans the whole text; `None` for anything else.
 pub fn parse(text: &str) -> Option<Python> {
     let mut parser = Parser { rest: text };
     let value = parser.value(0)?;
@@ -67,7 +67,7 @@ impl Parser<'_> {
             '(' => {
                 self.eat('(');
                 let (items, commas) = self.items(')', depth)?;
-                // Parentheses around one value are no tuple.
+                // Parentheses around one value do not make a tuple.
                 if items.len() == 1 && !commas { items.into_iter().next() } else { Some(Python::Tuple(items)) }
             }
             '[' => {
@@ -85,7 +85,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What is between brackets, and whether a comma was there.
+    /// The items between brackets, and whether there was a comma.
     fn items(&mut self, end: char, depth: usize) -> Option<(Vec<Python>, bool)> {
         let (mut items, mut commas) = (Vec::new(), false);
         while !self.eat(end) {
@@ -95,7 +95,7 @@ impl Parser<'_> {
         Some((items, commas))
     }
 
-    /// A comma, or the end; whether it was a comma.
+    /// Consumes a comma or the closing bracket; returns whether it was a comma.
     fn separator(&mut self, end: char) -> Option<bool> {
         let comma = self.eat(',');
         self.blank();
@@ -118,7 +118,7 @@ impl Parser<'_> {
         let digits = self.rest[sign..].bytes().take_while(u8::is_ascii_digit).count();
         let number = self.rest[..sign + digits].parse().ok()?;
         self.rest = &self.rest[sign + digits..];
-        // As Python 2 wrote long integers.
+        // Python 2 wrote long integers with an L suffix.
         self.rest = self.rest.strip_prefix('L').unwrap_or(self.rest);
         Some(Python::Int(number))
     }

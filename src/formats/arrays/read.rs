@@ -1,4 +1,4 @@
-//! Arrays as records: axis 0 of the arrays is cut into chunks, all arrays side by side.
+//! Reads arrays as records: axis 0 of all arrays is sliced into chunks, side by side.
 
 use super::bind::Bound;
 use super::block::{Blocks, LeafBlock, LeafReader, Opening};
@@ -15,12 +15,13 @@ use crate::schema::{Schema, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// More records than this are not made of arrays that hold nothing of each: they cost the file nothing.
+/// Maximum number of records in arrays without any values: such records cost no bytes in the file.
 const MAX_EMPTY_RECORDS: u64 = 1 << 28;
-/// More sizes than this are no dense shape.
+/// Maximum number of sizes in a dense shape.
 const MAX_NDIMS: u64 = 64;
 
-/// Reads one file of arrays. Nothing of it stays open between inference and reading: a run may have thousands of files.
+/// Reads one file of arrays. The file is closed between inference and reading, because a run can have thousands of
+/// files.
 pub struct ArraysReader {
     input: Arc<Input>,
     open: Open,
@@ -45,7 +46,7 @@ impl ArraysReader {
     }
 }
 
-/// What a file holds, and the dense shapes of its sparse fields.
+/// The contents of a file, with the dense shapes of its sparse fields.
 fn contents(input: &Input, open: Open) -> Result<Contents> {
     let mut contents = open(input).map_err(|e| e.in_input(input.name().clone()))?;
     let small = |a: &StoredArray| {
@@ -73,7 +74,7 @@ fn dense_shape(input: &Input, found: &StoredArray) -> Result<Vec<i64>> {
     }
 }
 
-/// The file of arrays that are not read as a stream.
+/// The file, if the arrays are not read as a stream.
 fn source(input: &Input, location: &Location) -> Result<Option<Source>> {
     if matches!(location, Location::Stream { .. }) {
         return Ok(None);
@@ -100,19 +101,19 @@ impl Reader for ArraysReader {
     }
 }
 
-/// The fields whose rows are counted: those that are wanted, or all.
+/// The fields whose rows are counted: the required fields, or all.
 fn wanted(bound: &Bound, request: &Request) -> Vec<usize> {
     let all = 0..bound.fields.len();
     let wanted: Vec<usize> = all.clone().filter(|number| request.wanted.includes(&bound.fields[*number].field.name)).collect();
     if wanted.is_empty() { all.collect() } else { wanted }
 }
 
-/// Cuts off tasks.
+/// Slices the arrays into tasks.
 struct Records {
     name: Arc<str>,
     blocks: Blocks,
     decoder: Arc<Decoder>,
-    /// Records cut off so far.
+    /// Records sliced so far.
     first: u64,
     over: bool,
 }
@@ -186,10 +187,10 @@ impl Decoder {
     }
 }
 
-/// All of a file as a constant: the one array that it holds, with all its axes, in one row.
+/// A file with a single array as a constant: the array with all its axes, as one row.
 ///
 /// # Errors
-/// It cannot be read, or holds several arrays.
+/// The file cannot be read, or holds several arrays.
 pub fn constant(input: &Input, open: Open) -> Result<(Type, Tensor)> {
     let contents = contents(input, open)?;
     let bound = Bound::whole(&contents)?;

@@ -1,5 +1,5 @@
-//! Arrays that grow side by side, until they are written in sequence: in memory as long as they are
-//! small, else in one temporary file next to the output.
+//! Arrays that grow side by side before they are written in sequence: in memory while they are small, otherwise in a
+//! temporary file next to the output.
 
 use crate::error::{Error, Result};
 use crate::io::scratch;
@@ -8,11 +8,11 @@ use arrow_buffer::Buffer;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-/// Bytes of all arrays together that are held in memory.
+/// Total bytes of all arrays held in memory.
 const HELD_NBYTES: usize = 32 << 20;
 /// Shorter pieces are copied together.
 const SMALL_NBYTES: usize = 64 << 10;
-/// Bytes that are copied out at once.
+/// Bytes copied out at a time.
 const COPY_NBYTES: u64 = 1 << 20;
 
 /// The bytes of several arrays.
@@ -25,7 +25,7 @@ pub struct Spool {
     bodies: Vec<Body>,
 }
 
-/// The bytes of one array: first what is in the file, then what is held.
+/// The bytes of one array: those in the file, followed by those held.
 #[derive(Default)]
 struct Body {
     extents: Vec<(u64, u64)>,
@@ -48,14 +48,14 @@ impl Spool {
     /// Appends to an array.
     ///
     /// # Errors
-    /// The temporary file cannot be made or written.
+    /// The temporary file cannot be created or written.
     pub fn push(&mut self, array: usize, bytes: Buffer) -> Result<()> {
         let Some(body) = self.bodies.get_mut(array) else {
             return Err(Error::internal("an array without a place"));
         };
         body.nbytes += bytes.len() as u64;
         self.held += bytes.len();
-        // A short piece of something large would keep all of it in memory.
+        // A short slice of a large buffer would keep the whole buffer in memory.
         if bytes.len() < SMALL_NBYTES || bytes.len() < bytes.capacity() / 2 {
             body.tail.extend_from_slice(&bytes);
         } else {
@@ -87,10 +87,10 @@ impl Spool {
         Ok(())
     }
 
-    /// Copies an array out.
+    /// Copies an array to the output.
     ///
     /// # Errors
-    /// Reading the temporary file, or writing, fails.
+    /// Reading the temporary file or writing fails.
     pub fn copy(&mut self, array: usize, out: &mut dyn Write) -> Result<()> {
         let Some(body) = self.bodies.get_mut(array) else { return Ok(()) };
         body.settle();
@@ -116,7 +116,7 @@ impl Spool {
 }
 
 impl Body {
-    /// Makes a piece of the small ones.
+    /// Combines the small pieces into one.
     fn settle(&mut self) {
         if !self.tail.is_empty() {
             self.held.push(Buffer::from_vec(std::mem::take(&mut self.tail)));

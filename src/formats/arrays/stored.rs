@@ -1,4 +1,4 @@
-//! The arrays of a schema: names, dtypes, and what is in them.
+//! The arrays that represent a schema: their names, dtypes and contents.
 
 use super::element::Element;
 use crate::error::{Error, Reason, Result};
@@ -10,7 +10,7 @@ use crate::schema::leaves::leaves;
 use crate::schema::{DType, Element as Items, Field, Schema, Size};
 use std::collections::HashMap;
 
-/// The arrays that records of a schema become.
+/// The arrays that represent records of a schema.
 #[derive(Debug)]
 pub struct StoredSchema {
     pub stacking: Stacking,
@@ -20,7 +20,7 @@ pub struct StoredSchema {
     pub arrays: Vec<ArraySpec>,
 }
 
-/// A leaf and how it is stored.
+/// A leaf and its representation.
 #[derive(Debug)]
 pub struct StoredLeaf {
     pub path: FieldPath,
@@ -34,15 +34,15 @@ pub struct StoredLeaf {
 pub struct ArraySpec {
     pub name: String,
     pub element: Element,
-    /// The shape of an array of no records.
+    /// The shape of the array for zero records.
     pub empty: Vec<u64>,
-    /// What it holds of no records.
+    /// The contents of the array for zero records.
     pub initial: Vec<i64>,
 }
 
 impl StoredSchema {
     /// # Errors
-    /// A field that no array holds, two fields that would become one array, no fields at all.
+    /// A field that arrays cannot represent, two fields with the same array name, or no fields.
     pub fn of(schema: &Schema, stacking: Stacking) -> Result<StoredSchema> {
         let mut layout = StoredSchema { stacking, leaves: Vec::new(), arrays: Vec::new() };
         if schema.fields.is_empty() {
@@ -85,7 +85,7 @@ fn refuse_empty_structures(fields: &[Field], parent: Option<&FieldPath>) -> Resu
 }
 
 impl StoredLeaf {
-    /// What the values of the values' array are.
+    /// The element type of the values array.
     pub fn element(&self) -> Element {
         Element::number(if self.stored.contents == Contents::Numbers { self.dtype.clone() } else { DType::UInt8 })
     }

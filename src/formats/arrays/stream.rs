@@ -1,4 +1,4 @@
-//! The bytes of one array, from front to back: out of the file, inflated, checked.
+//! Reads the bytes of one array sequentially: from the file, decompressed and checked.
 
 use super::contents::{Location, Member, StoredArray};
 use super::element::Element;
@@ -10,23 +10,23 @@ use arrow_buffer::MutableBuffer;
 use flate2::read::DeflateDecoder;
 use std::io::{self, Read};
 
-/// Bytes of a file that are read at once for small requests.
+/// Bytes read from the file at a time for small requests.
 const BLOCK_NBYTES: usize = 4 << 10;
-/// Numbers that are decoded at once.
+/// Numbers decoded at a time.
 const BLOCK_NUMBERS: u64 = 8 << 10;
 
 /// The values of an array, read once.
 pub struct ArrayStream {
     bytes: Box<dyn Read + Send>,
-    /// Bytes of values that have not been read.
+    /// Bytes of values not read yet.
     left: u64,
-    /// The most bytes to take at once, where they do not exist before they are inflated.
+    /// Maximum number of bytes to allocate at once, for compressed values.
     limit: Option<u64>,
 }
 
 impl ArrayStream {
     /// # Errors
-    /// Reading fails; the file has become shorter.
+    /// Reading fails, or the file has been truncated.
     pub fn open(input: &Input, source: Option<&Source>, found: &StoredArray, limit: u64) -> Result<ArrayStream> {
         let needs_file = || source.cloned().ok_or_else(|| Error::internal("an array of no file"));
         let (mut bytes, skip, limit): (Box<dyn Read + Send>, u64, Option<u64>) = match &found.location {
@@ -48,10 +48,10 @@ impl ArrayStream {
         Ok(ArrayStream { bytes, left: found.nbytes, limit })
     }
 
-    /// The next `nbytes`. They are checked against what is left before memory is taken.
+    /// The next `nbytes`. Checked against the remaining size before allocating memory.
     ///
     /// # Errors
-    /// There are fewer; reading fails; the checksum does not hold.
+    /// There are fewer bytes, reading fails, or the checksum does not match.
     pub fn take(&mut self, nbytes: u64) -> Result<MutableBuffer> {
         if nbytes > self.left {
             return Err(Error::data(format!("expected {nbytes} more bytes, but only {} are left", self.left)));
@@ -63,7 +63,7 @@ impl ArrayStream {
         }
         let length = usize::try_from(nbytes).map_err(|_| Error::data("more bytes than this machine can address"))?;
         let mut into = MutableBuffer::new(0);
-        // What is only promised is not taken all at once.
+        // A claimed size is not allocated all at once.
         let step = if self.limit.is_some() { 16 << 20 } else { length.max(1) };
         while into.len() < length {
             let start = into.len();
@@ -79,10 +79,10 @@ impl ArrayStream {
         self.left == 0
     }
 
-    /// Reads what may follow the last value: nothing.
+    /// Checks that nothing follows the last value.
     ///
     /// # Errors
-    /// Something does; the checksum does not hold.
+    /// There is more data, or the checksum does not match.
     pub fn finish(&mut self) -> Result<()> {
         let mut rest = [0; 1];
         match self.bytes.read(&mut rest) {
@@ -101,7 +101,7 @@ fn failed(error: &io::Error) -> Error {
     }
 }
 
-/// The bytes of a member of a zip archive, inflated and checked.
+/// The bytes of a member of a zip archive, decompressed and checked.
 pub fn member_bytes(source: Source, member: &Member) -> Box<dyn Read + Send> {
     let packed = Section::new(source, member.start, member.start + member.packed);
     let plain: Box<dyn Read + Send> = if member.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
@@ -114,7 +114,7 @@ struct Section {
     at: u64,
     end: u64,
     block: Vec<u8>,
-    /// Bytes of the block that have been given.
+    /// Bytes of the block already returned.
     given: usize,
 }
 
@@ -152,7 +152,7 @@ impl Read for Section {
     }
 }
 
-/// A member of a zip archive: as long as promised, and with the checksum promised.
+/// A member of a zip archive, checked against its declared size and checksum.
 struct Checked {
     plain: Box<dyn Read + Send>,
     left: u64,
@@ -186,11 +186,11 @@ impl Read for Checked {
     }
 }
 
-/// Whole numbers of an array, some at a time.
+/// Integers of an array, read in batches.
 pub struct Numbers {
     stream: ArrayStream,
     element: Element,
-    /// Numbers that have not been taken out of the file.
+    /// Numbers not read from the file yet.
     left: u64,
     block: arrow_buffer::ScalarBuffer<i64>,
     given: usize,
@@ -202,15 +202,15 @@ impl Numbers {
         Numbers { stream, element: element.clone(), left, block: Vec::new().into(), given: 0 }
     }
 
-    /// Numbers that have not been given.
+    /// Numbers not returned yet.
     pub fn left(&self) -> u64 {
         self.left + (self.block.len() - self.given) as u64
     }
 
-    /// The next number, which stays the next.
+    /// Peeks at the next number.
     ///
     /// # Errors
-    /// As [`ArrayStream::take`].
+    /// See [`ArrayStream::take`].
     pub fn peek(&mut self) -> Result<Option<i64>> {
         if self.given == self.block.len() {
             if self.left == 0 {
@@ -227,7 +227,7 @@ impl Numbers {
     /// Appends the next `count` numbers.
     ///
     /// # Errors
-    /// There are fewer; as [`ArrayStream::take`].
+    /// There are fewer numbers; see also [`ArrayStream::take`].
     pub fn take(&mut self, count: u64, into: &mut Vec<i64>) -> Result<()> {
         if count > self.left() {
             return Err(Error::data(format!("expected {count} more numbers, but only {} are left", self.left())));
@@ -242,10 +242,10 @@ impl Numbers {
         Ok(())
     }
 
-    /// As [`ArrayStream::finish`].
+    /// Like [`ArrayStream::finish`].
     ///
     /// # Errors
-    /// As [`ArrayStream::finish`].
+    /// See [`ArrayStream::finish`].
     pub fn finish(&mut self) -> Result<()> {
         self.stream.finish()
     }

@@ -1,18 +1,18 @@
-//! Arrays in Fortran order, where axis 0 is the fastest, brought into C order: tile by tile, through a temporary file.
+//! Converts arrays from Fortran order, where axis 0 varies fastest, to C order: tile by tile, through a temporary file.
 
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// Bytes of a tile.
+/// Size of a tile in bytes.
 const TILE_NBYTES: u64 = 64 << 20;
 
-/// The bytes of an array of `nbytes` in C order: `[rows, inner]` items of `width` bytes. `source`: the file and the
-/// offset at which the array starts, if it is in a file in this form; else `bytes` give it.
+/// The bytes of an array of `nbytes` in C order: `[rows, inner]` items of `width` bytes. `source` is the file and the
+/// offset of the array if it is stored uncompressed in a file; otherwise `bytes` provides it.
 ///
 /// # Errors
-/// Reading fails; the temporary file cannot be written.
+/// Reading fails, or the temporary file cannot be written.
 pub fn in_c_order(
     mut bytes: Box<dyn Read + Send>,
     source: Option<(Source, u64)>,
@@ -28,7 +28,7 @@ pub fn in_c_order(
         None => {
             let mut copy = tempfile::tempfile().map_err(|e| failed("making a temporary file", &e))?;
             let copied = io::copy(&mut bytes.by_ref().take(nbytes), &mut copy).map_err(|e| Error::io("the array", "reading", &e))?;
-            // What follows is none of the array's, but its checksum may come with it.
+            // The bytes that follow are not part of the array but may include its checksum.
             io::copy(&mut bytes, &mut io::sink()).map_err(|e| Error::io("the array", "reading", &e))?;
             if copied != nbytes {
                 return Err(Error::data("the values are cut off"));
@@ -67,7 +67,7 @@ fn tiles(source: &Source, start: u64, shape: &[u64], width: usize, out: &mut Fil
                     tile[place..place + width].copy_from_slice(item);
                 }
             }
-            // Whole rows lie side by side.
+            // Whole rows are contiguous.
             let length = if own as u64 == inner { own_rows * own * width } else { own * width };
             for (row, items) in tile[..own_rows * own * width].chunks_exact(length).enumerate() {
                 let place = ((first_row + row as u64) * inner + first) * width as u64;
@@ -113,7 +113,7 @@ mod tests {
     fn fortran_order_becomes_c_order() {
         for shape in [vec![2u64, 3], vec![3, 2, 4], vec![1, 5, 2], vec![4, 1, 3, 2]] {
             let count: u64 = shape.iter().product();
-            // The value of an item is its place in C order.
+            // The value of an item is its position in C order.
             let mut fortran = vec![0u8; count as usize * 2];
             for place in 0..count {
                 let at = fortran_place(place, &shape) as usize;

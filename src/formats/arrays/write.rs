@@ -1,4 +1,4 @@
-//! Pieces of arrays, joined and written as one file at the end.
+//! Joins pieces of arrays and writes them as one file at the end.
 
 use super::container::Container;
 use super::embedded::EmbeddedSchema;
@@ -20,7 +20,7 @@ pub struct ArraysWriter<C> {
     container: C,
     encoder: Arc<ArraysEncoder>,
     embedded: EmbeddedSchema,
-    /// What is known of each array so far.
+    /// The state of each array so far.
     grown: Vec<Grown>,
     spool: Spool,
     nrecords: u64,
@@ -31,13 +31,13 @@ pub struct ArraysWriter<C> {
 struct Grown {
     shape: Option<Vec<u64>>,
     crc: crc32fast::Hasher,
-    /// Where the last row ended; the shape that has grown.
+    /// The end of the last row, and the accumulated shape.
     numbers: Vec<i64>,
 }
 
 impl<C: Container> ArraysWriter<C> {
     /// # Errors
-    /// Usage errors: a field that arrays do not hold, or the container does not.
+    /// Usage errors: a field that arrays or the container cannot represent.
     pub fn try_new(container: C, schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<ArraysWriter<C>> {
         let layout = Arc::new(StoredSchema::of(schema, stacking)?);
         container.check(&layout)?;
@@ -98,7 +98,7 @@ impl<C: Container> ArraysWriter<C> {
         self.spool.push(array, bytes)
     }
 
-    /// What no piece has brought: shapes that have grown, and what arrays of no records hold.
+    /// Arrays that no piece has provided: accumulated shapes, and the contents of arrays for zero records.
     fn complete(&mut self) -> Result<Vec<Finished>> {
         let layout = self.encoder.layout.clone();
         let mut finished = Vec::with_capacity(layout.arrays.len());

@@ -1,10 +1,10 @@
-//! A zip archive of stored members, written from front to back.
-//! Source: <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>, 4.3 and 4.5.3.
+//! Writes a zip archive of stored members sequentially. Source:
+//! <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>, 4.3 and 4.5.3.
 //!
-//! Why not the crate `zip`: to write members from front to back it has to write sizes and checksums after them,
-//! where some readers of npz do not look, and to compute the checksums of bytes that have been checked on the way
-//! already; to read it lends out one member at a time, while columns are read side by side. What is left is a header
-//! of 30 bytes and a directory, here and in [`super::directory`].
+//! The crate `zip` is not used for two reasons. To write members sequentially, it must write sizes and checksums after
+//! them, where some readers of npz do not look, and recompute checksums that are already known. To read, it provides
+//! one member at a time, while columns are read side by side. What remains to implement is a header of 30 bytes and a
+//! directory, here and in [`super::directory`].
 
 use crate::error::{Error, Result};
 use std::io::Write;
@@ -14,16 +14,16 @@ pub const CENTRAL: u32 = 0x0201_4b50;
 pub const END: u32 = 0x0605_4b50;
 pub const END_64: u32 = 0x0606_4b50;
 pub const LOCATOR_64: u32 = 0x0706_4b50;
-/// The extra field that holds sizes and offsets beyond 32 bits.
+/// The extra field with sizes and offsets beyond 32 bits.
 pub const EXTRA_64: u16 = 1;
-/// Instead of a number that is in the extra field.
+/// Placeholder for a number stored in the extra field.
 pub const ELSEWHERE_32: u32 = u32::MAX;
 pub const ELSEWHERE_16: u16 = u16::MAX;
 /// Names are UTF-8.
 const UTF_8: u16 = 1 << 11;
-/// 1 January 1980: the same bytes whenever they are written.
+/// 1 January 1980, so that the output is reproducible.
 const DATE: u16 = 0x21;
-/// A regular file that everybody may read, as a Unix mode.
+/// The Unix mode of a regular file readable by everyone.
 const ATTRIBUTES: u32 = 0o100_644 << 16;
 const UNIX: u16 = 3 << 8;
 
@@ -46,10 +46,10 @@ impl<'a> Archive<'a> {
         self.out.write_all(bytes).map_err(|e| Error::io("the output", "writing", &e))
     }
 
-    /// A member of `nbytes`, which `write` writes.
+    /// Writes a member of `nbytes`, whose content `write` produces.
     ///
     /// # Errors
-    /// Writing fails; the name is too long.
+    /// Writing fails, or the name is too long.
     pub fn member(&mut self, name: &str, nbytes: u64, crc: u32, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let length =
             u16::try_from(name.len()).map_err(|_| Error::data(format!("a name of {} bytes is too long for an npz", name.len())))?;
@@ -59,7 +59,7 @@ impl<'a> Archive<'a> {
         let far = offset >= u64::from(ELSEWHERE_32);
         let version: u16 = if large || far { 45 } else { 20 };
         let size = if large { ELSEWHERE_32 } else { nbytes as u32 };
-        // What the local header and the directory have in common.
+        // The fields common to the local header and the directory.
         let mut common = Vec::with_capacity(26);
         for number in [version, flags, 0, 0, DATE] {
             common.extend(number.to_le_bytes());
@@ -96,7 +96,7 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
-    /// Ends the archive. A comment that is too long is left out.
+    /// Ends the archive. A comment that is too long is omitted.
     ///
     /// # Errors
     /// Writing fails.

@@ -1,7 +1,7 @@
-//! The dictionaries of an output: those of its sources, extended by the values that they lack.
+//! The dictionaries of an output: those of its sources, extended by missing values.
 //!
-//! Batches are encoded on any thread, each with dictionaries of its own values; here, in order, their keys become
-//! those of the dictionaries of the output.
+//! Batches are encoded on any thread, each with its own dictionaries. Here, in order, their keys are mapped to the
+//! dictionaries of the output.
 
 use crate::error::{Error, Result};
 use crate::path::{in_expression, quoted};
@@ -15,30 +15,30 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array,
 use arrow_schema::{DataType, Field as ArrowField, SchemaRef};
 use std::collections::HashMap;
 
-/// Values of a dictionary that grows from batch to batch and is sent whole each time, at most.
+/// Maximum number of values in a dictionary that grows from batch to batch and is resent as a whole each time.
 const MAX_RESENT: u64 = 1 << 16;
 
 /// The dictionaries of the columns, depth first.
 #[derive(Clone, Default)]
 pub struct Dictionaries {
     all: Vec<Dictionary>,
-    /// A dictionary may be replaced between batches, as in a stream.
+    /// Whether a dictionary can be replaced between batches, as in a stream.
     replaceable: bool,
 }
 
 #[derive(Clone)]
 struct Dictionary {
-    /// The column, for messages.
+    /// The name of the column, for messages.
     column: String,
     ty: DataType,
     is_ordered: bool,
-    /// The values, from the source at first.
+    /// The values, initially those of the source.
     values: ArrayRef,
-    /// Their numbers by their bytes; the first of values that are equal.
+    /// Their indices by bytes; the first index of equal values.
     numbers: HashMap<Box<[u8]>, i64>,
-    /// The source tells its values.
+    /// Whether the source declares its values.
     is_known: bool,
-    /// Others were added.
+    /// Whether values have been added.
     grown: bool,
 }
 
@@ -46,7 +46,7 @@ impl Dictionaries {
     /// The dictionaries of `fields`, which are written as `arrow`.
     ///
     /// # Errors
-    /// None for dictionaries that a reader made.
+    /// None for dictionaries created by a reader.
     pub fn new(fields: &[Field], arrow: &[ArrowField], form: Form, replaceable: bool) -> Result<Dictionaries> {
         let mut all = Vec::new();
         for (field, arrow) in fields.iter().zip(arrow) {
@@ -58,30 +58,30 @@ impl Dictionaries {
         Ok(Dictionaries { all, replaceable })
     }
 
-    /// Whether there are none.
+    /// Whether there are no dictionaries.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Whether the sources tell the values of all.
+    /// Whether the sources declare the values of all dictionaries.
     pub fn are_known(&self) -> bool {
         self.all.iter().all(|d| d.is_known)
     }
 
-    /// Whether values were added to one.
+    /// Whether values have been added to any dictionary.
     pub fn have_grown(&self) -> bool {
         self.all.iter().any(|d| d.grown)
     }
 
-    /// Columns whose dictionary has an order that was extended.
+    /// Columns whose ordered dictionary has been extended.
     pub fn reordered(&self) -> impl Iterator<Item = &str> {
         self.all.iter().filter(|d| d.is_ordered && d.grown).map(|d| d.column.as_str())
     }
 
-    /// Arrays with dictionaries of their own as arrays with those of the output.
+    /// Maps arrays with their own dictionaries to the dictionaries of the output.
     ///
     /// # Errors
-    /// More values than the type of a dictionary counts.
+    /// More values than the key type of a dictionary can index.
     pub fn joined(&mut self, arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         let mut next = 0;
         arrays.iter().map(|array| self.join(array, &mut next)).collect()
@@ -103,7 +103,7 @@ impl Dictionaries {
         data.into_builder().child_data(children).build().map(make_array).map_err(|e| Error::internal(e.to_string()))
     }
 
-    /// A batch without rows that has all dictionaries.
+    /// An empty batch with all dictionaries.
     ///
     /// # Errors
     /// None for the schema of these dictionaries.
@@ -162,7 +162,7 @@ impl Dictionary {
             let total = (before + added.len()) as u64;
             self.grown = true;
             if replaceable && (total > most(&self.ty) || total > MAX_RESENT && !self.is_known) {
-                // The values of the batches before are not needed any more.
+                // The values of earlier batches are not needed any more.
                 self.replace(own.values().clone())?;
                 return Ok(array.clone());
             }
@@ -185,7 +185,7 @@ pub fn in_column(error: Error, column: &str) -> Error {
     if has_help { error } else { error.help(format!("write its values instead of an encoding: map {}", map())) }
 }
 
-/// How many values the keys of a dictionary count.
+/// The number of values that the key type of a dictionary can index.
 fn most(ty: &DataType) -> u64 {
     match ty {
         DataType::Dictionary(key, _) => match key.as_ref() {
@@ -199,7 +199,7 @@ fn most(ty: &DataType) -> u64 {
     }
 }
 
-/// What Arrow finds wrong with batches or dictionaries.
+/// Converts an Arrow error about batches or dictionaries.
 pub fn unexpected(error: arrow_schema::ArrowError) -> Error {
     Error::data(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Framing: the encapsulated messages of a stream, and the blocks of a file. Nothing is decoded here.
+//! Framing: the encapsulated messages of a stream, and the blocks of a file. Contents are not decoded here.
 //!
 //! Source: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>.
 
@@ -10,18 +10,18 @@ use std::io::{self, Read};
 
 /// The first and the last bytes of a file.
 pub const MAGIC: &[u8] = b"ARROW1";
-/// The first bytes of a Feather file of version 1, which is another format.
+/// The first bytes of a Feather version 1 file, which is a different format.
 pub const FEATHER_1: &[u8] = b"FEA1";
 /// Marks a message of format version 0.15 and later.
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// The longest metadata: real ones are some kilobytes.
+/// Maximum length of metadata; real metadata takes some kilobytes.
 const MAX_METADATA: u64 = 256 << 20;
-/// Memory is taken in steps of this, so that a length alone never takes more.
+/// Memory is allocated in steps of this size, so that a declared length alone never allocates more.
 const STEP: u64 = 16 << 20;
-/// What a compressed buffer may say that it inflates to, at most: a gigabyte is a column of 128 million numbers.
+/// Maximum declared uncompressed size of a buffer: a gigabyte is a column of 128 million numbers.
 const MAX_INFLATED: i64 = 8 << 30;
 
-/// One message: its metadata, verified, and where its body is.
+/// One message: its verified metadata, and the location of its body.
 #[derive(Clone)]
 pub struct Framed {
     metadata: Vec<u8>,
@@ -50,22 +50,22 @@ impl Framed {
     /// The metadata.
     ///
     /// # Errors
-    /// They are damaged.
+    /// The metadata is damaged.
     pub fn message(&self) -> Result<Message<'_>> {
         verified(&self.metadata)
     }
 
-    /// Rows of a record batch; `None` for other messages.
+    /// Number of rows in a record batch; `None` for other messages.
     ///
     /// # Errors
-    /// A negative number.
+    /// The number is negative.
     pub fn nrows(&self) -> Result<Option<u64>> {
         let message = self.message()?;
         let Some(batch) = message.header_as_record_batch() else { return Ok(None) };
         u64::try_from(batch.length()).map(Some).map_err(|_| Error::data(format!("a record batch claims {} rows", batch.length())))
     }
 
-    /// Bytes of the body.
+    /// Size of the body in bytes.
     pub fn nbytes(&self) -> u64 {
         match &self.body {
             Body::Here(buffer) => buffer.len() as u64,
@@ -76,7 +76,7 @@ impl Framed {
     /// The body in memory.
     ///
     /// # Errors
-    /// Reading fails; a compressed buffer that claims to inflate to more than is plausible.
+    /// Reading fails, or a compressed buffer declares an implausible uncompressed size.
     pub fn load(&self) -> Result<Buffer> {
         let body = match &self.body {
             Body::Here(buffer) => buffer.clone(),
@@ -93,7 +93,7 @@ impl Framed {
             _ => message.header_as_record_batch(),
         };
         let Some((batch, compression)) = batch.and_then(|b| Some((b, b.compression()?))) else { return Ok(()) };
-        // The most that each byte can stand for: LZ4 255, zstd a block of 128 KiB in four bytes.
+        // The maximum expansion of each byte: 255 for LZ4; for zstd, a block of 128 KiB in four bytes.
         let ratio = if compression.codec() == CompressionType::ZSTD { 1 << 15 } else { 255 };
         for buffer in batch.buffers().iter().flatten() {
             let start = usize::try_from(buffer.offset()).ok();
@@ -116,23 +116,23 @@ fn verified(metadata: &[u8]) -> Result<Message<'_>> {
     root_as_message(metadata).map_err(|e| Error::data(format!("the metadata of an Arrow message is damaged: {e}")))
 }
 
-/// Whether these bytes start a stream: a message that holds a schema.
+/// Whether these bytes start a stream: a message that contains a schema.
 pub fn starts_stream(head: &[u8]) -> bool {
-    // Before version 0.15 there was no mark before the length.
+    // Before version 0.15, lengths had no continuation marker.
     let (rest, marked) = head.strip_prefix(&CONTINUATION).map_or((head, false), |rest| (rest, true));
     let Some((length, rest)) = rest.split_first_chunk::<4>() else { return false };
     let Ok(length) = usize::try_from(i32::from_le_bytes(*length)) else { return false };
     match rest.get(..length) {
         Some(metadata) => length > 0 && verified(metadata).is_ok_and(|m| m.header_type() == MessageHeader::Schema),
-        // A schema longer than the head: the mark and a plausible length are all there is.
+        // For a schema longer than the head, only the marker and a plausible length can be checked.
         None => marked && length > head.len() && (length as u64) < MAX_METADATA,
     }
 }
 
-/// What follows in a stream.
+/// The next element of a stream.
 pub enum Next {
     Message(Framed),
-    /// The marker that ends a stream: another one may follow.
+    /// The end-of-stream marker, which another stream can follow.
     EndMarker,
     /// The end of the input.
     End,
@@ -141,7 +141,7 @@ pub enum Next {
 /// The next message of a stream, or its end.
 ///
 /// # Errors
-/// The stream is cut off inside a message, or damaged.
+/// The stream is truncated inside a message, or damaged.
 pub fn read(stream: &mut dyn Read) -> Result<Next> {
     let mut word = [0u8; 4];
     let n = fill(stream, &mut word)?;
@@ -165,7 +165,7 @@ pub fn read(stream: &mut dyn Read) -> Result<Next> {
     Framed::try_new(metadata, Body::Here(Buffer::from_vec(body))).map(Next::Message)
 }
 
-/// The message of a block of a file; its body stays there.
+/// The message of a block of a file. Its body is read later.
 ///
 /// # Errors
 /// The block is outside the file, or its metadata is damaged.
@@ -219,7 +219,7 @@ fn cut_off() -> Error {
     Error::data("the Arrow stream is cut off inside a message")
 }
 
-/// A failure of reading.
+/// Converts a read error.
 pub fn lifted(error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => cut_off(),

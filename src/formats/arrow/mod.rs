@@ -17,7 +17,8 @@ use crate::schema::Schema;
 use message::{FEATHER_1, MAGIC};
 use std::sync::Arc;
 
-/// `arrow`: the stream, for pipes. `arrow-file`: with a footer, for random access; also known as Feather.
+/// `arrow`: the stream format, for pipes. `arrow-file`: the file format, with a footer for random access, also known as
+/// Feather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrow {
     Stream,
@@ -64,7 +65,7 @@ impl Format for Arrow {
                 error.help("rewrite it in Python: pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), \"x.feather\")")
             ));
         }
-        // Either is told by its first bytes: `--from arrow` reads both.
+        // Both are recognized by their first bytes, so `--from arrow` reads either.
         let reader: Box<dyn Reader> =
             if input.head().starts_with(MAGIC) { Box::new(read::FileReader::new(input)) } else { Box::new(read::StreamReader::new(input)) };
         Some(Ok(reader))

@@ -1,4 +1,4 @@
-//! Record batches as tasks.
+//! Reads record batches as tasks.
 
 use super::message::{self, Body, Framed, MAGIC, Next, lifted};
 use crate::chunk::{Decoded, Origin};
@@ -23,12 +23,12 @@ use std::collections::{HashMap, VecDeque};
 use std::io::Read;
 use std::sync::Arc;
 
-/// A batch with a larger body is cut into ranges of its rows, if it is not compressed.
+/// An uncompressed batch with a larger body is divided into row ranges.
 const BATCH_NBYTES: u64 = 32 << 20;
 
 type Dictionaries = Arc<HashMap<i64, ArrayRef>>;
 
-/// What the schema of an input says.
+/// What the schema message of an input declares.
 #[derive(Clone)]
 struct Known {
     name: Arc<str>,
@@ -51,7 +51,7 @@ impl Known {
         Ok(Known { name, schema, fields, arrow, renamed })
     }
 
-    /// What the dictionaries hold that come before the first batch.
+    /// The contents of dictionaries that precede the first batch.
     fn learn(&mut self, dictionaries: &HashMap<i64, ArrayRef>) {
         self.fields.iter_mut().for_each(|field| learn(field, dictionaries));
     }
@@ -62,7 +62,7 @@ impl Known {
         Ok(Inference::Known(declared_over(&request.declared, Schema { fields: self.fields.clone(), facts })))
     }
 
-    /// The tasks of the batches that `messages` gives; `dictionaries`: those that come before them.
+    /// The tasks for the batches produced by `messages`. `dictionaries` are those that precede them.
     fn tasks(&self, messages: Messages, dictionaries: Dictionaries, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
         let columns = Columns::plan(&self.fields, schema, &request.wanted).map_err(|e| e.in_input(self.name.clone()))?;
         let name = self.name.clone();
@@ -80,7 +80,7 @@ impl Known {
     }
 }
 
-/// The fields whose dictionaries are known. One that a file does not have, as it has no rows, has no values.
+/// The fields whose dictionaries are known. A dictionary missing from a file without rows is empty.
 fn learn(field: &mut Field, dictionaries: &HashMap<i64, ArrayRef>) {
     if let Storage::Arrow(stored) = &mut field.storage {
         let values = |f: &ArrowField| match f.data_type() {
@@ -104,20 +104,20 @@ fn decode_dictionary(framed: &Framed, schema: &SchemaRef, into: &mut HashMap<i64
     contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, into, &version).map_err(unexpected))
 }
 
-/// Messages after the schema, in order.
+/// The messages after the schema, in order.
 type Messages = Box<dyn Iterator<Item = Result<Framed>> + Send>;
 
 /// Reads a stream.
 pub struct StreamReader {
     input: Arc<Input>,
-    /// A pipe is read once: what inference has opened is read on.
+    /// A pipe can be read only once, so reading continues where inference stopped.
     opened: Option<OpenedStream>,
 }
 
 struct OpenedStream {
     known: Known,
     stream: Box<dyn Read + Send>,
-    /// What has been read of the stream after its schema.
+    /// The messages after the schema that have already been read.
     read: VecDeque<Result<Next>>,
 }
 
@@ -140,7 +140,7 @@ impl StreamReader {
             let mut dictionaries = HashMap::new();
             loop {
                 let next = message::read(&mut stream);
-                // What is damaged is reported when it is read.
+                // Damage is reported when the data is read.
                 let is_dictionary =
                     matches!(&next, Ok(Next::Message(framed)) if decode_dictionary(framed, &known.schema, &mut dictionaries).is_ok());
                 read.push_back(next);
@@ -175,15 +175,15 @@ impl Reader for StreamReader {
     }
 }
 
-/// The messages of one stream after another: `cat a.arrows b.arrows`.
+/// The messages of concatenated streams: `cat a.arrows b.arrows`.
 struct Streams {
     known: Known,
     stream: Box<dyn Read + Send>,
-    /// Messages that were read ahead.
+    /// Messages read ahead.
     read: VecDeque<Result<Next>>,
     notices: Notices,
     strict: bool,
-    /// The end marker of the last stream has been read.
+    /// Whether the end-of-stream marker of the last stream has been read.
     ended: bool,
 }
 
@@ -218,7 +218,7 @@ impl Streams {
         }
     }
 
-    /// A stream ends without its marker: its writer may have been stopped.
+    /// The stream ends without its marker, so its writer may have been interrupted.
     fn unmarked(&self) -> Result<()> {
         let text = "the Arrow stream has no end marker: it may be cut off";
         match self.strict {
@@ -232,7 +232,7 @@ fn not_a_stream() -> Error {
     Error::data("the data after the end of the Arrow stream is not another stream")
 }
 
-/// Reads a file: dictionaries first, then its record batches, each at its block.
+/// Reads a file: first the dictionaries, then its record batches, each from its block.
 pub struct FileReader {
     input: Arc<Input>,
     opened: Option<Arc<Footer>>,
@@ -317,30 +317,30 @@ impl Reader for FileReader {
     }
 }
 
-/// Cuts messages into tasks; dictionaries are decoded on the way, for the batches after them.
+/// Turns messages into tasks. Dictionaries are decoded on the way, for the batches that follow.
 struct Batches {
     known: Arc<Known>,
     columns: Arc<Columns>,
     messages: Messages,
     dictionaries: Dictionaries,
-    /// Records still to be read.
+    /// Number of records still to be read.
     left: u64,
-    /// The numbers of the records that are wanted; `None`: all.
+    /// The numbers of the required records; `None` for all.
     only: Option<Arc<Numbers>>,
-    /// Records given so far.
+    /// Number of records so far.
     first: u64,
-    /// A large batch, and its rows that are given already.
+    /// A large batch, and how many of its rows have been emitted.
     open: Option<(Batch, u64)>,
 }
 
-/// A record batch to be decoded, or some of its rows.
+/// A record batch to be decoded, or a range of its rows.
 #[derive(Clone)]
 struct Batch {
     known: Arc<Known>,
     columns: Arc<Columns>,
     framed: Framed,
     dictionaries: Dictionaries,
-    /// Of the whole batch.
+    /// The number of rows in the whole batch.
     nrows: u64,
 }
 
@@ -377,7 +377,7 @@ impl Batches {
                 MessageHeader::DictionaryBatch if !self.columns.roots().is_empty() => {
                     decode_dictionary(&framed, &self.known.schema, Arc::make_mut(&mut self.dictionaries))?;
                 }
-                // Another stream: its dictionaries are its own.
+                // A new stream has its own dictionaries.
                 MessageHeader::Schema => self.dictionaries = Dictionaries::default(),
                 MessageHeader::RecordBatch => {
                     let nrows = framed.nrows()?.unwrap_or(0);
@@ -406,7 +406,7 @@ impl Batches {
 }
 
 impl Batches {
-    /// Passes over a batch of which no record is wanted.
+    /// Skips a batch without any required record.
     fn pass_unwanted(&mut self, nrows: u64) -> bool {
         let Some(only) = &self.only else { return false };
         let next = only.from(self.first + 1).map(|range| *range.start());
@@ -419,7 +419,7 @@ impl Batches {
     }
 }
 
-/// The wanted ones of the records, numbered from 1.
+/// The required records, numbered from 1.
 fn chosen(decoded: Decoded, wanted: &Numbers) -> Result<Decoded> {
     let nrows = decoded.chunk.nrows;
     if wanted.count() >= nrows as u64 {
@@ -442,7 +442,7 @@ impl Iterator for Batches {
 }
 
 impl Batch {
-    /// Rows `start .. start + nrows` of the batch, which are records `first` (from 0) and on.
+    /// Rows `start .. start + nrows` of the batch, which are the records from `first` (counted from 0).
     fn decode(&self, start: u64, nrows: u64, first: u64, nbytes: u64) -> Result<Decoded> {
         let origin = Origin::consecutive(self.known.name.clone(), first + 1);
         let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch has too many rows"))?;

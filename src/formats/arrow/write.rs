@@ -1,4 +1,4 @@
-//! Record batches encoded on any thread, appended in order.
+//! Encodes record batches on any thread and appends them in order.
 
 use super::dictionaries::{Dictionaries, in_column, unexpected};
 use super::message::MAGIC;
@@ -21,16 +21,16 @@ use flatbuffers::FlatBufferBuilder;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows in a record batch, at most.
+/// Maximum number of rows in a record batch.
 const ROWS: usize = 1 << 16;
-/// Bytes in memory of a record batch, at most.
+/// Maximum number of bytes in memory for a record batch.
 const NBYTES: usize = 8 << 20;
-/// Where messages and buffers start: the alignment that the format recommends.
+/// The alignment of messages and buffers recommended by the format.
 const ALIGNMENT: usize = 64;
 
 /// Writes one stream or file.
 pub struct ArrowWriter {
-    /// With magic bytes and a footer.
+    /// Whether to write magic bytes and a footer.
     is_file: bool,
     encoder: Arc<BatchEncoder>,
     rows: usize,
@@ -39,7 +39,7 @@ pub struct ArrowWriter {
     at: usize,
     blocks: Vec<Block>,
     dictionary_blocks: Vec<Block>,
-    /// As they are at the start of an output, and now.
+    /// The dictionaries at the start of an output, and the current ones.
     known: Dictionaries,
     dictionaries: Dictionaries,
     tracker: DictionaryTracker,
@@ -53,16 +53,16 @@ struct BatchEncoder {
     has_dictionaries: bool,
 }
 
-/// A record batch on its way to the output.
+/// An encoded record batch.
 enum Part {
     Encoded(EncodedData),
-    /// With dictionaries, which depend on the batches before.
+    /// A batch with dictionaries, which depend on earlier batches.
     Arrays(RecordBatch),
 }
 
 impl ArrowWriter {
     /// # Errors
-    /// Usage errors: a field that cannot be written, wrong options.
+    /// Usage errors: a field that cannot be written, or invalid options.
     pub fn try_new(is_file: bool, schema: &Arc<Schema>, options: &Options) -> Result<ArrowWriter> {
         let (codec, level) = match options.compression.unwrap_or(Compression::None) {
             Compression::None => (None, None),
@@ -109,7 +109,7 @@ impl ArrowWriter {
         Ok(())
     }
 
-    /// Writes a message, without a copy of it; its block.
+    /// Writes a message without copying it, and returns its block.
     fn put_message(&mut self, message: EncodedData) -> Result<Block> {
         let out = self.out.as_mut().ok_or_else(|| Error::internal("the output has not been started"))?;
         let (metadata, body) = write_message(out, message, &self.encoder.options).map_err(|e| match e {
@@ -131,8 +131,8 @@ impl ArrowWriter {
         self.put_message(schema).map(|_| ())
     }
 
-    /// Writes a batch with the dictionaries of the output. Those of a stream that have changed precede it; those of a
-    /// file are told by its footer.
+    /// Writes a batch with the dictionaries of the output. In a stream, changed dictionaries precede it; in a file, the
+    /// footer refers to them.
     fn put_arrays(&mut self, batch: &RecordBatch) -> Result<()> {
         let arrays = self.dictionaries.joined(batch.columns())?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -146,7 +146,7 @@ impl ArrowWriter {
         Ok(())
     }
 
-    /// Writes the dictionaries that have not been written as they are now.
+    /// Writes the dictionaries that have changed since they were last written.
     fn put_dictionaries(&mut self) -> Result<()> {
         let batch = self.dictionaries.empty_batch(&self.encoder.schema)?;
         let (dictionaries, _) = self.encoder.encode_batch(&batch, &mut self.tracker)?;
@@ -157,7 +157,7 @@ impl ArrowWriter {
         Ok(())
     }
 
-    /// After the last batch: the dictionaries of a file as they are in the end.
+    /// Writes the final dictionaries of a file after the last batch.
     fn finish_dictionaries(&mut self) -> Result<()> {
         if self.dictionaries.is_empty() {
             return Ok(());
@@ -215,7 +215,7 @@ fn has_dictionary_in_union(ty: &DataType, in_union: bool) -> bool {
 }
 
 impl BatchEncoder {
-    /// The dictionaries that `tracker` has not seen, and the batch.
+    /// The dictionaries that are new to `tracker`, and the batch.
     fn encode_batch(&self, batch: &RecordBatch, tracker: &mut DictionaryTracker) -> Result<(Vec<EncodedData>, EncodedData)> {
         IpcDataGenerator::default().encode(batch, tracker, &self.options, &mut Default::default()).map_err(unexpected)
     }
@@ -251,7 +251,7 @@ impl Writer for ArrowWriter {
         self.blocks.clear();
         self.dictionary_blocks.clear();
         if self.is_file {
-            // Padded to 8 bytes: what follows is a stream.
+            // Padded to 8 bytes, because a stream follows.
             self.put(MAGIC)?;
             self.put(&[0, 0])?;
         }

@@ -1,7 +1,7 @@
-//! The columns of one file, made to fit the schema of the run: chosen, named, retyped, filled up.
+//! Adapts the columns of a file to the schema of the run: selects, renames, casts and fills them.
 //!
-//! Parquet, Arrow and files of arrays know their types, but several files are read under one schema, and `--schema`
-//! may ask for other types than the file has.
+//! Parquet, Arrow and files of arrays declare their types, but several files are read under one schema, and `--schema`
+//! can request other types.
 
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Wanted;
@@ -13,31 +13,31 @@ use crate::tensor::arrow::from_arrow;
 use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
 
-/// The schema of a file, overridden by `--schema`. A column that another field is read `from`
-/// is not a separate field, unless it is named, too.
+/// The schema of a file, overridden by `--schema`. A column that another field is read `from` is not a separate field,
+/// unless it is named too.
 pub fn declared_over(declared: &Schema, mut found: Schema) -> Schema {
     let is_source = |name: &String| declared.fields.iter().any(|f| f.source.values.as_ref() == Some(name));
     found.fields.retain(|f| !is_source(&f.name) || declared.index_of(&f.name).is_some());
     unify::overlay(declared, &found)
 }
 
-/// How the chunks of one file are made.
+/// How the chunks of one file are built.
 pub struct Columns {
     columns: Vec<Column>,
     roots: Vec<usize>,
 }
 
 struct Column {
-    /// The position among the columns that are read, and its type; `None`: the file does not have it.
+    /// The position among the columns read, and its type; `None` if the file does not have the column.
     source: Option<(usize, Type)>,
     target: Field,
 }
 
 impl Columns {
-    /// The wanted fields of `schema` out of the fields of a file.
+    /// Selects the required fields of `schema` from the fields of a file.
     ///
     /// # Errors
-    /// A source that only features have (`split by`, `at`); a field that the file lacks and that may not be null.
+    /// A source that only TFRecord features have (`split by`, `at`), or a missing field that must not be null.
     pub fn plan(found: &[Field], schema: &Schema, wanted: &Wanted) -> Result<Columns> {
         let (mut columns, mut roots) = (Vec::new(), Vec::new());
         for target in schema.fields.iter().filter(|f| wanted.includes(&f.name)) {
@@ -66,7 +66,7 @@ impl Columns {
             }
             columns.push(Column { source, target: target.clone() });
         }
-        // Columns are read in the order of the file.
+        // Columns are read in file order.
         let mut order: Vec<usize> = (0..roots.len()).collect();
         order.sort_by_key(|place| roots[*place]);
         for column in &mut columns {
@@ -78,15 +78,15 @@ impl Columns {
         Ok(Columns { columns, roots })
     }
 
-    /// The columns of the file that are read, in its order.
+    /// The columns read from the file, in file order.
     pub fn roots(&self) -> &[usize] {
         &self.roots
     }
 
-    /// The chunk of the columns that `read` gives, by their place among [`Columns::roots`].
+    /// The chunk of the columns returned by `read`, given their index in [`Columns::roots`].
     ///
     /// # Errors
-    /// The data does not match its schema, or the requested types.
+    /// The data does not match its schema or the requested types.
     pub fn chunk(&self, nrows: usize, origin: Origin, read: impl Fn(usize) -> Result<Tensor>) -> Result<Chunk> {
         let columns = self
             .columns
@@ -96,10 +96,10 @@ impl Columns {
         Chunk::try_new(nrows, columns, origin)
     }
 
-    /// The chunk of `arrays`, which are those of [`Columns::roots`]; `fields` are all of the file.
+    /// The chunk of `arrays`, which correspond to [`Columns::roots`]; `fields` are all fields of the file.
     ///
     /// # Errors
-    /// As [`Columns::chunk`].
+    /// See [`Columns::chunk`].
     pub fn chunk_of_arrays(&self, arrays: &[ArrayRef], fields: &[FieldRef], nrows: usize, origin: Origin) -> Result<Chunk> {
         self.chunk(nrows, origin, |place| match (arrays.get(place), self.roots.get(place).and_then(|root| fields.get(*root))) {
             (Some(array), Some(field)) => from_arrow(array, field),
@@ -107,10 +107,10 @@ impl Columns {
         })
     }
 
-    /// A chunk of no records.
+    /// An empty chunk.
     ///
     /// # Errors
-    /// None for types of tensors in memory.
+    /// None for in-memory tensor types.
     pub fn empty(&self, origin: Origin) -> Result<Chunk> {
         let columns = self.columns.iter().map(|column| Tensor::empty(&column.target.ty)).collect::<Result<_>>()?;
         Chunk::try_new(0, columns, origin)
@@ -130,7 +130,7 @@ impl Column {
         read.widen(from, ty)
     }
 
-    /// Null rows take the default of the field.
+    /// Replaces null rows with the default of the field.
     fn filled(&self, tensor: Tensor) -> Result<Tensor> {
         match &self.target.default {
             None => Ok(tensor),

@@ -1,8 +1,8 @@
-//! Panics of the Parquet and Arrow crates, contained.
+//! Contains panics of the Parquet and Arrow crates.
 //!
-//! Both check most of what they read, but hostile bytes still reach an `unwrap` or a slice index in them
-//! now and then. A damaged file has to end in a message that names it, so that decoding runs in here: a
-//! panic becomes an error of the data. What it leaves is dropped with the task.
+//! Both validate most of their input, but malicious bytes occasionally reach an `unwrap` or a slice index. A damaged
+//! file must cause an error that names it, so decoding runs in here, and a panic becomes a data error. Any state left
+//! behind is dropped with the task.
 
 use crate::error::{Error, Result};
 use std::cell::Cell;
@@ -13,10 +13,10 @@ thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `decode` gives; an error if it panics. Nothing is printed.
+/// Runs `decode`, and returns an error if it panics. Nothing is printed.
 ///
 /// # Errors
-/// Those of `decode`, and `what` is damaged if it panics.
+/// Those of `decode`. Also, `what` is damaged if it panics.
 pub fn contain<T>(what: &str, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

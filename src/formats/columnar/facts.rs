@@ -1,4 +1,4 @@
-//! Facts that a writer cannot keep, because a verb made them untrue.
+//! Metadata that a writer must drop because a verb invalidated it.
 
 use crate::error::Result;
 use crate::options::Options;
@@ -8,7 +8,7 @@ use crate::tensor::arrow::encoded::{self, Encodings};
 use crate::tensor::arrow::{Form, stored};
 use arrow_schema::{Field as ArrowField, Metadata};
 
-/// The metadata to write. Notices for what is left out.
+/// The metadata to write, with notices for what is dropped.
 ///
 /// # Errors
 /// The notices, under `--strict`.
@@ -23,7 +23,7 @@ pub fn metadata(schema: &Schema, options: &Options) -> Result<Metadata> {
     Ok(schema.facts.metadata.clone())
 }
 
-/// The field in its written form, with notices for encodings that are lost.
+/// The field in its written form, with notices for encodings that are dropped.
 ///
 /// # Errors
 /// The notices, under `--strict`.
@@ -34,7 +34,8 @@ pub fn encoded(field: &Field, arrow: ArrowField, form: Form, options: &Options) 
         options.notices.add(format!("{path}: {ty} is written as plain values"), options.strict)?;
     }
     let is_ordered = encoded::dictionaries(&arrow).iter().any(|f| f.dict_is_ordered() == Some(true));
-    // An order is one of the values in the dictionary: those of Parquet, or of two files, are listed as they come.
+    // An order refers to the values in the dictionary, but dictionaries of Parquet or of two files list values as they
+    // occur.
     if is_ordered && (form.encodings != Encodings::All || stored::dictionaries(field, &arrow, form).iter().any(Option::is_none)) {
         options.notices.add(format!("{path}: the order of the dictionary is not kept: it is written as unordered"), options.strict)?;
         return Ok(encoded::unordered(&arrow));

@@ -1,10 +1,10 @@
-//! What formats that know their types share: Parquet, Arrow, and files of arrays.
+//! Code shared by formats that declare their types: Parquet, Arrow, and files of arrays.
 //!
-//! - [`adapt`]: the columns of a file made to fit the schema of the run;
-//! - [`source`]: a file that threads read at different places;
-//! - [`facts`]: metadata that is written, and notices for what is not;
-//! - [`names`]: columns of one name;
-//! - [`contain`]: panics of decoders contained.
+//! - [`adapt`]: adapts the columns of a file to the schema of the run;
+//! - [`source`]: a file that threads read at different positions;
+//! - [`facts`]: metadata to write, and notices for what is dropped;
+//! - [`names`]: columns with the same name;
+//! - [`contain`]: containment of decoder panics.
 
 pub(super) mod adapt;
 pub(super) mod contain;

@@ -1,4 +1,4 @@
-//! Columns of one name: tensors have none, so that all but the first get another.
+//! Columns with the same name. Field names must be unique, so all but the first are renamed.
 
 use crate::error::Result;
 use crate::options::Options;
@@ -6,10 +6,10 @@ use crate::path::quoted;
 use crate::schema::Field;
 use std::collections::HashSet;
 
-/// Columns that were renamed: the old name and the new one.
+/// Renamed columns, with old and new names.
 pub type Renamed = Vec<(String, String)>;
 
-/// Gives columns of one name different ones: `x`, `x_2`, `x_3`.
+/// Gives columns with the same name distinct names: `x`, `x_2`, `x_3`.
 pub fn distinct(fields: &mut [Field]) -> Renamed {
     let mut taken: HashSet<String> = fields.iter().map(|f| f.name.clone()).collect();
     let (mut seen, mut renamed) = (HashSet::new(), Vec::new());

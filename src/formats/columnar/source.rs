@@ -1,10 +1,10 @@
-//! A file that several threads read at different places.
+//! A file that several threads read at different positions.
 
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// A file read by position: clones of a [`File`] share one cursor, which threads must not.
+/// A file read by position. Clones of a [`File`] share a cursor, which threads must not share.
 #[derive(Clone, Debug)]
 pub struct Source {
     file: Arc<File>,
@@ -24,10 +24,10 @@ impl Source {
         self.nbytes
     }
 
-    /// `length` bytes at `start`. The length is checked before memory is taken.
+    /// Reads `length` bytes at `start`. The length is checked before memory is allocated.
     ///
     /// # Errors
-    /// They are not all there, or reading fails.
+    /// There are fewer bytes, or reading fails.
     pub fn bytes(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
         if start.checked_add(length as u64).is_none_or(|end| end > self.nbytes) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{length} bytes at byte {start} of {}", self.nbytes)));
@@ -40,12 +40,12 @@ impl Source {
     /// Fills the buffer with the bytes at `start`.
     ///
     /// # Errors
-    /// They are not all there, or reading fails.
+    /// There are fewer bytes, or reading fails.
     pub fn read_exact(&self, buffer: &mut [u8], start: u64) -> io::Result<()> {
         read_exact_at(&self.file, buffer, start)
     }
 
-    /// Some bytes at `start`; 0 at the end.
+    /// Reads some bytes at `start`; returns 0 at the end.
     ///
     /// # Errors
     /// Reading fails.

@@ -1,4 +1,4 @@
-//! What a field holds, by its text: the rules of JSON, without its quotes.
+//! The kinds of values in fields, recognized from their text: the rules of JSON, without quotes.
 
 use crate::formats::decimal::float;
 
@@ -8,14 +8,14 @@ pub enum Kind {
     Bool,
     Integer,
     Float,
-    /// `NaN`, `Infinity` and `-Infinity`: floats, unless the column holds text.
+    /// `NaN`, `Infinity` and `-Infinity`: floats, unless the column contains text.
     Special,
-    /// The same in the spellings of C, Python, R and NumPy, as `nan` and `-inf`: floats in a column of numbers, else text.
+    /// The spellings of C, Python, R and NumPy, such as `nan` and `-inf`: floats in a numeric column, otherwise text.
     Word,
     Text,
 }
 
-/// The kinds in the order of the enumeration.
+/// The kinds, in declaration order.
 pub const KINDS: [Kind; 6] = [Kind::Bool, Kind::Integer, Kind::Float, Kind::Special, Kind::Word, Kind::Text];
 
 impl Kind {
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// As messages call its values.
+    /// The name of its values in messages.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::Bool => "booleans",
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// `true`, `false`, also as Python writes them.
+/// `true` and `false`, also capitalized as in Python.
 pub fn boolean(text: &[u8]) -> Option<bool> {
     match text {
         b"true" | b"True" => Some(true),
@@ -57,13 +57,13 @@ fn is_special(text: &[u8]) -> bool {
     matches!(text, b"NaN" | b"Infinity" | b"-Infinity")
 }
 
-/// A number that is not finite, in any spelling.
+/// A non-finite number, in any spelling.
 fn is_word(text: &[u8]) -> bool {
     let word = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     ["nan", "inf", "infinity"].iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
 }
 
-/// Whether a text is a finite number as JSON writes it.
+/// Whether a text is a finite number in JSON syntax.
 fn is_number(text: &[u8]) -> bool {
     let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let rest = text.strip_prefix(b"-").unwrap_or(text);
@@ -86,7 +86,7 @@ fn is_number(text: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// The integer that a text is: any of 64 bits, signed or unsigned.
+/// Parses an integer of up to 64 bits, signed or unsigned.
 pub fn whole(text: &[u8]) -> Option<i128> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     if digits.is_empty() || digits.len() > 20 || (digits.len() > 1 && digits[0] == b'0') || !digits.iter().all(u8::is_ascii_digit) {
@@ -97,7 +97,7 @@ pub fn whole(text: &[u8]) -> Option<i128> {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
-/// The float that a text is.
+/// Parses a float.
 pub fn number(text: &[u8]) -> Option<f64> {
     if !is_number(text) && !is_word(text) {
         return None;

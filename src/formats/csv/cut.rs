@@ -1,4 +1,5 @@
-//! Records and their fields, in order. Quotes are resolved here, as only they tell where a record ends.
+//! Splits input into records and fields, in order. Quotes are resolved here, because only they determine where a record
+//! ends.
 
 use super::dialect::Dialect;
 use crate::error::{Error, Result};
@@ -8,13 +9,13 @@ use csv_core::ReadRecordResult;
 use std::io::Read;
 use std::sync::Arc;
 
-/// Bytes that are read at once, and of fields in a block.
+/// Bytes read at a time, and bytes of fields in a block.
 const READ_NBYTES: usize = 256 << 10;
 const BLOCK_NBYTES: usize = 1 << 20;
-/// A record has no more fields.
+/// Maximum number of fields in a record.
 const MAX_COLUMNS: usize = 100_000;
 
-/// Some records.
+/// A block of records.
 #[derive(Debug, Default)]
 pub struct Block {
     pub input: Arc<str>,
@@ -22,20 +23,20 @@ pub struct Block {
     pub bytes: Vec<u8>,
     /// Where each field ends.
     pub ends: Vec<usize>,
-    /// Of each record: where its fields end among `ends`, and its line.
+    /// For each record: the range of its fields in `ends`, and its line.
     pub records: Vec<(usize, u64)>,
     /// Number of the first record, from 1.
     pub first_record: u64,
 }
 
 impl Block {
-    /// The number of fields of a record, and the first of them.
+    /// The number of fields of a record, and the index of its first field.
     pub fn fields(&self, record: usize) -> (usize, usize) {
         let first = record.checked_sub(1).map_or(0, |before| self.records[before].0);
         (first, self.records[record].0 - first)
     }
 
-    /// A field by its number in the block.
+    /// A field, given its index in the block.
     #[inline(always)]
     pub fn cell(&self, number: usize) -> &[u8] {
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
@@ -61,7 +62,7 @@ pub struct Cutter {
 
 impl Cutter {
     /// # Errors
-    /// The input cannot be opened; the header names a column twice, or is not text.
+    /// The input cannot be opened, or the header has a duplicate name or is not text.
     pub fn open(input: &Input, dialect: &Dialect, request: &Request) -> Result<Cutter> {
         let mut cutter = Cutter {
             stream: input.open()?,

@@ -1,4 +1,4 @@
-//! A block of records into columns.
+//! Decodes a block of records into columns.
 
 use super::cell::{boolean, number, whole};
 use super::cut::Block;
@@ -17,11 +17,11 @@ use std::sync::Arc;
 
 const SKIP: &str = "leave such records out with --on-error skip";
 
-/// How records become columns of a schema.
+/// How records are decoded into the columns of a schema.
 pub struct Decoder {
     dialect: Arc<Dialect>,
     columns: Columns,
-    /// What each column that is read is made of.
+    /// The source of each column that is read.
     read: Vec<ColumnReader>,
     nfields: usize,
     skips: bool,
@@ -29,7 +29,7 @@ pub struct Decoder {
 }
 
 struct ColumnReader {
-    /// The number of the column in the file.
+    /// The index of the column in the file.
     number: usize,
     path: String,
     ty: Type,
@@ -37,7 +37,7 @@ struct ColumnReader {
     is_declared: bool,
 }
 
-/// What is wrong with a field of a record.
+/// An invalid field of a record.
 struct CellError {
     row: usize,
     column: usize,
@@ -46,7 +46,7 @@ struct CellError {
 
 impl Decoder {
     /// # Errors
-    /// `--schema` asks for types that fields do not hold.
+    /// `--schema` requests types that fields cannot hold.
     pub fn try_new(names: &[String], schema: &Schema, dialect: &Arc<Dialect>, request: &Request) -> Result<Decoder> {
         let source = |field: &Field| field.source.values.clone().unwrap_or_else(|| field.name.clone());
         let natural = names.iter().map(|name| match schema.fields.iter().find(|field| source(field) == *name) {
@@ -76,7 +76,7 @@ impl Decoder {
     }
 
     /// # Errors
-    /// A field does not hold what was inferred.
+    /// A field does not match the inferred type.
     pub fn decode(&self, block: &Block) -> Result<Decoded> {
         let mut faults = Vec::new();
         let mut rows: Vec<usize> = (0..block.records.len()).collect();
@@ -92,7 +92,7 @@ impl Decoder {
         let mut tensors = self.tensors(block, &rows, &mut errors)?;
         if !errors.is_empty() {
             for error in &errors {
-                // Another type than text would hold it.
+                // A type other than text would hold it.
                 if !self.read[error.column].is_declared && self.read[error.column].ty.dtype() != Some(&DType::String) {
                     let fault = self.fault(block, error.row, Some(error.column), error.message.clone(), false);
                     return Err(fault.error.with_kind(Kind::Widened));
@@ -103,7 +103,7 @@ impl Decoder {
             let mut named = std::collections::HashSet::new();
             for error in &errors {
                 let kept = is_kept(error);
-                // A record that is left out is named once.
+                // A skipped record is reported once.
                 if kept != lost.contains(&error.row) && (kept || named.insert(error.row)) {
                     faults.push((error.row, self.fault(block, error.row, Some(error.column), error.message.clone(), kept)));
                 }
@@ -117,7 +117,7 @@ impl Decoder {
         if !self.skips
             && let Some((bad, _)) = faults.first()
         {
-            // The records before it go on.
+            // The preceding records are passed on.
             let bad = *bad;
             let before = rows.partition_point(|row| *row < bad);
             rows.truncate(before);
@@ -156,7 +156,7 @@ impl Decoder {
         Fault { error, length: raw.len() as u64 + 1, raw: Some(raw), kept }
     }
 
-    /// The columns of these records; a field that is wrong is null, or empty, and noted.
+    /// The columns of these records. Invalid fields become null or empty, and are recorded.
     fn tensors(&self, block: &Block, rows: &[usize], errors: &mut Vec<CellError>) -> Result<Vec<Tensor>> {
         let read = |(column, reader): (usize, &ColumnReader)| {
             let cells: Vec<(usize, &[u8])> = rows.iter().map(|row| (*row, block.cell(block.fields(*row).0 + reader.number))).collect();
@@ -166,7 +166,7 @@ impl Decoder {
     }
 }
 
-/// The type that a column is read as, before it becomes that of the schema.
+/// The type in which a column is read, before it is cast to that of the schema.
 fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
     let ty = &field.ty;
     let refused = |what: &str| Error::usage(format!("a CSV field cannot store {what}")).in_field(quoted(&field.name));
@@ -220,7 +220,7 @@ impl Values {
         }
     }
 
-    /// Appends a value, or returns what was expected and appends nothing.
+    /// Appends a value, or returns what was expected without appending anything.
     fn push(&mut self, text: &[u8]) -> Result<(), &'static str> {
         match self {
             Values::Nulls(_) => return Err("null"),
@@ -239,7 +239,7 @@ impl Values {
         Ok(())
     }
 
-    /// Appends what is under a null.
+    /// Appends the placeholder under a null.
     fn push_nothing(&mut self) {
         match self {
             Values::Nulls(count) => *count += 1,
@@ -291,7 +291,7 @@ impl ColumnReader {
         }
     }
 
-    /// Notes a null that the type does not have.
+    /// Records a null that the type does not allow.
     fn note_null(&self, row: usize, cell: &[u8], note: Note) {
         if !self.may_be_null {
             let what = if cell.is_empty() {

@@ -1,18 +1,18 @@
-//! How fields are written down.
+//! The CSV dialect: how fields are written.
 
 use crate::error::{Error, Result};
 use crate::options::CsvOptions;
 
-/// How fields are written down.
+/// The CSV dialect: how fields are written.
 #[derive(Clone, Debug)]
 pub struct Dialect {
-    /// Between the fields.
+    /// The field separator.
     pub delimiter: u8,
-    /// Between the items of a list.
+    /// The separator of list items.
     pub separator: Option<u8>,
-    /// The words that are null; the first is written.
+    /// The words that mean null; the first one is written.
     pub nulls: Vec<String>,
-    /// The names of the columns, if the first line does not give them.
+    /// The column names, if the first line does not contain them.
     pub columns: Option<Vec<String>>,
 }
 
@@ -27,7 +27,7 @@ impl Dialect {
     }
 
     /// # Errors
-    /// Two characters are the same.
+    /// Two of the characters are the same.
     pub fn checked(self) -> Result<Dialect> {
         if self.separator == Some(self.delimiter) {
             return Err(Error::usage("--list-separator must differ from --delimiter"));

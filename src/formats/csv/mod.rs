@@ -1,11 +1,12 @@
 //! CSV and TSV: one record per line, one field per column. Source: RFC 4180; quoting is that of the crate `csv-core`.
 //!
-//! Types are inferred as of JSON: a column holds booleans, integers, floats or strings, and one that holds several is
-//! refused. `007` is a string: numbers are written as in JSON. With `--list-separator` a column in which it occurs holds
-//! lists; `--schema 'x: sparse<float32>[N]'` reads items `id:weight`. The first line names the columns, or `--columns`.
+//! Types are inferred as in JSON: a column holds booleans, integers, floats or strings, and a column with several of
+//! these is rejected. `007` is a string, because numbers are written as in JSON. With `--list-separator`, columns that
+//! contain it hold lists; `--schema 'x: sparse<float32>[N]'` reads items `id:weight`. Column names are in the first
+//! line, or given by `--columns`.
 //!
-//! `dialect` is how fields are written down, `cut` finds records and fields, `cell` is what a field holds, `observe` and
-//! `decode` look at columns, `write` is the way back.
+//! `dialect` describes how fields are written, `cut` splits records and fields, `cell` recognizes values, `observe` and
+//! `decode` process columns, and `write` encodes them.
 
 mod cell;
 mod cut;

@@ -1,4 +1,4 @@
-//! What is seen of columns, and the types that hold it.
+//! Observes columns and infers their types.
 
 use super::cell::{KINDS, Kind, whole};
 use super::cut::Block;
@@ -10,27 +10,27 @@ use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
 use std::sync::Arc;
 
-/// The largest integers that a float64 holds with all below.
+/// The largest magnitude up to which a float64 holds every integer.
 const EXACT: i128 = 1 << 53;
-/// An error lists at most this many columns.
+/// Maximum number of columns listed in an error.
 const LISTED: usize = 10;
 
-/// What has been seen of all columns.
+/// Observations of all columns.
 pub struct Seen {
     columns: Vec<ColumnSeen>,
-    /// The inputs they are of, each once.
+    /// The observed inputs, without repeats.
     inputs: Vec<Arc<str>>,
 }
 
 struct ColumnSeen {
     name: String,
-    /// The lines in which each kind was first seen.
+    /// The lines in which each kind first occurred.
     lines: [Option<u64>; KINDS.len()],
     smallest: i128,
     largest: i128,
     /// The line of a number beyond 64 bits.
     beyond: Option<u64>,
-    /// The line of an empty field: an empty list, null or text, by what else the column holds.
+    /// The line of an empty field, which is an empty list, null or text, depending on the rest of the column.
     empty: Option<u64>,
     is_empty_null: bool,
     has_nulls: bool,
@@ -87,14 +87,14 @@ impl ColumnSeen {
         self.is_list |= other.is_list;
     }
 
-    /// The line in which values of a kind were first seen, with those that count as this kind here.
+    /// The line in which a kind first occurred, including other kinds that count as this kind here.
     fn line(&self, kind: Kind) -> Option<u64> {
         let empty = self.empty.filter(|_| kind == Kind::Text && !self.is_list && !self.is_empty_null);
         let lines = KINDS.into_iter().filter(|seen| self.resolved(*seen) == kind).filter_map(|seen| self.lines[seen as usize]);
         lines.chain(empty).min()
     }
 
-    /// What a kind becomes with the others of the column.
+    /// The effective kind, given the other kinds of the column.
     fn resolved(&self, kind: Kind) -> Kind {
         let has = |kind: Kind| self.lines[kind as usize].is_some();
         let has_numbers = has(Kind::Integer) || has(Kind::Float);
@@ -106,7 +106,7 @@ impl ColumnSeen {
         }
     }
 
-    /// The type that holds all that was seen, or what clashes.
+    /// The type that holds all observed values, or the conflict.
     fn ty(&self) -> Result<Type, String> {
         let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| self.line(*kind).is_some()).collect();
         let at = |kind: Kind| self.line(kind).unwrap_or(0);
@@ -152,10 +152,10 @@ impl ColumnSeen {
     }
 }
 
-/// Looks at the records of a block. Columns whose type is declared, or that are not wanted, are passed over.
+/// Observes the records of a block. Columns that are declared or not required are skipped.
 ///
 /// # Errors
-/// A record has another number of fields, and bad records are not skipped.
+/// A record has a different number of fields, and bad records are not skipped.
 pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
     let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name)).collect();
     let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref().unwrap_or(&f.name) == name);

@@ -1,4 +1,4 @@
-//! Columns as records. What would read back as something else is refused.
+//! Encodes columns as records. Values that would not read back unchanged are rejected.
 
 use super::dialect::Dialect;
 use crate::chunk::Chunk;
@@ -20,7 +20,7 @@ struct RecordEncoder {
 }
 
 /// # Errors
-/// A field is neither a value nor a list of values.
+/// A field is neither a scalar nor a list of scalars.
 pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Box<dyn Writer>> {
     for field in &schema.fields {
         check(field, &dialect, format).map_err(|e| e.in_field(quoted(&field.name)))?;
@@ -56,7 +56,7 @@ fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
     Ok(())
 }
 
-/// How the value of a row is written.
+/// How the value of a row is formatted.
 type Put<'a> = Box<dyn Fn(usize, &mut Vec<u8>) -> Result<()> + 'a>;
 
 fn texts(array: &ArrayRef) -> Result<Put<'_>> {
@@ -144,7 +144,7 @@ impl RecordEncoder {
         header
     }
 
-    /// How the field of each row is written, before it is quoted.
+    /// How the field of each row is formatted, before quoting.
     fn column<'a>(&'a self, tensor: &'a Tensor) -> Result<Put<'a>> {
         let dialect = &self.dialect;
         let null = dialect.nulls.first().map_or("", String::as_str);
@@ -224,7 +224,7 @@ impl RecordEncoder {
         })
     }
 
-    /// Text that means null is not written as text.
+    /// Text that means null cannot be written as text.
     fn check_word(&self, text: &[u8]) -> Result<()> {
         if !self.dialect.is_null(text) {
             return Ok(());
@@ -233,10 +233,10 @@ impl RecordEncoder {
         Err(Error::data(format!("the text \"{word}\" would read back as null")).help("give another word for null: --nulls NULL"))
     }
 
-    /// Appends a field in quotes where it needs them.
+    /// Appends a field, quoted if needed.
     fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
         let is_special = |b: &u8| matches!(b, b'"' | b'\n' | b'\r') || *b == self.dialect.delimiter;
-        // A record of one empty field would be a blank line.
+        // A record with a single empty field would be a blank line.
         let needs_quotes = cell.iter().any(is_special) || (is_alone && cell.is_empty());
         if !needs_quotes {
             out.extend_from_slice(cell);

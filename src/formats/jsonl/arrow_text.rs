@@ -1,4 +1,4 @@
-//! The text form of Arrow types that are no tensor types: one for each type, exact both ways.
+//! The text form of Arrow types that are not tensor types: one for each type, lossless in both directions.
 
 use super::builder::{LateError, LateErrors};
 use super::times::{
@@ -32,7 +32,7 @@ pub fn uuids(array: &ArrayRef) -> Result<LargeStringArray> {
     Ok(bytes.iter().map(|value| value.map(text)).collect())
 }
 
-/// The bytes of a UUID's text.
+/// Parses a UUID into its bytes.
 fn uuid(text: &str) -> Option<Vec<u8>> {
     let parts: Vec<&str> = text.split('-').collect();
     let digits = parts.concat();
@@ -42,7 +42,7 @@ fn uuid(text: &str) -> Option<Vec<u8>> {
     (0..16).map(|i| u8::from_str_radix(digits.get(2 * i..2 * i + 2)?, 16).ok()).collect()
 }
 
-/// Whether the text form can be read back.
+/// Whether the text form can be parsed back.
 pub fn reads_text(ty: &DataType) -> bool {
     is_time(ty) || matches!(ty, DataType::FixedSizeBinary(_)) || arrow_cast::can_cast_types(&DataType::LargeUtf8, ty)
 }
@@ -51,7 +51,7 @@ fn is_time(ty: &DataType) -> bool {
     unit_of(ty).is_some()
 }
 
-/// What one of the integers of a type is, in nanoseconds; `None` for types other than dates, times and durations.
+/// The unit of the integers of a type in nanoseconds; `None` for types other than dates, times and durations.
 fn unit_of(ty: &DataType) -> Option<i128> {
     Some(match ty {
         DataType::Date32 => 86_400 * NANOS,
@@ -90,10 +90,10 @@ fn internal(error: arrow_schema::ArrowError) -> Error {
     Error::internal(format!("{error}"))
 }
 
-/// The texts of the values. A time that ISO 8601 has no usual form for is its integer with the unit, `15 us`.
+/// The texts of the values. A time without a usual ISO 8601 form is written as an integer with its unit, `15 us`.
 ///
 /// # Errors
-/// A value that has no text.
+/// A value has no text form.
 pub fn to_text(array: &ArrayRef) -> Result<LargeStringArray> {
     let ty = array.data_type();
     if let Some(unit) = unit_of(ty) {
@@ -119,10 +119,10 @@ fn time_of(ty: &DataType, value: i64, unit: i128) -> String {
     text.unwrap_or_else(|| format!("{value} {}", unit_name(unit)))
 }
 
-/// The values of texts. Those that are not texts of the type, or that it cannot hold exactly, go into `late`.
+/// Parses texts. Those that do not belong to the type, or that it cannot hold exactly, go to `late`.
 ///
 /// # Errors
-/// Not for data.
+/// Never caused by data.
 pub fn from_text(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
     match (ty, unit_of(ty)) {
         (DataType::FixedSizeBinary(width), _) => fixed_size(texts, *width, ty, late),
@@ -132,13 +132,13 @@ pub fn from_text(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors)
     }
 }
 
-/// What a text is to a type.
+/// How a text relates to a type.
 enum Reading {
     Value(i128),
     Other,
     /// The type is coarser than the text.
     Inexact,
-    /// A local time in a zone whose offset is not at hand.
+    /// A local time in a zone whose offset is not available.
     Local,
 }
 
@@ -227,7 +227,7 @@ fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, late: &mut La
     Ok(Arc::new(values.finish()))
 }
 
-/// As Arrow reads its own texts.
+/// Parses a text with Arrow's own parser.
 fn cast(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
     let options = arrow_cast::CastOptions { safe: true, ..Default::default() };
     let cast = arrow_cast::cast_with_options(texts, ty, &options).map_err(internal)?;
@@ -250,7 +250,7 @@ fn cast(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Resul
     Ok(cast)
 }
 
-/// Digits after the decimal point that are needed; negative: zeros before it that are not.
+/// The number of digits needed after the decimal point; negative for trailing zeros before it that can be omitted.
 fn decimal_places(text: &str) -> i64 {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 = exponent.parse().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Undecoded bytes of some whole records, with their position in the input.
+//! Undecoded bytes of whole records, with their position in the input.
 
 use super::error::{Cause, Fix, ParseError};
 use super::suggest::{fixed, schema_option};
@@ -8,7 +8,7 @@ use crate::io::buffers::Buffer;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// What to do about any bad record.
+/// Advice for any bad record.
 pub const LEAVE_OUT: &str = "leave such records out with --on-error skip";
 
 /// Whole records of one input.
@@ -16,39 +16,39 @@ pub const LEAVE_OUT: &str = "leave such records out with --on-error skip";
 pub struct Block {
     /// Name of the input.
     pub input: Arc<str>,
-    /// Their text.
+    /// The text of the records.
     pub bytes: Buffer,
-    /// Where each record is.
+    /// The locations of the records.
     pub framing: Framing,
-    /// Records in it.
+    /// Number of records.
     pub nrecords: usize,
     /// Number of the first record, from 1.
     pub first_record: u64,
-    /// Number of the line in which `bytes` starts, from 1.
+    /// Number of the line that contains the start of `bytes`, from 1.
     pub first_line: u64,
-    /// Bytes of that line before `bytes`.
+    /// Bytes of that line that precede `bytes`.
     pub first_column: u64,
     /// Offset of `bytes` in the input.
     pub offset: u64,
 }
 
-/// Where the records of a block are.
+/// The locations of the records in a block.
 #[derive(Debug)]
 pub enum Framing {
-    /// One in each line that is not blank. `longest`: some line is longer than this limit.
+    /// One in each nonblank line. `longest`: whether some line exceeds this limit.
     Lines { longest: Option<u64> },
-    /// In these ranges of the bytes. `array`: they are elements of an array, which a bad one spoils.
+    /// In these byte ranges. `array`: they are elements of an array, which becomes unusable if one is bad.
     Values { ranges: Vec<(usize, usize)>, array: bool },
 }
 
-/// What a cutter cuts from an input.
+/// A piece cut from an input.
 #[derive(Debug)]
 pub enum Piece {
     /// Whole records.
     Block(Block),
-    /// A record that is left out unread.
+    /// A record that is skipped without being read.
     TooLong {
-        /// Says which.
+        /// The fault that describes it.
         error: Error,
         /// Its length.
         nbytes: u64,
@@ -73,7 +73,7 @@ impl Block {
         }
     }
 
-    /// Where the record that starts at `start` ends, when its text cannot be trusted.
+    /// The end of the record that starts at `start`, if its text is unreliable.
     pub fn record_end(&self, start: usize, index: usize) -> usize {
         match &self.framing {
             Framing::Lines { .. } => memchr::memchr(b'\n', &self.bytes[start..]).map_or(self.bytes.len(), |n| start + n),
@@ -81,17 +81,17 @@ impl Block {
         }
     }
 
-    /// Where the line at `pos` starts.
+    /// The start of the line that contains `pos`.
     fn line_start(&self, pos: usize) -> usize {
         memchr::memrchr(b'\n', &self.bytes[..pos.min(self.bytes.len())]).map_or(0, |n| n + 1)
     }
 
-    /// The number of the line at `pos`.
+    /// The number of the line that contains `pos`.
     pub fn line_at(&self, pos: usize) -> u64 {
         self.first_line + memchr::memchr_iter(b'\n', &self.bytes[..pos.min(self.bytes.len())]).count() as u64
     }
 
-    /// A parse error, located: the record starts at `start`.
+    /// Locates a parse error in the record that starts at `start`.
     pub fn error(&self, found: &ParseError, start: usize, index: usize, schema: Option<&Schema>) -> Error {
         let record = self.first_record + index as u64;
         let line_start = self.line_start(found.pos);
@@ -120,7 +120,7 @@ impl Block {
         error
     }
 
-    /// The fault of a bad record. `skip`: the run leaves such records out already.
+    /// The fault for a bad record. `skip`: the run already skips such records.
     pub fn fault(&self, wrong: &ParseError, start: usize, index: usize, schema: Option<&Schema>, skip: bool) -> Fault {
         let end = self.record_end(start, index);
         let raw = self.bytes[start..end].trim_ascii_end();

@@ -1,8 +1,8 @@
-//! The contract of a column under construction. Columns form a tree that mirrors the type; the trait
-//! lets lists and objects hold columns without knowing all kinds of them.
+//! The interface of a column under construction. Columns form a tree that mirrors the type; the trait lets lists and
+//! objects contain any kind of column.
 //!
-//! Each level appends one row for each value it reads. A record that turns out to be bad halfway is
-//! removed again by [`Builder::truncate`].
+//! Each level appends one row for each value it reads. If a record turns out to be bad halfway, [`Builder::truncate`]
+//! removes its rows.
 
 use super::cursor::Cursor;
 use super::error::Parse;
@@ -14,32 +14,32 @@ use crate::tensor::Tensor;
 /// How the columns of a run are built.
 #[derive(Clone, Copy)]
 pub struct BuildOptions<'a> {
-    /// The declared types of these fields (`--schema`).
+    /// The types of these fields declared by `--schema`.
     pub declared: &'a [Field],
-    /// The first type seen holds: bad records are left out.
+    /// Whether the first type seen is kept, and records that do not fit it are skipped.
     pub first_wins: bool,
-    /// A field of the record that cannot be read is null.
+    /// Whether unreadable fields of a record become null.
     pub nulls: bool,
 }
 
-/// Rows that turn out to be bad only when the whole column is known.
+/// Rows that turn out to be bad only after the whole column is known.
 pub type LateErrors = Vec<LateError>;
 
-/// One of them.
+/// A bad row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LateError {
     /// Its row.
     pub row: usize,
     /// The column, by its position in the structure.
     pub column: usize,
-    /// Names of the fields that lead to it, innermost first.
+    /// Names of the enclosing fields, innermost first.
     pub names: Vec<String>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 
 impl LateError {
-    /// In a column whose position is not known yet.
+    /// For a column whose position is not known yet.
     pub fn new(row: usize, message: String) -> LateError {
         LateError { row, column: 0, names: Vec::new(), message }
     }
@@ -47,25 +47,25 @@ impl LateError {
 
 /// A column under construction.
 pub trait Builder: Sized {
-    /// An empty column of type `ty`. `declared`: its type in `--schema`, if it has one.
+    /// An empty column of type `ty`. `declared`: its type in `--schema`, if any.
     ///
     /// # Errors
     /// The type cannot be read from JSON.
     fn of(ty: &Type, declared: Option<&Field>, options: BuildOptions) -> Result<Self>;
 
-    /// Rows so far.
+    /// Number of rows so far.
     fn nrows(&self) -> usize;
 
     /// Appends the value at the cursor.
     ///
     /// # Errors
-    /// Bad text, or a value of another type; part of it may have been appended.
+    /// Invalid text, or a value of another type. Part of the value may have been appended.
     fn read(&mut self, cursor: &mut Cursor) -> Parse<()>;
 
-    /// Appends the elements of a list that is not empty, up to and including its bracket.
+    /// Appends the elements of a nonempty list, up to and including its closing bracket.
     ///
     /// # Errors
-    /// As [`Builder::read`].
+    /// See [`Builder::read`].
     fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         elements(cursor, |cursor| self.read(cursor))
     }
@@ -76,30 +76,30 @@ pub trait Builder: Sized {
     /// Whether the type was given with `--schema`.
     fn declared(&self) -> bool;
 
-    /// What a value of the column looks like, for messages.
+    /// Describes a value of the column in messages.
     fn expected(&self) -> &'static str;
 
     /// Appends a null.
     fn push_null(&mut self);
 
-    /// Appends what a null has in the arrays: zero, an empty string, an empty list.
+    /// Appends the placeholder stored under a null: zero, an empty string, or an empty list.
     fn push_blank(&mut self);
 
-    /// Removes rows `nrows` and later.
+    /// Truncates the column to `nrows` rows.
     fn truncate(&mut self, nrows: usize);
 
-    /// Makes room for that many rows.
+    /// Reserves room for that many rows.
     fn reserve(&mut self, nrows: usize);
 
-    /// Makes room for what `left` records more have, if they are like the `seen` ones before.
+    /// Reserves room for `left` more records, assuming they are like the `seen` records so far.
     fn reserve_as_before(&mut self, seen: usize, left: usize);
 
-    /// Another outermost row begins: the sizes of inner uniform axes are open again.
+    /// Starts a new outermost row, in which the sizes of inner uniform axes can differ.
     fn forget_sizes(&mut self) {}
 
-    /// The tensor. Rows that turn out to be bad only now (values of Arrow types) go into `late`.
+    /// The finished tensor. Rows found to be bad only now (values of Arrow types) go to `late`.
     ///
     /// # Errors
-    /// Not for data.
+    /// Never caused by data.
     fn finish(self, late: &mut LateErrors) -> Result<Tensor>;
 }

@@ -31,7 +31,7 @@ pub enum Column {
     Union(Box<UnionColumn<Column>>),
 }
 
-/// Calls a method of whatever the column is.
+/// Calls a method of the column, whatever its kind.
 macro_rules! each {
     ($column:expr, $name:ident => $body:expr) => {
         match $column {
@@ -64,7 +64,7 @@ impl Builder for Column {
             Element::Value(dtype) => Column::Leaf(Leaf::new(dtype, innermost)?),
             Element::Sparse(dtype) => Column::Sparse(Box::new(SparseColumn::new(ty, dtype, outer)?)),
             Element::Struct(fields) if string_keys(declared, ty) => {
-                // The innermost axis is that of the entries.
+                // The innermost axis is the axis of entries.
                 dims = &dims[..dims.len() - 1];
                 let rules = if dims.is_empty() { outer } else { inner };
                 let fields = (fields.last(), declared.and_then(|f| f.ty.fields()?.last()));

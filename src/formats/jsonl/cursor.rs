@@ -1,11 +1,9 @@
-//! A position in the text of some records, and the punctuation found there. There is no tree of
-//! values: the caller says what it expects. Numbers, strings and skipping are in `number`, `string`
-//! and `skip`.
+//! A position in the text of some records, and parsing of punctuation. No value tree is built: the caller states what
+//! it expects. Numbers, strings and skipping are in `number`, `string` and `skip`.
 //!
-//! Source of the meaning: RFC 8259; in addition the bare tokens `NaN`, `Infinity` and `-Infinity` that
-//! Python writes. Nothing here recurses, and nothing reads beyond the end: there, the text reads as
-//! a NUL, which no token contains. Written by hand, as no parser at hand reads straight into typed
-//! columns and names the position of an error.
+//! Source of the meaning: RFC 8259, plus the bare tokens `NaN`, `Infinity` and `-Infinity` that Python writes. Nothing
+//! here recurses or reads beyond the end, where the text reads as NUL, which no token contains. Written by hand because
+//! no available parser reads directly into typed columns and reports the position of an error.
 
 use super::error::{Parse, ParseError};
 use crate::formats::short::same;
@@ -18,12 +16,12 @@ pub const ONES: u64 = u64::MAX / 255;
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     pos: usize,
-    /// A record ends with its line.
+    /// Whether a record ends at the end of its line.
     lines: bool,
 }
 
 impl<'a> Cursor<'a> {
-    /// The position `pos` of `bytes`; `lines`: a record ends with its line.
+    /// A cursor at position `pos` of `bytes`. `lines`: a record ends at the end of its line.
     pub fn new(bytes: &'a [u8], pos: usize, lines: bool) -> Cursor<'a> {
         Cursor { bytes, pos, lines }
     }
@@ -39,12 +37,12 @@ impl<'a> Cursor<'a> {
         self.pos = pos;
     }
 
-    /// The text from `start` to here.
+    /// The text from `start` up to the cursor.
     pub fn since(&self, start: usize) -> &'a [u8] {
         self.bytes.get(start..self.pos).unwrap_or(&[])
     }
 
-    /// The text from here on.
+    /// The text from the cursor on.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.pos..).unwrap_or(&[])
     }
@@ -58,19 +56,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves on by `nbytes`.
+    /// Advances by `nbytes`.
     #[inline(always)]
     pub fn advance(&mut self, nbytes: usize) {
         self.pos += nbytes;
     }
 
-    /// The bytes of a block that starts at `pos`, if there are as many.
+    /// The bytes of a block that starts at `pos`, if there are enough.
     #[inline(always)]
     pub fn block<const N: usize>(&self, pos: usize) -> Option<&'a [u8; N]> {
         self.bytes.get(pos..).and_then(|rest| rest.first_chunk())
     }
 
-    /// The next eight bytes, the first in the lowest; NULs beyond the end.
+    /// The next eight bytes, the first in the lowest byte; NULs beyond the end.
     #[inline(always)]
     pub fn word(&self) -> u64 {
         match self.bytes.get(self.pos..self.pos + 8).and_then(|b| b.try_into().ok()) {
@@ -79,7 +77,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next sixteen bytes as two words, if there are as many.
+    /// The next sixteen bytes as two words, if there are enough.
     #[inline(always)]
     pub fn two_words(&self) -> Option<(u64, u64)> {
         let both = self.block::<16>(self.pos).map(|bytes| u128::from_le_bytes(*bytes))?;
@@ -95,7 +93,7 @@ impl<'a> Cursor<'a> {
         u64::from_le_bytes(eight)
     }
 
-    /// Skips white space: a new line only where records are not lines.
+    /// Skips whitespace, including newlines only if records are not lines.
     #[inline(always)]
     pub fn space(&mut self) {
         if self.peek() <= b' ' {
@@ -110,7 +108,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes the byte if it is next.
+    /// Consumes the byte if it is next.
     #[inline(always)]
     pub fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == byte;
@@ -118,7 +116,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes the word if it is next and ends there.
+    /// Consumes the word if it is next and ends there.
     pub fn take_word(&mut self, word: &str) -> bool {
         let end = self.pos + word.len();
         let found = self.bytes.get(self.pos..end) == Some(word.as_bytes()) && !self.bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
@@ -128,7 +126,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes these bytes if they are next.
+    /// Consumes these bytes if they are next.
     #[inline(always)]
     pub fn take_bytes(&mut self, bytes: &[u8]) -> bool {
         let end = self.pos + bytes.len();
@@ -139,7 +137,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// After an element of a list or a member of an object: whether another follows.
+    /// After an element of a list or a member of an object, whether another follows.
     #[inline(always)]
     pub fn more(&mut self, close: u8) -> Parse<bool> {
         self.space();
@@ -156,7 +154,7 @@ impl<'a> Cursor<'a> {
         Err(self.unexpected(if close == b']' { "a comma or `]`" } else { "a comma or `}`" }))
     }
 
-    /// The colon after a key, with the space around it.
+    /// Consumes the colon after a key, with surrounding whitespace.
     #[inline(always)]
     pub fn colon(&mut self) -> Parse<()> {
         self.space();
@@ -167,23 +165,23 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Whether the text of the record is at its end.
+    /// Whether the text of the record has ended.
     pub fn at_end(&self) -> bool {
         self.pos >= self.bytes.len() || (self.lines && self.peek() == b'\n') || (self.peek() == 0 && self.rest().iter().all(|b| *b == 0))
     }
 
-    /// What ends here, for a message.
+    /// What ended at this position, for a message.
     pub fn end_name(&self) -> &'static str {
         if self.lines { "the line" } else { "the input" }
     }
 
-    /// Something other than `expected` comes next.
+    /// The error for something other than `expected`.
     #[cold]
     pub fn unexpected(&self, expected: &str) -> Box<ParseError> {
         ParseError::syntax(self.pos, format!("expected {expected}, found {}", self.found()))
     }
 
-    /// What comes next, for a message.
+    /// Describes the next token, for a message.
     pub fn found(&self) -> String {
         if self.at_end() {
             return format!("the end of {}", self.end_name());
@@ -215,7 +213,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The string at the start of a text, with its quotes; without the second one, its first line.
+/// The string at the start of a text, with its quotes; if unterminated, its first line.
 fn quoted(text: &[u8]) -> &[u8] {
     let mut escaped = true;
     let end = text.iter().position(|byte| {

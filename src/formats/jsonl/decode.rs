@@ -1,4 +1,4 @@
-//! A block into a chunk, or into what is seen of its types.
+//! Decodes a block into a chunk, or observes its types.
 
 use super::block::{Block, Framing, LEAVE_OUT, Piece};
 use super::builder::{BuildOptions, LateError, LateErrors};
@@ -14,10 +14,10 @@ use crate::error::Result;
 use crate::formats::format::Request;
 use crate::schema::Schema;
 
-/// Decodes what a cutter has cut.
+/// Decodes a piece cut from the input.
 ///
 /// # Errors
-/// A wider schema is needed; or, in an array, a bad record.
+/// A wider schema is needed, or a record of an array is bad.
 pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decoded> {
     let skip = request.options.on_error.skips();
     let block = match piece {
@@ -35,7 +35,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         }
     };
     let nbytes = block.bytes.len() as u64;
-    // If any field may be wanted, records are parsed even under a schema without fields: one may be new.
+    // If any field can be required, records are parsed even under an empty schema, because a field can be new.
     if matches!(&request.wanted, Wanted::Matching(patterns) if patterns.is_empty()) {
         let chunk = Chunk::try_new(block.nrecords, Vec::new(), Origin::consecutive(block.input, block.first_record))?;
         return Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() });
@@ -46,7 +46,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         if late.is_empty() || (!skip && !known.is_empty()) {
             return Ok(Decoded { chunk, faults, nbytes, offsets });
         }
-        // Values that could only be judged as a whole array: the block is decoded again, knowing their records.
+        // Values that could only be checked as a whole array: the block is decoded again, with the bad records known.
         known.extend(late);
         known.sort_unstable();
     }
@@ -56,18 +56,19 @@ fn build_options(request: &Request) -> BuildOptions<'_> {
     BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error.skips(), nulls: request.nulls() }
 }
 
-/// Part of the records of a block after which room is made for the others: vectors that grow copy what they hold each time.
+/// The fraction of a block's records after which room is reserved for the rest, because growing vectors copy their
+/// contents.
 const SAMPLE_PART: usize = 16;
 
 struct Once {
     chunk: Chunk,
     faults: Vec<Fault>,
     late: LateErrors,
-    /// Where each record starts, if that is wanted.
+    /// The start of each record, if requested.
     offsets: Vec<u64>,
 }
 
-/// `known`: the errors that are known from before, by record in the block.
+/// `known`: errors that are already known, by record in the block.
 fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, known: &[LateError]) -> Result<Once> {
     let mut record = Object::<Column>::record(&schema.fields, &request.wanted, build_options(request))?;
     record.reserve(block.nrecords);
@@ -76,13 +77,13 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
     let mut offsets = Vec::new();
     let mut faults: Vec<Fault> = Vec::new();
     let mut known = known;
-    // The record of each row, once a record has been left out.
+    // The record of each row, once a record has been skipped.
     let mut rows: Option<Vec<usize>> = None;
     let mut records = Records::new(block);
     let sample = block.nrecords / SAMPLE_PART;
     while let Some((index, start)) = records.next_start() {
         if index == sample && index > 0 {
-            // By bytes too: if the first records are the long ones, the others cannot have as many values.
+            // Also limited by bytes: if the first records are the long ones, the rest cannot have as many values.
             let by_bytes = index.saturating_mul(block.bytes.len() - start) / start.max(1);
             record.reserve_as_before(index, by_bytes.min(block.nrecords - index));
         }
@@ -118,7 +119,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
                 record.truncate(before);
                 let mut error = error;
                 if error.cause != Cause::Invalid {
-                    // A record that is bad further on did not count when the types were inferred.
+                    // A record with an error further on was ignored by inference.
                     let mut seen = Observation::new(block.input.clone());
                     error = match records.read(start, index, |cursor| seen.see(cursor, &request.declared, &request.wanted, 0)) {
                         Err(bad) if skip => bad,
@@ -153,10 +154,10 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
     Ok(Once { chunk: Chunk::try_new(nrows, columns, origin)?, faults, late, offsets })
 }
 
-/// Observes what a cutter has cut.
+/// Observes a piece cut from the input.
 ///
 /// # Errors
-/// A bad record, unless they are to be skipped.
+/// A bad record, unless bad records are skipped.
 pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
     let fail = !request.options.on_error.skips();
     let block = match piece {
@@ -190,13 +191,13 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
         if bad.is_empty() {
             return Ok(seen);
         }
-        // Part of a bad record has been seen: again, without it.
+        // Part of a bad record has been observed, so start again without it.
         left_out.extend(bad);
         left_out.sort_unstable();
     }
 }
 
-/// The line of each record in turn.
+/// The line of each record, in order.
 struct LineCount<'a> {
     block: &'a Block,
     pos: usize,
@@ -213,11 +214,11 @@ impl LineCount<'_> {
     }
 }
 
-/// The records of a block, in sequence.
+/// The records of a block, in order.
 struct Records<'a> {
     block: &'a Block,
     lines: bool,
-    /// The block is UTF-8 as a whole; otherwise each record is checked by itself.
+    /// Whether the block is UTF-8 as a whole; otherwise each record is checked individually.
     utf8: bool,
     pos: usize,
     index: usize,
@@ -228,7 +229,7 @@ impl<'a> Records<'a> {
         Records { block, lines: block.is_lines(), utf8: simdutf8::basic::from_utf8(&block.bytes).is_ok(), pos: 0, index: 0 }
     }
 
-    /// Number in the block and offset of the next record.
+    /// The index in the block and the offset of the next record.
     #[inline]
     fn next_start(&mut self) -> Option<(usize, usize)> {
         let start = self.block.next_record(self.pos, self.index)?;
@@ -240,7 +241,7 @@ impl<'a> Records<'a> {
         self.pos = pos;
     }
 
-    /// Reads the record, and checks that nothing follows it; returns its end.
+    /// Parses the record, checks that nothing follows it, and returns its end.
     #[inline]
     fn read(&self, start: usize, index: usize, one: impl FnOnce(&mut Cursor) -> Parse<()>) -> Parse<usize> {
         if !self.utf8 {

@@ -1,5 +1,4 @@
-//! What is wrong with a record, as the decoder sees it: an offset in the block, and a field path that
-//! grows on the way out.
+//! Errors in a record, as seen by the decoder: an offset in the block, and a field path that is built on the way out.
 
 use crate::path::quoted;
 use crate::schema::{DType, Type};
@@ -10,34 +9,34 @@ pub type Parse<T> = Result<T, Box<ParseError>>;
 /// Whether another schema would hold the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The record is wrong under any schema, or under the declared one.
+    /// The record is invalid under any schema, or under the declared schema.
     Invalid,
     /// A wider inferred type holds it.
     Wider,
-    /// It clashes with the records before it.
+    /// It conflicts with earlier records.
     Clash,
 }
 
-/// The change to the schema under which the value could be read.
+/// The schema change under which the value could be read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fix {
-    /// There is none.
+    /// No change helps.
     None,
     /// Another dtype, at the same depth.
     Dtype(DType),
-    /// The null that was found is allowed.
+    /// Allow null here.
     Nullable,
-    /// Kept as text from the depth of the error on.
+    /// Keep as text from the depth of the error.
     Json,
     /// A field that the schema does not have.
     New(Type),
-    /// Values that do not each end a line.
+    /// Values are not one per line.
     Framing,
-    /// This type from the depth of the error on, where only null has been seen.
+    /// This type from the depth of the error, where only null has been seen.
     Seen(Type),
 }
 
-/// What is wrong, and where.
+/// An error and its location.
 #[derive(Clone, Debug)]
 pub struct ParseError {
     /// Offset in the block.
@@ -46,18 +45,18 @@ pub struct ParseError {
     pub cause: Cause,
     /// Names of fields, innermost first.
     names: Vec<String>,
-    /// List levels between the innermost field and the value.
+    /// Number of list levels between the innermost field and the value.
     pub depth: usize,
-    /// What was expected and found.
+    /// What was expected and what was found.
     pub message: String,
-    /// What to do about it, a line each.
+    /// Hints, one per line.
     pub help: Vec<String>,
-    /// The schema that would read it.
+    /// The schema change that would help.
     pub fix: Fix,
 }
 
 impl ParseError {
-    /// An error under any schema.
+    /// An error that no schema resolves.
     #[cold]
     pub fn syntax(pos: usize, message: impl Into<String>) -> Box<ParseError> {
         ParseError::new(pos, Cause::Invalid, message, Fix::None)
@@ -69,20 +68,20 @@ impl ParseError {
         Box::new(ParseError { pos, cause, names: Vec::new(), depth: 0, message: message.into(), help: Vec::new(), fix })
     }
 
-    /// Adds a line of help.
+    /// Adds a hint.
     pub fn help(mut self: Box<Self>, line: impl Into<String>) -> Box<ParseError> {
         self.help.push(line.into());
         self
     }
 
-    /// The value is that of this field.
+    /// Adds the field that contains the value.
     #[cold]
     pub fn in_field(mut self: Box<Self>, name: &str) -> Box<ParseError> {
         self.names.push(name.to_owned());
         self
     }
 
-    /// The value is an element of a list.
+    /// Adds a list that contains the value.
     #[cold]
     pub fn in_list(mut self: Box<Self>) -> Box<ParseError> {
         if self.names.is_empty() {
@@ -91,12 +90,12 @@ impl ParseError {
         self
     }
 
-    /// Names of the fields that lead to the value, outermost first.
+    /// Names of the enclosing fields, outermost first.
     pub fn path(&self) -> impl Iterator<Item = &str> {
         self.names.iter().rev().map(String::as_str)
     }
 
-    /// The path as it is written; `None` for the record itself.
+    /// The path in field notation; `None` for the record itself.
     pub fn field(&self) -> Option<String> {
         (!self.names.is_empty()).then(|| self.path().map(quoted).collect::<Vec<_>>().join("."))
     }

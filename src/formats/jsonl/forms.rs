@@ -1,5 +1,4 @@
-//! The forms of values that JSON has no syntax for: numbers that are not finite, bytes, and
-//! sparse tensors.
+//! Representations of values for which JSON has no syntax: non-finite numbers, bytes, and sparse tensors.
 
 use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
@@ -10,10 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 /// The keys of a sparse tensor.
 pub const SPARSE_KEYS: [&str; 3] = ["indices", "values", "dense_shape"];
 
-/// Most dimensions of a sparse tensor that is recognised as one.
+/// Maximum rank of a recognized sparse tensor.
 const MAX_SPARSE_RANK: usize = 64;
 
-/// Reads the elements of a list that is not empty, up to and including its bracket.
+/// Reads the elements of a nonempty list, up to and including its closing bracket.
 #[inline(always)]
 pub fn elements(cursor: &mut Cursor, mut one: impl FnMut(&mut Cursor) -> Parse<()>) -> Parse<()> {
     loop {
@@ -24,7 +23,7 @@ pub fn elements(cursor: &mut Cursor, mut one: impl FnMut(&mut Cursor) -> Parse<(
     }
 }
 
-/// Takes the bracket of a list, and the space after it.
+/// Consumes the opening bracket of a list and following whitespace.
 pub fn open_list(cursor: &mut Cursor) -> Parse<()> {
     if !cursor.take(b'[') {
         return Err(cursor.unexpected("a list"));
@@ -53,7 +52,7 @@ pub fn fits_float(number: &Number) -> bool {
     number.as_integer().is_some_and(|value| value.unsigned_abs() <= 1 << 53)
 }
 
-/// A number beyond the largest float.
+/// The error for a number beyond the largest float.
 #[cold]
 pub fn overflow(start: usize, number: &Number, name: &str) -> Box<ParseError> {
     let text: String = number.text().chars().take(40).collect();
@@ -80,8 +79,7 @@ pub fn non_finite(cursor: &mut Cursor) -> Parse<Option<f64>> {
     Ok(None)
 }
 
-/// Appends the text of a value, with the bare tokens `NaN`, `Infinity` and `-Infinity`, which are not
-/// JSON, as strings.
+/// Appends the text of a value. The bare tokens `NaN`, `Infinity` and `-Infinity`, which are not JSON, become strings.
 pub fn quote_non_finite(text: &[u8], out: &mut Vec<u8>) {
     if memchr::memchr2(b'N', b'I', text).is_none() {
         return out.extend_from_slice(text);
@@ -105,7 +103,7 @@ pub fn quote_non_finite(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&text[copied..]);
 }
 
-/// Whether `{"b64": "..."}` comes next; its bytes are appended to `out`. If not, the cursor may be anywhere.
+/// Whether `{"b64": "..."}` comes next; its bytes are appended to `out`. Otherwise the cursor position is unspecified.
 pub fn base64_object(cursor: &mut Cursor, out: &mut Vec<u8>) -> Parse<bool> {
     if !cursor.take(b'{') {
         return Ok(false);
@@ -124,13 +122,13 @@ pub fn base64_object(cursor: &mut Cursor, out: &mut Vec<u8>) -> Parse<bool> {
     Ok(cursor.take(b'}') && STANDARD.decode_vec(&text, out).is_ok())
 }
 
-/// Takes the next key of a sparse tensor; gives its number in [`SPARSE_KEYS`].
+/// Consumes the next key of a sparse tensor and returns its index in [`SPARSE_KEYS`].
 pub fn sparse_key(cursor: &mut Cursor) -> Option<usize> {
     SPARSE_KEYS.iter().position(|key| cursor.take_bytes(format!("\"{key}\"").as_bytes()))
 }
 
-/// The rank of the sparse tensor at the cursor; `None` if the object has another form. Indices outside
-/// the shape are an error of the tensor, not another form.
+/// The rank of the sparse tensor at the cursor; `None` if the object has another form. Indices outside the shape are an
+/// error of the tensor.
 pub fn sparse_rank(cursor: &mut Cursor) -> Option<usize> {
     let (mut rank, mut nindices, mut nvalues, mut shape) = (None, 0, 0, None);
     let mut seen = 0;

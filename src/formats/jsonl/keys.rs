@@ -1,21 +1,21 @@
-//! The keys of one structure by number, predicted from the order of the previous object. Most objects
-//! have the keys of the one before, so that a key costs one comparison.
+//! The keys of one structure by index, predicted from the order of the previous object. Most objects have the keys of
+//! the previous one, so a key costs one comparison.
 
 use super::cursor::Cursor;
 use super::error::{Parse, ParseError};
 use super::limits::MAX_NAME_BYTES;
 use std::collections::HashMap;
 
-/// Keys by number, in the order they were added.
+/// Keys, indexed in order of insertion.
 #[derive(Debug)]
 pub struct Keys {
     names: Vec<Box<str>>,
-    /// The usual spelling of each: in quotes, without escapes.
+    /// The usual spelling of each key: quoted, without escapes.
     quoted: Vec<Box<[u8]>>,
     ids: HashMap<Box<str>, usize>,
-    /// The key that followed each key; position 0 is the start of the object.
+    /// The successor of each key in the last object; position 0 is the start of the object.
     next: Vec<usize>,
-    /// The last object that had the key.
+    /// The last object that contained the key.
     seen: Vec<u64>,
     object: u64,
     last: usize,
@@ -24,9 +24,9 @@ pub struct Keys {
 
 /// A key of an object.
 pub enum Key {
-    /// By its number.
+    /// A known key, by index.
     Known(usize),
-    /// By its name.
+    /// An unknown key, by name.
     New(String),
 }
 
@@ -46,25 +46,25 @@ impl Default for Keys {
 }
 
 impl Keys {
-    /// Adds a new key; returns its number.
+    /// Adds a new key and returns its index.
     pub fn add(&mut self, name: &str) -> usize {
         let id = self.names.len();
         self.names.push(name.into());
         let quoted: Vec<u8> = [b"\"", name.as_bytes(), b"\""].concat();
         self.quoted.push(quoted.into());
         self.ids.insert(name.into(), id);
-        // Until an order is seen: the order in which they were added.
+        // Insertion order, until an order has been observed.
         self.next.push(id + 1);
         self.seen.push(0);
         id
     }
 
-    /// The number of a key.
+    /// The index of a key.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.ids.get(name).copied()
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     pub fn len(&self) -> usize {
         self.names.len()
     }
@@ -74,24 +74,24 @@ impl Keys {
         self.names.get(id).map_or("", |name| name)
     }
 
-    /// Before the first key of an object.
+    /// Resets to the start of an object.
     #[inline(always)]
     pub fn begin(&mut self) {
         self.object += 1;
         self.last = 0;
     }
 
-    /// Whether the current object has had the key.
+    /// Whether the current object has already had the key.
     #[inline(always)]
     pub fn has(&self, id: usize) -> bool {
         self.seen[id] == self.object
     }
 
-    /// Reads a key and its colon. A new key is added by the caller with [`Keys::add`] and [`Keys::mark`],
-    /// or ignored.
+    /// Reads a key and its colon. The caller either adds a new key with [`Keys::add`] and [`Keys::mark`], or ignores
+    /// it.
     ///
     /// # Errors
-    /// No key, or one that the object has had already.
+    /// There is no key, or the object has already had it.
     #[inline(always)]
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<Key> {
         let start = cursor.pos();
@@ -109,14 +109,14 @@ impl Keys {
     #[inline(never)]
     fn read_unexpected(&mut self, cursor: &mut Cursor, guess: usize) -> Parse<Key> {
         let start = cursor.pos();
-        // Where a few optional keys are absent, the one after them is next.
+        // If a few optional keys are absent, the one after them is next.
         let mut candidate = guess;
         for _ in 0..3 {
             candidate = self.next.get(candidate + 1).copied().unwrap_or(usize::MAX - 1);
             if let Some(quoted) = self.quoted.get(candidate)
                 && cursor.take_bytes(quoted)
             {
-                // The order is not changed: the absent ones may be back in the next object.
+                // The predicted order is kept, because the absent keys may return in the next object.
                 self.check_again(candidate, start)?;
                 self.seen[candidate] = self.object;
                 self.last = candidate + 1;
@@ -135,10 +135,10 @@ impl Keys {
         }
     }
 
-    /// The current object has the key, at `start`.
+    /// Records that the current object has the key, at `start`.
     ///
     /// # Errors
-    /// It has had it already.
+    /// The object has already had the key.
     #[inline(always)]
     pub fn mark(&mut self, id: usize, start: usize) -> Parse<()> {
         self.check_again(id, start)?;
@@ -154,10 +154,10 @@ impl Keys {
     }
 }
 
-/// Reads a key, however it is spelled, and its colon. The key is in `spelled`.
+/// Reads a key in any spelling, and its colon. The key is in `spelled`.
 ///
 /// # Errors
-/// No key.
+/// There is no key.
 pub fn read_key<'a>(cursor: &mut Cursor, spelled: &'a mut Vec<u8>) -> Parse<&'a str> {
     let start = cursor.pos();
     if cursor.peek() != b'"' {
@@ -175,7 +175,7 @@ fn too_long(name: &str, start: usize) -> Box<ParseError> {
     ParseError::syntax(start, message).help("if the keys of an object are data, declare a map: --schema 'NAME: map<string, int64>'")
 }
 
-/// An object has had the key at `start` already.
+/// The error for a repeated key at `start`.
 #[cold]
 pub fn repeated(name: &str, start: usize) -> Box<ParseError> {
     ParseError::syntax(start, format!("the key \"{name}\" occurs twice in one object"))

@@ -1,4 +1,4 @@
-//! A column of single values. The dtype is dispatched on once for each list, not for each value.
+//! A column of scalars. The dtype is dispatched once per list, not once per value.
 
 use super::arrow_text::{from_text, reads_text};
 use super::builder::LateErrors;
@@ -19,7 +19,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use half::f16;
 use std::sync::Arc;
 
-/// A column of single values under construction.
+/// A column of scalars under construction.
 pub struct Leaf {
     dtype: DType,
     rules: Rules,
@@ -47,7 +47,7 @@ enum Buffer {
     Arrow(Texts),
 }
 
-/// Runs `$body` with the vector or the texts of any kind.
+/// Runs `$body` with the vector or string builder of any kind.
 macro_rules! each {
     ($values:expr, $count:ident => $null:expr, $vec:ident => $body:expr, $texts:ident => $text_body:expr) => {
         match $values {
@@ -98,7 +98,7 @@ impl Leaf {
         Ok(Leaf { dtype: dtype.clone(), rules, nulls: Nulls::default(), values })
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn nrows(&self) -> usize {
         each!(&self.values, count => *count, values => values.len(), texts => texts.nrows())
     }
@@ -113,12 +113,12 @@ impl Leaf {
         self.rules.nullable || self.dtype == DType::Null
     }
 
-    /// What a value looks like, for messages.
+    /// Describes a value in messages.
     pub fn expected(&self) -> &'static str {
         expected(&self.dtype)
     }
 
-    /// As [`super::builder::Builder::read`].
+    /// See [`super::builder::Builder::read`].
     #[inline]
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let (rules, nulls) = (&self.rules, &mut self.nulls);
@@ -143,7 +143,7 @@ impl Leaf {
         }
     }
 
-    /// As [`super::builder::Builder::read_elements`]. The usual dtypes have separate loops.
+    /// See [`super::builder::Builder::read_elements`]. Common dtypes have separate loops.
     pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let (rules, nulls) = (&self.rules, &mut self.nulls);
         match &mut self.values {
@@ -156,16 +156,16 @@ impl Leaf {
         }
     }
 
-    /// As [`super::builder::Builder::push_null`].
+    /// See [`super::builder::Builder::push_null`].
     pub fn push_null(&mut self) {
         self.nulls.push(self.nrows());
         self.push_blank();
     }
 
-    /// As [`super::builder::Builder::push_blank`].
+    /// See [`super::builder::Builder::push_blank`].
     pub fn push_blank(&mut self) {
         match &mut self.values {
-            // This has to be valid JSON, or a value of the Arrow type, under a null too: null is both.
+            // Must be valid JSON or a valid value of the Arrow type even under a null; null is both.
             Buffer::Json(texts) => texts.push(b"null"),
             Buffer::Arrow(texts) => {
                 self.nulls.push(texts.nrows());
@@ -175,23 +175,23 @@ impl Leaf {
         }
     }
 
-    /// As [`super::builder::Builder::truncate`].
+    /// See [`super::builder::Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
         self.nulls.truncate(nrows);
         each!(&mut self.values, count => *count = nrows, values => values.truncate(nrows), texts => texts.truncate(nrows));
     }
 
-    /// As [`super::builder::Builder::reserve`].
+    /// See [`super::builder::Builder::reserve`].
     pub fn reserve(&mut self, nrows: usize) {
         each!(&mut self.values, _count => (), values => values.reserve_exact(nrows), texts => texts.reserve(nrows));
     }
 
-    /// As [`super::builder::Builder::reserve_as_before`].
+    /// See [`super::builder::Builder::reserve_as_before`].
     pub fn reserve_as_before(&mut self, seen: usize, left: usize) {
         each!(&mut self.values, _count => (), values => values.reserve_exact(as_before(values.len(), seen, left)), texts => texts.reserve_as_before(seen, left));
     }
 
-    /// As [`super::builder::Builder::finish`].
+    /// See [`super::builder::Builder::finish`].
     pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.nrows();
         let nulls = self.nulls.finish(nrows);
@@ -216,7 +216,7 @@ impl Leaf {
             }
             Buffer::Arrow(texts) => {
                 let values = from_text(&strings(texts, nulls)?, &self.dtype.arrow(), late)?;
-                // What lies under an outer null is not itself null.
+                // A value under an outer null is not itself null.
                 match self.rules.nullable {
                     true => values,
                     false => make_array(values.to_data().into_builder().nulls(None).build().map_err(internal)?),

@@ -1,32 +1,32 @@
-//! The limits of JSON records, and of how much of an input is read.
+//! Limits of JSON records, and of how much of an input is read.
 
 use crate::error::Error;
 use crate::formats::format::Request;
 
-/// Deepest nesting of lists and objects.
+/// Maximum nesting depth of lists and objects.
 pub const MAX_DEPTH: usize = 128;
 
-/// Most fields of one structure.
+/// Maximum number of fields in a structure.
 pub const MAX_FIELDS: usize = 10_000;
 
-/// Longest name of a field: it is repeated in types, messages and every file that is written.
+/// Maximum length of a field name, which is repeated in types, messages and output files.
 pub const MAX_NAME_BYTES: usize = 1 << 16;
 
-/// Limits of a cutter.
+/// The limits of a cutter.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Records that are still to come, at most.
+    /// Maximum number of records still to come.
     pub records: Option<u64>,
-    /// Records in a block, at most.
+    /// Maximum number of records in a block.
     pub rows: usize,
-    /// Bytes of a record, at most.
+    /// Maximum size of a record in bytes.
     pub record_bytes: u64,
-    /// Only the first records are read: one that is too long ends the sample.
+    /// Whether only the first records are sampled; a record that is too long then ends the sample.
     pub sampling: bool,
 }
 
 impl Limits {
-    /// What the request allows.
+    /// The limits given by the request.
     pub fn of(request: &Request) -> Limits {
         Limits {
             records: request.records,
@@ -36,12 +36,12 @@ impl Limits {
         }
     }
 
-    /// Records in the block at hand, at most.
+    /// Maximum number of records in the current block.
     pub fn rows_now(&self) -> usize {
         self.records.map_or(self.rows, |left| self.rows.min(usize::try_from(left).unwrap_or(usize::MAX)))
     }
 
-    /// `nrecords` records have been cut.
+    /// Counts `nrecords` more records as cut.
     pub fn took(&mut self, nrecords: usize) {
         if let Some(left) = &mut self.records {
             *left = left.saturating_sub(nrecords as u64);
@@ -49,10 +49,10 @@ impl Limits {
     }
 }
 
-/// The way out of a record that is too long.
+/// Advice for a record that is too long.
 pub const LONGER: &str = "raise the limit with --max-record-bytes";
 
-/// A record beyond `--max-record-bytes`.
+/// The error for a record beyond `--max-record-bytes`.
 pub fn too_long(what: &str, limit: u64) -> Error {
     Error::data(format!("{what} is longer than {limit} bytes")).help(LONGER)
 }

@@ -1,5 +1,6 @@
-//! Cuts an input into blocks of whole lines, and counts the records in them: the lines that are not blank. A regular file is cut into
-//! ranges of bytes, whose lines are read by the thread that decodes them; other inputs, and parts of files, in order.
+//! Cuts an input into blocks of whole lines and counts their records, which are the nonblank lines. A regular file is
+//! divided into byte ranges, whose lines are read by the thread that decodes them; other inputs, and parts of files,
+//! are read in order.
 
 use super::block::{Block, Framing, Piece};
 use super::limits::{Limits, too_long};
@@ -34,7 +35,7 @@ impl LineCutter {
     fn block(&mut self, mut cut: Lines) -> Option<Block> {
         blank_byte_order_mark(&mut cut.bytes, cut.byte);
         let found = count(&cut.bytes, self.limits.rows_now(), self.limits.record_bytes);
-        // What is left beyond the last record wanted is never read.
+        // The rest beyond the last required record is never read.
         cut.bytes.truncate(found.end);
         let first_record = self.record;
         self.record += found.nrecords as u64;
@@ -50,7 +51,7 @@ impl LineCutter {
     }
 }
 
-/// Reads the lines of a range: a block, which may have no lines, and perhaps a line that is too long.
+/// Reads the lines of a range: a block, which can be without lines, and possibly a line that is too long.
 ///
 /// # Errors
 /// Reading fails.
@@ -68,14 +69,14 @@ pub fn pieces_of(range: Range, input: &Arc<str>, limit: u64) -> Result<Vec<Piece
     Ok(std::iter::once(block).chain(long).collect())
 }
 
-/// The records in some lines.
+/// The records in a range of lines.
 #[derive(Default)]
 struct Records {
     nlines: u64,
     nrecords: usize,
-    /// Where the lines end that were counted.
+    /// The end of the counted lines.
     end: usize,
-    /// Whether one is longer than the limit.
+    /// Whether a line exceeds the limit.
     too_long: bool,
 }
 
@@ -119,7 +120,7 @@ fn passed_over(input: &Arc<str>, long: &LongLine, record: u64, limit: u64) -> Pi
     Piece::TooLong { error, nbytes: long.length }
 }
 
-/// At the start of the input the mark is white space.
+/// At the start of the input, the byte order mark counts as whitespace.
 fn blank_byte_order_mark(bytes: &mut [u8], byte: u64) {
     if byte == 0
         && let Some(mark) = bytes.get_mut(..BYTE_ORDER_MARK.len())

@@ -14,9 +14,9 @@ use crate::tensor::{RowPartition, Tensor};
 pub struct List<C> {
     rules: Rules,
     size: Size,
-    /// An inner axis of one size inside each row of the outermost axis: the size, once it is known.
+    /// For an inner axis that is uniform within each row of the outermost axis: the size, once known.
     uniform: Option<Option<usize>>,
-    /// A level below is of that kind.
+    /// Whether a lower level is of that kind.
     uniform_below: bool,
     nulls: Nulls,
     splits: Splits,
@@ -24,18 +24,18 @@ pub struct List<C> {
 }
 
 impl<C: Builder> List<C> {
-    /// Axis `axis` of a field, of size `dim`, over `values`.
+    /// Axis `axis` of a field, with size `dim`, over `values`.
     pub fn new(rules: Rules, axis: usize, dim: &Dim, uniform_below: bool, values: C) -> List<C> {
         let uniform = (axis > 0 && dim.size == Size::Uniform).then_some(None);
         List { rules, size: dim.size, uniform, uniform_below, nulls: Nulls::default(), splits: Splits::default(), values }
     }
 
-    /// Whether this or a lower level has one size inside each row of the outermost axis.
+    /// Whether this level or a lower one is uniform within each row of the outermost axis.
     pub fn is_uniform(&self) -> bool {
         self.uniform.is_some()
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn nrows(&self) -> usize {
         self.splits.nrows()
     }
@@ -50,18 +50,18 @@ impl<C: Builder> List<C> {
         self.rules.declared
     }
 
-    /// What a value looks like, for messages.
+    /// Describes a value in messages.
     pub fn expected(&self) -> &'static str {
         "a list"
     }
 
-    /// As [`Builder::push_null`].
+    /// See [`Builder::push_null`].
     pub fn push_null(&mut self) {
         self.nulls.push(self.splits.nrows());
         self.push_blank();
     }
 
-    /// As [`Builder::push_blank`].
+    /// See [`Builder::push_blank`].
     pub fn push_blank(&mut self) {
         if let Size::Known(size) = self.size {
             for _ in 0..size {
@@ -71,24 +71,24 @@ impl<C: Builder> List<C> {
         self.splits.push_end(self.values.nrows());
     }
 
-    /// As [`Builder::truncate`].
+    /// See [`Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
         self.nulls.truncate(nrows);
         let nvals = self.splits.truncate(nrows);
         self.values.truncate(nvals);
     }
 
-    /// As [`Builder::reserve`].
+    /// See [`Builder::reserve`].
     pub fn reserve(&mut self, nrows: usize) {
         self.splits.reserve(nrows);
     }
 
-    /// As [`Builder::reserve_as_before`].
+    /// See [`Builder::reserve_as_before`].
     pub fn reserve_as_before(&mut self, seen: usize, left: usize) {
         self.values.reserve_as_before(seen, left);
     }
 
-    /// As [`Builder::forget_sizes`].
+    /// See [`Builder::forget_sizes`].
     pub fn forget_sizes(&mut self) {
         if self.uniform.is_some() {
             self.uniform = Some(None);
@@ -98,12 +98,12 @@ impl<C: Builder> List<C> {
         }
     }
 
-    /// As [`Builder::read_elements`].
+    /// See [`Builder::read_elements`].
     pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         elements(cursor, |cursor| self.read(cursor))
     }
 
-    /// As [`Builder::read`].
+    /// See [`Builder::read`].
     #[inline]
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let start = cursor.pos();
@@ -152,7 +152,7 @@ impl<C: Builder> List<C> {
         })
     }
 
-    /// As [`Builder::finish`].
+    /// See [`Builder::finish`].
     pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.splits.nrows();
         let partition = match self.size {

@@ -1,4 +1,4 @@
-//! A column of maps with string keys: in JSON an object whose keys are the map's.
+//! A column of maps with string keys, which are JSON objects.
 
 use super::builder::{Builder, LateErrors};
 use super::cursor::Cursor;
@@ -28,7 +28,7 @@ pub struct MapColumn<C> {
 }
 
 impl<C: Builder> MapColumn<C> {
-    /// Maps to the values of a column.
+    /// A column of maps over a column of their values.
     pub fn new(rules: Rules, values: C) -> MapColumn<C> {
         MapColumn {
             rules,
@@ -41,7 +41,7 @@ impl<C: Builder> MapColumn<C> {
         }
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn nrows(&self) -> usize {
         self.splits.nrows()
     }
@@ -56,23 +56,23 @@ impl<C: Builder> MapColumn<C> {
         self.rules.declared
     }
 
-    /// What a value looks like, for messages.
+    /// Describes a value in messages.
     pub fn expected(&self) -> &'static str {
         "an object, which is a map"
     }
 
-    /// As [`Builder::push_null`].
+    /// See [`Builder::push_null`].
     pub fn push_null(&mut self) {
         self.nulls.push(self.splits.nrows());
         self.push_blank();
     }
 
-    /// As [`Builder::push_blank`].
+    /// See [`Builder::push_blank`].
     pub fn push_blank(&mut self) {
         self.splits.push_end(self.values.nrows());
     }
 
-    /// As [`Builder::truncate`].
+    /// See [`Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
         self.nulls.truncate(nrows);
         let nvals = self.splits.truncate(nrows);
@@ -80,12 +80,12 @@ impl<C: Builder> MapColumn<C> {
         self.values.truncate(nvals);
     }
 
-    /// As [`Builder::read_elements`].
+    /// See [`Builder::read_elements`].
     pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         elements(cursor, |cursor| self.read(cursor))
     }
 
-    /// As [`Builder::read`].
+    /// See [`Builder::read`].
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         if !cursor.take(b'{') {
             self.rules.expect_null(cursor, self.expected())?;
@@ -117,7 +117,7 @@ impl<C: Builder> MapColumn<C> {
         self.values.read(cursor).map_err(|e| e.in_field(name))
     }
 
-    /// As [`Builder::finish`].
+    /// See [`Builder::finish`].
     pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.splits.nrows();
         let partition = self.splits.finish()?;
@@ -134,21 +134,21 @@ impl<C: Builder> MapColumn<C> {
     }
 }
 
-/// Keys of an object that are compared one by one, at most.
+/// Maximum number of keys in an object that are compared pairwise.
 const FEW: usize = 8;
-/// A larger table is not kept for the next object.
+/// Larger tables are not kept for the next object.
 const MAX_KEPT: usize = 1 << 12;
 
-/// Finds a key that an object has twice among the keys of a column.
+/// Detects repeated keys of an object among the keys of a column.
 #[derive(Default)]
 struct SeenKeys {
-    /// Rows of the keys of the current object by their hashes; the next free number where two hashes are equal.
+    /// The rows of the current object's keys, by hash; with linear probing if hashes are equal.
     rows: HashMap<u64, usize>,
     hasher: RandomState,
 }
 
 impl SeenKeys {
-    /// Before the first key of an object.
+    /// Resets to the start of an object.
     fn begin(&mut self) {
         if self.rows.capacity() > MAX_KEPT {
             self.rows = HashMap::new();
@@ -157,7 +157,7 @@ impl SeenKeys {
         }
     }
 
-    /// Whether the last key is one of the keys before it, from row `first` on.
+    /// Whether the last key equals an earlier key, from row `first` on.
     fn is_repeated(&mut self, keys: &Texts, first: usize) -> bool {
         let last = keys.nrows() - 1;
         if last - first < FEW {

@@ -1,22 +1,21 @@
 //! JSON: one object per line (`jsonl`), or any JSON values, or one array of them (`json`).
 //!
 //! ```text
-//! reading   sniff                             lines or values, by the first bytes
+//! reading   sniff                             detects lines or values from the first bytes
 //!           lines, stream                     cut the input into blocks of whole records
-//!           seen, settle, observe             inference: what has been seen of types; the schema that holds it, or the clashes
-//!           decode                            a block into columns
-//!           column: leaf, list, map, object, sparse, union   columns under construction, over the contract in builder
+//!           seen, settle, observe             inference: observed types, and the schema or the conflicts
+//!           decode                            decodes a block into columns
+//!           column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
 //! writing   write, text                       rows as text
 //! both      arrow_text, times                 the text of dates, times, decimals and other Arrow types
 //! ```
 //!
-//! Text is decoded straight into columns: the type of each value is known, so that no tree of values
-//! is built. Source of the meaning: RFC 8259; the proto3 JSON mapping for numbers that are not finite.
+//! Text is decoded directly into columns: the type of each value is known, so no value tree is built. Source of the
+//! meaning: RFC 8259, and the proto3 JSON mapping for non-finite numbers.
 //!
-//! Words: a **cause** says whether another schema
-//! would hold a bad value; **rules** are what a column accepts; a **form** is a JSON value that means
-//! something else (`{"b64": ...}`).
+//! Terms: a **cause** tells whether another schema would hold a bad value; **rules** are what a column accepts; a
+//! **form** is a JSON value that represents something else (`{"b64": ...}`).
 
 mod arrow_text;
 mod block;
@@ -54,7 +53,7 @@ mod write;
 mod writer;
 
 pub use self::write::value_text;
-/// For JSON inside of other containers.
+/// For JSON inside other containers.
 pub(super) use self::{
     block::{Block, Framing, Piece},
     cursor::Cursor,

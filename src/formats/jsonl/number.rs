@@ -1,26 +1,26 @@
-//! Numbers: eight digits at a time, and without a copy. The text of a number is looked at again only
-//! where its value takes more than one exact operation.
+//! Numbers, parsed eight digits at a time and without copying. The text of a number is parsed again only if its value
+//! needs more than one exact operation.
 
 use super::cursor::{Cursor, ONES};
 use super::error::{Parse, ParseError};
 
 const HIGHS: u64 = ONES * 0x80;
 
-/// A number's text, checked against the grammar.
+/// The text of a number that matches the grammar.
 #[derive(Clone, Copy)]
 pub struct Number<'a> {
     bytes: &'a [u8],
-    /// It has no fraction and no exponent.
+    /// Whether it has neither fraction nor exponent.
     pub integer: bool,
 }
 
 impl<'a> Number<'a> {
-    /// The text: ASCII, as the grammar has been checked.
+    /// The text, which is ASCII because the grammar has been checked.
     pub fn text(&self) -> &'a str {
         std::str::from_utf8(self.bytes).unwrap_or("0")
     }
 
-    /// The integer, if 64 bits hold it, signed or unsigned.
+    /// The integer, if it fits in 64 bits, signed or unsigned.
     pub fn as_integer(&self) -> Option<i128> {
         if !self.integer {
             return None;
@@ -29,7 +29,7 @@ impl<'a> Number<'a> {
         (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
     }
 
-    /// The nearest float; `None` beyond the largest.
+    /// The nearest float; `None` beyond the largest float.
     pub fn as_f64(&self) -> Option<f64> {
         self.text().parse().ok().filter(|v: &f64| v.is_finite())
     }
@@ -47,7 +47,7 @@ fn not_digits(word: u64) -> u64 {
     (((x & !HIGHS) + ONES * 0x76) | x) & HIGHS
 }
 
-/// The number of eight digits, the first in the lowest byte; bytes may be 0 for leading zeros.
+/// The number formed by eight digits, the first in the lowest byte. Bytes may be 0 as leading zeros.
 #[inline(always)]
 fn eight_digits(word: u64) -> u64 {
     let x = (word & (ONES * 0x0F)).wrapping_mul(2561) >> 8;
@@ -56,7 +56,7 @@ fn eight_digits(word: u64) -> u64 {
 }
 
 impl<'a> Cursor<'a> {
-    /// Digits appended to `value`: the new value, wrapped beyond 64 bits, and their number.
+    /// Appends digits to `value`. Returns the new value, wrapped beyond 64 bits, and their number.
     #[inline(always)]
     fn digits(&mut self, mut value: u64) -> (u64, usize) {
         let start = self.pos();
@@ -76,8 +76,8 @@ impl<'a> Cursor<'a> {
         (value, self.pos() - start)
     }
 
-    /// As [`Cursor::digits`], for some seven to nine digits: whether they end within the first word cannot be predicted, so that two words
-    /// are always looked at.
+    /// Like [`Cursor::digits`], for about seven to nine digits. Whether they end within the first word is
+    /// unpredictable, so two words are always processed.
     #[inline(always)]
     fn fraction(&mut self, value: u64) -> (u64, usize) {
         let Some((first, second)) = self.two_words() else { return self.digits(value) };
@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
         if n == 0 || more == 8 {
             return self.digits(value);
         }
-        // The shift is up to a whole word.
+        // The shift can be a whole word.
         let half = 32 - 4 * more as u32;
         let head = eight_digits((first ^ (ONES * b'0' as u64)) << (64 - 8 * n));
         let tail = eight_digits(((second ^ (ONES * b'0' as u64)) << half) << half);
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         (value.wrapping_mul(INT_TENS[more & 15]).wrapping_add(tail), n + more)
     }
 
-    /// An integer of at most 18 digits, the usual case; otherwise stays where it is.
+    /// Fast path for an integer of at most 18 digits; otherwise the cursor does not move.
     #[inline(always)]
     pub fn short_integer(&mut self) -> Option<i64> {
         let start = self.pos();
@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// A number whose value one exact division or product gives, the usual case; otherwise stays where it is.
+    /// Fast path for a number whose value takes one exact division or product; otherwise the cursor does not move.
     #[inline(always)]
     pub fn short_float(&mut self) -> Option<f64> {
         let start = self.pos();
@@ -162,7 +162,7 @@ impl<'a> Cursor<'a> {
         Some(if negative { -magnitude } else { magnitude })
     }
 
-    /// The length of a run of digits, whose value is not needed.
+    /// The length of a run of digits whose value is not needed.
     #[inline(always)]
     fn digit_run(&mut self) -> usize {
         let start = self.pos();
@@ -175,7 +175,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over a number without an exponent, the usual case; otherwise stays where it is.
+    /// Fast path that skips a number without an exponent; otherwise the cursor does not move.
     #[inline(always)]
     pub fn skip_short_number(&mut self) -> bool {
         let start = self.pos();
@@ -193,7 +193,7 @@ impl<'a> Cursor<'a> {
         usual
     }
 
-    /// Any number, as text.
+    /// Parses any number, as text.
     pub fn number(&mut self) -> Parse<Number<'a>> {
         let start = self.pos();
         self.take(b'-');

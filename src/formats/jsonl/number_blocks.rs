@@ -1,13 +1,13 @@
-//! Lists of numbers that are skipped, 64 bytes at a time: a bit for each byte gives its class, and the grammar
-//! is a few operations on these words.
+//! Skips lists of numbers 64 bytes at a time: bitmaps give the class of each byte, and the grammar is a few operations
+//! on these words.
 
 use super::cursor::Cursor;
 use wide::u8x64;
 
-/// Bytes that are looked at together.
+/// Bytes processed together.
 const BLOCK_BYTES: usize = 64;
 
-/// The bytes of each class; the first byte has the lowest bit.
+/// The bytes of each class. The first byte is the lowest bit.
 struct Classes {
     digits: u64,
     zeros: u64,
@@ -34,12 +34,12 @@ impl Classes {
     }
 }
 
-/// What the byte before a block is: bits in the lowest place.
+/// The class of the byte before a block, in the lowest bit.
 #[derive(Default)]
 struct Before {
     digit: u64,
     comma: u64,
-    /// A number may start after it: a comma, or a space after one.
+    /// A number can start after it: a comma, or a space after one.
     start: u64,
     minus: u64,
     point: u64,
@@ -49,9 +49,9 @@ struct Before {
 }
 
 impl Cursor<'_> {
-    /// After a number in a list: passes over the numbers that follow, up to the end of the list, or to the comma before
-    /// whatever else comes. Numbers with exponents, space other than one after a comma, and the last bytes of the text
-    /// are left to others.
+    /// After a number in a list, skips the numbers that follow, up to the end of the list or the comma before anything
+    /// else. Numbers with exponents, whitespace other than one space after a comma, and the last bytes of the text are
+    /// left to the caller.
     #[inline]
     pub fn skip_number_blocks(&mut self) {
         let mut before = Before { digit: 1, ..Before::default() };
@@ -61,7 +61,7 @@ impl Cursor<'_> {
             let starts = commas | spaces;
             let after = |bytes: u64, carried: u64| bytes << 1 | carried;
             let leading_zeros = zeros & after(starts | minuses, before.start | before.minus);
-            // A one after each point runs through the digits there, to the byte after them.
+            // Adding a one after each decimal point carries through the digits to the byte after them.
             let (fractions, fraction) = digits.overflowing_add(after(points, before.point) | before.fraction);
             let wrong = (commas | points) & !after(digits, before.digit)
                 | spaces & !after(commas, before.comma)
@@ -98,7 +98,7 @@ impl Cursor<'_> {
 mod tests {
     use super::*;
 
-    /// Lists of numbers with some bytes replaced: what serde_json takes is passed over, and nothing else.
+    /// Lists of numbers with some bytes replaced: exactly what serde_json accepts is skipped.
     #[test]
     fn lists_are_passed_over_as_the_grammar_has_it() {
         let mut state = 7u64;

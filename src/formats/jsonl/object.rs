@@ -1,4 +1,4 @@
-//! Structures: one column for each field; keys are predicted from the object before.
+//! Structures: one column for each field, with keys predicted from the previous object.
 
 use super::builder::{BuildOptions, Builder, LateErrors};
 use super::cursor::Cursor;
@@ -21,31 +21,31 @@ pub struct Object<C> {
     nrows: usize,
     nulls: Nulls,
     keys: Keys,
-    /// What is done with the value of each key.
+    /// How the value of each key is handled.
     members: Vec<Member<C>>,
-    /// The member of each field of the structure, in the schema's order.
+    /// The member for each field of the structure, in schema order.
     order: Vec<usize>,
-    /// Only of the record: errors of fields that are null for it, if requested.
+    /// For the record only: errors of fields that become null because of them, if requested.
     field_errors: Option<Vec<ParseError>>,
-    /// The fields that are null in the next record whatever it has.
+    /// Fields that are null in the next record regardless of its contents.
     forced_nulls: Vec<usize>,
-    /// The fields that are wanted: keys that are in neither these nor the schema are skipped.
+    /// The required fields: keys that are neither in these nor in the schema are skipped.
     ignores_unknown: Option<Wanted>,
 }
 
 enum Member<C> {
     Column {
         column: C,
-        /// The text of the default: what an absent value reads as.
+        /// The text of the default, which an absent value reads as.
         default: Option<Vec<u8>>,
     },
-    /// Not wanted: its value is skipped.
+    /// The field is not required, and its value is skipped.
     Skipped,
 }
 
 impl<C: Builder> Object<C> {
     /// # Errors
-    /// A field's type cannot be read from JSON.
+    /// The type of a field cannot be read from JSON.
     pub fn new(fields: &[Field], rules: Rules, options: BuildOptions) -> Result<Object<C>> {
         let mut object = Object {
             rules,
@@ -65,10 +65,10 @@ impl<C: Builder> Object<C> {
         Ok(object)
     }
 
-    /// The record itself: only the columns that are wanted.
+    /// The columns of the record, limited to required fields.
     ///
     /// # Errors
-    /// As [`Object::new`].
+    /// See [`Object::new`].
     pub fn record(fields: &[Field], wanted: &Wanted, options: BuildOptions) -> Result<Object<C>> {
         let rules = Rules { nullable: false, declared: false, first_wins: options.first_wins };
         let mut object = Object::new(&[], rules, options)?;
@@ -100,7 +100,7 @@ impl<C: Builder> Object<C> {
         Ok(())
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn nrows(&self) -> usize {
         self.nrows
     }
@@ -115,17 +115,17 @@ impl<C: Builder> Object<C> {
         self.rules.nullable
     }
 
-    /// What a value looks like, for messages.
+    /// Describes a value in messages.
     pub fn expected(&self) -> &'static str {
         "an object"
     }
 
-    /// As [`Builder::read_elements`].
+    /// See [`Builder::read_elements`].
     pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         elements(cursor, |cursor| self.read(cursor))
     }
 
-    /// As [`Builder::read`].
+    /// See [`Builder::read`].
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let start = cursor.pos();
         if !cursor.take(b'{') {
@@ -168,10 +168,10 @@ impl<C: Builder> Object<C> {
         Ok(())
     }
 
-    /// A null for field `id`, whose value at `start` cannot be read.
+    /// Sets field `id` to null, because its value at `start` cannot be read.
     ///
     /// # Errors
-    /// The error itself, unless nulls are requested and the value is JSON.
+    /// The error itself, unless nulls are requested and the value is valid JSON.
     #[cold]
     #[inline(never)]
     fn null_instead(&mut self, cursor: &mut Cursor, id: usize, start: usize, error: Box<ParseError>) -> Parse<()> {
@@ -191,12 +191,12 @@ impl<C: Builder> Object<C> {
         Ok(())
     }
 
-    /// Of the record just read, the errors of fields that are null instead.
+    /// The errors of fields that were set to null in the record just read.
     pub fn take_field_errors(&mut self) -> Vec<ParseError> {
         self.field_errors.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The columns at these positions are null in the next record.
+    /// Sets the columns at these positions to null in the next record.
     pub fn force_nulls(&mut self, columns: Vec<usize>) {
         self.forced_nulls = columns.into_iter().filter_map(|column| self.order.get(column).copied()).collect();
     }
@@ -208,7 +208,7 @@ impl<C: Builder> Object<C> {
         Ok(())
     }
 
-    /// A key that the schema does not have.
+    /// Handles a key that the schema does not have.
     #[cold]
     #[inline(never)]
     fn read_unknown(&mut self, cursor: &mut Cursor, name: String, key_start: usize) -> Parse<()> {
@@ -226,7 +226,7 @@ impl<C: Builder> Object<C> {
         Err(error.in_field(&name))
     }
 
-    /// A field that the object lacks is null, or its default.
+    /// A field missing from the object is null or has its default.
     #[inline(never)]
     fn fill_missing(&mut self, start: usize) -> Parse<()> {
         for &id in &self.order {
@@ -245,13 +245,13 @@ impl<C: Builder> Object<C> {
         Ok(())
     }
 
-    /// As [`Builder::push_null`].
+    /// See [`Builder::push_null`].
     pub fn push_null(&mut self) {
         self.nulls.push(self.nrows);
         self.push_blank();
     }
 
-    /// As [`Builder::push_blank`].
+    /// See [`Builder::push_blank`].
     pub fn push_blank(&mut self) {
         for &id in &self.order {
             if let Member::Column { column, .. } = &mut self.members[id] {
@@ -265,7 +265,7 @@ impl<C: Builder> Object<C> {
         self.nrows += 1;
     }
 
-    /// As [`Builder::truncate`].
+    /// See [`Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
         self.nrows = nrows;
         self.nulls.truncate(nrows);
@@ -276,7 +276,7 @@ impl<C: Builder> Object<C> {
         }
     }
 
-    /// As [`Builder::reserve`].
+    /// See [`Builder::reserve`].
     pub fn reserve(&mut self, nrows: usize) {
         for member in &mut self.members {
             if let Member::Column { column, .. } = member {
@@ -285,7 +285,7 @@ impl<C: Builder> Object<C> {
         }
     }
 
-    /// As [`Builder::reserve_as_before`].
+    /// See [`Builder::reserve_as_before`].
     pub fn reserve_as_before(&mut self, seen: usize, left: usize) {
         for member in &mut self.members {
             if let Member::Column { column, .. } = member {
@@ -294,10 +294,10 @@ impl<C: Builder> Object<C> {
         }
     }
 
-    /// The columns, in the schema's order.
+    /// The columns, in schema order.
     ///
     /// # Errors
-    /// Not for data.
+    /// Never caused by data.
     pub fn finish_fields(mut self, late: &mut LateErrors) -> Result<Vec<Tensor>> {
         let mut fields = Vec::with_capacity(self.order.len());
         for id in self.order {
@@ -315,7 +315,7 @@ impl<C: Builder> Object<C> {
     }
 
     /// # Errors
-    /// Not for data.
+    /// Never caused by data.
     pub fn finish(mut self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.nrows;
         let nulls = std::mem::take(&mut self.nulls).finish(nrows);
@@ -325,7 +325,7 @@ impl<C: Builder> Object<C> {
 
 impl<C: Builder> Member<C> {
     fn of(field: &Field, options: BuildOptions) -> Result<Member<C>> {
-        // A declared structure may leave fields to inference: only those that it names are declared.
+        // A declared structure can leave fields to inference; only the fields that it names are declared.
         let declared = options.declared.iter().find(|f| f.name == field.name);
         let mut column = C::of(&field.ty, declared, options).map_err(|e| e.in_field(&field.name))?;
         let default = field.default.as_ref().map(literal_text);

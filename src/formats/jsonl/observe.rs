@@ -1,4 +1,4 @@
-//! What is seen of the records of a run, part by part, and the schema of it all.
+//! Observations of the records of a run, part by part, and the schema inferred from them.
 
 use super::cursor::Cursor;
 use super::error::Parse;
@@ -12,10 +12,10 @@ use crate::schema::Schema;
 use std::any::Any;
 use std::sync::Arc;
 
-/// What has been seen of some records.
+/// Observations of some records.
 #[derive(Debug, Default)]
 pub struct Observation {
-    /// The inputs, by the numbers that all_mut have.
+    /// The inputs, indexed in the order of all_mut.
     pub inputs: Vec<Arc<str>>,
     pub record: Members,
     pub too_many_fields: Option<FirstSeen>,
@@ -26,10 +26,10 @@ impl Observation {
         Observation { inputs: vec![input], ..Observation::default() }
     }
 
-    /// Sees a record.
+    /// Observes a record.
     ///
     /// # Errors
-    /// Bad text, or no object; part of it may have been seen.
+    /// Invalid text, or not an object. Part of the record may have been observed.
     pub fn see(&mut self, cursor: &mut Cursor, declared: &Schema, wanted: &Wanted, line: u64) -> Parse<()> {
         if cursor.peek() != b'{' {
             cursor.clone().skip_value()?;

@@ -1,4 +1,4 @@
-//! Reads JSON: blocks cut by [`super::lines`] or [`super::stream`], each a task of [`super::decode`].
+//! Reads JSON: blocks cut by [`super::lines`] or [`super::stream`], each with a task of [`super::decode`].
 
 use super::block::Piece;
 use super::decode;
@@ -14,19 +14,19 @@ use crate::io::ranges::{Range, Ranges};
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// What is cut from an input, in order.
+/// Pieces cut from an input, in order.
 pub type Cuts = Box<dyn Iterator<Item = Result<Cut>> + Send>;
 
 /// A part of an input.
 pub enum Cut {
-    /// What was read.
+    /// Pieces that have been read.
     Piece(Piece),
-    /// Lines that are still to be read, of this input and up to this length.
+    /// Lines still to be read from this input, up to this length.
     Range(Range, Arc<str>, u64),
 }
 
 impl Cut {
-    /// Bytes that were read.
+    /// Number of bytes read.
     fn nbytes(&self) -> u64 {
         match self {
             Cut::Piece(Piece::Block(block)) => block.bytes.len() as u64,
@@ -34,7 +34,7 @@ impl Cut {
         }
     }
 
-    /// The pieces in order, one at least.
+    /// The pieces in order; there is at least one.
     ///
     /// # Errors
     /// Reading fails.
@@ -45,7 +45,7 @@ impl Cut {
         }
     }
 
-    /// What `each` makes of the pieces, in order and put together by `add`.
+    /// Applies `each` to the pieces in order, and combines the results with `add`.
     fn fold<T>(self, each: impl Fn(Piece) -> Result<T>, add: impl Fn(&mut T, T)) -> Result<T> {
         let mut pieces = self.pieces()?.into_iter();
         let mut all = each(pieces.next().ok_or_else(|| Error::internal("a part of an input without pieces"))?)?;
@@ -56,8 +56,8 @@ impl Cut {
     }
 }
 
-/// The parts of an input; `lines`: each line is a record. Only where all lines are wanted are they read by ranges: otherwise the
-/// records decide how much is read.
+/// The parts of an input. `lines`: each line is a record. Ranges are used only if all lines are needed; otherwise the
+/// records determine how much is read.
 ///
 /// # Errors
 /// The input cannot be opened.
@@ -80,7 +80,7 @@ pub fn cuts(input: &Input, lines: bool, request: &Request) -> Result<Cuts> {
 pub struct JsonReader {
     /// The input.
     pub input: Arc<Input>,
-    /// Each line is a record.
+    /// Whether each line is a record.
     pub lines: bool,
 }
 

@@ -1,42 +1,42 @@
-//! What a column accepts, and how a value that it does not accept is reported.
+//! The values that a column accepts, and errors for other values.
 
 use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
 
-/// What one level of a column accepts.
+/// The values that one level of a column accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// A row may be null.
+    /// Whether a row may be null.
     pub nullable: bool,
-    /// The type was given with `--schema`: a value that does not fit is invalid.
+    /// Whether the type was declared with `--schema`, so that other values are invalid.
     pub declared: bool,
-    /// The first type seen holds: a value that clashes with it is invalid.
+    /// Whether the first type seen is kept, so that conflicting values are invalid.
     pub first_wins: bool,
 }
 
 impl Rules {
-    /// The cause of a misfit that a wider inferred type would resolve.
+    /// The cause of a mismatch that a wider inferred type would resolve.
     pub fn misfit(&self) -> Cause {
         if self.declared { Cause::Invalid } else { Cause::Wider }
     }
 
-    /// A value that a wider inferred type would hold.
+    /// The error for a value that a wider inferred type would hold.
     #[cold]
     pub fn wider(&self, cursor: &Cursor, expected: &str, fix: Fix) -> Box<ParseError> {
         ParseError::new(cursor.pos(), self.misfit(), format!("expected {expected}, found {}", cursor.found()), fix)
     }
 
-    /// A value that no type but `json` holds together with the values before it.
+    /// The error for a value that only `json` can hold together with earlier values.
     #[cold]
     pub fn clash(&self, cursor: &Cursor, expected: &str) -> Box<ParseError> {
         let cause = if self.declared || self.first_wins { Cause::Invalid } else { Cause::Clash };
         ParseError::new(cursor.pos(), cause, format!("expected {expected}, found {}", cursor.found()), Fix::Json)
     }
 
-    /// Takes a null, if there is one and it is allowed.
+    /// Consumes a null if there is one and it is allowed.
     ///
     /// # Errors
-    /// A null that is not allowed.
+    /// A null is not allowed.
     #[cold]
     pub fn take_null(&self, cursor: &mut Cursor, expected: &str) -> Parse<bool> {
         let start = cursor.pos();
@@ -50,16 +50,16 @@ impl Rules {
         Err(ParseError::new(start, self.misfit(), format!("expected {expected}, found null"), Fix::Nullable))
     }
 
-    /// A null where a list or an object is `expected` but does not begin.
+    /// Handles a null where a list or object is `expected` but does not start.
     ///
     /// # Errors
-    /// A null that is not allowed; anything else.
+    /// A null that is not allowed, or anything else.
     #[cold]
     pub fn expect_null(&self, cursor: &mut Cursor, expected: &str) -> Parse<()> {
         if self.take_null(cursor, expected)? { Ok(()) } else { Err(self.unexpected(cursor, expected)) }
     }
 
-    /// Neither null nor what is expected: bad text, or a clash.
+    /// The error for a value that is neither null nor as expected: invalid text, or a conflict.
     #[cold]
     pub fn unexpected(&self, cursor: &Cursor, expected: &str) -> Box<ParseError> {
         match cursor.clone().skip_value() {

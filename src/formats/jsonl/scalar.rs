@@ -1,5 +1,5 @@
-//! Single values: text straight into the vector of their dtype. Each reader takes the usual form of
-//! its values in a few instructions, and everything else in a function of its own.
+//! Scalars: parses text directly into the vector of their dtype. Each reader has a fast path for the usual form of its
+//! values and a separate function for everything else.
 
 use super::cursor::Cursor;
 use super::error::{Fix, Parse};
@@ -11,7 +11,7 @@ use crate::schema::DType;
 use crate::tensor::builder::{Nulls, Texts};
 use half::f16;
 
-/// What a value of the dtype looks like, for messages.
+/// Describes a value of the dtype in messages.
 pub fn expected(dtype: &DType) -> &'static str {
     match dtype {
         DType::Null => "null, as in all records before",
@@ -120,21 +120,21 @@ fn unusual_integer<T: Integer>(cursor: &mut Cursor, rules: &Rules, nulls: &mut N
 pub trait Float: Copy + Default + Into<f64> {
     /// The name of the dtype.
     const NAME: &'static str;
-    /// From the nearest float64 of a short number; `None`: that cannot be decided without the text.
+    /// Converts the nearest float64 of a short number; `None` if the text is needed to decide.
     fn from_short(value: f64) -> Option<Self>;
-    /// The nearest one; `None` beyond the largest.
+    /// The nearest value; `None` beyond the largest.
     fn from_text(number: &Number) -> Option<Self>;
     /// NaN or an infinity.
     fn from_non_finite(value: f64) -> Self;
 
-    /// Whether it is exactly the integer of that text.
+    /// Whether it equals the integer in the text exactly.
     fn is_integer(self, text: &str) -> bool {
         let exact = format!("{:.0}", self.into());
         exact == text || exact.trim_start_matches('-') == text.trim_start_matches('-') && self.into() == 0.0
     }
 }
 
-/// Whether a short number may be an integer that a float of `bits` bits of precision does not hold.
+/// Whether a short number may be an integer that a float with `bits` bits of precision cannot hold.
 #[inline(always)]
 fn may_be_narrowed(value: f64, bits: u32) -> bool {
     value.abs() > (1u64 << bits) as f64 && value.fract() == 0.0
@@ -158,7 +158,7 @@ impl Float for f32 {
     const NAME: &'static str = "float32";
     #[inline(always)]
     fn from_short(value: f64) -> Option<f32> {
-        // Rounding twice goes wrong only where the float64 lies in the middle of two float32.
+        // Double rounding is wrong only if the float64 is exactly halfway between two float32 values.
         let middle = value.to_bits() & 0x1FFF_FFFF == 0x1000_0000;
         let nearest = value as f32;
         let narrowed = may_be_narrowed(value, f32::MANTISSA_DIGITS) && f64::from(nearest) != value;
@@ -219,7 +219,7 @@ fn unusual_float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls
     let Some(value) = T::from_text(&number) else {
         return Err(overflow(start, &number, T::NAME));
     };
-    // Where the type is inferred, other integers of the field may have gone through an int64.
+    // With an inferred type, other integers of the field may have been parsed as int64.
     let exact = if rules.declared { value.is_integer(number.text()) } else { fits_float(&number) };
     if number.integer && !exact {
         cursor.set_pos(start);
@@ -290,7 +290,7 @@ pub fn json(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut T
     Ok(())
 }
 
-/// A value of an Arrow type: its text, as a string or a bare number.
+/// A value of an Arrow type, as a string or a bare number.
 pub fn arrow_text(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
     if cursor.peek() == b'"' {
         cursor.string(&mut texts.bytes)?;

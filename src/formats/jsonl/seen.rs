@@ -1,8 +1,7 @@
-//! Inference, first half: one tree of what has been seen at each position, with the first line of each
-//! kind. Nothing is decided here, so that the trees of parts of the input can be merged in any order;
-//! the schema is decided in `settle`.
+//! The first half of inference: a tree of observations for each position, with the first line of each kind. Nothing is
+//! decided here, so the trees of parts of the input can be merged in any order; `settle` decides the schema.
 //!
-//! Records mostly look like the ones before: then seeing one allocates nothing.
+//! Most records look like earlier ones; observing them allocates nothing.
 
 use super::cursor::Cursor;
 use super::error::Parse;
@@ -12,8 +11,8 @@ use super::limits::{MAX_DEPTH, MAX_FIELDS};
 use crate::schema::{Element, Field};
 use std::sync::Arc;
 
-/// Where something was first seen: the input's number and the line in it, in one word, so that the
-/// smaller of two is the earlier.
+/// Where something was first seen: the input number and line packed into one word, so that the smaller of two is the
+/// earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FirstSeen(u64);
 
@@ -27,7 +26,7 @@ impl FirstSeen {
     /// Not seen.
     pub const NEVER: FirstSeen = FirstSeen(u64::MAX);
 
-    /// In that line of the input of that number.
+    /// In that line of the input with that number.
     pub fn new(input: usize, line: u64) -> FirstSeen {
         FirstSeen(((input as u64) << 48) | (line & ((1 << 48) - 1)))
     }
@@ -54,7 +53,7 @@ impl FirstSeen {
         }
     }
 
-    /// Takes the earlier one; `renumber`: the numbers of the other's inputs here.
+    /// Keeps the earlier one. `renumber` maps the input numbers of the other observations.
     pub fn merge(&mut self, other: FirstSeen, renumber: &[usize]) {
         if other.is_set() {
             let other = FirstSeen::new(renumber.get(other.input()).copied().unwrap_or(0), other.line());
@@ -63,22 +62,22 @@ impl FirstSeen {
     }
 }
 
-/// How much of a field is to be seen.
+/// How much of a field is to be observed.
 #[derive(Clone, Debug, Default)]
 pub enum Interest {
     /// All of it.
     #[default]
     All,
-    /// `--schema` names fields of this structure; they are not inferred, the others are.
+    /// `--schema` names fields of this structure; only the others are inferred.
     Inside(Arc<Field>),
     /// `--schema` gives its type.
     Declared(Arc<Field>),
-    /// It is not wanted.
+    /// It is not required.
     None,
 }
 
 impl Interest {
-    /// Of the field with that key, under the declared types of the structure's fields.
+    /// The extent for the field with that key, given the declared types of the structure's fields.
     pub fn at(fields: &[Field], key: &str) -> Interest {
         match fields.iter().find(|f| f.source.values.as_deref().unwrap_or(&f.name) == key) {
             None => Interest::All,
@@ -96,7 +95,7 @@ impl Interest {
     }
 }
 
-/// What has been seen at one position: the first of each kind of value.
+/// Observations at one position: the first value of each kind.
 #[derive(Debug, Default)]
 pub struct Node {
     /// null.
@@ -105,11 +104,11 @@ pub struct Node {
     pub boolean: FirstSeen,
     /// Any number.
     pub number: FirstSeen,
-    /// With a fraction or exponent, or a bare NaN or infinity.
+    /// A number with a fraction or exponent, or a bare NaN or infinity.
     pub float: FirstSeen,
     /// An integer below 0.
     pub negative: FirstSeen,
-    /// An integer whose neighbours a float64 cannot tell apart.
+    /// An integer that a float64 cannot distinguish from its neighbors.
     pub beyond_float: FirstSeen,
     /// An integer above the largest int64.
     pub beyond_int64: FirstSeen,
@@ -123,15 +122,15 @@ pub struct Node {
     pub list: FirstSeen,
     /// An object.
     pub object: FirstSeen,
-    /// `{"b64": ...}`, and the first object of another form.
+    /// `{"b64": ...}`, and the first object with another form.
     pub base64: FirstSeen,
     /// See `base64`.
     pub not_base64: FirstSeen,
-    /// The rank of sparse tensors, and the first object of another form or rank.
+    /// The rank of sparse tensors, and the first object with another form or rank.
     pub sparse: Option<usize>,
     /// See `sparse`.
     pub not_sparse: FirstSeen,
-    /// An object that brought the number of keys above the limit.
+    /// An object that raised the number of keys above the limit.
     pub too_many_fields: FirstSeen,
     /// The elements of the lists.
     pub element: Option<Box<Node>>,
@@ -139,36 +138,36 @@ pub struct Node {
     pub members: Option<Box<Members>>,
 }
 
-/// The fields of the objects at one position.
+/// Observations of the fields of the objects at one position.
 #[derive(Debug, Default)]
 pub struct Members {
     keys: Keys,
-    /// The fields, as first seen.
+    /// The fields, in order of first occurrence.
     pub list: Vec<Member>,
-    /// How many objects there were.
+    /// Number of objects.
     pub objects: u64,
 }
 
-/// One of them.
+/// Observations of one field.
 #[derive(Debug)]
 pub struct Member {
     /// Its key.
     pub name: String,
-    /// How much of it is to be seen.
+    /// How much of it is to be observed.
     pub interest: Interest,
-    /// Where it was first seen, and as which key of the object: the order of the fields.
+    /// Where it was first seen, and as which key of the object, which determines field order.
     pub first: (FirstSeen, usize),
-    /// How many objects have it.
+    /// Number of objects that have it.
     pub count: u64,
-    /// What was seen of its values.
+    /// Observations of its values.
     pub node: Node,
 }
 
 impl Node {
-    /// Sees the value at the cursor. `depth`: its own level, the record's being 1.
+    /// Observes the value at the cursor. `depth` is its level; that of the record is 1.
     ///
     /// # Errors
-    /// Bad text; part of it may have been seen.
+    /// Invalid text. Part of the value may have been observed.
     #[inline]
     pub fn see(&mut self, cursor: &mut Cursor, interest: &Interest, depth: usize, here: FirstSeen) -> Parse<()> {
         match cursor.peek() {
@@ -290,14 +289,14 @@ impl Node {
         Ok(())
     }
 
-    /// Adds what was seen of other values at the same position.
+    /// Merges observations of other values at the same position.
     fn merge(&mut self, other: Node, renumber: &[usize]) {
         let (mine, theirs) = (self.all_mut(), other.all_by_value());
         for (mine, theirs) in mine.into_iter().zip(theirs) {
             mine.merge(theirs, renumber);
         }
         match (self.sparse, other.sparse) {
-            // Of two ranks, neither: as if the later one had been seen second.
+            // Different ranks conflict, as if the later one had been observed second.
             (Some(a), Some(b)) if a != b => {
                 let mut second = other.object;
                 self.not_sparse.merge(std::mem::replace(&mut second, FirstSeen::NEVER), renumber);
@@ -360,7 +359,7 @@ impl Node {
 }
 
 impl Members {
-    /// Sees an object; gives its number of keys, and whether there are more than a structure may have.
+    /// Observes an object. Returns its number of keys, and whether there are more than a structure may have.
     pub fn see(
         &mut self,
         cursor: &mut Cursor,
@@ -409,7 +408,7 @@ impl Members {
         }
     }
 
-    /// Adds what was seen of other objects; `renumber`: the numbers of their inputs here.
+    /// Merges observations of other objects. `renumber` maps their input numbers.
     pub fn merge(&mut self, other: Members, renumber: &[usize]) {
         self.objects += other.objects;
         for theirs in other.list {

@@ -1,12 +1,12 @@
-//! Inference, second half: the one type that holds everything seen, or all the clashes at once.
+//! The second half of inference: the type that holds everything observed, or all conflicts at once.
 //!
 //! - integers are int64, or uint64 if they need it; any fraction or exponent makes float64;
-//! - an integer that 64 bits cannot hold, or that a float64 would change, is a clash;
-//! - strings with numbers, lists with single values, and the like are a clash;
-//! - `{"b64": ...}` and sparse objects are recognised only if all values of the field have that form.
+//! - an integer that does not fit in 64 bits, or that a float64 would change, is a conflict;
+//! - strings with numbers, lists with scalars, and similar mixtures are conflicts;
+//! - `{"b64": ...}` and sparse objects are recognized only if all values of the field have that form.
 //!
-//! A clash is settled by `json`: with `--mixed json` at once, else by the `--schema` that the error
-//! shows. With `--on-error skip` the type seen first holds, and records of another are left out.
+//! A conflict is resolved by `json`: immediately with `--mixed json`, otherwise with the `--schema` suggested by the
+//! error. With `--on-error skip`, the type seen first is kept, and records with another type are skipped.
 
 use super::cursor::Cursor;
 use super::seen::{FirstSeen, Interest, Member, Members, Node};
@@ -16,12 +16,12 @@ use crate::formats::format::Request;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::sync::Arc;
 
-/// How clashes are settled.
+/// How conflicts are resolved.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// They are kept as text, and remembered.
+    /// Conflicting values are kept as text, and remembered.
     Json,
-    /// The first type holds.
+    /// The first type is kept.
     FirstWins,
 }
 
@@ -36,16 +36,16 @@ struct Settling<'a> {
     inputs: &'a [Arc<str>],
     names: Vec<String>,
     clashes: Vec<Clash>,
-    /// Fields that cannot be read are null.
+    /// Whether unreadable fields become null.
     nulls: bool,
-    /// A value of the field at hand does not fit its type.
+    /// Whether a value of the current field does not fit its type.
     lost: bool,
 }
 
-/// The schema of everything seen.
+/// The schema of everything observed.
 ///
 /// # Errors
-/// Clashes, unless `--mixed json` or `--on-error` settles them.
+/// Conflicts that neither `--mixed json` nor `--on-error` resolves.
 pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<FirstSeen>, request: &Request) -> Result<Schema> {
     if let Some(first) = too_many_fields {
         return Err(Error::data("the records have more than 10,000 different fields")
@@ -69,10 +69,10 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
     Err(error(&settling.clashes, &schema, inputs))
 }
 
-/// The type of the single value at the cursor, as far as it can be told; clashes are kept as text.
+/// The type of the single value at the cursor, as far as it is known; conflicts are kept as text.
 pub fn type_of(cursor: &mut Cursor) -> Type {
     let mut node = Node::default();
-    // The text has been checked before; what is wrong with the value will be reported when it is read.
+    // The text has been checked before; errors in the value will be reported when it is read.
     let _ = node.see(cursor, &Interest::All, 1, FirstSeen::new(0, 1));
     Settling { rule: Rule::Json, inputs: &[], names: Vec::new(), clashes: Vec::new(), nulls: false, lost: false }.field(
         &node,
@@ -102,7 +102,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
         .help("or with --mixed json, or leave the records that differ from the first out with --on-error skip")
 }
 
-/// The fields that lead to one of the paths, and nothing else.
+/// Only the fields that lead to one of the paths.
 fn only(fields: &[Field], paths: &[&[String]]) -> Vec<Field> {
     let mut kept = Vec::new();
     for field in fields {
@@ -162,7 +162,7 @@ impl Settling<'_> {
         ty.with_optional(absent || node.null.is_set())
     }
 
-    /// The type without what is said of the outermost nulls.
+    /// The type without the outermost nulls.
     fn value(&mut self, node: &Node, interest: &Interest, inside_list: bool) -> Type {
         let as_bytes = node.base64.is_set() && !node.not_base64.is_set();
         let as_number = node.number.is_set() && !node.string.is_set();
@@ -256,7 +256,7 @@ impl Settling<'_> {
         Type::structure(fields, Vec::new())
     }
 
-    /// Values of several kinds: text.
+    /// Values of several kinds become text.
     fn clash(&mut self, kinds: &[(&str, FirstSeen)]) -> Type {
         let places: Vec<String> = kinds.iter().map(|(kind, first)| format!("{kind} ({})", self.place(*first))).collect();
         let sentence = match places.split_last() {
@@ -276,7 +276,7 @@ impl Settling<'_> {
     }
 }
 
-/// The declared structure, completed with the inferred fields.
+/// The declared structure, completed with inferred fields.
 fn merged(declared: &Type, inferred: Type) -> Type {
     match inferred.element {
         Element::Struct(fields) => Type { element: Element::Struct(fields), ..declared.clone() },

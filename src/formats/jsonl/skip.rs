@@ -1,10 +1,10 @@
-//! Values that are passed over: checked against the grammar, kept nowhere.
+//! Skips values: they are checked against the grammar but not stored.
 
 use super::cursor::Cursor;
 use super::error::{Parse, ParseError};
 use super::limits::MAX_DEPTH;
 
-/// The lists and objects that are open: a bit for each level, set for an object.
+/// The open lists and objects: one bit per level, set for an object.
 #[derive(Default)]
 struct Open {
     depth: usize,
@@ -33,7 +33,7 @@ impl Open {
 }
 
 impl Cursor<'_> {
-    /// Skips any value, checked against the grammar.
+    /// Skips any value, checking it against the grammar.
     pub fn skip_value(&mut self) -> Parse<()> {
         let start = self.pos();
         let mut open = Open::default();
@@ -89,7 +89,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// The numbers that follow in a list, up to whatever else comes next.
+    /// Skips the numbers that follow in a list, up to anything else.
     #[inline(always)]
     fn skip_more_numbers(&mut self) {
         if self.peek() == b',' {
@@ -113,7 +113,7 @@ impl Cursor<'_> {
         self.colon()
     }
 
-    /// Too many levels, at `start`.
+    /// The error for too many levels, at `start`.
     pub fn too_deep(&self, start: usize) -> Box<ParseError> {
         ParseError::syntax(start, format!("lists and objects are nested deeper than {MAX_DEPTH} levels"))
     }

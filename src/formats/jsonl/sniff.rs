@@ -1,20 +1,20 @@
-//! Lines or values, by the first bytes of an input.
+//! Detects from the first bytes of an input whether it has one record per line.
 
 use super::cursor::Cursor;
 
 /// The form of the first value of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
-    /// An object that ends in its first line.
+    /// An object that ends on its first line.
     Line,
-    /// An object of several lines, or an array.
+    /// An object that spans several lines, or an array.
     Values,
 }
 
-/// A head of this length may end before its first value does.
+/// A head of this length can end before its first value does.
 const CUT_OFF_BYTES: usize = 4096;
 
-/// The form of the first value; `None` if it is neither object nor array.
+/// The form of the first value; `None` if it is neither an object nor an array.
 pub fn first_value(head: &[u8]) -> Option<First> {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     match head {
@@ -22,7 +22,7 @@ pub fn first_value(head: &[u8]) -> Option<First> {
         [b'[', rest @ ..] => return matches!(rest.trim_ascii_start().first(), None | Some(b'{' | b']')).then_some(First::Values),
         _ => return None,
     }
-    // An object that its first line does not complete, but later lines do.
+    // An object that is completed by later lines, not by its first line.
     let line = Cursor::new(head, 0, true).skip_value().is_ok();
     let mut values = Cursor::new(head, 0, false);
     let cut_off = head.len() >= CUT_OFF_BYTES;

@@ -28,7 +28,7 @@ impl SparseColumn {
     /// An empty column of type `ty`.
     ///
     /// # Errors
-    /// The dtype cannot be read from JSON, or there is no dimension.
+    /// The dtype cannot be read from JSON, or the rank is 0.
     pub fn new(ty: &Type, dtype: &DType, rules: Rules) -> Result<SparseColumn> {
         if ty.dims.is_empty() {
             return Err(Error::usage("a sparse tensor needs dimensions, as in sparse<float32>[?, 1000]"));
@@ -44,17 +44,17 @@ impl SparseColumn {
         })
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn nrows(&self) -> usize {
         self.entries.nrows()
     }
 
-    /// What a value looks like, for messages.
+    /// Describes a value in messages.
     pub fn expected(&self) -> &'static str {
         EXPECTED
     }
 
-    /// As [`super::builder::Builder::read_elements`].
+    /// See [`super::builder::Builder::read_elements`].
     pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         elements(cursor, |cursor| self.read(cursor))
     }
@@ -69,19 +69,19 @@ impl SparseColumn {
         self.rules.declared
     }
 
-    /// As [`super::builder::Builder::push_null`].
+    /// See [`super::builder::Builder::push_null`].
     pub fn push_null(&mut self) {
         self.nulls.push(self.nrows());
         self.push_blank();
     }
 
-    /// As [`super::builder::Builder::push_blank`].
+    /// See [`super::builder::Builder::push_blank`].
     pub fn push_blank(&mut self) {
         self.shapes.extend(self.dims.iter().map(|d| if let Size::Known(n) = d.size { n as i64 } else { 0 }));
         self.entries.push_end(self.values.nrows());
     }
 
-    /// As [`super::builder::Builder::truncate`].
+    /// See [`super::builder::Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
         self.nulls.truncate(nrows);
         let nvals = self.entries.truncate(nrows);
@@ -90,7 +90,7 @@ impl SparseColumn {
         self.shapes.truncate(nrows * self.dims.len());
     }
 
-    /// As [`super::builder::Builder::finish`].
+    /// See [`super::builder::Builder::finish`].
     pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.entries.nrows();
         let (entries, first) = (self.entries.finish()?, late.len());
@@ -105,7 +105,7 @@ impl SparseColumn {
         Ok(Tensor::Sparse(sparse))
     }
 
-    /// As [`super::builder::Builder::read`].
+    /// See [`super::builder::Builder::read`].
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let start = cursor.pos();
         if cursor.peek() != b'{' {
@@ -176,7 +176,7 @@ impl SparseColumn {
         Ok(())
     }
 
-    /// Gives the number of entries.
+    /// Returns the number of entries.
     fn read_indices(&mut self, cursor: &mut Cursor) -> Parse<usize> {
         let ndims = self.dims.len();
         let mut entries = 0;

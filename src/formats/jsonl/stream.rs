@@ -1,5 +1,5 @@
-//! Cuts a stream of JSON values, or one array of them, into blocks of whole values. Only brackets and
-//! strings are looked at; what is between them is left to the decoder.
+//! Cuts a stream of JSON values, or a single array, into blocks of whole values. Only brackets and strings are
+//! examined; the rest is left to the decoder.
 
 use super::block::{Block, Framing, Piece};
 use super::limits::{Limits, too_long};
@@ -16,18 +16,18 @@ pub struct ValueCutter {
     source: Box<dyn Read + Send>,
     input: Arc<str>,
     limits: Limits,
-    /// Bytes read and not cut yet.
+    /// Bytes that have been read but not cut yet.
     buffer: Vec<u8>,
-    /// Position of the scan in it.
+    /// Position of the scan in the buffer.
     at: usize,
     state: State,
-    /// The value that has begun, and how deep the scan is inside it.
+    /// The start of the current value, and the nesting depth of the scan.
     began: Option<usize>,
     depth: u64,
     in_string: bool,
     escaped: bool,
     ranges: Vec<(usize, usize)>,
-    /// The last read returned little: more may not come for a while.
+    /// The last read returned little, so more may not arrive for a while.
     paused: bool,
     ended: bool,
     over: bool,
@@ -37,12 +37,12 @@ pub struct ValueCutter {
     offset: u64,
 }
 
-/// What may come next outside records.
+/// What can come next outside records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// At the very beginning.
+    /// The start of the input.
     Start,
-    /// Values, with white space between them.
+    /// Values separated by whitespace.
     Values,
     /// In the array, before its first value.
     First,
@@ -50,7 +50,7 @@ enum State {
     After,
     /// In the array, after a comma.
     Next,
-    /// After the array.
+    /// After the end of the array.
     Done,
 }
 
@@ -122,7 +122,7 @@ impl ValueCutter {
         }
     }
 
-    /// Scans until a value or the buffer ends.
+    /// Scans to the end of a value or of the buffer.
     fn scan(&mut self) -> Result<()> {
         while self.at < self.buffer.len() {
             let byte = self.buffer[self.at];
@@ -186,7 +186,7 @@ impl ValueCutter {
         }
     }
 
-    /// A byte between values.
+    /// Handles a byte between values.
     fn between(&mut self, byte: u8) -> Result<()> {
         let here = self.at - 1;
         match (self.state, byte) {

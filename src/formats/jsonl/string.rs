@@ -1,12 +1,12 @@
-//! Strings: plain characters eight bytes at a time, escapes one by one.
+//! Strings: plain characters are processed eight bytes at a time, escapes one by one.
 
 use super::cursor::{Cursor, ONES};
 use super::error::{Parse, ParseError};
 
 const HIGHS: u64 = ONES * 0x80;
 
-/// The high bit of the first byte that ends a run of plain characters: quote, backslash or control.
-/// Bytes before it are clear; later bytes may be anything.
+/// The high bit of the first byte that ends a run of plain characters: a quote, backslash or control character. Bytes
+/// before it are clear; later bytes are unspecified.
 #[inline(always)]
 pub fn specials(word: u64) -> u64 {
     let quotes = word ^ (ONES * b'"' as u64);
@@ -18,7 +18,7 @@ pub fn specials(word: u64) -> u64 {
 }
 
 impl Cursor<'_> {
-    /// A string, its escapes resolved, appended to `out`. The cursor is at the opening quote.
+    /// Appends a string with its escapes resolved to `out`. The cursor is at the opening quote.
     #[inline(always)]
     pub fn string(&mut self, out: &mut Vec<u8>) -> Parse<()> {
         self.advance(1);
@@ -42,7 +42,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Skips a string; the cursor is at the opening quote. Escapes are checked.
+    /// Skips a string, checking its escapes. The cursor is at the opening quote.
     #[inline(always)]
     pub fn skip_string(&mut self) -> Parse<()> {
         self.advance(1);

@@ -3,7 +3,7 @@
 use super::error::{Fix, ParseError};
 use crate::schema::{DType, Element, Field, Schema, Size, Type};
 
-/// `--schema '...'`, as it can be pasted into a shell.
+/// `--schema '...'`, ready to paste into a shell.
 pub fn schema_option(schema: &Schema) -> String {
     format!("--schema '{}'", schema.to_string().replace('\'', r"'\''"))
 }

@@ -1,4 +1,4 @@
-//! Single values as JSON text.
+//! Scalars as JSON text.
 
 use super::string::specials;
 use crate::schema::Literal;
@@ -12,11 +12,11 @@ pub fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// Floats whose shortest text can be found.
+/// Floats with a shortest text form.
 pub trait Finite: zmij::Float + Copy {
     /// Whether it is neither NaN nor an infinity.
     fn finite(self) -> bool;
-    /// The text of one that is not finite.
+    /// The text of a non-finite value.
     fn special(self) -> &'static [u8];
 }
 
@@ -41,7 +41,7 @@ macro_rules! finite {
 }
 finite!(f32, f64);
 
-/// The shortest text that reads back as the same float, with a point or an exponent.
+/// The shortest text that parses back to the same float, with a decimal point or an exponent.
 #[inline(always)]
 pub fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
     if value.finite() {
@@ -51,11 +51,11 @@ pub fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
     }
 }
 
-/// The least float32 from which on all are whole, and not all whole numbers are a float32.
+/// The smallest float32 from which on all float32 values are whole, but not all whole numbers are a float32.
 const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
 
-/// A float32: a whole number with all its digits, so that it is the same number as a float64; otherwise
-/// the shortest text.
+/// A float32. Whole numbers are written with all digits, so that they equal the same number as a float64; others in the
+/// shortest form.
 #[inline(always)]
 pub fn float32(value: f32, out: &mut Vec<u8>) {
     if value.abs() < WHOLE || !value.is_finite() {
@@ -68,13 +68,13 @@ pub fn float32(value: f32, out: &mut Vec<u8>) {
     out.extend_from_slice(b".0");
 }
 
-/// A float16: as [`float32`].
+/// A float16; see [`float32`].
 pub fn float16(value: f16, out: &mut Vec<u8>) {
     let exact = f64::from(value);
     if !value.is_finite() || exact.fract() == 0.0 {
         return float(exact, out);
     }
-    // Five digits tell any two float16 apart.
+    // Five digits distinguish any two float16 values.
     let shortest = (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(f16::from_f64) == Ok(value));
     float(shortest.and_then(|t| t.parse::<f64>().ok()).unwrap_or(exact), out);
 }
@@ -105,7 +105,7 @@ pub fn write_string(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// How many first bytes need no escape.
+/// The number of leading bytes that need no escape.
 #[inline(always)]
 fn plain_prefix(text: &[u8]) -> usize {
     let mut plain = 0;
@@ -122,7 +122,7 @@ fn plain_prefix(text: &[u8]) -> usize {
     plain + rest.iter().position(|b| *b < b' ' || *b == b'"' || *b == b'\\').unwrap_or(rest.len())
 }
 
-/// Bytes: a string where they are UTF-8, else `{"b64": ...}`.
+/// Bytes: a string if they are UTF-8, otherwise `{"b64": ...}`.
 pub fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     if simdutf8::basic::from_utf8(bytes).is_ok() {
         return write_string(bytes, out);

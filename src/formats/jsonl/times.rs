@@ -1,13 +1,13 @@
-//! Dates, times and durations as ISO 8601 text, exact both ways over the whole range of 64 bits. Written
-//! by hand, as the parsers at hand round or cut off digits without saying so.
+//! Dates, times and durations as ISO 8601 text, lossless in both directions over the full range of 64 bits. Written by
+//! hand because available parsers silently round or truncate digits.
 
 /// Nanoseconds of a second.
 pub const NANOS: i128 = 1_000_000_000;
 const DAY_SECONDS: i128 = 86_400;
-/// The years that other programs write and read: those of chrono, which Arrow's own text uses.
+/// The years that other programs read and write: those of chrono, which Arrow's text form uses.
 const YEARS: std::ops::RangeInclusive<i128> = -262_142..=262_141;
 
-/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar. Source of the method: "chrono-Compatible
+/// Days since 1970-01-01 of a date in the proleptic Gregorian calendar. Source of the algorithm: "chrono-Compatible
 /// Low-Level Date Algorithms", `days_from_civil`.
 fn days_from_date(year: i128, month: u32, day: u32) -> i128 {
     let year = if month <= 2 { year - 1 } else { year };
@@ -18,7 +18,7 @@ fn days_from_date(year: i128, month: u32, day: u32) -> i128 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-/// Year, month and day of a day since 1970-01-01: `civil_from_days` of the same source.
+/// Year, month and day of a day since 1970-01-01: `civil_from_days` from the same source.
 fn date_from_days(days: i128) -> (i128, i128, i128) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -40,7 +40,7 @@ fn days_of_month(year: i128, month: u32) -> u32 {
     }
 }
 
-/// `2024-01-31`; `None` for years that other programs do not read.
+/// `2024-01-31`; `None` for years that other programs cannot read.
 pub fn date_text(days: i128) -> Option<String> {
     let (year, month, day) = date_from_days(days);
     YEARS.contains(&year).then(|| match year {
@@ -49,7 +49,7 @@ pub fn date_text(days: i128) -> Option<String> {
     })
 }
 
-/// `12:30:00.5`, the fraction in 3, 6 or 9 digits; `None` outside a day.
+/// `12:30:00.5`, with 3, 6 or 9 fractional digits; `None` outside a day.
 pub fn time_text(nanos: i128) -> Option<String> {
     let (seconds, fraction) = (nanos.div_euclid(NANOS), nanos.rem_euclid(NANOS));
     (0..DAY_SECONDS).contains(&seconds).then(|| {
@@ -63,7 +63,7 @@ pub fn time_text(nanos: i128) -> Option<String> {
     })
 }
 
-/// `2024-01-31T12:30:00.5`; `None` for years that other programs do not read.
+/// `2024-01-31T12:30:00.5`; `None` for years that other programs cannot read.
 pub fn datetime_text(nanos: i128) -> Option<String> {
     let day = DAY_SECONDS * NANOS;
     Some(format!("{}T{}", date_text(nanos.div_euclid(day))?, time_text(nanos.rem_euclid(day))?))
@@ -80,16 +80,16 @@ pub fn duration_text(nanos: i128) -> String {
     }
 }
 
-/// A point in time as it was written.
+/// A point in time as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Nanoseconds since the epoch, by the clock that was written.
+    /// Nanoseconds since the epoch, on the clock as written.
     pub nanos: i128,
-    /// Nanoseconds that the clock is ahead of UTC; `None`: not said.
+    /// Nanoseconds by which the clock is ahead of UTC; `None` if not given.
     pub offset: Option<i128>,
 }
 
-/// Reads `2024-01-31`, with or without a time and an offset from UTC.
+/// Parses `2024-01-31`, with or without a time and a UTC offset.
 pub fn parse_datetime(text: &str) -> Option<Written> {
     let mut text = Text(text.as_bytes());
     let days = text.date()?;
@@ -103,14 +103,14 @@ pub fn parse_datetime(text: &str) -> Option<Written> {
     text.0.is_empty().then_some(Written { nanos: midnight.nanos + time, offset })
 }
 
-/// Reads `12:30` or `12:30:00.5` as nanoseconds.
+/// Parses `12:30` or `12:30:00.5` to nanoseconds.
 pub fn parse_time(text: &str) -> Option<i128> {
     let mut text = Text(text.as_bytes());
     let time = text.time()?;
     text.0.is_empty().then_some(time)
 }
 
-/// Reads an ISO 8601 duration of days, hours, minutes and seconds as nanoseconds.
+/// Parses an ISO 8601 duration of days, hours, minutes and seconds to nanoseconds.
 pub fn parse_duration(text: &str) -> Option<i128> {
     let mut text = Text(text.as_bytes());
     let negative = text.one_of(b"-").is_some();
@@ -138,7 +138,7 @@ pub fn parse_duration(text: &str) -> Option<i128> {
     (nparts > 0).then_some(if negative { -nanos } else { nanos })
 }
 
-/// Reads an integer with its unit, `15 us`: the integer, and the unit in nanoseconds.
+/// Parses an integer with its unit, `15 us`: the integer, and the unit in nanoseconds.
 pub fn parse_count(text: &str) -> Option<(i128, i128)> {
     let (count, unit) = text.split_once(' ')?;
     let nanos = match unit {
@@ -152,7 +152,7 @@ pub fn parse_count(text: &str) -> Option<(i128, i128)> {
     Some((i128::from(count.parse::<i64>().ok()?), nanos))
 }
 
-/// What is left of a text.
+/// The unparsed rest of a text.
 struct Text<'a>(&'a [u8]);
 
 impl Text<'_> {
@@ -162,7 +162,7 @@ impl Text<'_> {
         Some(*first)
     }
 
-    /// Between `least` and `most` digits.
+    /// Parses between `least` and `most` digits.
     fn digits(&mut self, least: usize, most: usize) -> Option<i128> {
         let n = self.0.iter().take_while(|b| b.is_ascii_digit()).count();
         if n < least || n > most {
@@ -179,7 +179,7 @@ impl Text<'_> {
         u32::try_from(value).ok().filter(|v| *v <= most)
     }
 
-    /// A fraction of a second in nanoseconds, if there is one. Digits below a nanosecond must be zeros.
+    /// Parses an optional fraction of a second to nanoseconds. Digits beyond nanoseconds must be zeros.
     fn fraction(&mut self) -> Option<i128> {
         if self.one_of(b".").is_none() {
             return Some(0);
@@ -216,7 +216,7 @@ impl Text<'_> {
         Some(i128::from(hours * 3600 + minutes * 60 + seconds) * NANOS + fraction)
     }
 
-    /// An offset from UTC in nanoseconds, if there is one.
+    /// Parses an optional UTC offset to nanoseconds.
     #[expect(clippy::option_option, reason = "no offset is something else than a bad one")]
     fn offset(&mut self) -> Option<Option<i128>> {
         if self.0.is_empty() {
@@ -236,7 +236,7 @@ impl Text<'_> {
     }
 }
 
-/// The offset of a time zone that has only one: `UTC`, `Z`, `+02:00`.
+/// The offset of a time zone with a fixed offset: `UTC`, `Z`, `+02:00`.
 pub fn fixed_offset(zone: &str) -> Option<i128> {
     match zone {
         "UTC" | "Etc/UTC" | "GMT" => Some(0),

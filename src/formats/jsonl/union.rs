@@ -1,4 +1,4 @@
-//! Arrow's unions: an object of one key, the name of the member that the value belongs to: `{"count": 3}`.
+//! Arrow's unions: an object with one key, the name of the member that holds the value: `{"count": 3}`.
 
 use super::builder::{BuildOptions, Builder, LateErrors};
 use super::cursor::Cursor;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The members of a union as fields, with their type ids and Arrow fields; `None` for other types.
 ///
 /// # Errors
-/// Members of one name; a type that is not read.
+/// Members with the same name, or an unsupported type.
 pub fn members(ty: &DataType) -> Option<Result<Vec<(i8, FieldRef, Field)>>> {
     let DataType::Union(fields, _) = ty else { return None };
     let mut names = HashSet::new();
@@ -28,7 +28,7 @@ pub fn members(ty: &DataType) -> Option<Result<Vec<(i8, FieldRef, Field)>>> {
     Some(fields.iter().map(|(id, f)| Ok((id, f.clone(), from_arrow_field(f)?))).collect())
 }
 
-/// The values of a union as JSON; `write` gives the texts of some rows of a member.
+/// The values of a union as JSON. `write` returns the texts of some rows of a member.
 ///
 /// # Errors
 /// Those of `write`.
@@ -68,7 +68,7 @@ struct Member<C> {
 }
 
 impl<C: Builder> UnionColumn<C> {
-    /// Unions of that type.
+    /// A column of unions of that type.
     ///
     /// # Errors
     /// A member that cannot be read from JSON.
@@ -88,7 +88,7 @@ impl<C: Builder> UnionColumn<C> {
         Ok(UnionColumn { rules, members, fields: fields.clone(), mode: *mode, chosen: Vec::new(), spelled: Vec::new() })
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn nrows(&self) -> usize {
         self.chosen.len()
     }
@@ -103,24 +103,24 @@ impl<C: Builder> UnionColumn<C> {
         self.rules.declared
     }
 
-    /// What a value looks like, for messages.
+    /// Describes a value in messages.
     pub fn expected(&self) -> &'static str {
         "an object with the name of a member of the union as its only key"
     }
 
-    /// A union has no nulls; this is the null of a member.
+    /// A union itself has no nulls, so the null is that of a member.
     pub fn push_null(&mut self) {
         let member = self.members.iter().position(|m| m.column.nullable()).unwrap_or(0);
         push_empty(&mut self.members[member].column);
         self.choose(member);
     }
 
-    /// As [`Builder::push_blank`].
+    /// See [`Builder::push_blank`].
     pub fn push_blank(&mut self) {
         self.push_null();
     }
 
-    /// The value of the next row has been appended to that member.
+    /// Records that the value of the next row has been appended to that member.
     fn choose(&mut self, member: usize) {
         if self.mode == UnionMode::Sparse {
             let others = self.members.iter_mut().enumerate().filter(|(position, _)| *position != member);
@@ -129,7 +129,7 @@ impl<C: Builder> UnionColumn<C> {
         self.chosen.push(member);
     }
 
-    /// As [`Builder::truncate`].
+    /// See [`Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
         self.chosen.truncate(nrows);
         for (position, member) in self.members.iter_mut().enumerate() {
@@ -138,12 +138,12 @@ impl<C: Builder> UnionColumn<C> {
         }
     }
 
-    /// As [`Builder::read_elements`].
+    /// See [`Builder::read_elements`].
     pub fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         elements(cursor, |cursor| self.read(cursor))
     }
 
-    /// As [`Builder::read`].
+    /// See [`Builder::read`].
     pub fn read(&mut self, cursor: &mut Cursor) -> Parse<()> {
         let start = cursor.pos();
         if !cursor.take(b'{') {
@@ -170,7 +170,7 @@ impl<C: Builder> UnionColumn<C> {
         Ok(())
     }
 
-    /// As [`Builder::finish`].
+    /// See [`Builder::finish`].
     pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
         let is_sparse = self.mode == UnionMode::Sparse;
         let (mut counts, mut offsets) = (vec![0i32; self.members.len()], Vec::with_capacity(self.chosen.len()));
@@ -203,7 +203,7 @@ fn push_empty(column: &mut impl Builder) {
     }
 }
 
-/// Whether dictionaries or run ends are inside: values are read without them.
+/// Whether it contains dictionaries or run-end encodings; values are read without them.
 fn is_encoded(ty: &DataType) -> bool {
     match ty {
         DataType::Dictionary(..) | DataType::RunEndEncoded(..) => true,

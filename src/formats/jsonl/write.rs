@@ -1,4 +1,4 @@
-//! Chunks as text. The arrays of a chunk are inspected once; then rows are written in sequence.
+//! Encodes chunks as text. The arrays of a chunk are inspected once, and rows are then written in sequence.
 
 use super::arrow_text::{has_text, to_text, uuids};
 use super::cursor::Cursor;
@@ -20,10 +20,10 @@ use base64::engine::general_purpose::STANDARD;
 use half::f16;
 use std::ops::Range;
 
-/// Checks that JSON can hold the records of a schema, so that they read back as what they are.
+/// Checks that JSON can represent the records of a schema, so that they read back unchanged.
 ///
 /// # Errors
-/// A arrow type without a text form; a structure that would read back as a sparse tensor.
+/// An Arrow type without a text form, or a structure that would read back as a sparse tensor.
 pub fn check(schema: &Schema) -> Result<()> {
     schema.fields.iter().try_for_each(|f| check_field(f, &FieldPath::name(&f.name)))
 }
@@ -65,7 +65,7 @@ fn reads_as_sparse(fields: &[Field]) -> bool {
 /// Writes the records of a chunk, each followed by `separator`.
 ///
 /// # Errors
-/// A value that JSON cannot hold: names the row and the field.
+/// JSON cannot represent a value; the error names the row and the field.
 pub fn write_chunk(chunk: &Chunk, schema: &Schema, omit_null: bool, separator: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut fields = Vec::with_capacity(schema.fields.len());
     for (field, column) in schema.fields.iter().zip(&chunk.columns) {
@@ -79,7 +79,7 @@ pub fn write_chunk(chunk: &Chunk, schema: &Schema, omit_null: bool, separator: &
     Ok(())
 }
 
-/// One row of a tensor as JSON, for messages. `ty` may have more or fewer list levels than the tensor.
+/// One row of a tensor as JSON, for messages. `ty` can have more or fewer list levels than the tensor.
 pub fn value_text(tensor: &Tensor, ty: &Type, row: usize) -> String {
     let mut out = Vec::new();
     let written = Encoder::of(tensor, ty, &FieldPath::name(""), false).and_then(|values| values.write(row, &mut out));
@@ -89,7 +89,7 @@ pub fn value_text(tensor: &Tensor, ty: &Type, row: usize) -> String {
     }
 }
 
-/// A level of a tensor, ready to be written.
+/// A level of a tensor, prepared for writing.
 enum View<'a> {
     Null,
     Bool(&'a BooleanArray),
@@ -127,7 +127,7 @@ struct Object<'a> {
 }
 
 struct Member<'a> {
-    /// The key with its colon.
+    /// The key, with its colon.
     key: Vec<u8>,
     values: Encoder<'a>,
 }
@@ -142,10 +142,10 @@ impl<'a> Member<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// The values of a field, ready to be written.
+    /// The values of a field, prepared for writing.
     ///
     /// # Errors
-    /// JSON cannot hold the type.
+    /// JSON cannot represent the type.
     pub fn of_field(tensor: &'a Tensor, field: &Field, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
         match field.map_fields() {
             Some((key, value)) if key.ty == Type::tensor(DType::String, Vec::new()) => Encoder::of_maps(tensor, value, path, omit_null),
@@ -154,7 +154,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// UUIDs below any number of lists.
+    /// UUIDs inside any number of lists.
     fn of_uuids(tensor: &'a Tensor, path: &FieldPath) -> Result<Encoder<'a>> {
         let nulls = tensor.validity();
         let view = match tensor {
@@ -164,7 +164,7 @@ impl<'a> Encoder<'a> {
         Ok(Encoder { nulls, view })
     }
 
-    /// Maps with string keys, below any number of lists.
+    /// Maps with string keys, inside any number of lists.
     fn of_maps(tensor: &'a Tensor, value: &Field, path: &FieldPath, omit_null: bool) -> Result<Encoder<'a>> {
         let list = tensor.as_list().map_err(|_| Error::internal("the tensor is not of its type").in_field(path))?;
         let view = match list.values() {
@@ -205,7 +205,7 @@ impl<'a> Encoder<'a> {
     /// Writes the value of a row.
     ///
     /// # Errors
-    /// A value that JSON cannot hold.
+    /// JSON cannot represent a value.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         if self.is_null(row) {
             out.extend_from_slice(b"null");
@@ -333,7 +333,7 @@ impl<'a> Object<'a> {
         Ok(())
     }
 
-    /// A structure that would read back as bytes is none that can be written.
+    /// A structure that would read back as bytes cannot be written.
     fn check_form(&self, row: usize) -> Result<()> {
         if let [Member { key, values }] = self.fields.as_slice()
             && key == b"\"b64\":"
@@ -347,7 +347,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The entries of a map as one object.
+/// The entries of a map, as one object.
 fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, path: &FieldPath, out: &mut Vec<u8>) -> Result<()> {
     let mut sorted: Vec<&str> = entries.clone().map(|entry| keys.value(entry)).collect();
     sorted.sort_unstable();
@@ -382,7 +382,7 @@ fn write_json(text: &str, path: &FieldPath, out: &mut Vec<u8>) -> Result<()> {
     let end = whole.map_err(|e| Error::data(format!("the text is not valid JSON: {}", e.message)).in_field(path))?;
     let before = out.len();
     quote_non_finite(&text.as_bytes()[start..end], out);
-    // Inside strings a new line is an escape: a bare one is white space.
+    // Inside strings, newlines are escaped, so a bare newline is whitespace.
     out[before..].iter_mut().filter(|b| matches!(b, b'\n' | b'\r')).for_each(|b| *b = b' ');
     Ok(())
 }

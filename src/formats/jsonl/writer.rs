@@ -1,4 +1,4 @@
-//! Writes JSON: lines, or one array.
+//! Writes JSON lines, or one array.
 
 use super::write;
 use crate::chunk::Chunk;
@@ -26,10 +26,10 @@ struct JsonEncoder {
 }
 
 impl JsonWriter {
-    /// `array`: one array of all records.
+    /// `array`: all records in one array.
     ///
     /// # Errors
-    /// JSON cannot hold the schema.
+    /// JSON cannot represent the schema.
     pub fn boxed(schema: &Arc<Schema>, options: &Options, array: bool) -> Result<Box<dyn Writer>> {
         write::check(schema)?;
         let encoder = Arc::new(JsonEncoder { schema: schema.clone(), omit_null: options.omit_null, array, buffers: Buffers::default() });

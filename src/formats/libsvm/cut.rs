@@ -1,4 +1,5 @@
-//! Cuts an input into blocks of whole lines, and counts the records in them: the lines that are neither blank nor a comment.
+//! Cuts an input into blocks of whole lines and counts their records, which are the lines that are neither blank nor
+//! comments.
 
 use super::line::Line;
 use crate::error::{Error, Result};
@@ -14,14 +15,14 @@ pub struct Block {
     pub lines: Lines,
     /// Number of the first record, from 1.
     pub first_record: u64,
-    /// Records to read of the block, at most.
+    /// Maximum number of records to read from the block.
     pub limit: u64,
 }
 
-/// What is cut off an input.
+/// A piece cut from an input.
 pub enum Piece {
     Block(Block),
-    /// A line that was passed over, and its length.
+    /// A skipped line, and its length.
     TooLong(Error, u64),
 }
 
@@ -30,7 +31,7 @@ pub struct Cutter {
     blocks: Blocks,
     input: Arc<str>,
     next_record: u64,
-    /// Records that are still wanted.
+    /// Number of records still needed.
     wanted: u64,
     max_record_bytes: u64,
 }
@@ -78,7 +79,7 @@ fn passed_over(input: &Arc<str>, long: &LongLine, record: u64, max_record_bytes:
     Piece::TooLong(error, long.length)
 }
 
-/// The lines of a range: a block, which may have no records, and perhaps a line that was passed over.
+/// The lines of a range: a block, which can be without records, and possibly a skipped line.
 ///
 /// # Errors
 /// Reading fails.
@@ -109,7 +110,7 @@ impl Iterator for Cutter {
     }
 }
 
-/// The lines that are records: the number of the line in the block, its offset, and the line itself without its end.
+/// The record lines: the line number in the block, its offset, and the line without its terminator.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = (usize, usize, &[u8])> {
     let mut start = 0;
     let ends = memchr::memchr_iter(b'\n', bytes).chain((!bytes.ends_with(b"\n")).then_some(bytes.len()));

@@ -1,4 +1,4 @@
-//! A block of lines into columns.
+//! Decodes a block of lines into columns.
 
 use super::cut::{Block, Piece, records};
 use super::line::{Line, Number, ParseError};
@@ -21,16 +21,16 @@ pub struct Decoder {
     columns: Columns,
     fields: Vec<Field>,
     base: i64,
-    /// The number of features; `None`: each record has its own.
+    /// The number of features; `None` if it differs by record.
     n: Option<i64>,
-    /// Whether `--schema` declares that number.
+    /// Whether `--schema` declares the number of features.
     has_declared_features: bool,
     /// Whether `--schema` declares the labels.
     has_declared_label: bool,
     /// Whether `--index-base` gives the index of the first feature.
     has_given_base: bool,
     dtype: DType,
-    /// Whether a record has a list of labels, not one.
+    /// Whether a record has a list of labels instead of a single one.
     has_label_lists: bool,
     sums: bool,
     skips: bool,
@@ -39,7 +39,7 @@ pub struct Decoder {
 
 impl Decoder {
     /// # Errors
-    /// `--schema` asks for something that these lines do not hold.
+    /// `--schema` requests something that these lines do not contain.
     pub fn try_new(schema: &Schema, request: &Request) -> Result<Decoder> {
         let named = |name: &str| schema.fields.iter().find(|f| source(f) == name);
         let features = named(FEATURES).map_or_else(|| Type::sparse(DType::Float32, vec![Dim::UNIFORM]), |f| f.ty.clone());
@@ -77,7 +77,7 @@ impl Decoder {
     }
 
     /// # Errors
-    /// An index is beyond those that were seen when the types were inferred.
+    /// An index exceeds those observed during inference.
     pub fn decode(&self, piece: Piece) -> Result<Decoded> {
         match piece {
             Piece::Block(block) => match self.dtype {
@@ -135,7 +135,7 @@ impl Decoder {
         Ok(Decoded { chunk, faults, nbytes: block.lines.bytes.len() as u64, offsets })
     }
 
-    /// The message for an index that is not one of the features.
+    /// The message for an index that is out of range.
     #[cold]
     fn outside(&self, index: i64, at: usize) -> (Kind, ParseError) {
         let (n, base) = (self.n.unwrap_or(i64::MAX), self.base);
@@ -194,7 +194,7 @@ impl<'a, V: Number> Columnar<'a, V> {
             self.features.push(own, value);
         }
         let nlabels = self.labels.len() - self.label_splits.last().map_or(0, |end| *end as usize);
-        // Only where labels are read at all.
+        // Only if labels are read.
         if !decoder.has_label_lists && nlabels != 1 && self.wants(LABEL) {
             let message = format!("expected one label, found {nlabels}");
             let kind = if decoder.has_declared_label { Kind::Data } else { Kind::Widened };
@@ -214,7 +214,7 @@ impl<'a, V: Number> Columnar<'a, V> {
         self.decoder.columns.roots().iter().any(|root| self.decoder.fields.get(*root).is_some_and(|f| f.name == name))
     }
 
-    /// Forgets a line that was read in part.
+    /// Discards a partially parsed line.
     fn undo(&mut self) {
         self.labels.truncate(self.label_splits.last().map_or(0, |end| *end as usize));
         self.features.drop_row();

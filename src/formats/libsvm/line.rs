@@ -3,7 +3,7 @@
 use crate::formats::decimal::{float, integer};
 use crate::formats::matrix::value::Value;
 
-/// What is wrong with a line, and at which byte of it.
+/// An error in a line, and its byte offset.
 #[derive(Debug)]
 pub struct ParseError {
     pub at: usize,
@@ -12,9 +12,9 @@ pub struct ParseError {
 
 type Parse<T> = Result<T, ParseError>;
 
-/// A number of the text in its dtype.
+/// A number in the text, in its dtype.
 pub trait Number: Value {
-    /// The number at the start of `bytes` and its length; what is wrong with it otherwise.
+    /// The number at the start of `bytes` and its length, or the error.
     fn parse(bytes: &[u8]) -> Result<(Self, usize), &'static str>;
 }
 
@@ -48,7 +48,7 @@ fn is_end(byte: u8) -> bool {
     byte <= b' ' || byte == b'#'
 }
 
-/// One line, from left to right.
+/// Parses one line, from left to right.
 pub struct Line<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -73,12 +73,12 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether the line holds no record: it is blank, or only a comment.
+    /// Whether the line holds no record because it is blank or a comment.
     pub fn is_over(&self) -> bool {
         matches!(self.bytes.get(self.at), None | Some(b'#' | b'\n'))
     }
 
-    /// Bytes before what comes next.
+    /// Number of bytes before the next token.
     #[inline(always)]
     pub fn position(&self) -> usize {
         self.at
@@ -102,7 +102,7 @@ impl<'a> Line<'a> {
         loop {
             let rest = self.rest();
             let Some((label, length)) = float(rest, |b| is_end(b) || b == b',' || b == b':') else {
-                // `qid:1` and `index:value` may come first.
+                // `qid:1` and `index:value` can come first.
                 return if first && rest.starts_with(b"qid:") { Ok(()) } else { Err(self.error("expected a label")) };
             };
             let next = rest.get(length);
@@ -122,7 +122,7 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
-    /// `qid:N`, if it comes next.
+    /// `qid:N`, if it is next.
     #[inline]
     pub fn qid(&mut self) -> Parse<Option<i64>> {
         let Some(number) = self.rest().strip_prefix(b"qid:") else { return Ok(None) };
@@ -165,7 +165,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     #[inline(always)]
     pub fn skip_value(&mut self) {
         while self.bytes.get(self.at).is_some_and(|b| !is_end(*b)) {
@@ -175,7 +175,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// How many labels and how many values a line has; `None` if it does not parse.
+/// The number of labels and values in a line; `None` if it does not parse.
 pub fn counted(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut line = Line::new(bytes);
     let (mut nlabels, mut nvalues) = (0, 0);

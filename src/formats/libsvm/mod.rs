@@ -1,11 +1,12 @@
-//! libsvm, also called svmlight: a line of `label [qid:N] index:value ... [# comment]` for each record.
-//! Source: the README of LIBSVM; `sklearn.datasets.load_svmlight_file` for several labels and for where indices start.
+//! libsvm, also called svmlight: one line `label [qid:N] index:value ... [# comment]` for each record. Source: the
+//! README of LIBSVM; `sklearn.datasets.load_svmlight_file` for multiple labels and for the index base.
 //!
-//! A record is a row: `label`, `qid` where there is any, `features: sparse<float32>[n]`. The lines do not say `n`, nor
-//! whether the first index is 0 or 1: inference finds both, and the second is kept as metadata of the schema, so that
-//! what is written again starts at the same index. Blank lines and comments are not records.
+//! A record is a row: `label`, `qid` if there is one, and `features: sparse<float32>[n]`. The lines state neither `n`
+//! nor whether the first index is 0 or 1. Inference finds both, and the index base is kept as metadata of the schema,
+//! so that output uses the same base. Blank lines and comments are not records.
 //!
-//! `line` is the grammar, `cut` cuts blocks, `observe` and `decode` look at their lines, `write` is the way back.
+//! `line` implements the grammar, `cut` cuts blocks, `observe` and `decode` process their lines, and `write` encodes
+//! them.
 
 mod cut;
 mod decode;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 /// `libsvm`.
 pub struct Libsvm;
 
-/// Lines that are looked at to recognise the format.
+/// Number of lines examined to recognize the format.
 const SNIFFED_LINES: usize = 20;
 
 impl Format for Libsvm {
@@ -46,7 +47,7 @@ impl Format for Libsvm {
     }
 
     fn sniff(&self, head: &[u8]) -> bool {
-        // The last line may be cut off.
+        // The last line can be truncated.
         let whole = memchr::memrchr(b'\n', head).map_or(head, |end| &head[..end]);
         let mut lines = records(whole).take(SNIFFED_LINES).map(|(_, _, line)| line::counted(line));
         lines.next().flatten().is_some_and(|(nlabels, nvalues)| nlabels > 0 && nvalues > 0) && lines.all(|line| line.is_some())

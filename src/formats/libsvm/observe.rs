@@ -1,4 +1,4 @@
-//! What is seen of some lines: the largest index, whether one is 0, how many labels there are, and query numbers.
+//! Observations of lines: the largest index, whether an index is 0, the number of labels, and query numbers.
 
 use super::cut::{Block, Piece, records};
 use super::line::{Line, ParseError};
@@ -8,14 +8,14 @@ use crate::formats::format::{Observed, Request};
 use crate::schema::{DType, Dim, Field, Schema, Type};
 use std::any::Any;
 
-/// What has been seen of some records.
+/// Observations of some records.
 #[derive(Debug)]
 pub struct Seen {
     smallest_index: i64,
     largest_index: Option<i64>,
     fewest_labels: usize,
     most_labels: usize,
-    /// Records, and those with a query number.
+    /// The number of records, and of those with a query number.
     records: u64,
     with_qid: u64,
 }
@@ -57,7 +57,7 @@ impl Seen {
     }
 }
 
-/// Looks at the records of a piece. Lines that do not parse show nothing: reading them names what is wrong.
+/// Observes the records of a piece. Lines that do not parse are ignored here; reading them reports the errors.
 pub fn observe(piece: &Piece) -> Seen {
     let mut seen = Seen::none();
     if let Piece::Block(Block { lines, limit, .. }) = piece {

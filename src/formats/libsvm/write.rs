@@ -1,4 +1,4 @@
-//! Rows as lines.
+//! Encodes rows as lines.
 
 use super::names::{INDEX_BASE, LABEL, QID};
 use crate::chunk::Chunk;
@@ -12,7 +12,7 @@ use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// What of a record a line holds: positions among the columns.
+/// The parts of a record that a line holds: positions among the columns.
 struct LineEncoder {
     label: usize,
     qid: Option<usize>,

@@ -11,11 +11,11 @@ use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use std::sync::Arc;
 
-/// Rows in a chunk, and about the most entries.
+/// Maximum number of rows in a chunk, and approximate maximum number of entries.
 const CHUNK_ROWS: usize = 8 << 10;
 pub const CHUNK_ENTRIES: usize = 1 << 18;
 
-/// Some consecutive rows. Of complex numbers there are two columns, the real and the imaginary parts.
+/// Consecutive rows. Complex numbers have two columns, the real and the imaginary parts.
 pub enum Part {
     Sparse { splits: Vec<i64>, indices: Vec<i64>, values: Vec<ArrayRef> },
     Dense { nrows: usize, values: Vec<ArrayRef> },
@@ -35,11 +35,11 @@ pub trait RowSource: Send {
     /// The next rows, at most `max_rows`; `None` at the end.
     ///
     /// # Errors
-    /// Reading fails, or the matrix contradicts itself.
+    /// Reading fails, or the matrix is inconsistent.
     fn next(&mut self, max_rows: usize) -> Result<Option<Part>>;
 }
 
-/// What all rows have in common.
+/// The properties common to all rows.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub dtype: DType,
@@ -86,7 +86,7 @@ impl Shape {
     }
 }
 
-/// Cuts off tasks.
+/// Cuts the rows into tasks.
 struct Records {
     name: Arc<str>,
     source: Box<dyn RowSource>,
@@ -105,7 +105,7 @@ struct Decoder {
 /// The records of a matrix.
 ///
 /// # Errors
-/// `schema` asks for a field that is not there.
+/// `schema` requests a field that does not exist.
 pub fn tasks(name: &Arc<str>, shape: Shape, source: Box<dyn RowSource>, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
     let columns = Columns::plan(&[shape.field()], schema, &request.wanted)?;
     Ok(Box::new(Records {
@@ -147,7 +147,7 @@ impl Iterator for Records {
     }
 }
 
-/// A matrix held in memory, by rows.
+/// A matrix held in memory, in row order.
 pub struct HeldRows {
     splits: Vec<i64>,
     indices: Vec<i64>,
@@ -156,10 +156,10 @@ pub struct HeldRows {
 }
 
 impl HeldRows {
-    /// Of entries in any order; those of a row stay in theirs. O(rows + entries).
+    /// Builds it from entries in any order; entries of a row keep their order. O(rows + entries).
     ///
     /// # Errors
-    /// A row that the matrix does not have.
+    /// A row index is out of range.
     pub fn of_entries(nrows: usize, rows: &[i64], columns: Vec<i64>, values: Vec<ArrayRef>) -> Result<HeldRows> {
         let mut splits = vec![0i64; nrows + 1];
         for row in rows {
@@ -203,17 +203,17 @@ impl RowSource for HeldRows {
     }
 }
 
-/// How many rows of these splits make a chunk: one at least.
+/// The number of rows of these splits that form a chunk; at least one.
 pub fn cut(splits: &[i64], max_rows: usize) -> usize {
     let most = max_rows.min(splits.len().saturating_sub(1)).max(1);
     let limit = splits.first().copied().unwrap_or(0).saturating_add(CHUNK_ENTRIES as i64);
     splits[1..=most].partition_point(|end| *end <= limit).max(1)
 }
 
-/// Refuses to hold what is beyond `--max-memory`.
+/// Rejects a size beyond `--max-memory`.
 ///
 /// # Errors
-/// It is.
+/// The size is too large.
 pub fn check_held(nbytes: u64, request: &Request) -> Result<()> {
     let limit = request.options.max_memory;
     if nbytes <= limit {

@@ -5,12 +5,12 @@ use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::ArrayRef;
 
-/// The entries of some rows, row by row.
+/// The entries of rows, row by row.
 pub struct SparseRows<V> {
     splits: Vec<i64>,
     indices: Vec<i64>,
     values: Vec<V>,
-    /// Whether entries of a row with one index become one, in the order of the indices.
+    /// Whether entries of a row with the same index are summed, and sorted by index.
     sums: bool,
 }
 
@@ -19,17 +19,17 @@ impl<V: Value> SparseRows<V> {
         SparseRows { splits: vec![0], indices: Vec::new(), values: Vec::new(), sums }
     }
 
-    /// Appends an entry to the row at hand.
+    /// Appends an entry to the current row.
     #[inline(always)]
     pub fn push(&mut self, index: i64, value: V) {
         self.indices.push(index);
         self.values.push(value);
     }
 
-    /// Ends the row at hand.
+    /// Ends the current row.
     ///
     /// # Errors
-    /// A sum is beyond the dtype.
+    /// A sum exceeds the range of the dtype.
     #[inline(always)]
     pub fn end_row(&mut self) -> Result<()> {
         if self.sums {
@@ -39,7 +39,7 @@ impl<V: Value> SparseRows<V> {
         Ok(())
     }
 
-    /// Forgets the entries of the row at hand.
+    /// Discards the entries of the current row.
     pub fn drop_row(&mut self) {
         let start = self.row_start();
         self.indices.truncate(start);
@@ -50,7 +50,7 @@ impl<V: Value> SparseRows<V> {
         self.splits.last().map_or(0, |end| *end as usize)
     }
 
-    /// One entry for each index of the row at hand, ascending; values are added in the order they came in.
+    /// Merges entries of the current row with the same index, in ascending order; values are added in input order.
     fn sum_row(&mut self) -> Result<()> {
         let start = self.row_start();
         if self.indices[start..].windows(2).all(|pair| pair[0] < pair[1]) {
@@ -76,10 +76,10 @@ impl<V: Value> SparseRows<V> {
         self.splits.len() - 1
     }
 
-    /// The rows as sparse tensors `[n]`; without `n` each is as long as its last index asks for.
+    /// The rows as sparse tensors `[n]`. Without `n`, the length of each row is determined by its last index.
     ///
     /// # Errors
-    /// An index beyond `n`.
+    /// An index is out of range for `n`.
     pub fn finish(self, n: Option<i64>) -> Result<Tensor> {
         let shapes = match n {
             Some(n) => vec![n; self.nrows()],
@@ -91,19 +91,19 @@ impl<V: Value> SparseRows<V> {
     }
 }
 
-/// Sparse rows of these components.
+/// Sparse rows with these components.
 ///
 /// # Errors
-/// As [`Sparse::try_new`].
+/// See [`Sparse::try_new`].
 pub fn sparse(splits: Vec<i64>, indices: Vec<i64>, values: ArrayRef, shapes: Vec<i64>) -> Result<Tensor> {
     let entries = RowPartition::from_row_splits(splits)?;
     Ok(Tensor::Sparse(Sparse::try_new(1, entries, indices.into(), values, shapes.into(), None)?))
 }
 
-/// As [`sparse`] with rows of `n`, entries of a row with one index summed.
+/// Like [`sparse`], with rows of length `n`, summing entries of a row with the same index.
 ///
 /// # Errors
-/// A sum is beyond the dtype; as [`sparse`].
+/// A sum exceeds the range of the dtype; see also [`sparse`].
 pub fn summed(splits: &[i64], indices: &[i64], values: &ArrayRef, n: i64) -> Result<Tensor> {
     struct Sums<'a>(&'a [i64], &'a [i64], i64);
     impl Visitor<Tensor> for Sums<'_> {

@@ -1,4 +1,4 @@
-//! The numbers that a sparse row may hold, and how they are written in text.
+//! The numeric types of sparse rows, and their text form.
 
 use crate::error::{Error, Result};
 use crate::schema::DType;
@@ -17,7 +17,7 @@ pub trait Value: Copy + Send + Sync + 'static {
     fn array(values: Vec<Self>) -> ArrayRef;
     /// The numbers of a column of them.
     fn values(array: &ArrayRef) -> Vec<Self>;
-    /// The sum of two entries with one index; `None` beyond the dtype.
+    /// The sum of two entries with the same index; `None` if it exceeds the range of the dtype.
     fn plus(self, other: Self) -> Option<Self>;
 }
 
@@ -53,7 +53,7 @@ macro_rules! values {
         /// Calls a visitor with the type of the numbers of a column.
         ///
         /// # Errors
-        /// The visitor's; the column does not hold numbers.
+        /// Errors of the visitor, or a column that does not hold numbers.
         pub fn visit<T>(values: &ArrayRef, visitor: impl Visitor<T>) -> Result<T> {
             match values.data_type() {
                 DataType::Boolean => visitor.visit(bool::values(values)),
@@ -78,14 +78,14 @@ values! {
     f64, Float64, Float64Type, |a, b| Some(a + b);
 }
 
-/// What is done with the numbers of a column, whatever their type is.
+/// An operation on the numbers of a column, generic in their type.
 pub trait Visitor<T> {
     /// # Errors
-    /// Its own.
+    /// Errors of the operation.
     fn visit<V: Value>(self, values: Vec<V>) -> Result<T>;
 }
 
-/// The numbers of a column as text, each in its shortest form; whole floats without `.0`.
+/// The numbers of a column as text in the shortest form; whole floats without `.0`.
 pub enum Texts<'a> {
     Bools(&'a BooleanArray),
     Floats32(&'a [f32]),
@@ -124,7 +124,7 @@ impl<'a> Texts<'a> {
         })
     }
 
-    /// Appends the number of that place.
+    /// Appends the number at that position.
     pub fn put(&self, at: usize, out: &mut Vec<u8>) {
         match self {
             Texts::Bools(values) => out.push(if values.value(at) { b'1' } else { b'0' }),
@@ -146,12 +146,12 @@ fn put_float(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Appends a whole number.
+/// Appends an integer.
 pub fn put_integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Whether such numbers can be written by [`Texts`].
+/// Whether [`Texts`] supports such numbers.
 pub fn is_writable(dtype: &DType) -> bool {
     dtype.is_number() || *dtype == DType::Bool
 }

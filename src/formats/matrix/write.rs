@@ -1,14 +1,14 @@
-//! What the writers of matrices share.
+//! Shared by the writers of matrices.
 
 use super::value::is_writable;
 use crate::error::{Error, Result};
 use crate::path::quoted;
 use crate::schema::{Field, Schema};
 
-/// The one field of the records: a sparse vector of numbers.
+/// The single field of the records: a sparse vector of numbers.
 ///
 /// # Errors
-/// There is another field, or it is something else; the error has the way out.
+/// There is another field, or the field has another type; the error has advice.
 pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Field> {
     let is_row = |field: &Field| field.ty.is_sparse() && field.ty.rank() == 1 && field.ty.dtype().is_some_and(is_writable);
     match schema.fields.as_slice() {

@@ -1,21 +1,21 @@
-//! The first line, and the sizes.
+//! The banner in the first line, and the sizes.
 
 use crate::error::{Error, Result};
 use crate::schema::DType;
 
-/// How a file starts.
+/// The start of every file.
 pub const START: &[u8] = b"%%MatrixMarket";
 
 /// The contents of the first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Banner {
-    /// Entries with their indices; otherwise all values, column by column.
+    /// Whether entries have indices; otherwise all values are listed, column by column.
     pub is_coordinate: bool,
     pub field: Field,
     pub symmetry: Symmetry,
 }
 
-/// What the values are.
+/// The type of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Real,
@@ -25,7 +25,7 @@ pub enum Field {
     Pattern,
 }
 
-/// Which entries the others follow from.
+/// The symmetry, which determines the omitted entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symmetry {
     General,
@@ -47,7 +47,7 @@ impl Field {
 
 impl Banner {
     /// # Errors
-    /// It is not a matrix, or one of words that are not known.
+    /// The file is not a matrix, or has unknown keywords.
     pub fn parse(line: &[u8]) -> Result<Banner> {
         let text = String::from_utf8_lossy(line).to_ascii_lowercase();
         let words: Vec<&str> = text.split_ascii_whitespace().collect();

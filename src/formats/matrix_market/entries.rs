@@ -1,11 +1,11 @@
-//! The values of a matrix, while they are read.
+//! The values of a matrix, while being read.
 
 use super::banner::{Field, Symmetry};
 use crate::formats::decimal::{float, integer};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
 use std::sync::Arc;
 
-/// Columns of values: of complex numbers two.
+/// Columns of values; two for complex numbers.
 pub enum Values {
     Bools(usize),
     Floats(Vec<f64>),
@@ -25,10 +25,10 @@ impl Values {
         }
     }
 
-    /// Reads the value that the words are.
+    /// Parses a value from the words of a line.
     ///
     /// # Errors
-    /// What was expected.
+    /// The expected form.
     pub fn push<'a>(&mut self, words: &mut impl Iterator<Item = &'a [u8]>) -> Result<(), &'static str> {
         let mut number = || {
             let word = words.next()?;
@@ -54,10 +54,10 @@ impl Values {
         Ok(())
     }
 
-    /// Appends what the last value is on the other side of the diagonal.
+    /// Appends the counterpart of the last value on the other side of the diagonal.
     ///
     /// # Errors
-    /// Its negative is beyond 64 bits.
+    /// The negated value exceeds 64 bits.
     pub fn mirror(&mut self, symmetry: Symmetry) -> Result<(), &'static str> {
         let negative = symmetry == Symmetry::Skew;
         let signed = |value: f64| if negative { -value } else { value };
@@ -78,7 +78,7 @@ impl Values {
         Ok(())
     }
 
-    /// Appends a zero: what a skew-symmetric matrix has on its diagonal.
+    /// Appends a zero, which is the diagonal of a skew-symmetric matrix.
     pub fn zero(&mut self) {
         match self {
             Values::Bools(count) => *count += 1,

@@ -1,10 +1,10 @@
-//! Matrix Market: a banner, comments, a line of sizes, then an entry in each line.
-//! Source: <https://math.nist.gov/MatrixMarket/formats.html>.
+//! Matrix Market: a banner, comments, a line of sizes, then one entry per line. Source:
+//! <https://math.nist.gov/MatrixMarket/formats.html>.
 //!
-//! A record is a row of the matrix: `features: sparse<dtype>[n]` of `coordinate`, `features: dtype[n]` of `array`.
-//! `real` is float64, `integer` int64, `pattern` bool, `complex` a structure of `real` and `imag`. The other half of
-//! symmetric, skew-symmetric and hermitian matrices is filled in. As the entries may be in any order, a matrix is held
-//! in memory, up to `--max-memory`. Written is `coordinate`, `general`, in the order of the rows.
+//! A record is a row of the matrix: `features: sparse<dtype>[n]` for `coordinate`, `features: dtype[n]` for `array`.
+//! `real` is float64, `integer` int64, `pattern` bool, and `complex` a structure of `real` and `imag`. The other half
+//! of symmetric, skew-symmetric and Hermitian matrices is filled in. Because entries can be in any order, a matrix is
+//! held in memory, up to `--max-memory`. Output is `coordinate`, `general`, in row order.
 
 mod banner;
 mod entries;

@@ -1,4 +1,4 @@
-//! The lines of a file as the rows of its matrix.
+//! Reads the lines of a file as the rows of its matrix.
 
 use super::banner::{Banner, Field, Symmetry};
 use super::entries::Values;
@@ -14,10 +14,10 @@ use arrow_array::{ArrayRef, UInt64Array};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
-/// A longer line is not an entry.
+/// Maximum length of an entry line.
 const MAX_LINE_NBYTES: u64 = 64 << 10;
 const BUFFER_NBYTES: usize = 1 << 20;
-/// Entries between two looks at the memory that is held.
+/// Number of entries between checks of the memory held.
 const CHECKED_ENTRIES: u64 = 1 << 16;
 
 pub struct MatrixReader {
@@ -144,7 +144,7 @@ impl Opened {
         Ok(Box::new(HeldRows::of_entries(nrows, &rows, columns, values.arrays())?))
     }
 
-    /// Nothing follows the last entry.
+    /// Checks that nothing follows the last entry.
     fn end(&mut self) -> Result<()> {
         match self.lines.next_filled()? {
             true => Err(self.lines.expected("the end of the file after the last entry")),
@@ -159,7 +159,7 @@ impl Opened {
         let (nrows, ncolumns) = (usize::try_from(self.nrows), usize::try_from(self.ncolumns));
         let (Ok(nrows), Ok(ncolumns)) = (nrows, ncolumns) else { return Err(too_many()) };
         let mut values = Values::new(self.banner.field);
-        // Where in the order of the file each value of the matrix is.
+        // The position in file order of each value of the matrix.
         let mut order = vec![0u64; nrows * ncolumns];
         let mut next = 0;
         for column in 0..ncolumns {
@@ -202,7 +202,7 @@ fn whole(word: &[u8]) -> Option<i64> {
     integer(word).filter(|(_, length)| *length == word.len()).map(|(n, _)| n)
 }
 
-/// A dense matrix in memory, row by row.
+/// A dense matrix in memory, in row order.
 struct HeldArray {
     values: Vec<ArrayRef>,
     ncolumns: usize,

@@ -1,5 +1,5 @@
-//! Rows as entries, in the order of the rows. The line of sizes, which comes first, is known at the end: until then the
-//! entries are spooled.
+//! Writes rows as entries, in row order. The line of sizes comes first but is known only at the end, so the entries are
+//! spooled.
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ struct EntryEncoder {
     is_complex: bool,
 }
 
-/// The entries of some rows: `column value` in each line, without the row, which is known in order.
+/// The entries of some rows, with `column value` on each line. The row is known from the order.
 struct Entries {
     lengths: Vec<usize>,
     ncolumns: i64,
@@ -51,7 +51,7 @@ fn complex_part(schema: &Schema) -> Option<&Field> {
 }
 
 /// # Errors
-/// The records are not one sparse field.
+/// The records are not a single sparse field.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let complex = complex_part(schema);
     let field = match complex {

@@ -1,4 +1,4 @@
-//! The codes of dtypes in an index. Source: `DType` in `indexed_dataset.py`.
+//! The dtype codes of an index. Source: `DType` in `indexed_dataset.py`.
 
 use crate::schema::DType;
 
@@ -18,7 +18,7 @@ pub fn of_code(code: u8) -> Option<DType> {
     CODES.iter().find(|(own, _)| *own == code).map(|(_, dtype)| dtype.clone())
 }
 
-/// The code of a dtype; `None` for those that an index does not know.
+/// The code of a dtype; `None` if an index does not support it.
 pub fn code(dtype: &DType) -> Option<u8> {
     CODES.iter().find(|(_, own)| own == dtype).map(|(code, _)| *code)
 }
@@ -28,7 +28,7 @@ pub fn names() -> String {
     CODES.iter().map(|(_, dtype)| dtype.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// What Megatron takes for a vocabulary of that size (`DType.optimal_dtype`).
+/// The dtype that Megatron uses for a vocabulary of that size (`DType.optimal_dtype`).
 pub fn of_vocabulary(size: u64) -> DType {
     if size < 65500 { DType::UInt16 } else { DType::Int32 }
 }

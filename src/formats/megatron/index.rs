@@ -1,4 +1,4 @@
-//! The index, read in ranges: it may be larger than the memory.
+//! The index, read in ranges because it can exceed memory.
 
 use super::dtype;
 use crate::error::{Error, Result};
@@ -9,9 +9,9 @@ use std::ops::Range;
 
 pub const MAGIC: &[u8] = b"MMIDIDX\0\0";
 const VERSION: u64 = 1;
-/// Bytes before the lengths: magic, version, code, two counts.
+/// Bytes before the lengths: magic, version, dtype code, two counts.
 const HEADER: u64 = 9 + 8 + 1 + 8 + 8;
-/// Boundaries of documents that are read at once.
+/// Number of document boundaries read at a time.
 const BOUNDARIES: u64 = 8 << 10;
 
 /// An open index.
@@ -26,7 +26,7 @@ pub struct Index {
 
 impl Index {
     /// # Errors
-    /// It is not an index, or its length is not the one it states.
+    /// Not an index, or the length contradicts the header.
     pub fn open(file: File) -> Result<Index> {
         let failed = |e: std::io::Error| Error::io("the index", "reading", &e);
         let source = Source::new(file).map_err(failed)?;
@@ -45,7 +45,7 @@ impl Index {
         let dtype =
             dtype::of_code(rest[8]).ok_or_else(|| Error::data(format!("unknown dtype code {}", rest[8])).help("the codes are 1 to 8"))?;
         let (nsequences, nboundaries) = (number(&rest[9..17]), number(&rest[17..25]));
-        // Without overflow: 12 and 8 bytes for each of 64 bits.
+        // As u128, because 12 and 8 bytes per item can exceed 64 bits.
         let expected = u128::from(HEADER) + 12 * u128::from(nsequences) + 8 * u128::from(nboundaries);
         let found = u128::from(source.nbytes());
         let has_modes = nsequences > 0 && found == expected + u128::from(nsequences);
@@ -79,7 +79,7 @@ impl Index {
         Ok(bytes.chunks_exact(4).map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
     }
 
-    /// Where in the values these sequences start, in bytes.
+    /// The byte offsets of these sequences in the values.
     ///
     /// # Errors
     /// Reading fails.
@@ -106,22 +106,22 @@ impl Index {
     }
 }
 
-/// The ends of documents, in sequences, from the first to the last.
+/// The document boundaries, in sequences, from first to last.
 pub struct DocumentEnds {
     index: Index,
-    /// The boundary that is read next.
+    /// The boundary to read next.
     next: u64,
     read: Vec<i64>,
     at: usize,
-    /// The last end that was given.
+    /// The last boundary returned.
     last: u64,
 }
 
 impl DocumentEnds {
-    /// The end of the document at hand; `None` after the last.
+    /// The end of the current document; `None` after the last.
     ///
     /// # Errors
-    /// Reading fails; an end before the one before it, or beyond the last sequence.
+    /// Reading fails, or a boundary is below the previous one or beyond the last sequence.
     pub fn peek(&mut self) -> Result<Option<u64>> {
         if self.at == self.read.len() {
             let end = self.next.saturating_add(BOUNDARIES).min(self.index.nboundaries);
@@ -135,12 +135,12 @@ impl DocumentEnds {
         }
     }
 
-    /// The end of the document before the one at hand.
+    /// The end of the previous document.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// Goes on to the next document; whether the one at hand has no sequences.
+    /// Advances to the next document. Returns whether the current one has no sequences.
     pub fn advance(&mut self) -> bool {
         let start = self.last;
         if let Some(end) = self.read.get(self.at) {

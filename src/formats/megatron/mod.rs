@@ -1,17 +1,17 @@
-//! Indexed datasets of Megatron: concatenated token ids in `x.bin`, and the start of each sequence in `x.idx`.
-//! Source: `megatron/core/datasets/indexed_dataset.py`.
+//! Megatron indexed datasets: concatenated token ids in `x.bin`, and the start of each sequence in `x.idx`. Source:
+//! `megatron/core/datasets/indexed_dataset.py`.
 //!
 //! ```text
 //! "MMIDIDX\0\0" | uint64 version 1 | uint8 code of the dtype | uint64 sequences | uint64 boundaries
 //! int32 length of each sequence | int64 its first byte in x.bin | int64 boundaries of documents, in sequences | int8 modes
 //! ```
 //!
-//! A record is a sequence, as an item of `IndexedDataset` is: `tokens`, the number of its `document`, and `mode` where the
-//! index has modes. With `--documents` it is a document: `tokens: T[?, (?)]`. Written: a record is a document, unless a
-//! field `document` groups the records of one.
+//! A record is a sequence, as is an item of `IndexedDataset`: `tokens`, the number of its `document`, and `mode` if the
+//! index has modes. With `--documents`, a record is a document: `tokens: T[?, (?)]`. On output, a record is a document,
+//! unless a field `document` groups consecutive records.
 //!
-//! `index` reads the index in ranges; `read` the values, in ranges too; `write` is the way back, and `values` the dtype that
-//! is written.
+//! `index` reads the index in ranges, and `read` reads the values in ranges; `write` writes both, and `values` chooses
+//! the output dtype.
 
 mod dtype;
 mod index;

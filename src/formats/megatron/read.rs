@@ -1,4 +1,4 @@
-//! Sequences, or documents, as records.
+//! Reads sequences or documents as records.
 
 use super::index::{DocumentEnds, Index};
 use super::names::{DOCUMENT, INDEX, MODE, TOKENS, VALUES};
@@ -17,7 +17,7 @@ use arrow_buffer::MutableBuffer;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Records in a chunk, and about the most bytes of their values.
+/// Maximum number of records in a chunk, and approximate maximum number of bytes of their values.
 const CHUNK_ROWS: u64 = 8 << 10;
 const CHUNK_NBYTES: u64 = 1 << 20;
 
@@ -54,7 +54,7 @@ impl DatasetReader {
     }
 }
 
-/// The other file is missing.
+/// The error for a missing companion file.
 fn missing(error: Error, what: &str) -> Error {
     match error.kind() {
         Kind::Io => error.help(format!("a Megatron dataset is two files; this one reads its {what} from there")),
@@ -107,16 +107,16 @@ impl Reader for DatasetReader {
     }
 }
 
-/// Cuts off the records, without their values.
+/// Cuts the input into records, without reading their values.
 struct Cutter {
     name: Arc<str>,
     notices: Notices,
     strict: bool,
     index: Index,
     ends: DocumentEnds,
-    /// Documents without sequences, which give no record.
+    /// Number of documents without sequences, which give no records.
     empty: u64,
-    /// The sequence, document and record that come next.
+    /// The next sequence, document and record.
     next: u64,
     document: u64,
     records: u64,
@@ -127,14 +127,14 @@ struct Cutter {
     decoder: Arc<Decoder>,
 }
 
-/// Some records, without their values.
+/// A block of records, without their values.
 #[derive(Default)]
 struct Piece {
-    /// Where their values are, in bytes.
+    /// The byte range of their values.
     extents: Vec<Range<u64>>,
     nbytes: u64,
     lengths: Vec<i64>,
-    /// The document of each sequence, or how many sequences each has.
+    /// The document of each sequence, or the number of sequences in each document.
     documents: Vec<i64>,
     modes: Vec<i8>,
 }
@@ -178,7 +178,7 @@ impl Cutter {
         Ok(nrows)
     }
 
-    /// Goes on to the document of the next sequence.
+    /// Advances to the document of the next sequence.
     fn begin_documents(&mut self) -> Result<()> {
         while self.ends.peek()?.is_some_and(|end| end <= self.next) {
             self.empty += u64::from(self.ends.advance());
@@ -187,10 +187,10 @@ impl Cutter {
         Ok(())
     }
 
-    /// After the last sequence: what the records do not say.
+    /// Called after the last sequence: reports what the records do not contain.
     fn report(&mut self) -> Result<()> {
         self.begin_documents()?;
-        // An error names the input by itself.
+        // An error names the input itself.
         let tell = |text: String| self.notices.add(if self.strict { text } else { format!("{}: {text}", self.name) }, self.strict);
         if self.empty > 0 && !self.by_document {
             tell(format!("documents without sequences, which give no records: {} (--documents keeps them)", self.empty))?;
@@ -206,7 +206,7 @@ impl Cutter {
         while nrows < self.chunk_rows.min(self.left) && piece.nbytes + 12 * (piece.lengths.len() as u64) < CHUNK_NBYTES {
             let end = match self.ends.peek()? {
                 Some(end) => end,
-                // Sequences after the last boundary are a document, too.
+                // Sequences after the last boundary also form a document.
                 None if self.next < self.index.nsequences => self.index.nsequences,
                 None => break,
             };
@@ -225,7 +225,7 @@ impl Cutter {
         Ok(nrows)
     }
 
-    /// Adds a sequence; its bytes.
+    /// Adds a sequence and returns its size in bytes.
     fn sequence(&self, piece: &mut Piece, length: i32, pointer: i64) -> Result<u64> {
         let (Ok(count), Ok(start)) = (u64::try_from(length), u64::try_from(pointer)) else {
             return Err(damaged(format!("a sequence of {length} values at byte {pointer}")));
@@ -253,7 +253,7 @@ impl Cutter {
             .help("raise the limit with --max-record-bytes"))
     }
 
-    /// `row`: that of the piece.
+    /// `row` is the row within the piece.
     fn locate(&self, error: Error, row: u64) -> Error {
         let record = self.records + row + 1;
         error.locate(|at| at.records = Some((record, record)))

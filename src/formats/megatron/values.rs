@@ -1,4 +1,4 @@
-//! The values of the output: written as they come, or kept until it is known which dtype holds all of them.
+//! The values of the output: written as they arrive, or kept until the dtype that holds all of them is known.
 
 use super::dtype;
 use crate::error::{Error, Result};
@@ -13,10 +13,10 @@ use arrow_cast::{CastOptions, cast_with_options};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Values that fit a dtype.
+/// Casts values to a dtype.
 ///
 /// # Errors
-/// One does not: names the first.
+/// A value does not fit; the error names the first.
 pub fn cast(values: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if *values.data_type() == to.arrow() {
         return Ok(values.clone());
@@ -43,15 +43,16 @@ pub fn bytes(values: &ArrayRef) -> Result<Buffer> {
     Ok(buffer.slice_with_length(data.offset() * width, data.len() * width))
 }
 
-/// Where values go.
+/// The destination of values.
 pub enum Values {
-    /// Into the output, in this dtype.
+    /// The output, in this dtype.
     Written { dtype: DType, out: Box<dyn Write + Send> },
-    /// Into temporary files, in the smallest dtype that holds all so far: each time it grows, the next array begins.
+    /// Temporary files, in the smallest dtype that holds all values so far. Whenever the dtype grows, a new array
+    /// begins.
     Kept { min: i64, max: i64, dtypes: Vec<DType>, spool: Box<Spool>, out: Box<dyn Write + Send> },
 }
 
-/// How often the smallest dtype can grow: uint8, int8 or uint16, int16, int32, int64.
+/// The number of dtypes through which the smallest dtype can grow: uint8, int8 or uint16, int16, int32, int64.
 const GROWTHS: usize = 5;
 
 impl Values {
@@ -60,10 +61,10 @@ impl Values {
         Values::Kept { min: 0, max: 0, dtypes: vec![DType::UInt8], spool: Box::new(Spool::new(GROWTHS + 1, options)), out }
     }
 
-    /// Takes values; where they are kept, all of them are from `range`.
+    /// Adds values. If they are kept, all of them are within `range`.
     ///
     /// # Errors
-    /// Writing fails; a value that does not fit the dtype of the output.
+    /// Writing fails, or a value does not fit the output dtype.
     pub fn push(&mut self, values: &ArrayRef, range: (i64, i64)) -> Result<()> {
         match self {
             Values::Written { dtype, out } => out.write_all(&bytes(&cast(values, dtype)?)?).map_err(|e| failed(&e)),
@@ -78,7 +79,7 @@ impl Values {
         }
     }
 
-    /// Writes what was kept; the dtype of the output.
+    /// Writes the kept values and returns the output dtype.
     ///
     /// # Errors
     /// Writing fails.
@@ -115,7 +116,7 @@ fn widen(block: &[u8], from: &DType, to: &DType) -> Result<Vec<u8>> {
     Ok(bytes(&cast(&element.decode(aligned, block.len() / width(from))?, to)?)?.to_vec())
 }
 
-/// Passes on what `each` makes of blocks of whole numbers, wherever what is written is cut.
+/// Passes the result of `each` on blocks of whole numbers, regardless of how the written bytes are split.
 pub struct Chunked<'a, F> {
     pub width: usize,
     pub rest: Vec<u8>,
@@ -142,7 +143,7 @@ fn failed(source: &io::Error) -> Error {
     Error::io("the output", "writing", source)
 }
 
-/// The smallest and the largest of integers; `(0, 0)` for none.
+/// The minimum and maximum of integers; `(0, 0)` for none.
 pub fn range(values: &ArrayRef) -> Result<(i64, i64)> {
     let wide = arrow_cast::cast(values, &DType::Int64.arrow()).map_err(|e| Error::internal(e.to_string()))?;
     let wide = wide.as_primitive::<Int64Type>().values();

@@ -1,4 +1,4 @@
-//! Records as sequences and documents: values as they come, the index at the end.
+//! Writes records as sequences and documents: values as they arrive, the index at the end.
 
 use super::names::{DOCUMENT, MODE, TOKENS};
 use super::values::{Chunked, Values, cast, one, range};
@@ -18,21 +18,21 @@ use arrow_buffer::Buffer;
 use std::io::Write;
 use std::sync::Arc;
 
-/// What grows in temporary files until the end.
+/// Data that grows in temporary files until the end.
 const LENGTHS: usize = 0;
 const BOUNDARIES: usize = 1;
 const MODES: usize = 2;
-/// Lengths that are held before they go there.
+/// Number of lengths held before they are written there.
 const HELD: usize = 64 << 10;
 
-/// What of a record is written: positions among the columns.
+/// The parts of a record that are written: positions among the columns.
 struct SequenceEncoder {
     tokens: usize,
     document: Option<usize>,
     mode: Option<usize>,
     names: Vec<String>,
     by_document: bool,
-    /// What is written; `None`: the smallest that holds all values.
+    /// The output dtype; `None` for the smallest that holds all values.
     dtype: Option<DType>,
     options: MegatronOptions,
 }
@@ -41,14 +41,14 @@ struct SequenceEncoder {
 struct Sequences {
     values: ArrayRef,
     range: (i64, i64),
-    /// Which values belong to which sequence.
+    /// The partition of values by sequence.
     partition: RowPartition,
     documents: Documents,
     modes: Option<Vec<i8>>,
 }
 
 enum Documents {
-    /// Each sequence is one.
+    /// Each sequence is a document.
     Each,
     /// The document of each sequence.
     Numbered(Vec<i64>),
@@ -62,17 +62,17 @@ struct DatasetWriter {
     values: Option<Values>,
     index: Option<Box<dyn Write + Send>>,
     options: Options,
-    /// The lengths of the last sequences: that of the very last may still grow.
+    /// The lengths of the last sequences, the very last of which can still grow.
     lengths: Vec<i32>,
     nsequences: u64,
     nboundaries: u64,
-    /// The sequence that the document at hand starts with, and its number.
+    /// The first sequence of the current document, and the document number.
     start: u64,
     number: Option<i64>,
 }
 
 /// # Errors
-/// The records are not sequences of numbers that an index knows.
+/// The records are not sequences of numbers that an index supports.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let (mut tokens, mut document, mut mode) = (None, None, None);
     for (at, field) in schema.fields.iter().enumerate() {
@@ -129,7 +129,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     }))
 }
 
-/// The dtype that is written; `None`: the smallest that holds all values.
+/// The output dtype; `None` for the smallest that holds all values.
 fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType>> {
     let (ty, name) = (&field.ty, quoted(&field.name));
     let refused = |error: String, help: String| Err(Error::usage(error).help(help));
@@ -188,7 +188,7 @@ impl SequenceEncoder {
         move |error| error.in_field(quoted(self.names.get(at).map_or("", String::as_str)))
     }
 
-    /// The tokens, with the error of a value at its row.
+    /// The tokens. An error in a value names its row.
     fn tokens(&self, chunk: &Chunk) -> Result<(ArrayRef, (i64, i64), RowPartition, Documents)> {
         let (levels, below) = self.column(chunk, self.tokens)?.levels(1 + usize::from(self.by_document))?;
         let (values, partition) = (below.as_leaf()?, levels.last().ok_or_else(|| Error::internal("a list without an axis"))?);
@@ -210,7 +210,7 @@ impl SequenceEncoder {
             let error = Error::data(format!("the token id {} is not less than --vocab-size {size}", all.get(at).copied().unwrap_or(0)));
             return Err(error.at_row(row(at)));
         }
-        // In the smallest dtype that holds those of this chunk: the writer widens it where others need more.
+        // In the smallest dtype for this chunk; the writer widens it if other chunks need more.
         let to = self.dtype.clone().unwrap_or_else(|| dtype::smallest(range.0, range.1));
         let values = cast(values, &to).map_err(|e| match e.location().row {
             Some(at) => e.at_row(row(at)),
@@ -250,7 +250,7 @@ impl SequenceEncoder {
 }
 
 impl DatasetWriter {
-    /// Ends the document at hand; `eod` writes its last token.
+    /// Ends the current document; `eod` appends its end-of-document token.
     fn end_document(&mut self, eod: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         if self.encoder.options.append_eod.is_some() && self.nsequences > self.start {
             eod()?;
@@ -271,7 +271,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Passes the lengths on but for the last few.
+    /// Passes on the lengths except for the last few.
     fn pass_lengths(&mut self, kept: usize) -> Result<()> {
         let rest = self.lengths.split_off(self.lengths.len().saturating_sub(kept));
         let whole = std::mem::replace(&mut self.lengths, rest);
@@ -281,7 +281,7 @@ impl DatasetWriter {
     fn write_sequences(&mut self, sequences: &Sequences, values: &mut Values) -> Result<()> {
         let Sequences { values: flat, range, partition, documents, modes } = sequences;
         let eod = self.encoder.options.append_eod;
-        // Values that are not passed on yet, and the end of the last sequence.
+        // Values that have not been passed on yet, and the end of the last sequence.
         let (mut from, mut end) = (0, 0);
         let mut pass = |values: &mut Values, to: usize| {
             let part = flat.slice(from, to - from);

@@ -1,11 +1,11 @@
-//! Logical types of Parquet that Arrow has no type for: enums, BSON, intervals, shapes, variants, times of day in UTC.
-//! The values are read as what they are stored as, and the logical type is kept in the field's metadata.
+//! Parquet logical types that Arrow has no equivalent for: enums, BSON, intervals, shapes, variants, and UTC times of
+//! day. Values are read in their stored type, and the logical type is kept in the metadata of the field.
 
 use parquet::basic::{ConvertedType, EdgeInterpolationAlgorithm, LogicalType, Type as PhysicalType};
 use parquet::schema::types::Type as Node;
 use serde_json::{Value, json};
 
-/// The key of the metadata: the name of the logical type, and its parameters as JSON.
+/// The metadata key. The value is the name of the logical type, and its parameters as JSON.
 pub const KEY: &str = "PARQUET:logical_type";
 
 const ALGORITHMS: [(&str, EdgeInterpolationAlgorithm); 5] = [
@@ -16,7 +16,7 @@ const ALGORITHMS: [(&str, EdgeInterpolationAlgorithm); 5] = [
     ("KARNEY", EdgeInterpolationAlgorithm::KARNEY),
 ];
 
-/// The annotation of a column or a group in the metadata; `None` where Arrow's type implies it.
+/// The annotation of a column or group for the metadata; `None` if the Arrow type implies it.
 pub fn of(node: &Node) -> Option<String> {
     let info = node.get_basic_info();
     Some(match (info.logical_type_ref(), info.converted_type()) {
@@ -35,7 +35,7 @@ pub fn of(node: &Node) -> Option<String> {
     })
 }
 
-/// The logical and the converted type that the metadata gives a column or a group; `None` where they do not fit it.
+/// The logical and converted type that the metadata gives a column or group; `None` if they do not fit it.
 pub fn parse(text: &str, node: &Node) -> Option<(Option<LogicalType>, ConvertedType)> {
     let (name, parameters) = text.split_once(' ').unwrap_or((text, "{}"));
     let parameters: Value = serde_json::from_str(parameters).ok()?;

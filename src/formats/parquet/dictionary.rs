@@ -1,8 +1,8 @@
-//! Whether the values of a column in a row group are worth a dictionary.
+//! Decides whether to dictionary-encode a column in a row group.
 //!
-//! A writer that always starts with one pays twice for values that hardly repeat (ids, times, weights): each goes
-//! through a hash table, and the dictionary comes on top of numbers that are as long as the values. The first rows
-//! of the group tell: from how many of their values differ follows about how many will in the whole group.
+//! A writer that always starts with a dictionary pays twice for values that rarely repeat (ids, times, weights): each
+//! value goes through a hash table, and the dictionary is added to indices that are as long as the values. Instead, the
+//! number of distinct values among the first rows of a group predicts their number in the whole group.
 
 use super::encode::Numbers;
 use arrow_array::cast::AsArray;
@@ -12,29 +12,29 @@ use arrow_schema::DataType;
 use parquet::file::properties::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
 use std::hash::{DefaultHasher, Hasher};
 
-/// Rows of a group that are looked at.
+/// Number of rows of a group to sample.
 pub const SAMPLE_ROWS: usize = 16_384;
-/// Values of a column that are looked at.
+/// Number of values of a column to sample.
 const SAMPLE_VALUES: usize = 16_384;
-/// Fewer values say nothing, and their group is small, unless they have that many bytes.
+/// Fewer values are inconclusive, and their group is small, unless they have that many bytes.
 const FEW_VALUES: usize = 1024;
 const MANY_NBYTES: usize = 4 << 20;
 
-/// What the first rows say of one column.
+/// Statistics of the first rows of a column.
 #[derive(Default)]
 pub struct Sample {
-    /// A hash of each of the first values, or its bits.
+    /// A hash or the bits of each sampled value.
     seen: Vec<u64>,
-    /// Values in all the rows looked at.
+    /// Number of values in all sampled rows.
     nvalues: usize,
-    /// Bytes of the values seen.
+    /// Number of bytes of the sampled values.
     nbytes: usize,
-    /// Of a type that has no dictionary, or that nothing is known of.
+    /// Whether the type does not support dictionaries, or is unknown.
     strange: bool,
 }
 
 impl Sample {
-    /// Looks at the values of some more rows.
+    /// Samples the values of more rows.
     pub fn look(&mut self, values: &ArrayRef) {
         self.nvalues += values.len();
         let room = SAMPLE_VALUES.saturating_sub(self.seen.len());
@@ -76,12 +76,12 @@ impl Sample {
         }
     }
 
-    /// Whether more rows would hardly change the answer.
+    /// Whether more rows would hardly change the result.
     pub fn is_enough(&self) -> bool {
         self.strange || self.seen.len() >= SAMPLE_VALUES || self.nbytes >= MANY_NBYTES
     }
 
-    /// Whether a dictionary makes the column smaller, in a group that has `part` of its rows in the sample.
+    /// Whether a dictionary makes the column smaller. The sample has the fraction `part` of the group's rows.
     pub fn pays(self, part: f64) -> bool {
         let nseen = self.seen.len();
         if self.strange || (nseen < FEW_VALUES && self.nbytes < MANY_NBYTES) {
@@ -97,8 +97,8 @@ impl Sample {
     }
 }
 
-/// How many of `total` values differ, where `distinct` of the first `seen` do: as if each were drawn from so
-/// many equally likely ones, of which `n` draws meet `m * (1 - exp(-n / m))`.
+/// Estimates the number of distinct values among `total`, given `distinct` values among the first `seen`. Assumes draws
+/// from equally likely values: `n` draws from `m` values find `m * (1 - exp(-n / m))` of them.
 fn distinct_of(total: f64, seen: f64, distinct: f64) -> f64 {
     let met = |m: f64, n: f64| m * (1.0 - (-n / m).exp());
     let (mut low, mut high) = (distinct.max(1.0), distinct.max(1.0));
@@ -112,7 +112,7 @@ fn distinct_of(total: f64, seen: f64, distinct: f64) -> f64 {
     met(high, total)
 }
 
-/// The arrays without children inside an array, in the order of Parquet's columns; only what its rows refer to.
+/// The leaf arrays inside an array, in Parquet column order, restricted to the parts that its rows refer to.
 pub fn leaves(array: &ArrayRef, out: &mut Vec<ArrayRef>) {
     match array.data_type() {
         DataType::Struct(_) => array.as_struct().columns().iter().for_each(|column| leaves(column, out)),

@@ -1,5 +1,5 @@
-//! Facts about columns in a footer that are not in the types that the parquet crate finds: field ids, time zones
-//! whose unit differs from the stored one, and, by statistics, where nulls are.
+//! Column properties in a footer that are not in the types determined by the parquet crate: field ids, time zones whose
+//! unit differs from the stored one, and, from statistics, which columns have nulls.
 
 use super::{annotation, logical};
 use crate::tensor::arrow::extension;
@@ -12,7 +12,7 @@ use parquet::schema::types::Type as Node;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The Arrow schema that a writer left in the footer, if it can be read.
+/// The Arrow schema embedded in the footer by the writer, if it can be read.
 pub fn written_schema(metadata: &ParquetMetaData) -> Option<ArrowSchema> {
     let pairs = metadata.file_metadata().key_value_metadata()?;
     let text = pairs.iter().find(|pair| pair.key == ARROW_SCHEMA_META_KEY)?.value.as_ref()?;
@@ -24,18 +24,18 @@ pub fn written_schema(metadata: &ParquetMetaData) -> Option<ArrowSchema> {
 /// Walks the columns of a file together with their Arrow fields.
 pub struct Columns<'a> {
     metadata: &'a ParquetMetaData,
-    /// The number of the next leaf.
+    /// The index of the next leaf.
     leaf: usize,
-    /// The unit of the INT96 timestamps, by leaf.
+    /// The unit of INT96 timestamps, by leaf.
     int96: &'a HashMap<usize, TimeUnit>,
-    /// Adds the facts in the footer to the fields.
+    /// Adds properties from the footer to the fields.
     complete: bool,
-    /// Nullable fields become required where statistics prove that there are no nulls.
+    /// Makes nullable fields required if statistics prove that there are no nulls.
     narrow: bool,
 }
 
 impl<'a> Columns<'a> {
-    /// The fields with what the footer adds to them.
+    /// The fields, with the properties from the footer.
     pub fn completed(
         metadata: &'a ParquetMetaData,
         fields: &[FieldRef],
@@ -45,7 +45,7 @@ impl<'a> Columns<'a> {
         Columns { metadata, leaf: 0, int96, complete: true, narrow: false }.roots(fields, written)
     }
 
-    /// The fields, required where statistics prove that no value is null.
+    /// The fields, made required where statistics prove that no value is null.
     pub fn narrowed(metadata: &'a ParquetMetaData, fields: &[FieldRef], none: &'a HashMap<usize, TimeUnit>) -> Vec<FieldRef> {
         Columns { metadata, leaf: 0, int96: none, complete: false, narrow: metadata.num_row_groups() > 0 }.roots(fields, None)
     }
@@ -60,12 +60,12 @@ impl<'a> Columns<'a> {
         fields.iter().zip(nodes).map(|(field, node)| self.field(field, node, hint(field), 0, false)).collect()
     }
 
-    /// `level`: the definition level around the node; `item`: the node repeats, and its repetition is taken in already.
+    /// `level`: the definition level around the node. `item`: the node repeats, and its repetition is already included.
     fn field(&mut self, field: &FieldRef, node: &Node, hint: Option<&Field>, level: i16, item: bool) -> FieldRef {
         let first = self.leaf;
         let optional = !item && node.get_basic_info().has_repetition() && node.get_basic_info().repetition() == Repetition::OPTIONAL;
         let (narrow, nulls) = (self.narrow, optional && self.narrow && self.has_nulls(first, level));
-        // Below a null structure there are nulls that no level counts.
+        // Nulls below a null structure are not counted by any level.
         self.narrow &= !(nulls && matches!(field.data_type(), DataType::Struct(_)));
         let ty = self.data_type(field, node, hint, level + i16::from(optional));
         self.narrow = narrow;
@@ -99,7 +99,7 @@ impl<'a> Columns<'a> {
                 (DataType::Timestamp(TimeUnit::Nanosecond, zone), _) if self.int96.contains_key(&leaf) => {
                     DataType::Timestamp(self.int96[&leaf], zone.clone())
                 }
-                // Stored in another unit than it was written in: the zone is the writer's.
+                // Stored in a unit other than the one it was written in; the zone is the writer's.
                 (DataType::Timestamp(unit, Some(_)), Some(DataType::Timestamp(_, Some(zone)))) => {
                     DataType::Timestamp(*unit, Some(zone.clone()))
                 }
@@ -167,7 +167,7 @@ impl<'a> Columns<'a> {
         ty.clone()
     }
 
-    /// Whether a value may be null whose definition level ends at `level`.
+    /// Whether a value whose definition level ends at `level` can be null.
     fn has_nulls(&self, leaf: usize, level: i16) -> bool {
         self.metadata.row_groups().iter().any(|group| {
             let Some(column) = group.columns().get(leaf) else { return true };
@@ -178,7 +178,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The node of the items of a list, and whether it is the node that repeats; `None` where older writers leave it open.
+/// The node of a list's items, and whether it is the repeated node; `None` if older writers leave it ambiguous.
 fn element<'a>(node: &'a Node, item: &Field) -> Option<(&'a Node, bool)> {
     let repeats = |node: &Node| node.get_basic_info().has_repetition() && node.get_basic_info().repetition() == Repetition::REPEATED;
     if repeats(node) {
@@ -206,7 +206,7 @@ fn repeated_group(node: &Node) -> Option<&Node> {
     }
 }
 
-/// The leaves whose timestamps are stored as INT96.
+/// The leaves with INT96 timestamps.
 pub fn int96_leaves(metadata: &ParquetMetaData) -> Vec<usize> {
     let columns = metadata.file_metadata().schema_descr().columns();
     (0..columns.len()).filter(|leaf| columns[*leaf].physical_type() == PhysicalType::INT96).collect()

@@ -1,9 +1,9 @@
-//! Failures of the parquet crate as errors of tatter.
+//! Converts failures of the parquet crate to errors.
 
 use crate::error::Error;
 use parquet::errors::ParquetError;
 
-/// An error of the parquet crate: of the data, unless reading the file failed.
+/// Converts an error of the parquet crate to a data error, unless reading the file failed.
 pub fn lifted(error: ParquetError) -> Error {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {
@@ -17,7 +17,7 @@ pub fn lifted(error: ParquetError) -> Error {
     }
 }
 
-/// A failure of reading or writing.
+/// A failed read or write.
 pub fn from_io(error: &std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::UnexpectedEof => Error::carried_by(error).unwrap_or_else(|| Error::data("the file ends too early")),
@@ -25,7 +25,7 @@ pub fn from_io(error: &std::io::Error) -> Error {
     }
 }
 
-/// A failure of decoding, without the names of the layers it came through.
+/// A decoding error, without the names of the layers it passed through.
 pub fn damaged(text: &str) -> Error {
     let mut text = text;
     for layer in ["Parquet argument error: ", "Parquet error: ", "External error: ", "Arrow: ", "External: "] {

@@ -1,15 +1,15 @@
-//! The structure of a footer, checked before the footer is decoded.
+//! Validates the structure of a footer before it is decoded.
 //!
-//! The decoder of the parquet crate takes memory for as many list elements as the footer claims and
-//! follows the schema's tree by recursion; both are harmless only where the claims are. Source: the Thrift
-//! compact protocol, and `parquet.thrift` of the Parquet format for the field numbers.
+//! The decoder of the parquet crate allocates memory for as many list elements as the footer claims, and walks the
+//! schema tree recursively. Both are safe only if these claims are valid. Sources: the Thrift compact protocol, and
+//! `parquet.thrift` of the Parquet format for field numbers.
 
 use crate::error::{Error, Result};
 use crate::wire::split_varint;
 
-/// Structures in structures of the footer itself, at most.
+/// Maximum nesting depth of structures in the footer.
 const MAX_DEPTH: usize = 32;
-/// Nesting of the columns: a list takes two levels.
+/// Maximum nesting depth of columns; a list takes two levels.
 const MAX_SCHEMA_DEPTH: usize = 2 * 128 + 2;
 
 /// The first and the last bytes of a file.
@@ -23,7 +23,7 @@ const NUM_CHILDREN: i16 = 5;
 /// Checks that lengths and lists end inside the footer, and that nesting is bounded.
 ///
 /// # Errors
-/// They do not.
+/// A length exceeds the footer, or nesting is too deep.
 pub fn check(footer: &[u8]) -> Result<()> {
     let mut walk = Walk { bytes: footer, at: 0, children: Vec::new() };
     walk.structure(0, Context::File).ok_or_else(|| Error::data(format!("the Parquet footer is damaged at its byte {}", walk.at)))?;
@@ -45,8 +45,8 @@ pub fn check(footer: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The length of a page header, and its `uncompressed_page_size` and `compressed_page_size`; `None` if the bytes do not
-/// hold a whole header.
+/// The length of a page header, with its `uncompressed_page_size` and `compressed_page_size`; `None` if the bytes do
+/// not hold a whole header.
 pub fn page_sizes(bytes: &[u8]) -> Option<(u64, u64, u64)> {
     const UNCOMPRESSED: i16 = 2;
     const COMPRESSED: i16 = 3;
@@ -69,7 +69,7 @@ pub fn page_sizes(bytes: &[u8]) -> Option<(u64, u64, u64)> {
     }
 }
 
-/// What the structure at hand is, as far as it matters.
+/// The kind of the current structure, as far as it matters.
 #[derive(Clone, Copy, PartialEq)]
 enum Context {
     File,
@@ -139,7 +139,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A value of a wire type; booleans of fields stand in the type itself.
+    /// Skips a value of a wire type; boolean fields are stored in the type itself.
     fn value(&mut self, kind: u8, depth: usize, context: Context, is_field: bool) -> Option<()> {
         if depth > MAX_DEPTH {
             return None;
@@ -159,7 +159,7 @@ impl Walk<'_> {
                     15 => (self.varint()?, header & 0x0f),
                     count => (u64::from(count), header & 0x0f),
                 };
-                // Every element takes a byte at least.
+                // Every element takes at least one byte.
                 if usize::try_from(count).ok()? > self.left() {
                     return None;
                 }

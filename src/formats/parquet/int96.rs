@@ -1,5 +1,5 @@
-//! Timestamps of twelve bytes: nanoseconds of the day and the day. They reach further than 64 bits of nanoseconds do,
-//! and their columns have no statistics, so that the values decide which unit holds them.
+//! Twelve-byte timestamps: the nanoseconds of the day, and the day. Their range exceeds that of 64-bit nanoseconds and
+//! their columns have no statistics, so the values determine which unit can hold them.
 
 use super::facts::int96_leaves;
 use super::failure::lifted;
@@ -13,15 +13,15 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Values that are looked at together.
+/// Number of values examined at a time.
 const BLOCK_VALUES: usize = 1 << 14;
 const EPOCH: i64 = 2_440_588;
 const DAY_NANOS: i128 = 86_400_000_000_000;
 
-/// The finest unit that holds every timestamp of each INT96 column. All pages of these columns are read.
+/// The finest unit that can hold every timestamp of each INT96 column. Reads all pages of these columns.
 ///
 /// # Errors
-/// Damaged pages.
+/// The pages are damaged.
 pub fn units(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usize, TimeUnit>> {
     let mut units = HashMap::new();
     let reader = Arc::new(source.clone());
@@ -59,7 +59,7 @@ fn coarser(a: TimeUnit, b: TimeUnit) -> TimeUnit {
     if order(&a) >= order(&b) { a } else { b }
 }
 
-/// The finest unit in which 64 bits hold the timestamp.
+/// The finest unit in which the timestamp fits in 64 bits.
 fn holding(value: &Int96) -> TimeUnit {
     let [low, high, day] = <[u32; 3]>::try_from(value.data()).unwrap_or_default();
     let nanos = i128::from(u64::from(high) << 32 | u64::from(low));

@@ -1,12 +1,12 @@
-//! A large row group, read once by all the tasks that share it.
+//! A large row group, read once by all tasks that share it.
 //!
-//! Parquet is read from the start of a row group: a task that wanted rows in its middle would have to skip all
-//! rows before them, which makes the time quadratic. So the columns of a group are divided into lanes, each with
-//! one reader that goes through the group from range to range. A task takes the part of its own range from each
-//! lane; where a lane has not come that far, the task reads on and leaves what belongs to other tasks for them.
-//! No task ever waits for one that has not started, and threads work on different lanes at a time.
+//! Parquet is read from the start of a row group. A task for rows in the middle would have to skip all rows before
+//! them, which makes the total time quadratic. Therefore the columns of a group are divided into lanes, each with one
+//! reader that advances through the group range by range. A task takes its range from each lane; if a lane has not
+//! advanced that far, the task reads on and leaves the ranges of other tasks for them. No task waits for one that has
+//! not started, and threads work on different lanes concurrently.
 //!
-//! This is the one place in a format that has locks: what is shared is a position in a file.
+//! This is the only place in a format with locks, because the shared state is a position in a file.
 
 use super::failure::{damaged, lifted};
 use crate::chunk::even_shares;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, TryLockError};
 
-/// More readers than threads that use them cost memory and bring nothing.
+/// More readers than threads that use them only cost memory.
 const MAX_LANES: usize = 8;
 
 /// The readers of one row group.
@@ -28,9 +28,9 @@ pub struct Lanes {
     source: Source,
     metadata: ArrowReaderMetadata,
     group: usize,
-    /// Rows of a range; the last may be shorter.
+    /// Number of rows in a range; the last can be shorter.
     range_rows: usize,
-    /// The rows of the group that are wanted; no task asks for a range without any. `None`: all.
+    /// The required rows of the group; no task requests a range without any. `None` for all.
     only: Option<Numbers>,
     lanes: Vec<Mutex<Lane>>,
 }
@@ -39,14 +39,14 @@ pub struct Lanes {
 struct Lane {
     roots: Vec<usize>,
     reader: Option<ParquetRecordBatchReader>,
-    /// The number of the range that the reader gives next.
+    /// The number of the next range from the reader.
     next: usize,
-    /// Ranges that other tasks will ask for.
+    /// Ranges read ahead for other tasks.
     ready: BTreeMap<usize, Vec<ArrayRef>>,
 }
 
 impl Lanes {
-    /// The columns `roots` of a row group in ranges of `range_rows` rows. Nothing is read yet.
+    /// The columns `roots` of a row group, in ranges of `range_rows` rows. Reads nothing yet.
     pub fn new(
         source: Source,
         metadata: ArrowReaderMetadata,
@@ -65,7 +65,7 @@ impl Lanes {
     /// The columns of a range, in the order of the roots.
     ///
     /// # Errors
-    /// Damaged pages; fewer rows than the footer promises.
+    /// Pages are damaged, or have fewer rows than the footer declares.
     pub fn take(&self, range: usize) -> Result<Vec<ArrayRef>> {
         let mut parts: Vec<Option<Vec<ArrayRef>>> = self.lanes.iter().map(|_| None).collect();
         let first = range % self.lanes.len().max(1);
@@ -122,7 +122,7 @@ fn stopped() -> Error {
     Error::data("a row group ends before its last row: one of its pages is damaged")
 }
 
-/// The columns divided by their bytes in the file, in order.
+/// Divides the columns by their size in the file, in order.
 fn shares(metadata: &ArrowReaderMetadata, group: usize, roots: &[usize]) -> Vec<Range<usize>> {
     let schema = metadata.parquet_schema();
     let mut nbytes = vec![0u64; schema.root_schema().get_fields().len()];

@@ -1,5 +1,5 @@
-//! Parquet's logical types of Arrow's extension types, which the parquet crate leaves out: UUID and JSON.
-//! Source: <https://github.com/apache/parquet-format/blob/master/LogicalTypes.md>.
+//! Parquet logical types of Arrow extension types, which the parquet crate does not handle: UUID and JSON. Source:
+//! <https://github.com/apache/parquet-format/blob/master/LogicalTypes.md>.
 
 use super::annotation;
 use super::failure::lifted;
@@ -15,7 +15,7 @@ const UUID: &str = "arrow.uuid";
 const JSON: &str = "arrow.json";
 const UUID_NBYTES: i32 = 16;
 
-/// The extension type of a column's logical type.
+/// The extension type for the logical type of a column.
 pub fn extension_of(node: &Node) -> Option<&'static str> {
     match (node.get_basic_info().logical_type_ref(), node.get_basic_info().converted_type()) {
         (Some(LogicalType::Uuid), _) => Some(UUID),
@@ -24,11 +24,11 @@ pub fn extension_of(node: &Node) -> Option<&'static str> {
     }
 }
 
-/// The metadata of a file whose intervals are read as the bytes that they are stored as; `None` if there are none. The
-/// crate reads them as days and milliseconds, without their months.
+/// The metadata of a file with intervals, changed so that they are read as stored bytes; `None` if there are none. The
+/// crate reads intervals as days and milliseconds, without months.
 ///
 /// # Errors
-/// None for schemas that the crate has read.
+/// None for schemas read by the crate.
 pub fn without_intervals(metadata: &ParquetMetaData) -> Result<Option<ParquetMetaData>> {
     let file = metadata.file_metadata();
     let root = file.schema_descr().root_schema();
@@ -45,7 +45,7 @@ pub fn without_intervals(metadata: &ParquetMetaData) -> Result<Option<ParquetMet
     Ok(Some(ParquetMetaData::new(file, metadata.row_groups().to_vec())))
 }
 
-/// The nodes of a group without the type of intervals; `None` if nothing changes.
+/// The nodes of a group without the interval type; `None` if nothing changes.
 fn plain_nodes(group: &Node) -> Result<Option<Vec<TypePtr>>> {
     let plain = |node: &TypePtr| -> Result<Option<TypePtr>> {
         if node.is_group() {
@@ -66,10 +66,10 @@ fn plain_nodes(group: &Node) -> Result<Option<Vec<TypePtr>>> {
     Ok(Some(nodes.into_iter().map(|(plain, node)| plain.unwrap_or_else(|| node.clone())).collect()))
 }
 
-/// The schema of a file with the logical types of its fields' extension types.
+/// The schema of a file, with the logical types of its extension types.
 ///
 /// # Errors
-/// None for schemas that the crate made.
+/// None for schemas created by the crate.
 pub fn annotated(schema: SchemaDescriptor, fields: &Fields) -> Result<SchemaDescriptor> {
     let root = schema.root_schema();
     match inside(root, fields)? {
@@ -127,7 +127,7 @@ fn repeated(node: &Node, fields: &Fields) -> Result<Option<Vec<TypePtr>>> {
     inside(group, fields)?.map(|nodes| Ok(vec![rebuilt(group, nodes, None)?])).transpose()
 }
 
-/// The group with other nodes, and with a logical type of its own if one is `said`.
+/// The group with other nodes, and with its own logical type if `said` has one.
 fn rebuilt(node: &Node, nodes: Vec<TypePtr>, said: Option<LogicalType>) -> Result<TypePtr> {
     let info = node.get_basic_info();
     let builder = Node::group_type_builder(node.name()).with_fields(nodes).with_repetition(info.repetition());

@@ -1,14 +1,15 @@
 //! Apache Parquet. Source: <https://github.com/apache/parquet-format>.
 //!
-//! - [`pages`]: the crate's door to a file;
-//! - [`footer`]: what is checked of a footer before it is decoded;
-//! - [`facts`]: facts in a footer that are not in the types; [`int96`]: the unit of old timestamps;
-//! - [`logical`]: logical types of extension types; [`annotation`]: those that Arrow has no type for;
-//! - [`schema`]: the Arrow fields that columns are read as and written from;
-//! - [`opened`]: a footer that has been read; [`ranges`]: its row groups, cut into ranges of rows; [`read`]: each decoded by a task;
+//! - [`pages`]: file access for the parquet crate;
+//! - [`footer`]: validates a footer before it is decoded;
+//! - [`facts`]: column properties in a footer that are not in the types; [`int96`]: the unit of legacy timestamps;
+//! - [`logical`]: logical types of extension types; [`annotation`]: logical types without an Arrow equivalent;
+//! - [`schema`]: the Arrow fields as which columns are read and written;
+//! - [`opened`]: a file with its footer read; [`ranges`]: divides row groups into ranges of rows; [`read`]: decodes
+//!   each range in a task;
 //! - [`lanes`]: a large row group, read once by all its tasks;
-//! - [`write`]: a group of rows encoded on any thread; [`dictionary`]: what gets a dictionary;
-//! - [`encode`]: column chunks, page by page.
+//! - [`write`]: encodes groups of rows on any thread; [`dictionary`]: decides on dictionary encoding;
+//! - [`encode`]: encodes column chunks, page by page.
 
 mod annotation;
 mod dictionary;

@@ -1,4 +1,4 @@
-//! A file whose footer has been read.
+//! A file with its footer read.
 
 use super::failure::{from_io, lifted};
 use super::footer::{self, MAGIC};
@@ -19,19 +19,19 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaD
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A file whose footer has been read.
+/// A file with its footer read.
 pub struct Opened {
     pub name: Arc<str>,
     pub source: Source,
     pub metadata: ArrowReaderMetadata,
-    /// The columns in their decoded form.
+    /// The columns as decoded.
     pub arrow: Vec<FieldRef>,
     pub decoded: Vec<Field>,
-    /// The same, without nulls where statistics prove that there are none.
+    /// The same, but required if statistics prove that there are no nulls.
     pub fields: Vec<Field>,
     pub facts: Facts,
     pub renamed: Renamed,
-    /// Rows of each row group.
+    /// Number of rows in each row group.
     pub rows: Vec<u64>,
 }
 
@@ -39,7 +39,7 @@ impl Opened {
     /// Reads the footer.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The footer is damaged.
     pub fn new(name: Arc<str>, source: Source) -> Result<Opened> {
         let metadata = Arc::new(read_footer(&source)?);
         let rows = metadata.row_groups().iter().map(|g| u64::try_from(g.num_rows())).collect::<Result<Vec<_>, _>>();
@@ -53,7 +53,7 @@ impl Opened {
         }
         let written = facts::written_schema(&metadata);
         let footer = metadata;
-        // A writer that knows Arrow's intervals records which they are.
+        // A writer that supports Arrow's intervals records their kind.
         let is_interval = |field: &&ArrowField| matches!(field.data_type(), DataType::Interval(_));
         let metadata = match written.as_ref().is_some_and(|schema| schema.flattened_fields().iter().any(is_interval)) {
             true => footer.clone(),
@@ -68,7 +68,7 @@ impl Opened {
         let with = |fields: Fields| {
             ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(fields))))
         };
-        // Where the wider form is refused, the file's own form is converted after decoding.
+        // If the crate rejects the wider type, values are converted after decoding.
         let metadata = with(stored.iter().map(|f| Arc::new(widened(f))).collect())
             .or_else(|_| with(stored.iter().cloned().collect()))
             .unwrap_or(found);
@@ -87,7 +87,7 @@ impl Opened {
         Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, rows })
     }
 
-    /// Bytes in memory of all values of some columns of a row group, about, and their bytes in the file.
+    /// The approximate in-memory size of columns of a row group, and their size in the file.
     pub fn nbytes(&self, group: usize, mask: &ProjectionMask) -> (u64, u64) {
         let (mut memory, mut file) = (0u64, 0u64);
         let columns = self.metadata.metadata().row_group(group).columns().iter().enumerate();
@@ -106,7 +106,7 @@ impl Opened {
     }
 }
 
-/// Fields are written again as the file stores them, not as they are decoded.
+/// Fields are written in their stored form, not in their decoded form.
 fn restore(field: &mut Field, stored: &FieldRef) {
     field.storage = Storage::of(stored.as_ref().clone());
     if let (Element::Struct(inner), true, DataType::Struct(all)) = (&mut field.ty.element, field.ty.dims.is_empty(), stored.data_type()) {
@@ -135,7 +135,7 @@ fn read_footer(source: &Source) -> Result<ParquetMetaData> {
     without_zero_offsets(metadata).map_err(lifted)
 }
 
-/// Some writers set the offset of a dictionary page that does not exist to zero.
+/// Some writers set the offset of a missing dictionary page to zero.
 fn without_zero_offsets(metadata: ParquetMetaData) -> parquet::errors::Result<ParquetMetaData> {
     let is_zero = |column: &ColumnChunkMetaData| column.dictionary_page_offset() == Some(0);
     if !metadata.row_groups().iter().any(|group| group.columns().iter().any(is_zero)) {

@@ -1,4 +1,4 @@
-//! The parquet crate's door to a file.
+//! File access for the parquet crate.
 
 use crate::formats::columnar::source::Source;
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, BufReader, Read};
 
-/// Reads on from a place.
+/// Reads sequentially from a position.
 pub struct Cursor {
     source: Source,
     at: u64,

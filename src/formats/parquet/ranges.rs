@@ -1,4 +1,4 @@
-//! Cuts a file into ranges of rows, one for each task.
+//! Divides a file into ranges of rows, one for each task.
 
 use super::lanes::Lanes;
 use super::opened::Opened;
@@ -10,38 +10,38 @@ use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes in memory of what one task decodes, about.
+/// Approximate bytes in memory decoded by one task.
 const TASK_NBYTES: u64 = 8 << 20;
-/// A row group up to this size is one task: skipping rows inside it is not free.
+/// A row group up to this size is one task, because skipping rows inside it has a cost.
 const WHOLE_NBYTES: u64 = 32 << 20;
-/// Rows of a task without columns, and the most of any other.
+/// Number of rows of a task without columns, and maximum number for any other task.
 const TASK_ROWS: u64 = 1 << 20;
-/// Where more than one row of this many is wanted, a large row group is read range by range.
+/// If at least one in this many rows is required, a large row group is read range by range.
 const DENSE: u64 = 4;
 
-/// Consecutive rows: all of some row groups, or a range of one.
+/// Consecutive rows: all rows of some row groups, or a range of rows in one.
 pub struct RowRange {
     /// From 0, within the file.
     pub first: u64,
     pub groups: Range<usize>,
-    /// Rows of the groups to skip, and then to read.
+    /// The number of rows of the groups to skip, and then to read.
     pub skip: u64,
     pub nrows: u64,
-    /// The rows of the range that are wanted, numbered from 1; `None`: all.
+    /// The required rows of the range, numbered from 1; `None` for all.
     pub only: Option<Numbers>,
-    /// About this many bytes of the file.
+    /// Approximate number of bytes in the file.
     pub nbytes: u64,
-    /// The readers of a large row group, and the number of the range.
+    /// The readers of a large row group, and the index of the range.
     pub shared: Option<(Arc<Lanes>, usize)>,
-    /// Whether the pages of the groups are checked first: no rows of them were read before.
+    /// Whether to check the pages of the groups first, because no rows of them have been read before.
     pub is_checked: bool,
 }
 
 impl RowRange {
-    /// The rows of the groups that are read.
+    /// The selection of rows to read from the group.
     ///
     /// # Errors
-    /// More than can be addressed.
+    /// More rows than can be addressed.
     pub fn selection(&self) -> Result<RowSelection> {
         let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group has too many rows"));
         let mut selectors = Vec::new();
@@ -56,22 +56,22 @@ impl RowRange {
     }
 }
 
-/// Cuts a file into tasks.
+/// Divides a file into tasks.
 pub struct RowRanges {
     opened: Arc<Opened>,
     mask: ProjectionMask,
     first: u64,
     group: usize,
-    /// Rows of the group at hand that are already cut off.
+    /// Number of rows of the current group already assigned.
     within: u64,
     left: u64,
-    /// The numbers of the rows that are wanted; `None`: all.
+    /// The numbers of the required rows; `None` for all.
     only: Option<Arc<Numbers>>,
-    /// The columns that are read.
+    /// The columns to read.
     roots: Vec<usize>,
-    /// The readers of the group at hand.
+    /// The readers of the current group.
     lanes: Option<Arc<Lanes>>,
-    /// The group after those whose pages are checked.
+    /// The first group whose pages have not been checked.
     checked: usize,
 }
 
@@ -110,7 +110,7 @@ impl RowRanges {
         }
     }
 
-    /// The next rows.
+    /// The next range of rows.
     fn cut(&mut self) -> Option<RowRange> {
         self.pass_unwanted();
         let start = self.group;
@@ -124,7 +124,7 @@ impl RowRanges {
             let wanted = self.only.as_ref().map(|only| only.within(first + 1..=first.saturating_add(rest).max(first + 1), 1));
             let nwanted = wanted.as_ref().map_or(rest, |wanted| wanted.as_ref().map_or(0, Numbers::count));
             if self.within == 0 && all_memory <= WHOLE_NBYTES && rows <= TASK_ROWS {
-                // Small row groups share a task, but not one of which only some rows are wanted.
+                // Small row groups share a task, unless only some of their rows are required.
                 let is_full = memory.saturating_add(all_memory) > TASK_NBYTES || nrows + rows > TASK_ROWS;
                 if nrows > 0 && (is_full || nwanted < rest) {
                     break;
@@ -143,7 +143,7 @@ impl RowRanges {
             }
             let is_dense = nwanted >= rest / DENSE;
             let (taken, shared) = match wanted.flatten().filter(|_| self.lanes.is_none() && (!is_dense || self.within > 0)) {
-                // As many of the wanted rows as make a task.
+                // As many required rows as make up a task.
                 Some(wanted) => {
                     let tasks = share(all_memory, nwanted).div_ceil(TASK_NBYTES).max(1);
                     let last = wanted.nth(nwanted.div_ceil(tasks).max(1) - 1).unwrap_or(rest);
@@ -184,7 +184,7 @@ impl RowRanges {
         Some(cut)
     }
 
-    /// Passes over the rest of row groups of which no row is wanted; over all where none is.
+    /// Skips the remaining rows of row groups without required rows; skips all if there are none.
     fn pass_unwanted(&mut self) {
         let Some(only) = &self.only else { return };
         while let Some(rows) = self.opened.rows.get(self.group) {
@@ -201,7 +201,7 @@ impl RowRanges {
         }
     }
 
-    /// The readers that the ranges of the group at hand share; `only_part`: no more is read than a part of this range.
+    /// The readers shared by the ranges of the current group. `only_part`: only part of this range is read.
     fn lanes(&mut self, range_rows: u64, only_part: bool) -> Option<(Arc<Lanes>, usize)> {
         if self.roots.is_empty() || self.lanes.is_none() && (self.within > 0 || only_part) {
             return None;

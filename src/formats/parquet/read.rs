@@ -1,4 +1,4 @@
-//! Row groups, or ranges of their rows, as tasks.
+//! Reads row groups, or ranges of their rows, as tasks.
 
 use super::failure::{damaged, lifted};
 use super::opened::Opened;
@@ -19,7 +19,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::sync::Arc;
 
-/// Of that share of the rows or more all are decoded, where only some are wanted: 1 / 16.
+/// If at least 1 in this many rows is required, all rows are decoded.
 const DENSE: u64 = 16;
 
 /// Reads one Parquet file.
@@ -85,7 +85,7 @@ struct Decode {
 }
 
 impl Decode {
-    /// Checks the pages of the row groups of which these rows are the first that are read.
+    /// Checks the pages of row groups from which these rows are the first to be read.
     fn check_sizes(&self, rows: &RowRange, limits: &Limits) -> Result<()> {
         let mut first = rows.first - rows.skip;
         for group in rows.groups.clone().filter(|_| rows.is_checked) {
@@ -131,7 +131,7 @@ impl Decode {
         contain("the Parquet data", || self.decode(rows, nrows, &origin)).map_err(|e| named.resolve(e, nrows))
     }
 
-    /// The rows of a range, or those of them that are wanted: `nrows`.
+    /// The number of rows in a range, or of those required: `nrows`.
     fn decode(&self, rows: RowRange, nrows: usize, origin: &Origin) -> Result<Chunk> {
         if let Some((lanes, range)) = &rows.shared {
             let arrays = lanes.take(*range)?;

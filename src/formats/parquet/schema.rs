@@ -1,8 +1,8 @@
-//! The Arrow fields that columns are read as and written from.
+//! The Arrow fields as which columns are read and written.
 //!
-//! In memory lists, strings and bytes have 64-bit offsets: columns are decoded into that form and encoded
-//! from it, so that nothing is converted on the way. The schema that a file embeds (`ARROW:schema`) are the
-//! standard types, which every reader likes.
+//! In memory, lists, strings and bytes have 64-bit offsets. Columns are decoded to that form and encoded from it, so no
+//! conversion is needed in between. The embedded schema (`ARROW:schema`) has the standard types, which all readers
+//! support.
 
 use super::failure::lifted;
 use super::logical;
@@ -18,11 +18,11 @@ use parquet::arrow::ArrowSchemaConverter;
 use parquet::schema::types::SchemaDescriptor;
 use std::sync::Arc;
 
-/// The schema of an output in its forms.
+/// The schema of an output, in several forms.
 pub struct OutputSchema {
     /// As in memory.
     pub memory: Vec<ArrowField>,
-    /// As encoded: the same, but for times that Parquet does not have.
+    /// As encoded: the same as in memory, except for time types that Parquet does not have.
     pub wide: SchemaRef,
     /// As stored in the file.
     pub standard: SchemaRef,
@@ -68,12 +68,12 @@ impl OutputSchema {
     }
 }
 
-/// Lists and maps are named as the specification has them; dates in milliseconds become dates.
+/// Lists and maps are named as in the specification; dates in milliseconds become dates in days.
 fn converter() -> ArrowSchemaConverter<'static> {
     ArrowSchemaConverter::new().with_coerce_types(true)
 }
 
-/// The stored field: Parquet has no times in seconds; they become milliseconds.
+/// The stored field. Parquet has no times in seconds; they become milliseconds.
 fn stored(field: &ArrowField) -> ArrowField {
     field.clone().with_data_type(changed(field.data_type(), &|ty| match ty {
         DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
@@ -82,7 +82,7 @@ fn stored(field: &ArrowField) -> ArrowField {
     }))
 }
 
-/// A type with some types inside it, or itself, changed.
+/// Rewrites some of the types inside a type, or the type itself.
 fn changed(ty: &DataType, change: &dyn Fn(&DataType) -> Option<DataType>) -> DataType {
     let field = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(changed(f.data_type(), change)));
     if let Some(other) = change(ty) {
@@ -100,7 +100,7 @@ fn changed(ty: &DataType, change: &dyn Fn(&DataType) -> Option<DataType>) -> Dat
     }
 }
 
-/// What the converter would not refuse, or only in passing, with the whole path.
+/// Rejects types that the converter would accept or report without the full path.
 fn check(field: &Field, path: &FieldPath) -> Result<()> {
     let way_out = || format!("leave it out: drop {path}; or write Arrow: --to arrow-file");
     match &field.ty.element {
@@ -115,7 +115,7 @@ fn check(field: &Field, path: &FieldPath) -> Result<()> {
     }
 }
 
-/// The same field with 64-bit offsets, dictionaries as their values.
+/// The field with 64-bit offsets, and dictionaries replaced by their values.
 pub fn widened(field: &ArrowField) -> ArrowField {
     let inner = |f: &FieldRef| Arc::new(widened(f));
     let ty = changed(field.data_type(), &|ty| match ty {
@@ -125,7 +125,7 @@ pub fn widened(field: &ArrowField) -> ArrowField {
             Some(DataType::LargeList(inner(f)))
         }
         DataType::Dictionary(_, values) => Some(widened(&ArrowField::new("", values.as_ref().clone(), true)).data_type().clone()),
-        // Carried unchanged.
+        // Passed through unchanged.
         DataType::Map(..) => Some(ty.clone()),
         _ => None,
     });

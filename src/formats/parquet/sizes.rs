@@ -1,7 +1,7 @@
-//! Sizes of pages, checked before the pages are inflated.
+//! Checks the sizes of pages before they are decompressed.
 //!
-//! A file of a few kilobytes can hold pages of gigabytes. The sizes in its footer may be untrue, but those in
-//! the header of a page are what the decoder allocates. Source: `PageHeader` of `parquet.thrift`.
+//! A file of a few kilobytes can hold pages that expand to gigabytes. The sizes in its footer can be false, but the
+//! decoder allocates what the page headers declare. Source: `PageHeader` in `parquet.thrift`.
 
 use super::footer::page_sizes;
 use crate::error::{Error, Result};
@@ -9,16 +9,16 @@ use crate::formats::columnar::source::Source;
 use crate::options::Options;
 use parquet::file::metadata::ColumnChunkMetaData;
 
-/// What pages may take.
+/// Limits for pages.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The bytes of a record's values in one column.
+    /// Maximum bytes of a record's values in one column.
     record_bytes: u64,
-    /// The bytes of a page.
+    /// Maximum bytes of a page.
     memory: u64,
 }
 
-/// First and further bytes of a page header that are read; statistics make it long.
+/// Bytes of a page header to read first, and at most; statistics can make it long.
 const HEADER: usize = 256;
 const LONGEST_HEADER: usize = 1 << 20;
 
@@ -27,10 +27,10 @@ impl Limits {
         Limits { record_bytes: options.max_record_bytes, memory: options.max_memory }
     }
 
-    /// Checks the pages of a column in a row group of `nrows` rows. One short read for each page.
+    /// Checks the pages of a column in a row group of `nrows` rows. One short read per page.
     ///
     /// # Errors
-    /// The values of a record are larger than a record may be; a page is larger than memory.
+    /// The values of a record exceed the limit for records, or a page exceeds memory.
     pub fn check(&self, source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<()> {
         let most = self.record_bytes.saturating_mul(nrows.max(1));
         self.check_total(u64::try_from(column.uncompressed_size()).unwrap_or(0), most, nrows)?;
@@ -39,7 +39,7 @@ impl Limits {
         let end = at.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
         let mut total = 0u64;
         while at < end {
-            // The decoder reports what is wrong with an unreadable header.
+            // The decoder reports errors in an unreadable header.
             let Some((header, uncompressed, compressed)) = header(source, at) else { return Ok(()) };
             if uncompressed > self.memory {
                 let error = Error::data(format!("a page of {uncompressed} bytes is larger than --max-memory of {} bytes", self.memory));
@@ -62,7 +62,7 @@ impl Limits {
     }
 }
 
-/// The length of the page header at a byte of the file, and the sizes of the page: uncompressed and compressed.
+/// The length of the page header at an offset in the file, and the uncompressed and compressed size of the page.
 fn header(source: &Source, at: u64) -> Option<(u64, u64, u64)> {
     let mut length = HEADER;
     loop {

@@ -1,4 +1,4 @@
-//! A group of rows encoded on any thread, appended in order.
+//! Encodes row groups on any thread and appends them in order.
 
 use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
 use super::encode::{ChunkWriter, Codec, EncodedChunk, Kind, leaf_types, leaves_of};
@@ -29,15 +29,15 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows in a row group, at most: what PyArrow writes.
+/// Maximum number of rows in a row group, as written by PyArrow.
 const ROWS: usize = 1 << 20;
-/// Bytes in memory of a row group, at most. Every row group has its own dictionaries, so that small ones
-/// make large files; some are in work at a time, so that large ones take memory.
+/// Maximum bytes in memory of a row group. Each row group has its own dictionaries, so small groups make large files;
+/// several groups are in progress at once, so large groups take memory.
 const NBYTES: usize = 48 << 20;
-/// Shares of the columns that are encoded at the same time.
+/// Number of column shares that are encoded in parallel.
 const SHARES: usize = 8;
-/// Rows of a column that are encoded at a time: as many as have about that many bytes, so that their copies are small
-/// enough to be made where the last ones were. Where pages end depends on it, therefore only on the rows of the group.
+/// Number of rows of a column encoded at a time: those with about that many bytes, so that copies are small enough to
+/// reuse memory. Page boundaries depend on it, so it depends only on the rows of the group.
 const WINDOW_ROWS: usize = 2048;
 const WINDOW_NBYTES: usize = 1 << 20;
 
@@ -47,7 +47,7 @@ pub struct ParquetWriter {
     properties: Arc<WriterProperties>,
     output: OutputSchema,
     rows: usize,
-    /// The columns of the row group at hand that have come so far.
+    /// The columns of the current row group received so far.
     columns: Vec<DoneChunk>,
     file: Option<SerializedFileWriter<Box<dyn Write + Send>>>,
 }
@@ -60,11 +60,11 @@ struct GroupEncoder {
     compression: Compression,
 }
 
-/// A column as if it were the only one.
+/// A column in isolation.
 struct Column {
     parquet: SchemaDescriptor,
     arrow: SchemaRef,
-    /// How its leaves are stored; `None`: the parquet crate encodes them.
+    /// How its leaves are stored; `None` if the parquet crate encodes them.
     kinds: Option<Vec<Kind>>,
 }
 
@@ -92,7 +92,7 @@ enum DoneChunk {
     Crate(ArrowColumnChunk),
 }
 
-/// What encodes the leaves of a column.
+/// The encoder for the leaves of a column.
 enum Writers {
     Own(Vec<ChunkWriter>),
     Crate(Vec<ArrowColumnWriter>),
@@ -100,7 +100,7 @@ enum Writers {
 
 impl ParquetWriter {
     /// # Errors
-    /// Usage errors: a field that Parquet cannot hold, wrong options.
+    /// Usage errors: a field that Parquet cannot hold, or invalid options.
     pub fn try_new(schema: &Arc<schema::Schema>, options: &Options) -> Result<ParquetWriter> {
         let output = OutputSchema::of(schema, options)?;
         let compression = match options.compression.unwrap_or(options::Compression::Zstd(options::Compression::ZSTD_LEVEL)) {
@@ -110,7 +110,7 @@ impl ParquetWriter {
             options::Compression::Lz4 => Compression::LZ4_RAW,
             options::Compression::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level).map_err(|e| Error::usage(e.to_string()))?),
         };
-        // What columns have in common; the rest is in the footer.
+        // Properties common to all columns; the rest is in the footer.
         let of_columns = || {
             WriterProperties::builder()
                 .set_compression(compression)
@@ -156,8 +156,8 @@ impl Encode for GroupEncoder {
         self.encode_columns(chunks, 0)
     }
 
-    /// Column after column, each window after window and let go on the way: a row group takes its memory once, not
-    /// twice, and only one column at a time has the buffers of a writer.
+    /// Columns are encoded one at a time, window by window, and released on the way. A row group is held in memory only
+    /// once, and only one column at a time has encoder buffers.
     fn encode_columns(&self, chunks: Vec<Chunk>, first: usize) -> Result<Encoded> {
         let width = chunks.first().map_or(0, |chunk| chunk.columns.len());
         let rows = Rows(chunks.iter().map(|chunk| (chunk.nrows, chunk.origin.clone())).collect());
@@ -188,7 +188,7 @@ fn whole_days(array: &ArrayRef) -> Result<()> {
     }
 }
 
-/// Where the rows of a group came from: the rows of each chunk and their origin.
+/// The origin of a group's rows: the rows of each chunk, and their origin.
 struct Rows(Vec<(usize, Origin)>);
 
 impl Rows {
@@ -196,7 +196,7 @@ impl Rows {
         self.0.iter().map(|(nrows, _)| nrows).sum()
     }
 
-    /// Turns the row of a window that an error names into a record.
+    /// Converts the row of a window named by an error to a record.
     fn resolve(&self, window: Range<usize>, error: Error) -> Error {
         let (mut start, mut parts) = (0, Vec::new());
         for (nrows, origin) in &self.0 {
@@ -210,13 +210,13 @@ impl Rows {
     }
 }
 
-/// Rows of a window of a column.
+/// The rows in a window of a column.
 fn window_rows(column: &VecDeque<Tensor>) -> usize {
     let (nrows, nbytes) = column.iter().fold((0, 0), |(rows, bytes), part| (rows + part.nrows(), bytes + part.nbytes()));
     (WINDOW_NBYTES / (nbytes / nrows.max(1)).max(1)).clamp(1, WINDOW_ROWS)
 }
 
-/// The next rows of a column, `most` or what is left.
+/// The next rows of a column, at most `most`.
 fn next_window(column: &mut VecDeque<Tensor>, most: usize) -> Result<Option<Tensor>> {
     let (mut parts, mut nrows) = (Vec::new(), 0);
     while nrows < most {
@@ -287,7 +287,7 @@ impl GroupEncoder {
         Ok(())
     }
 
-    /// A window of a column as Arrow has it.
+    /// A window of a column as an Arrow array.
     fn array(&self, index: usize, window: &Tensor) -> Result<ArrayRef> {
         let field = self.schema.field(index);
         let in_field = |e: Error| e.in_field(quoted(field.name()));
@@ -300,7 +300,7 @@ impl GroupEncoder {
         Ok(array)
     }
 
-    /// A writer for each leaf of a column; without dictionaries where they do not pay.
+    /// A writer for each leaf of a column, without dictionaries if they do not pay off.
     fn column_writers(&self, index: usize, pays: Vec<bool>) -> Result<Writers> {
         let Column { parquet, arrow, kinds } = &self.columns[index];
         if let Some(kinds) = kinds {
@@ -315,7 +315,7 @@ impl GroupEncoder {
                 properties = properties.set_column_dictionary_enabled(column.path().clone(), false);
             }
         }
-        // The factory takes what it needs from a writer; this one writes to nowhere.
+        // The factory takes its configuration from a writer; this one discards its output.
         let nowhere =
             SerializedFileWriter::new(std::io::sink(), parquet.root_schema_ptr(), Arc::new(properties.build())).map_err(lifted)?;
         ArrowRowGroupWriterFactory::new(&nowhere, arrow.clone()).create_column_writers(0).map(Writers::Crate).map_err(lifted)
@@ -375,7 +375,7 @@ impl Writer for ParquetWriter {
     }
 
     fn finish(&mut self) -> Result<()> {
-        // Flushes, too; taking the output out again would lose what kind of failure it was.
+        // Also flushes. Taking the output out again would lose the error kind.
         self.file()?.finish().map_err(lifted)?;
         self.file = None;
         Ok(())

@@ -1,4 +1,4 @@
-//! Blocks of 64 KiB: a chunk goes on after the header of each block that it reaches into.
+//! Blocks of 64 KiB. A chunk continues after the header of each block that it crosses.
 
 use highway::{HighwayHash, HighwayHasher, Key};
 use std::borrow::Cow;
@@ -6,11 +6,11 @@ use std::io::{self, Write};
 
 /// Bytes of a block.
 pub const BLOCK: u64 = 1 << 16;
-/// Bytes of its header: a hash, and the distances to the start and the end of the chunk that it interrupts.
+/// Size of its header: a hash, and the distances to the start and end of the interrupted chunk.
 const HEADER: u64 = 24;
 const USABLE: u64 = BLOCK - HEADER;
 
-/// What is wrong with the bytes of a file, and where.
+/// An error in the bytes of a file, and its offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     pub at: u64,
@@ -23,25 +23,26 @@ impl Damage {
     }
 }
 
-/// The hash of headers and data.
+/// The hash for headers and data.
 pub fn hash(bytes: &[u8]) -> u64 {
     // "Riegeli/records\n", twice.
     const KEY: [u64; 4] = [0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572, 0x2f69_6c65_6765_6952, 0x0a73_6472_6f63_6572];
     HighwayHasher::new(Key(KEY)).hash64(bytes)
 }
 
-/// Where a chunk ends that begins at `begin`, has `nbytes` bytes with its header, and holds `nrecords`; `None`: beyond any file.
+/// The end of a chunk that starts at `begin`, has `nbytes` bytes including its header, and holds `nrecords`; `None` if
+/// it exceeds any file.
 pub fn chunk_end(begin: u64, nbytes: u64, nrecords: u64) -> Option<u64> {
     let headers = nbytes.checked_add((begin % BLOCK + USABLE - 1) % BLOCK)? / USABLE;
     let by_bytes = begin.checked_add(nbytes)?.checked_add(headers.checked_mul(HEADER)?)?;
-    // Every record has a number of its own among the bytes of its chunk.
+    // Every record has a distinct number among the bytes of its chunk.
     let by_records = begin.checked_add(nrecords)?;
     let left = (BLOCK - by_records % BLOCK) % BLOCK;
     Some(by_bytes.max(by_records.checked_add(left.saturating_sub(USABLE - 1))?))
 }
 
-/// Takes the first `nbytes` bytes of the chunk at `begin..end` out of its blocks, of which `blocks` are the bytes. With `verify`, the headers
-/// of blocks have to hold, and what follows the chunk to be zeros.
+/// Extracts the first `nbytes` bytes of the chunk at `begin..end` from its blocks, given their bytes in `blocks`. With
+/// `verify`, checks the block headers, and that zeros follow the chunk.
 pub fn unblock(blocks: &[u8], begin: u64, end: u64, nbytes: u64, verify: bool, out: &mut Vec<u8>) -> Result<(), Damage> {
     let (mut rest, mut at, mut left) = (blocks, begin, nbytes);
     let short = || Damage::new(begin, "the file ends inside a chunk");
@@ -69,14 +70,14 @@ pub fn unblock(blocks: &[u8], begin: u64, end: u64, nbytes: u64, verify: bool, o
     if left == 0 { Ok(()) } else { Err(short()) }
 }
 
-/// The first `nbytes` bytes of a chunk, of which the end is not known yet.
+/// The first `nbytes` bytes of a chunk whose end is not known yet.
 pub fn peek(blocks: &[u8], begin: u64, nbytes: u64) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(nbytes as usize);
     unblock(blocks, begin, chunk_end(begin, nbytes, 0)?, nbytes, false, &mut out).ok()?;
     Some(out)
 }
 
-/// Writes a chunk at `begin`, with the headers of blocks and the padding after it. Returns where it ends.
+/// Writes a chunk at `begin`, with block headers and the padding after it. Returns its end.
 pub fn write_chunk(out: &mut dyn Write, begin: u64, parts: [&[u8]; 2], nrecords: u64) -> io::Result<u64> {
     let nbytes = parts.iter().map(|part| part.len() as u64).sum();
     let end = chunk_end(begin, nbytes, nrecords).ok_or(io::ErrorKind::FileTooLarge)?;
@@ -109,7 +110,8 @@ pub fn write_chunk(out: &mut dyn Write, begin: u64, parts: [&[u8]; 2], nrecords:
     Ok(end)
 }
 
-/// Bytes of data of the padding chunk that ends at the end of the block, if one is needed; `header`: bytes of the header of a chunk.
+/// The data size of the padding chunk that ends at the end of the block, if one is needed; `header` is the size of a
+/// chunk header.
 pub fn padding_nbytes(at: u64, header: u64) -> Option<u64> {
     let left = (BLOCK - at % BLOCK) % BLOCK;
     match left {
@@ -119,7 +121,7 @@ pub fn padding_nbytes(at: u64, header: u64) -> Option<u64> {
     }
 }
 
-/// The header of the block `before` bytes after the start of a chunk and `after` bytes before its end.
+/// The header of a block that is `before` bytes after the start of a chunk and `after` bytes before its end.
 fn block_header(before: u64, after: u64) -> [u8; HEADER as usize] {
     let mut header = [0; HEADER as usize];
     header[8..16].copy_from_slice(&before.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The chunks of a file, some at a time. Sequential; decompresses nothing.
+//! Cuts a file into groups of chunks. Sequential; decompresses nothing.
 
 use super::block::{Damage, hash};
 use super::file::{ArrayFile, Chunk};
@@ -14,25 +14,25 @@ use crate::formats::tfrecord::framing::{Bare, Block};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes and records of a piece, unless a single chunk has more.
+/// Maximum bytes and records of a piece, unless a single chunk has more.
 const PIECE_NBYTES: u64 = 1 << 20;
 const PIECE_ROWS: u64 = 1 << 12;
-/// A chunk of more bytes is taken apart before its records are passed on, so that only one such chunk is in memory.
+/// A chunk with more bytes is decompressed before its records are passed on, so that only one such chunk is in memory.
 const LARGE_NBYTES: u64 = 8 << 20;
-/// Bytes in memory for each record of a chunk.
+/// Bytes in memory per record of a chunk.
 const RECORD_NBYTES: u64 = 16;
 
 /// Reads a file chunk by chunk.
 pub struct Cutter {
     file: ArrayFile,
-    /// The chunk of records that is next, and where what has not been looked at starts.
+    /// The next chunk of records, and the start of the unread bytes.
     next: usize,
     at: u64,
-    /// A large chunk, and which of its records is next.
+    /// A large decompressed chunk, and its next record.
     large: Option<(Block, usize)>,
-    /// Records that are wanted; `None`: all.
+    /// The required records; `None` for all.
     only: Option<Arc<Numbers>>,
-    /// Records and bytes that may still be cut; `None`: all.
+    /// Remaining numbers of records and bytes to cut; `None` for no limit.
     records_left: Option<u64>,
     bytes_left: Option<u64>,
     piece_rows: u64,
@@ -49,7 +49,7 @@ impl Cutter {
             at: 0,
             large: None,
             only: request.only.clone(),
-            // Where bad records are skipped, how many to read depends on the number of good ones.
+            // If bad records are skipped, only the number of good records counts, so the limit cannot be applied here.
             records_left: request.records.filter(|_| !options.on_error.skips()),
             bytes_left: None,
             piece_rows: options.chunk_rows.map_or(PIECE_ROWS, |rows| (rows as u64).clamp(1, PIECE_ROWS)),
@@ -58,13 +58,13 @@ impl Cutter {
         }
     }
 
-    /// The same, but ends after about `nbytes` bytes.
+    /// Limits the cutter to about `nbytes` bytes.
     pub fn sampling(mut self, nbytes: Option<u64>) -> Cutter {
         self.bytes_left = nbytes;
         self
     }
 
-    /// The next records of a chunk that was taken apart.
+    /// The next records of a large chunk that has been decompressed.
     fn next_of_large(&mut self) -> Option<Block> {
         let (whole, row) = self.large.as_mut()?;
         let (Some(bare), first) = (whole.bare.as_mut(), *row) else { return None };
@@ -91,13 +91,13 @@ impl Cutter {
         Some(block)
     }
 
-    /// The numbers of the records of the next chunk that has any that are wanted.
+    /// The record numbers of the next chunk that has a required record.
     fn next_chunk(&mut self) -> Option<Range<u64>> {
         loop {
             let first = self.file.places.get(self.next)?.first_record;
             let end = self.file.places.get(self.next + 1).map_or(self.file.nrecords + 1, |next| next.first_record);
             let Some(only) = &self.only else { return Some(first..end) };
-            // The first wanted number from here on is in this chunk, or leads to another.
+            // The first required number from here on is in this chunk, or leads to another.
             let wanted = only.from(first)?;
             if *wanted.start() < end {
                 return Some(first..end);
@@ -106,7 +106,7 @@ impl Cutter {
         }
     }
 
-    /// Looks at the chunks without records from where it is up to `to`.
+    /// Checks the chunks without records from the current position up to `to`.
     fn pass(&mut self, to: u64) -> Result<()> {
         while self.at < to {
             let damage = match self.file.chunk(self.at, to)? {
@@ -125,7 +125,7 @@ impl Cutter {
         Ok(())
     }
 
-    /// Looks at a chunk that holds no records of the data.
+    /// Checks a chunk that holds no data records.
     fn empty(&mut self, chunk: &Chunk) -> Result<Result<(), Damage>> {
         let Range { start, end } = chunk.span;
         let is_index = start >= self.file.footer && chunk.header.kind == header::SIMPLE;
@@ -146,7 +146,7 @@ impl Cutter {
         Ok(Ok(()))
     }
 
-    /// Appends the data of a chunk of `nrecords` records, and says where.
+    /// Appends the data of a chunk with `nrecords` records, and returns its position.
     fn records_of(&mut self, chunk: &Chunk, nrecords: u64, bytes: &mut Vec<u8>) -> Result<Result<(Header, Range<usize>), Damage>> {
         let (header, start) = (chunk.header, chunk.span.start);
         let damaged = |what: String| Ok(Err(Damage::new(start, what)));
@@ -162,7 +162,7 @@ impl Cutter {
             return damaged(format!("the chunk has {} records, but the footer says {nrecords}", header.nrecords));
         }
         let most = header.decoded_size.max(header.nrecords.saturating_mul(RECORD_NBYTES));
-        // Sizes are stored next to values that are not compressed; compression may make values a little larger.
+        // The sizes are stored next to uncompressed values; compression can make values slightly larger.
         if most > self.max_record_bytes || header.data_size > most.saturating_mul(2).saturating_add(1 << 16) {
             let records = if nrecords == 1 { "a record".to_owned() } else { format!("{nrecords} records") };
             return damaged(format!(
@@ -189,7 +189,7 @@ impl Cut for Cutter {
         while packed.nbytes < PIECE_NBYTES && nrecords < self.piece_rows && self.records_left != Some(0) && self.bytes_left != Some(0) {
             let Some(records) = self.next_chunk() else { break };
             let Some(place) = self.file.places.get(self.next).copied() else { break };
-            // Whatever is between chunks is looked at where all of the file is read.
+            // Bytes between chunks are checked only if the whole file is read.
             if self.only.is_none() {
                 self.pass(place.offset)?;
             }
@@ -246,7 +246,7 @@ fn unpacked(block: Block) -> Piece {
     Piece::Packed(Box::new(move || Ok(block)))
 }
 
-/// Chunks as they are in the file.
+/// Chunks as stored in the file.
 struct Packed {
     name: Arc<str>,
     parts: Vec<Part>,
@@ -258,16 +258,16 @@ struct Packed {
 /// A chunk.
 struct Part {
     offset: u64,
-    /// Its bytes in the file.
+    /// Its size in the file.
     nbytes: u64,
     /// The numbers of its records.
     records: Range<u64>,
-    /// Its header and where its data is.
+    /// Its header, and the position of its data.
     found: Result<(Header, Range<usize>), Damage>,
 }
 
 impl Packed {
-    /// Its records, or those of them that are wanted.
+    /// The records, or the required ones among them.
     fn unpack(self, only: Option<&Numbers>) -> Result<Block> {
         let mut unpacker = Unpacker::default();
         let mut block = Block { first_record: self.parts.first().map_or(1, |part| part.records.start), ..Block::default() };

@@ -1,4 +1,4 @@
-//! An ArrayRecord that is read by position.
+//! An ArrayRecord file read by position.
 
 use super::block::{BLOCK, Damage, chunk_end, hash, peek, unblock};
 use super::footer::{Place, parse_entry, parse_metadata, parse_postscript};
@@ -12,13 +12,13 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes that are read at once where chunks follow each other, and elsewhere.
+/// Bytes read at a time for consecutive chunks, and otherwise.
 const AHEAD: u64 = 1 << 20;
 const JUMP: u64 = 4 << 10;
-/// Bytes in memory for each chunk that a footer lists, about.
+/// Approximate bytes in memory for each chunk listed in a footer.
 pub const PLACE_NBYTES: u64 = 64;
 
-/// A file and where its chunks are.
+/// A file, and the locations of its chunks.
 #[derive(Clone)]
 pub struct ArrayFile {
     pub name: Arc<str>,
@@ -26,26 +26,26 @@ pub struct ArrayFile {
     /// Chunks of records, in order.
     pub places: Arc<[Place]>,
     pub nrecords: u64,
-    /// Where the chunks of records end.
+    /// The end of the chunks of records.
     pub footer: u64,
-    /// Why what follows them could not be read, where bad records are left out.
+    /// Why the data after them could not be read, if bad records are skipped.
     pub rest: Option<Error>,
     pub verify: bool,
 }
 
-/// A chunk of which the header holds.
+/// A chunk whose header has been verified.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     pub header: Header,
-    /// Where it is in the file.
+    /// Its position in the file.
     pub span: Range<u64>,
 }
 
 impl ArrayFile {
-    /// Reads the footer of a file; a pipe is copied first.
+    /// Reads the footer of a file. A pipe is copied first.
     ///
     /// # Errors
-    /// This is not a whole ArrayRecord.
+    /// Not a complete ArrayRecord file.
     pub fn open(input: &Input, options: &Options) -> Result<ArrayFile> {
         let name = input.name().clone();
         let source = Source::new(input.file()?).map_err(|e| Error::io(&name, "reading", &e))?;
@@ -58,12 +58,12 @@ impl ArrayFile {
             read => read,
         };
         found.map_err(|e| e.in_input(name))?;
-        // Copies of the file do not need what was read last.
+        // Copies of the file do not need the read buffer.
         file.window.bytes = Vec::new();
         Ok(file)
     }
 
-    /// Bytes of the file.
+    /// Size of the file.
     pub fn nbytes(&self) -> u64 {
         self.window.source.nbytes()
     }
@@ -114,7 +114,7 @@ impl ArrayFile {
         Ok(())
     }
 
-    /// The records of the simple chunk at `at`, which ends before `until` and holds at most `limit` of them.
+    /// The simple chunk at `at`, which ends before `until` and holds at most `limit` records.
     fn records(&mut self, at: u64, until: u64, limit: u64) -> Result<(Vec<u8>, Vec<Range<usize>>), Unread> {
         let chunk = self.chunk(at, until)??;
         let mut data = Vec::new();
@@ -127,7 +127,7 @@ impl ArrayFile {
         if header.nrecords > limit {
             return Err(Unread::Failed(Error::data(format!("the list of {} chunks in the footer exceeds --max-memory", header.nrecords))));
         }
-        // No entry takes more than three integers; the first says how the file was written.
+        // An entry has at most three integers. The first record describes how the file was written.
         if header.decoded_size > header.nrecords.saturating_mul(64).saturating_add(BLOCK) {
             return Err(damaged("the footer is larger than its entries"));
         }
@@ -136,13 +136,13 @@ impl ArrayFile {
         Ok((values, ranges))
     }
 
-    /// The chunk at `at`, which has to end before `until`.
+    /// The chunk at `at`, which must end before `until`.
     ///
     /// # Errors
-    /// Reading fails; inside, what is wrong with it.
+    /// Reading fails. The inner result has errors in the chunk.
     pub fn chunk(&mut self, at: u64, until: u64) -> Result<Result<Chunk, Damage>> {
         let verify = self.verify;
-        // The header of a block may come first, or in between.
+        // A block header can precede or interrupt it.
         let bytes = self.slice(at, until.saturating_sub(at).min(2 * header::NBYTES))?;
         let header = match peek(bytes, at, header::NBYTES).map(|bytes| Header::parse(&bytes, at, verify)).unwrap_or_else(|| Err(short(at)))
         {
@@ -157,7 +157,7 @@ impl ArrayFile {
     /// Appends the data of a chunk.
     ///
     /// # Errors
-    /// Reading fails; inside, what is wrong with the blocks that it is in.
+    /// Reading fails. The inner result has errors in the blocks of the chunk.
     pub fn data(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<Result<(), Damage>> {
         let (verify, Range { start, end }) = (self.verify, chunk.span.clone());
         let before = out.len();
@@ -175,7 +175,7 @@ impl ArrayFile {
         self.window.slice(start, length).map_err(|e| Error::io(&name, "reading", &e))
     }
 
-    /// An error about some bytes of the file.
+    /// An error about a byte range of the file.
     pub fn damaged(&self, damage: Damage) -> Error {
         Error::data(damage.what).in_input(self.name.clone()).locate(|at| at.byte = Some(damage.at))
     }
@@ -185,14 +185,14 @@ fn short(at: u64) -> Damage {
     Damage::new(at, "the file ends inside a chunk")
 }
 
-/// Why the records of a chunk could not be read.
+/// Why the records of a chunk cannot be read.
 enum Unread {
     Failed(Error),
     Damaged(Damage),
 }
 
 impl Unread {
-    /// The error, or for damage this one.
+    /// The error or, for damage, the given error.
     fn or(self, what: impl FnOnce() -> Error) -> Error {
         match self {
             Unread::Failed(error) => error,
@@ -213,7 +213,7 @@ impl From<Damage> for Unread {
     }
 }
 
-/// Bytes of a file that were read last.
+/// The most recently read bytes of a file.
 #[derive(Clone)]
 struct Window {
     source: Source,
@@ -222,7 +222,7 @@ struct Window {
 }
 
 impl Window {
-    /// `length` bytes at `start`: more are read where the last ones are followed.
+    /// Reads `length` bytes at `start`, and more if they follow the previous ones.
     fn slice(&mut self, start: u64, length: u64) -> io::Result<&[u8]> {
         let end = self.start + self.bytes.len() as u64;
         let inside = start >= self.start && start.checked_add(length).is_some_and(|stop| stop <= end);

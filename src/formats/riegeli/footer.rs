@@ -1,4 +1,4 @@
-//! The footer of an ArrayRecord: where its chunks are, and how many records they hold.
+//! The footer of an ArrayRecord file: the locations of its chunks, and their numbers of records.
 //!
 //! ```text
 //! RiegeliFooterMetadata { ArrayRecordMetadata array_record_metadata = 1; }
@@ -9,12 +9,12 @@
 
 use crate::wire::{self, Value};
 
-/// What the postscript of every ArrayRecord holds.
+/// The magic number in the postscript of every ArrayRecord file.
 const MAGIC: u64 = 0x7193_0e70_4fda_e05e;
 /// The version of the format.
 const VERSION: u64 = 1;
 
-/// Where a chunk of records is.
+/// The location of a chunk of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub offset: u64,
@@ -22,7 +22,7 @@ pub struct Place {
     pub first_record: u64,
 }
 
-/// Where the footer starts; `None`: this is no postscript.
+/// The start of the footer; `None` if this is not a postscript.
 pub fn parse_postscript(message: &[u8]) -> Option<u64> {
     let [_, offset, magic, _, _] = integers(message)?;
     (magic == Some(MAGIC)).then_some(offset?)
@@ -32,7 +32,7 @@ pub fn postscript(footer_offset: u64) -> Vec<u8> {
     message(&[(1, footer_offset), (2, MAGIC)])
 }
 
-/// The chunks and records that the first record of a footer tells of, or what is wrong with it.
+/// The number of chunks and records according to the first record of a footer, or the error in it.
 pub fn parse_metadata(record: &[u8]) -> Result<(u64, u64), String> {
     let inner = match wire::fields(record).next().flatten() {
         Some((1, Value::Bytes(inner))) => integers(inner),
@@ -53,7 +53,7 @@ pub fn metadata(nchunks: u64, nrecords: u64, writer_options: &str) -> Vec<u8> {
     out
 }
 
-/// Offset, size and records of a chunk, as the footer says them.
+/// Offset, size and number of records of a chunk, according to the footer.
 pub fn parse_entry(record: &[u8]) -> Option<(u64, u64, u64)> {
     let [_, offset, size, nrecords, _] = integers(record)?;
     Some((offset?, size.unwrap_or(0), nrecords.unwrap_or(0)))
@@ -63,7 +63,7 @@ pub fn entry(offset: u64, decoded_size: u64, nrecords: u64) -> Vec<u8> {
     message(&[(1, offset), (2, decoded_size), (3, nrecords)])
 }
 
-/// The integers in the fields of a message by their numbers, up to 4; others are passed over.
+/// The integer fields of a message with numbers up to 4; others are skipped.
 fn integers(message: &[u8]) -> Option<[Option<u64>; 5]> {
     let mut found = [None; 5];
     for field in wire::fields(message) {
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(parse_postscript(&message(&[(1, 5), (2, 6)])), None);
         assert_eq!(parse_metadata(&metadata(3, 20, "group_size:7")), Ok((3, 20)));
         assert_eq!(parse_entry(&entry(64, 0, 7)), Some((64, 0, 7)));
-        assert!(parse_metadata(b"\x0a\x02\x08\x02").unwrap_err().starts_with("version 2"));
+        assert!(parse_metadata(b"\x0a\x02\x08\x02").unwrap_err().starts_with("unknown version 2"));
         for bad in [&b"\x0a\xff"[..], b"", b"\x08", b"\x0b", b"\x0a\x05\x08"] {
             assert!(parse_metadata(bad).is_err() && parse_entry(bad).is_none(), "{bad:?}");
         }

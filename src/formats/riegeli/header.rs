@@ -2,7 +2,7 @@
 
 use super::block::{Damage, hash};
 
-/// Its bytes.
+/// Size of the header.
 pub const NBYTES: u64 = 40;
 /// Kinds of chunks.
 pub const SIGNATURE: u8 = b's';
@@ -11,35 +11,35 @@ pub const PADDING: u8 = b'p';
 pub const SIMPLE: u8 = b'r';
 pub const TRANSPOSED: u8 = b't';
 
-/// How every file starts: the header of the first block and the signature chunk.
+/// The start of every file: the header of the first block, and the signature chunk.
 const START: [u8; 64] = [
     0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x91, 0xba, 0xc2, 0x3c, 0x92, 0x87,
     0xe1, 0xa9, 0, 0, 0, 0, 0, 0, 0, 0, 0xe1, 0x9f, 0x13, 0xc0, 0xe9, 0xb1, 0xc3, 0x72, 0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 ];
 
-/// Whether a file that starts with these bytes is one of Riegeli.
+/// Whether a file that starts with these bytes is a Riegeli file.
 pub fn is_riegeli(head: &[u8]) -> bool {
     head.starts_with(&START)
 }
 
-/// What a chunk says of itself.
+/// The contents of a chunk header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     pub data_size: u64,
     pub data_hash: u64,
     pub kind: u8,
     pub nrecords: u64,
-    /// The sizes of all records.
+    /// The total size of all records.
     pub decoded_size: u64,
 }
 
 impl Header {
-    /// Of a chunk with that data.
+    /// The header of a chunk with that data.
     pub fn new(kind: u8, data: &[u8], nrecords: u64, decoded_size: u64) -> Header {
         Header { data_size: data.len() as u64, data_hash: hash(data), kind, nrecords, decoded_size }
     }
 
-    /// Of the chunk at `at`, from its first bytes; with `verify` its hash has to hold.
+    /// Parses the header of the chunk at `at` from its first bytes; with `verify`, checks its hash.
     pub fn parse(bytes: &[u8], at: u64, verify: bool) -> Result<Header, Damage> {
         let word = |n: usize| bytes.get(8 * n..8 * n + 8).and_then(|word| word.try_into().ok()).map(u64::from_le_bytes);
         let (Some(stored), Some(data_size), Some(data_hash), Some(kind), Some(decoded_size)) =

@@ -1,4 +1,4 @@
-//! Riegeli/records files that end with the footer of ArrayRecord: chunks of records, each with its place in the footer.
+//! Riegeli/records files that end with the footer of ArrayRecord: chunks of records, each listed in the footer.
 //!
 //! ```text
 //! signature | chunk of records | chunk of records | ... | footer: offset, size and records of each chunk | padding | postscript: offset of the footer
@@ -8,13 +8,13 @@
 //! Sources of the meaning: `doc/riegeli_records_file_format.md` in google/riegeli; `cpp/layout.proto`, `cpp/array_record_reader.cc` and
 //! `cpp/array_record_writer.cc` in google/array_record.
 //!
-//! - [`block`]: the bytes of a chunk, between the headers of blocks, with the hashes of both.
-//! - [`header`]: what a chunk says of itself.
-//! - [`simple`]: a chunk of records: sizes and values, each compressed.
-//! - [`footer`]: where the chunks are.
-//! - [`file`]: a file that is read, by position; [`unclosed`]: without a footer.
-//! - [`cutter`]: its chunks, some at a time, in order or by the numbers of records.
-//! - [`write`]: a file that is written.
+//! - [`block`]: the bytes of a chunk between block headers, and the hashes of both.
+//! - [`header`]: chunk headers.
+//! - [`simple`]: chunks of records: sizes and values, each compressed.
+//! - [`footer`]: the locations of the chunks.
+//! - [`file`]: reads a file by position; [`unclosed`]: reads a file without a footer.
+//! - [`cutter`]: groups the chunks, in order or by record number.
+//! - [`write`]: writes a file.
 
 mod block;
 mod cutter;

@@ -7,7 +7,7 @@ use crate::wire::{VARINT_NBYTES, split_varint, varint};
 use std::io::Read;
 use std::ops::Range;
 
-/// Base two logarithm of the window of Zstandard: ArrayRecord's own.
+/// Base-two logarithm of the Zstandard window, which is that of ArrayRecord.
 const WINDOW_LOG: u32 = 20;
 
 /// How chunks are compressed.
@@ -15,12 +15,12 @@ const WINDOW_LOG: u32 = 20;
 pub enum Codec {
     None,
     Snappy,
-    /// At this level.
+    /// Zstandard at this level.
     Zstd(i32),
 }
 
 impl Codec {
-    /// As the options of ArrayRecord's writer say it.
+    /// In the syntax of ArrayRecord's writer options.
     pub fn option(self) -> String {
         match self {
             Codec::None => "uncompressed".to_owned(),
@@ -38,7 +38,7 @@ impl Codec {
     }
 }
 
-/// Compresses one buffer after another.
+/// Compresses buffers.
 pub struct Packer {
     codec: Codec,
     zstd: Option<zstd::bulk::Compressor<'static>>,
@@ -46,7 +46,7 @@ pub struct Packer {
 
 impl Packer {
     /// # Errors
-    /// Only bugs.
+    /// Only internal errors.
     pub fn new(codec: Codec) -> Result<Packer> {
         let failed = |e: std::io::Error| Error::internal(format!("zstd: {e}"));
         let zstd = match codec {
@@ -63,7 +63,7 @@ impl Packer {
     /// The data of a chunk: `sizes` are the varints of the sizes of its records, `values` their bytes.
     ///
     /// # Errors
-    /// A record of more bytes than Snappy holds.
+    /// A record has more bytes than Snappy supports.
     pub fn pack(&mut self, sizes: &[u8], values: &[u8]) -> Result<Vec<u8>> {
         let (sizes, values) = (self.compress(sizes)?, self.compress(values)?);
         let mut data = Vec::with_capacity(sizes.len() + values.len() + 11);
@@ -91,12 +91,12 @@ impl Packer {
     }
 }
 
-/// The sizes of records that are added one by one.
+/// The sizes of records, added one by one.
 #[derive(Default)]
 pub struct Sizes {
-    /// Their varints.
+    /// The sizes as varints.
     pub bytes: Vec<u8>,
-    /// Their number.
+    /// Number of sizes.
     pub nrecords: u64,
 }
 
@@ -107,15 +107,15 @@ impl Sizes {
     }
 }
 
-/// Decompresses one chunk after another.
+/// Decompresses chunks.
 #[derive(Default)]
 pub struct Unpacker {
     zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 impl Unpacker {
-    /// The records of a chunk: appends their bytes to `values`, and returns where in them each is. Sizes are checked before memory is taken; the
-    /// caller has checked those of the header.
+    /// Decompresses the records of a chunk: appends their bytes to `values`, and returns the range of each. Sizes are
+    /// checked before memory is allocated; the caller has checked those in the header.
     pub fn unpack(&mut self, header: &Header, data: &[u8], values: &mut Vec<u8>) -> Result<Vec<Range<usize>>, Damage> {
         let damaged = |what: &str| Damage::new(0, what.to_owned());
         let (codec, rest) = data.split_first().ok_or_else(|| damaged("the chunk has no data"))?;
@@ -141,7 +141,7 @@ impl Unpacker {
         Ok(ranges)
     }
 
-    /// Appends what a buffer holds, whose size must be one of these.
+    /// Appends the contents of a buffer, whose size must be one of these.
     fn inflate(&mut self, codec: u8, bytes: &[u8], sizes: std::ops::RangeInclusive<u64>, out: &mut Vec<u8>) -> Result<(), Damage> {
         let damaged = |what: String| Damage::new(0, what);
         let (size, bytes) = match codec {
@@ -192,9 +192,9 @@ impl Unpacker {
     }
 }
 
-/// An integer in seven bits a byte, and what follows it; one of more than 64 bits is refused, as Riegeli does.
+/// Parses a varint, and returns the rest. Rejects integers of more than 64 bits, as Riegeli does.
 fn read_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    // The tenth byte has room for one bit.
+    // The tenth byte has room for only one bit.
     split_varint(bytes).filter(|(_, rest)| bytes.len() - rest.len() < VARINT_NBYTES || bytes[VARINT_NBYTES - 1] <= 1)
 }
 

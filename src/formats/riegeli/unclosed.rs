@@ -1,4 +1,5 @@
-//! The chunks of a file that has no footer to find them by: its writer never closed it, it was cut off, or the footer is damaged.
+//! Finds the chunks of a file without a usable footer: the writer never closed it, it was truncated, or the footer is
+//! damaged.
 
 use super::file::{ArrayFile, PLACE_NBYTES};
 use super::footer::{Place, parse_metadata};
@@ -8,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 
 impl ArrayFile {
-    /// Finds the chunks one after the other, by their headers, up to the first that is damaged. The rest of the file is lost for
-    /// the reason `why`.
+    /// Finds chunks sequentially by their headers, up to the first damaged one. The rest of the file is lost, for the
+    /// reason `why`.
     ///
     /// # Errors
-    /// Reading fails, or there are more chunks than `--max-memory` holds.
+    /// Reading fails, or the chunk list exceeds `--max-memory`.
     pub fn find_chunks(&mut self, why: Error, options: &Options) -> Result<()> {
         let (mut places, mut first_record, mut at, nbytes) = (Vec::new(), 1u64, 0, self.nbytes());
         while at < nbytes {
@@ -35,7 +36,7 @@ impl ArrayFile {
         Ok(())
     }
 
-    /// Whether the chunk at `at` is the footer of the chunks and records before it.
+    /// Whether the chunk at `at` is the footer for the preceding chunks and records.
     fn is_footer(&mut self, at: u64, nchunks: u64, nrecords: u64) -> Result<bool> {
         let Ok(chunk) = self.chunk(at, self.nbytes())? else { return Ok(false) };
         if chunk.header.nrecords != nchunks + 1 {
@@ -45,7 +46,7 @@ impl ArrayFile {
         let is_read = self.data(&chunk, &mut data)?.is_ok();
         let ranges = if is_read { Unpacker::default().unpack(&chunk.header, &data, &mut values) } else { Ok(Vec::new()) };
         let first = ranges.ok().and_then(|ranges| values.get(ranges.first()?.clone()));
-        // A damaged chunk of as many records as the footer has entries is taken for it.
+        // A damaged chunk with as many records as the footer has entries is taken for the footer.
         Ok(first.is_none_or(|first| parse_metadata(first) == Ok((nchunks, nrecords))))
     }
 }

@@ -1,4 +1,4 @@
-//! Writes an ArrayRecord from front to back.
+//! Writes an ArrayRecord file sequentially.
 
 use super::block::{padding_nbytes, write_chunk};
 use super::footer::{entry, metadata, postscript};
@@ -8,17 +8,17 @@ use crate::error::{Error, Result};
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// A chunk that only needs a place.
+/// An encoded chunk that still has to be placed.
 pub struct Packed {
     header: Header,
     data: Vec<u8>,
 }
 
 impl Packed {
-    /// Chunks of `group` of these records each, which follow each other in `bytes`.
+    /// Encodes chunks of `group` records each from consecutive records in `bytes`.
     ///
     /// # Errors
-    /// A record that the codec does not hold.
+    /// A record that the codec does not support.
     pub fn chunks(bytes: &[u8], records: &[Range<usize>], group: usize, codec: Codec) -> Result<Vec<Packed>> {
         let mut packer = Packer::new(codec)?;
         let pack = |records: &[Range<usize>]| {
@@ -42,7 +42,7 @@ pub struct RecordFile {
     out: Box<dyn Write + Send>,
     at: u64,
     codec: Codec,
-    /// How it is written, as ArrayRecord says it.
+    /// The writer options, in ArrayRecord's syntax.
     options: String,
     /// The entries of the footer.
     sizes: Sizes,
@@ -72,7 +72,7 @@ impl RecordFile {
         self.chunk(&chunk.header, &chunk.data)
     }
 
-    /// Writes footer and postscript, each up to the end of a block.
+    /// Writes the footer and the postscript, each padded to the end of a block.
     ///
     /// # Errors
     /// Writing fails.

@@ -1,8 +1,8 @@
 //! The header: one JSON object with the dtype, the shape and the byte range of each tensor.
 //! Source: <https://huggingface.co/docs/safetensors/index#format>.
 //!
-//! Own code, as the crate `safetensors` takes the whole file as one slice of memory. Entries are cut out one by
-//! one, so that a header of nothing but brackets takes no more memory than it is long.
+//! The crate `safetensors` is not used because it takes the whole file as one slice in memory. Entries are parsed one
+//! at a time, so that a header of nothing but brackets takes no more memory than its length.
 
 use crate::error::{Error, Result};
 use crate::formats::arrays::element::{Element, Kind};
@@ -14,12 +14,12 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::fmt;
 
-/// A longer header is refused, as by others.
+/// Maximum length of a header, as in other implementations.
 pub const MAX_NBYTES: u64 = 100_000_000;
 /// The key that is not a tensor.
 pub const METADATA: &str = "__metadata__";
 
-/// A tensor, and its bytes counted from the end of the header.
+/// A tensor, with its byte range relative to the end of the header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub name: String,
@@ -45,13 +45,13 @@ const DTYPES: [(&str, Kind); 13] = [
     ("F64", Kind::Number(DType::Float64)),
 ];
 
-/// Bytes of the longest entry of a tensor.
+/// Maximum length of a tensor entry.
 const MAX_ENTRY_NBYTES: usize = 64 << 10;
 
-/// The length of the header, from the first eight bytes of a file of `nbytes`.
+/// The length of the header, given the first eight bytes of a file of `nbytes`.
 ///
 /// # Errors
-/// More than there is, or than a header may have.
+/// The length exceeds the file or the limit.
 pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
     let length = u64::from_le_bytes(first);
     if length > MAX_NBYTES {
@@ -63,10 +63,11 @@ pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
     Ok(length)
 }
 
-/// The contents of a header: the tensors in its order, and the value of `key` in `__metadata__`. `nbytes` follow it.
+/// The contents of a header: the tensors in order, and the value of `key` in `__metadata__`. `nbytes` follow the
+/// header.
 ///
 /// # Errors
-/// It is not such a header; tensors that overlap, leave holes, or end elsewhere than the file; a dtype that is not read.
+/// Not such a header, tensors that overlap, have gaps or do not end with the file, or an unsupported dtype.
 pub fn parse(text: &[u8], nbytes: u64, key: &str) -> Result<(Vec<Entry>, Option<String>)> {
     let no_header = || Error::data("the header is not the JSON object of a safetensors file");
     let end = text.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
@@ -86,14 +87,14 @@ pub fn parse(text: &[u8], nbytes: u64, key: &str) -> Result<(Vec<Entry>, Option<
     Ok((entries, about))
 }
 
-/// The value of a key in `__metadata__`. Other metadata may have any size.
+/// The value of a key in `__metadata__`. Other metadata can have any size.
 fn member(text: &str, key: &str) -> Option<String> {
     let Members(members) = serde_json::from_str(text).ok()?;
     let (_, value) = members.into_iter().find(|(name, _)| name == key)?;
     serde_json::from_str(value.get()).ok()
 }
 
-/// The members of a JSON object in its order, repeated names included; values are not looked into.
+/// The members of a JSON object in order, including repeated names; values are not parsed.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -160,10 +161,10 @@ fn check_extents(entries: &[Entry], nbytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// A header, and the eight bytes before it. Tensors start at a multiple of eight bytes.
+/// A header, with the eight bytes before it. Tensors start at a multiple of eight bytes.
 ///
 /// # Errors
-/// A header that is too long to be read.
+/// The header is too long to be read.
 pub fn bytes(entries: &[Entry], key: &str, about: &str) -> Result<Vec<u8>> {
     let mut object = Map::new();
     object.insert(METADATA.to_owned(), json!({ key: about }));

@@ -1,7 +1,7 @@
-//! safetensors: tensors of PyTorch, JAX and others after one header. Source: [`header`].
+//! safetensors: tensors of PyTorch, JAX and others after a single header. Source: [`header`].
 //!
-//! Tensors are written by the width of their numbers, the widest first, so that all of them are aligned. The
-//! schema is kept in `__metadata__`, so that what was written reads back as what it was. bfloat16 reads as float32.
+//! Tensors are ordered by the width of their numbers, widest first, so that all are aligned. The schema is kept in
+//! `__metadata__`, so that output reads back unchanged. bfloat16 is read as float32.
 
 mod header;
 
@@ -21,7 +21,7 @@ use std::io::Write;
 #[derive(Clone, Copy)]
 pub struct Safetensors;
 
-/// The key of `__metadata__` of the schema.
+/// The key of the schema in `__metadata__`.
 const KEY: &str = "tatter";
 
 impl Container for Safetensors {
@@ -30,7 +30,7 @@ impl Container for Safetensors {
     const CHECKSUMS: bool = false;
 
     fn sniff(head: &[u8]) -> bool {
-        // The length of the header, and its first key or its end.
+        // The length of the header, and either its first key or its end.
         let Some((length, text)) = head.split_first_chunk::<8>() else { return false };
         let opens = |text: &[u8]| text.first() == Some(&b'{') && matches!(text[1..].trim_ascii_start().first(), None | Some(b'"' | b'}'));
         (2..=header::MAX_NBYTES).contains(&u64::from_le_bytes(*length)) && opens(text)

@@ -1,7 +1,8 @@
-//! Sparse matrices of SciPy: `scipy.sparse.save_npz`, an npz of the arrays `format`, `shape`, `data` and, for CSR and
-//! CSC, `indices` and `indptr`, for COO `row` and `col`. Source: `scipy/sparse/_matrix_io.py`.
+//! SciPy sparse matrices: `scipy.sparse.save_npz`, an npz with the arrays `format`, `shape`, `data` and, for CSR and
+//! CSC, `indices` and `indptr`, or for COO, `row` and `col`. Source: `scipy/sparse/_matrix_io.py`.
 //!
-//! A record is a row: `features: sparse<dtype>[n]`. CSR is read row by row; CSC and COO are held in memory. Written as CSR.
+//! A record is a row: `features: sparse<dtype>[n]`. CSR is read row by row; CSC and COO are held in memory. Output is
+//! CSR.
 
 mod read;
 mod write;
@@ -26,7 +27,7 @@ impl Format for Scipy {
         "sparse matrix of SciPy in an npz: rows in CSR, CSC or COO form"
     }
 
-    /// Any npz begins like this one.
+    /// Any npz starts like this.
     fn recognises(&self, input: &Input) -> bool {
         input.is_regular() && archive::is_zip(input.head()) && archive::contents(input).is_ok_and(|contents| read::is_matrix(&contents))
     }

@@ -1,4 +1,4 @@
-//! The arrays of a matrix as rows.
+//! Reads the arrays of a matrix as rows.
 
 use crate::chunk::Decoded;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use std::sync::Arc;
 
-/// A longer name is not that of a form.
+/// Maximum length of a format name.
 const MAX_FORMAT_NBYTES: u64 = 64;
 
 /// Whether the arrays are those of a matrix.
@@ -107,7 +107,7 @@ impl<'a> Archive<'a> {
         })
     }
 
-    /// The whole numbers of an array.
+    /// The integers of an array.
     fn numbers(&self, name: &str) -> Result<Numbers> {
         let array = self.vector(name)?;
         if !array.element.dtype().is_integer() {
@@ -130,7 +130,7 @@ impl<'a> Archive<'a> {
         data.element.decode(self.stream(data)?.take(data.nbytes)?, data.shape.first().copied().unwrap_or(0) as usize)
     }
 
-    /// Checks that the arrays of entries are of one length.
+    /// Checks that the arrays of entries have the same length.
     fn check_lengths(&self, others: &[&str]) -> Result<u64> {
         let nentries = self.vector("data")?.shape.first().copied().unwrap_or(0);
         for name in others {
@@ -200,12 +200,12 @@ fn bad_indptr(start: i64, end: i64) -> Error {
     Error::data(format!("the array indptr of a sparse matrix goes from {start} to {end}"))
 }
 
-/// The rows of CSR, read from front to back.
+/// The rows of CSR, read sequentially.
 struct CsrRows {
     left: u64,
-    /// The most memory that a row may take: its entries may be compressed to nearly nothing.
+    /// Maximum memory for a row, whose entries can be compressed to almost nothing.
     max_row_bytes: u64,
-    /// Where the last row ended; `None` before the first.
+    /// The end of the last row; `None` before the first.
     at: Option<i64>,
     indptr: Numbers,
     indices: Numbers,
@@ -249,7 +249,7 @@ impl RowSource for CsrRows {
         }
         self.at = Some(end);
         if splits.len() == 1 {
-            // What follows the last row is not part of the matrix.
+            // The bytes after the last row are not part of the matrix.
             return Ok(None);
         }
         let count = (end - start) as u64;

@@ -1,4 +1,4 @@
-//! Rows as CSR: `indptr`, `indices` and `data` grow side by side, and are written at the end.
+//! Writes rows as CSR: `indptr`, `indices` and `data` grow side by side and are written at the end.
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use arrow_buffer::Buffer;
 use std::io::Write;
 use std::sync::Arc;
 
-/// The arrays that grow, by their numbers in the spool.
+/// The growing arrays, by their index in the spool.
 const INDICES: usize = 0;
 const INDPTR: usize = 1;
 const DATA: usize = 2;
@@ -28,7 +28,7 @@ struct CsrEncoder {
     dtype: DType,
 }
 
-/// Some rows: lengths, indices and values.
+/// Encoded rows: lengths, indices and values.
 struct Rows {
     lengths: Vec<i64>,
     ncolumns: i64,
@@ -39,7 +39,7 @@ struct Rows {
 struct CsrWriter {
     encoder: Arc<CsrEncoder>,
     spool: Spool,
-    /// The number of columns that the type gives.
+    /// The number of columns, if the type gives it.
     known: Option<i64>,
     ncolumns: i64,
     nrows: u64,
@@ -48,7 +48,7 @@ struct CsrWriter {
 }
 
 /// # Errors
-/// The records are not one sparse field.
+/// The records are not a single sparse field.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let field = the_sparse_field(schema, "scipy")?;
     let dtype = field.ty.dtype().cloned().unwrap_or(DType::Null);
@@ -97,7 +97,7 @@ impl Encode for CsrEncoder {
 }
 
 impl CsrWriter {
-    /// Whether 32 bits hold all indices, which is known before the first.
+    /// Whether all indices fit in 32 bits, which must be known in advance.
     fn is_narrow(&self) -> bool {
         self.known.is_some_and(|n| i32::try_from(n).is_ok())
     }
@@ -155,7 +155,7 @@ enum Body<'a> {
     Spooled(&'a mut Spool, usize),
 }
 
-/// Sums bytes up, and forgets them.
+/// Returns the sum of the bytes and discards them.
 struct Sum(crc32fast::Hasher);
 
 impl Write for Sum {

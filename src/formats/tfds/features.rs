@@ -1,8 +1,8 @@
-//! features.json: the tree of feature connectors.
+//! Parses features.json: the tree of feature connectors.
 //!
-//! Three generations of the file are read: `{"pythonClassName": ..., "tensor": {...}}`, the same with the content as
-//! JSON text under `jsonFeature`, and the oldest, `{"type": ..., "content": {...}}`. A connector is known by the last
-//! part of its class name.
+//! Reads three generations of the file: `{"pythonClassName": ..., "tensor": {...}}`, the same with the content as JSON
+//! text in `jsonFeature`, and the oldest, `{"type": ..., "content": {...}}`. A connector is identified by the last part
+//! of its class name.
 //!
 //! Source: `FeatureConnector.from_json` and the `from_json_content` of each connector in `core/features`.
 
@@ -13,7 +13,7 @@ use crate::path::FieldPath;
 use crate::schema::DType;
 use serde_json::{Map, Value, json};
 
-/// Deeper than the features of any data set.
+/// Maximum nesting depth; no dataset is deeper.
 const MAX_DEPTH: usize = 64;
 
 /// The storage of a feature.
@@ -21,46 +21,46 @@ const MAX_DEPTH: usize = 64;
 pub enum Feature {
     /// Features by name.
     Dict(Vec<(String, Feature)>),
-    /// A list of one feature; `None`: of any length.
+    /// A list of one feature; `None` means any length.
     Sequence(Box<Feature>, Option<u64>),
     /// A tensor.
     Tensor(Tensor),
-    /// What cannot be read, in words.
+    /// An unsupported feature, with a description.
     Unknown(String),
 }
 
 /// The storage of a tensor.
 #[derive(Debug)]
 pub struct Tensor {
-    /// Its values.
+    /// The dtype of its values.
     pub element: Element,
-    /// The size of each axis; `None`: it differs.
+    /// The size of each axis; `None` if it varies.
     pub shape: Vec<Option<u64>>,
     /// How it is stored.
     pub encoding: Encoding,
-    /// Whether a record may lack it.
+    /// Whether it can be missing in a record.
     pub optional: bool,
-    /// Whether its values are class labels, whose names may be in a file.
+    /// Whether its values are class labels, whose names can be in a file.
     pub is_label: bool,
-    /// The connector itself, as the newest generation of the file writes it.
+    /// The connector, as written by the newest generation of the file.
     pub connector: Value,
 }
 
-/// How the values of a tensor are stored.
+/// The encoding of a tensor's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Encoding {
-    /// As the values of a feature.
+    /// As feature values.
     None,
-    /// As its bytes.
+    /// As raw bytes.
     Bytes,
-    /// As its bytes, compressed.
+    /// As compressed bytes.
     Zlib,
 }
 
 /// The features of the record.
 ///
 /// # Errors
-/// The file is damaged; the path of the feature is in the message.
+/// The file is damaged; the message has the path of the feature.
 pub fn parse(value: &Value) -> Result<Vec<(String, Feature)>> {
     match feature(value, None, 0)? {
         Feature::Dict(fields) => Ok(fields),
@@ -72,7 +72,7 @@ pub fn parse(value: &Value) -> Result<Vec<(String, Feature)>> {
 /// One feature.
 ///
 /// # Errors
-/// As [`parse`].
+/// See [`parse`].
 pub fn parse_one(value: &Value) -> Result<Feature> {
     feature(value, None, 0)
 }
@@ -99,7 +99,7 @@ fn feature(value: &Value, path: Option<&FieldPath>, depth: usize) -> Result<Feat
     Ok(match name {
         "FeaturesDict" => {
             let fields = match content.get("features") {
-                // The oldest generation has the features themselves in its place.
+                // The oldest generation has the features themselves here.
                 Some(Value::Object(fields)) if fields.get("type").is_none_or(|ty| !ty.is_string()) => Some(fields),
                 _ => content.as_object(),
             };
@@ -153,7 +153,7 @@ fn feature(value: &Value, path: Option<&FieldPath>, depth: usize) -> Result<Feat
     })
 }
 
-/// How a connector describes itself, in any generation of the format.
+/// The description of a connector, in any generation of the format.
 fn content(value: &Value, path: Option<&FieldPath>) -> Result<Value> {
     let parsed = |text: &str| serde_json::from_str(text).map_err(|e| damaged(path, format!("expected JSON: {e}")));
     if value.get("type").is_some() {
@@ -175,7 +175,7 @@ fn dtype_of(content: &Value) -> &str {
     string(content, ["dtype", "dtype"])
 }
 
-/// A tensor that is stored as its values are; `None`: of a dtype that is not read.
+/// A tensor stored as feature values; `None` if the dtype is not supported.
 fn plain(content: &Value, name: &str, path: Option<&FieldPath>) -> Result<Option<Tensor>> {
     let Some(element) = element(dtype_of(content)) else { return Ok(None) };
     let encoding = match string(content, ["encoding", "encoding"]).to_lowercase().as_str() {
@@ -199,7 +199,7 @@ fn text() -> Tensor {
     own(value_of("Text", "text", &json!({})))
 }
 
-/// A file: an image, a sound.
+/// A file, such as an image or a sound.
 fn bytes(connector: Value) -> Feature {
     Feature::Tensor(Tensor { element: Element::Of(DType::Bytes), ..own(connector) })
 }
@@ -222,7 +222,7 @@ pub fn class_name(name: &str) -> String {
     format!("tensorflow_datasets.core.features.{module}.{name}")
 }
 
-/// A connector as the newest generation writes it, of its content in any.
+/// The newest-generation form of a connector, given its content in any generation.
 fn value_of(name: &str, key: &str, content: &Value) -> Value {
     let mut own = Map::new();
     for (key, value) in content.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null()) {
@@ -243,14 +243,14 @@ fn capitalised(word: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Sizes as protobuf writes them.
+/// Sizes, as written by protobuf.
 pub fn dimensions(shape: &[Option<u64>]) -> Vec<String> {
     shape.iter().map(|size| size.map_or_else(|| "-1".to_owned(), |n| n.to_string())).collect()
 }
 
 fn length(value: Option<&Value>, path: Option<&FieldPath>) -> Result<Option<u64>> {
     match value {
-        // protobuf leaves a 0 out, but TFDS writes -1 where there is no length.
+        // protobuf omits a 0, but TFDS writes -1 for an unknown length.
         None | Some(Value::Null) => Ok(None),
         Some(value) => match integer(value) {
             Some(-1) => Ok(None),
@@ -268,7 +268,7 @@ fn shape(value: Option<&Value>, path: Option<&FieldPath>) -> Result<Vec<Option<u
     };
     let shape: Vec<Option<u64>> =
         sizes.into_iter().flatten().map(|size| if size.is_null() { Ok(None) } else { length(Some(size), path) }).collect::<Result<_>>()?;
-    // All values of one record have to fit into memory.
+    // The values of one record must fit into memory.
     let count = shape.iter().flatten().try_fold(1u64, |n, size| n.checked_mul(*size));
     if shape.len() > 32 || count.is_none_or(|n| n > 1 << 40) {
         return Err(damaged(path, format!("the shape [{}] of a tensor", dimensions(&shape).join(", "))));

@@ -1,4 +1,4 @@
-//! dataset_info.json: the name of the data set, its splits, and the files of their shards.
+//! Parses dataset_info.json: the name of the dataset, its splits, and the files of their shards.
 //!
 //! Source: `DatasetInfo` and `SplitInfo` of `core/proto/dataset_info.proto`, `ShardedFileTemplate` of `core/naming.py`.
 
@@ -7,20 +7,20 @@ use crate::error::{Error, Result};
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
-/// The names of shards where the file has no template.
+/// The default template for shard names.
 const TEMPLATE: &str = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
-/// The format of shards that are ArrayRecords.
+/// The file format name of ArrayRecord shards.
 pub const ARRAY_RECORD: &str = "array_record";
-/// More shards than any data set has.
+/// Maximum number of shards.
 const MAX_SHARDS: i64 = 1_000_000;
 
 /// The contents of dataset_info.json.
 #[derive(Debug)]
 pub struct Info {
     name: String,
-    /// What shards are: `tfrecord` or `array_record`.
+    /// The format of the shards: `tfrecord` or `array_record`.
     pub file_format: String,
-    /// In the order of the file.
+    /// In file order.
     pub splits: Vec<Split>,
 }
 
@@ -29,19 +29,19 @@ pub struct Info {
 pub struct Split {
     /// Its name.
     pub name: String,
-    /// Records in each shard; `None`: the file does not say.
+    /// Number of records in each shard; `None` if the file does not give it.
     pub lengths: Option<Vec<u64>>,
     nshards: usize,
     template: String,
 }
 
 impl Split {
-    /// Records in all shards, where they are known.
+    /// Number of records in all shards, if known.
     pub fn nrecords(&self) -> Option<u64> {
         self.lengths.as_ref().and_then(|lengths| lengths.iter().try_fold(0u64, |sum, n| sum.checked_add(*n)))
     }
 
-    /// How many shards there are.
+    /// Number of shards.
     pub fn nshards(&self) -> usize {
         self.nshards
     }
@@ -51,7 +51,7 @@ impl Info {
     /// Reads the file.
     ///
     /// # Errors
-    /// It is damaged, or its shards are not TFRecords.
+    /// The file is damaged, or its shards are neither TFRecords nor ArrayRecords.
     pub fn read(path: &Path) -> Result<Info> {
         Info::parse(&object(path)?).map_err(|e| e.in_input(path.display().to_string()))
     }
@@ -74,10 +74,10 @@ impl Info {
         Ok(Info { name, file_format: file_format.to_owned(), splits })
     }
 
-    /// The path of a shard, relative to the data set.
+    /// The path of a shard, relative to the dataset.
     ///
     /// # Errors
-    /// The template has a name that is not known, or leads out of the data set.
+    /// The template has an unknown placeholder, or leads outside of the dataset.
     pub fn shard(&self, split: &Split, index: usize) -> Result<PathBuf> {
         let width = split.nshards.to_string().len().max(5);
         let mut path = String::new();

@@ -1,4 +1,4 @@
-//! The JSON files of a data set, and values in them as protobuf writes them.
+//! The JSON files of a dataset, and protobuf values in them.
 
 use crate::error::{Error, Result};
 use serde_json::Value;
@@ -11,13 +11,13 @@ pub const FEATURES: &str = "features.json";
 /// The file of the splits and their shards.
 pub const INFO: &str = "dataset_info.json";
 
-/// More than any description of a data set has.
+/// Maximum size of a description.
 const MAX_NBYTES: u64 = 256 << 20;
 
 /// The text of a small file.
 ///
 /// # Errors
-/// It is missing, too large, or not valid UTF-8.
+/// The file is missing, too large, or not valid UTF-8.
 pub fn text(path: &Path) -> Result<String> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
@@ -29,10 +29,10 @@ pub fn text(path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| Error::data("the file is not valid UTF-8").in_input(name))
 }
 
-/// The object that a file holds.
+/// The object in a file.
 ///
 /// # Errors
-/// As [`text`]; it is not a JSON object.
+/// See [`text`]; also an error if it is not a JSON object.
 pub fn object(path: &Path) -> Result<Value> {
     let name = path.display().to_string();
     let value: Value =
@@ -40,17 +40,17 @@ pub fn object(path: &Path) -> Result<Value> {
     if value.is_object() { Ok(value) } else { Err(Error::data("expected a JSON object").in_input(name)) }
 }
 
-/// A whole number: protobuf writes those of 64 bits as strings.
+/// An integer; protobuf writes 64-bit integers as strings.
 pub fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// The value of the first of these keys that there is: protobuf writes `lowerCamelCase`, older files `snake_case`.
+/// The value of the first of these keys that exists: protobuf writes `lowerCamelCase`, older files `snake_case`.
 pub fn either<'a>(object: &'a Value, keys: [&str; 2]) -> Option<&'a Value> {
     keys.iter().find_map(|key| object.get(*key)).filter(|value| !value.is_null())
 }
 
-/// A text by either key; empty where there is none.
+/// A string by either key; empty if there is none.
 pub fn string<'a>(object: &'a Value, keys: [&str; 2]) -> &'a str {
     either(object, keys).and_then(Value::as_str).unwrap_or_default()
 }

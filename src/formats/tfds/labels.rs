@@ -1,4 +1,4 @@
-//! The names of the classes of labels: a file `FIELD.labels.txt` for each, a name a line.
+//! Class names of labels: a file `FIELD.labels.txt` for each, with one name per line.
 //!
 //! Source: `ClassLabel.load_metadata`, `convert_feature_name_to_filename` of `core/features/feature.py`.
 
@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The names of the classes of a data set.
+/// The class names of a dataset.
 pub struct Labels {
     directory: PathBuf,
     are_read: bool,
@@ -16,22 +16,22 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Those in a directory. `are_read`: labels are read as their names.
+    /// The class names in a directory. `are_read`: whether labels are read as names.
     pub fn new(directory: PathBuf, are_read: bool) -> Labels {
         Labels { directory, are_read, any: Cell::new(false) }
     }
 
-    /// Whether labels are read as their names.
+    /// Whether labels are read as names.
     pub fn are_read(&self) -> bool {
         self.are_read
     }
 
-    /// Whether any field has had names.
+    /// Whether any field so far had names.
     pub fn any(&self) -> bool {
         self.any.get()
     }
 
-    /// The names of the classes of a field; `None`: they have none.
+    /// The class names of a field; `None` if it has none.
     pub fn names(&self, path: &FieldPath) -> Option<Arc<[String]>> {
         let file = self.directory.join(file_name(path));
         let text = if file.is_file() { json::text(&file).ok()? } else { return None };
@@ -41,7 +41,7 @@ impl Labels {
     }
 }
 
-/// The name of the file of a field. Sequences have no name.
+/// The file name for a field. Sequences have no name.
 pub fn file_name(path: &FieldPath) -> String {
     let joined = path.names().iter().fold(None::<String>, |parent, name| {
         let name = name.replace('/', ".");

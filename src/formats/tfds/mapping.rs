@@ -1,11 +1,11 @@
-//! The schema of a data set, and the features of a tf.Example that its fields are read from.
+//! The schema of a dataset, and the tf.Example features from which its fields are read.
 //!
 //! | feature | stored under |
 //! |---|---|
-//! | `x` in `a` in the record | `a/x` |
+//! | `x` inside `a` | `a/x` |
 //! | a tensor with one unknown size, inside at most one sequence | `x`: its values |
-//! | a tensor inside two and more sequences | `x/ragged_flat_values`, and for each sequence but the outermost `x/ragged_row_lengths_0` ... |
-//! | a tensor with encoding `bytes` or `zlib` | as a scalar: its bytes |
+//! | a tensor inside two or more sequences | `x/ragged_flat_values`, and for each sequence except the outermost `x/ragged_row_lengths_0` ... |
+//! | a tensor with encoding `bytes` or `zlib` | a scalar with its bytes |
 //! | such a tensor with several unknown sizes | `x/value`, and the sizes in `x/shape` |
 //! | a structure inside sequences | each of its fields, inside the same sequences |
 //!
@@ -22,40 +22,40 @@ use crate::schema::{DType, Dim, Field, PartitionEncoding, Size, Type};
 use crate::tensor::arrow::{Form, to_arrow_field};
 use std::sync::Arc;
 
-/// The key of a field's metadata with its connector, as features.json has it.
+/// The metadata key for a field's connector, in features.json syntax.
 pub const CONNECTOR: &str = "tfds:feature";
-/// The key of a field's metadata with the names of its classes, as JSON.
+/// The metadata key for a field's class names, as JSON.
 pub const CLASS_NAMES: &str = "tfds:class_names";
 
-/// Makes fields of features.
+/// Converts features to fields.
 pub struct Mapper<'a> {
-    /// The names of classes.
+    /// The class names.
     pub labels: &'a Labels,
-    /// The most bytes of a tensor of unknown size.
+    /// Maximum size in bytes of a tensor of unknown size.
     pub max_nbytes: u64,
-    /// Where the features are read from.
+    /// The source features.
     pub mapping: Mapping,
 }
 
-/// Where a feature is.
+/// The location of a feature.
 struct Scope<'a> {
     name: &'a str,
     path: FieldPath,
-    /// The names that lead to it, joined by slashes.
+    /// The names on its path, joined by slashes.
     key: String,
-    /// The axes of the structures around it.
+    /// The axes of the enclosing structures.
     outer: Vec<Dim>,
-    /// The sequences around it inside the innermost structure.
+    /// The enclosing sequences within the innermost structure.
     own: Vec<Dim>,
     /// The declared fields (`--schema`).
     declared: Option<&'a Field>,
 }
 
 impl Mapper<'_> {
-    /// The field of a feature of the record; how it is read is added to the mapping. `declared`: its type in `--schema`.
+    /// The field for a feature of the record. Adds how it is read to the mapping. `declared`: its type in `--schema`.
     ///
     /// # Errors
-    /// It is of a connector that is not known, or stored in a way that TFDS cannot read either.
+    /// The connector is unknown, or the storage is one that TFDS cannot read either.
     pub fn field(&mut self, name: &str, feature: &Feature, declared: Option<&Field>) -> Result<Field> {
         let scope = Scope { name, path: FieldPath::name(name), key: name.to_owned(), outer: Vec::new(), own: Vec::new(), declared };
         let (field, node) = self.node(feature, scope)?;
@@ -114,7 +114,7 @@ impl Mapper<'_> {
     fn leaf(&mut self, tensor: &Tensor, scope: Scope) -> Result<(Field, Node)> {
         let nsequences = scope.outer.len() + scope.own.len();
         let is_packed = tensor.encoding != Encoding::None;
-        // A tensor inside no sequence has its sizes once in each record.
+        // A tensor outside of sequences has one shape per record.
         let unknown = |axis: usize| if nsequences == 0 || (scope.own.is_empty() && axis == 0) { Dim::UNIFORM } else { Dim::RAGGED };
         let sizes: Vec<Dim> = tensor.shape.iter().enumerate().map(|(axis, size)| size.map_or_else(|| unknown(axis), Dim::known)).collect();
         let names = if tensor.is_label { self.labels.names(&scope.path) } else { None };
@@ -160,7 +160,7 @@ impl Mapper<'_> {
         Ok((field, Node::Leaf(Box::new(leaf))))
     }
 
-    /// The feature of the values, and how each axis after axis 0 is split.
+    /// The feature with the values, and how each axis after axis 0 is split.
     fn slots(&mut self, key: &str, dims: &[Dim], nsequences: usize) -> Result<(usize, Vec<AxisRows>)> {
         let is_ragged = nsequences > 1;
         let values = self.mapping.slot(if is_ragged { format!("{key}/ragged_flat_values") } else { key.to_owned() });
@@ -191,7 +191,7 @@ impl Mapper<'_> {
     }
 }
 
-/// The axes of a field in the record: axis 0 of a field is uniform in its structure, not in the record.
+/// The axes of a field in the record: axis 0 of the field is uniform within its structure, not within the record.
 fn record_dims(outer: &[Dim], own: &[Dim]) -> Vec<Dim> {
     let mut dims = [outer, own].concat();
     if let Some(first) = dims.get_mut(outer.len()).filter(|dim| !outer.is_empty() && dim.size == Size::Uniform) {
@@ -200,7 +200,7 @@ fn record_dims(outer: &[Dim], own: &[Dim]) -> Vec<Dim> {
     dims
 }
 
-/// The tensor that a feature of an unknown connector is stored as, by `--schema`.
+/// The storage of a feature with an unknown connector, given by `--schema`.
 fn declared_tensor(field: &Field, nsequences: usize) -> Option<Tensor> {
     let dtype = field.ty.dtype().filter(|dtype| !field.ty.is_sparse() && kind_of(dtype).is_some())?;
     let size = |dim: &Dim| if let Size::Known(n) = dim.size { Some(n) } else { None };
@@ -214,7 +214,7 @@ fn declared_tensor(field: &Field, nsequences: usize) -> Option<Tensor> {
     })
 }
 
-/// A type for the feature, as it may be said in `--schema`.
+/// A type for the feature, as it can be given in `--schema`.
 fn example(scope: &Scope) -> String {
     let own = if scope.own.is_empty() { String::new() } else { format!("[{}]", vec!["?"; scope.own.len()].join(", ")) };
     scope.path.names().iter().rev().enumerate().fold(String::new(), |inner, (depth, name)| {
@@ -227,7 +227,7 @@ fn example(scope: &Scope) -> String {
     })
 }
 
-/// The field with its connector, and the names of its classes, as metadata.
+/// The field, with its connector and its class names as metadata.
 fn with_metadata(field: Field, tensor: &Tensor, names: Option<&[String]>) -> Result<Field> {
     if tensor.connector.is_null() {
         return Ok(field);

@@ -1,20 +1,20 @@
-//! A directory of TensorFlow Datasets (TFDS), RLDS episodes among them, without TensorFlow.
+//! A TensorFlow Datasets (TFDS) directory, including RLDS episodes, read without TensorFlow.
 //!
 //! ```text
 //! dataset_info.json -> info      name, splits, lengths and names of shards
-//!   --split         -> split     which records of which splits: train+test, train[:10%]
-//! features.json     -> features  the tree of feature connectors, of all generations of the file
-//!                   -> mapping   its schema, and the features of a tf.Example that each field is read from
+//!   --split         -> split     the selected records: train+test, train[:10%]
+//! features.json     -> features  the tree of feature connectors, in all generations of the file
+//!                   -> mapping   the schema, and the source tf.Example features of each field
 //! shards            -> shards    cut as TFRecords or ArrayRecords and decoded (formats/tfrecord, formats/riegeli)
 //! ```
 //!
-//! A directory is one input: the records of the split, shard by shard in the order of their numbers (tfds.load
-//! interleaves shards). The number of records in each shard is compared with that in dataset_info.json. `get` counts
-//! the records that `--split` names, through all shards; messages and `--source` tell the shard and the number in it.
+//! A directory is one input: the records of the split, shard by shard in numerical order (tfds.load interleaves
+//! shards). The number of records in each shard is compared with that in dataset_info.json. `get` counts the records of
+//! the selected split across all shards; messages and `--source` give the shard and the number within it.
 //!
 //! Sources of the meaning, in tensorflow/datasets: `core/features/*.py`, `core/example_parser.py`,
-//! `core/example_serializer.py`, `core/splits.py`, `core/naming.py`, `core/utils/shard_utils.py`. What is read is
-//! what is stored: images, video and audio files are their encoded bytes, a missing optional feature is null.
+//! `core/example_serializer.py`, `core/splits.py`, `core/naming.py`, `core/utils/shard_utils.py`. Data is read as
+//! stored: images, video and audio files are their encoded bytes, and a missing optional feature is null.
 
 mod features;
 mod info;

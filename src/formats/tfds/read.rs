@@ -1,4 +1,4 @@
-//! The reader of a data set: its schema, and the shards of the requested splits.
+//! The reader of a dataset: its schema, and the shards of the selected splits.
 
 use super::features::{self, Feature};
 use super::info::{ARRAY_RECORD, Info};
@@ -21,10 +21,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// More shards are not kept open, to read records of them by their numbers.
+/// Maximum number of shards kept open for random access.
 const MAX_INDEXED: usize = 256;
 
-/// Reads a data set.
+/// Reads a dataset.
 pub struct TfdsReader {
     input: Arc<Input>,
     directory: PathBuf,
@@ -37,10 +37,10 @@ pub struct TfdsReader {
 }
 
 impl TfdsReader {
-    /// Reads the description of the data set.
+    /// Reads the description of the dataset.
     ///
     /// # Errors
-    /// It is damaged; `--split` names no records of it.
+    /// It is damaged, or `--split` selects no records.
     pub fn open(input: Arc<Input>, options: &Options) -> Result<TfdsReader> {
         let Some(directory) = input.directory().map(PathBuf::from) else {
             let error = Error::usage(format!("a TFDS dataset is a directory that contains {FEATURES} and {INFO}"));
@@ -60,8 +60,8 @@ impl TfdsReader {
         Mapper { labels: &self.labels, max_nbytes: request.options.max_record_bytes, mapping: Mapping::default() }
     }
 
-    /// The fields of the record, with the types that `--schema` declares for unknown connectors. Such fields are left out
-    /// where they are not wanted.
+    /// The fields of the record, with types declared by `--schema` for unknown connectors. Such fields are omitted if
+    /// they are not required.
     fn fields(&self, request: &Request) -> Result<Vec<(usize, Field)>> {
         let mut mapper = self.mapper(request);
         let mut fields = Vec::new();
@@ -81,7 +81,7 @@ impl TfdsReader {
         Ok(fields)
     }
 
-    /// The shards that hold the requested records.
+    /// The shards that hold the selected records.
     fn parts(&self) -> Result<VecDeque<Part>> {
         let splits = &self.info.splits;
         let only;
@@ -99,7 +99,7 @@ impl TfdsReader {
             let mut start = 0u64;
             for index in 0..split.nshards() {
                 let length = split.lengths.as_ref().and_then(|lengths| lengths.get(index).copied());
-                // Without lengths only whole splits can be requested: each shard is read from its start.
+                // Without lengths, only whole splits can be selected: each shard is read from its start.
                 let end = length.map_or(u64::MAX, |n| start + n);
                 let to = slice.to.unwrap_or(u64::MAX).min(end);
                 if length != Some(0) && slice.from < end && to > start {
@@ -173,7 +173,7 @@ impl Reader for TfdsReader {
                 places += table.nrecords();
                 (table.numbered(), Index::Table(table))
             };
-            // Reading reports what is wrong.
+            // Reading will report the mismatch.
             if part.length.is_some_and(|length| length != own.nrecords) {
                 return Ok(None);
             }

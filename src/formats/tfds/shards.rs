@@ -1,4 +1,4 @@
-//! The records of a data set: its shards in sequence.
+//! The records of a dataset: its shards in sequence.
 
 use super::json::INFO;
 use crate::chunk::Decoded;
@@ -24,30 +24,30 @@ use std::sync::Arc;
 pub struct Part {
     pub path: PathBuf,
     pub name: Arc<str>,
-    /// Records before the first.
+    /// Number of records before the first.
     pub skip: u64,
-    /// The record after the last; `None`: up to the end of the shard.
+    /// The end; `None` for the end of the shard.
     pub until: Option<u64>,
     /// The name of its format.
     pub format: &'static str,
-    /// Records in the shard, by dataset_info.json.
+    /// Number of records in the shard, according to dataset_info.json.
     pub length: Option<u64>,
 }
 
 impl Part {
-    /// How many records it has, of a shard of `length` records.
+    /// Number of records, given a shard of `length` records.
     pub fn nrecords(&self, length: u64) -> u64 {
         self.until.unwrap_or(u64::MAX).min(length).saturating_sub(self.skip)
     }
 }
 
-/// What a shard's records are found by.
+/// How the records of a shard are located.
 pub enum Index {
     Footer(ArrayFile),
     Table(Arc<Table>),
 }
 
-/// The shards whose records are found by their numbers.
+/// The shards with random access.
 pub type Indexed = BTreeMap<PathBuf, Index>;
 
 /// The blocks of all parts.
@@ -55,40 +55,40 @@ pub struct Shards {
     input: Arc<Input>,
     parts: VecDeque<Part>,
     current: Option<Open>,
-    /// Records of the parts before the current one, or the next one.
+    /// Number of records in the parts before the current or next one.
     before: u64,
-    /// Whether shards are ArrayRecords, and not TFRecords.
+    /// Whether the shards are ArrayRecords rather than TFRecords.
     is_array_record: bool,
-    /// Those whose records are found by their numbers already.
+    /// The shards already opened for random access.
     indexed: Arc<Indexed>,
     mapping: Arc<Mapping>,
     columns: Arc<Columns>,
-    /// Records that are still wanted; `None`: all, or those of [`Request::only`].
+    /// Number of records still needed; `None` for all, or those of [`Request::only`].
     records_left: Option<u64>,
     request: Request,
-    /// What is wrong after the block that was given last.
+    /// The error to report after the last block.
     failed: Option<Error>,
 }
 
-/// A shard that is read.
+/// A shard being read.
 struct Open {
     part: Part,
     pieces: Pieces,
     decoder: Arc<Decoder>,
-    /// What to add to the number of a record in the shard for its number in the data set.
+    /// The offset from the record number in the shard to that in the dataset.
     shift: i64,
-    /// The records that are wanted, where the pieces hold others as well.
+    /// The required records, if the pieces contain others as well.
     wanted: Option<Numbers>,
     /// Whether the shard is read to its end, so that its records are counted.
     is_whole: bool,
-    /// Records cut so far, with those that were lost.
+    /// Number of records cut so far, including lost ones.
     seen: u64,
-    /// Records may be lost, so that their number proves nothing.
+    /// Whether records may have been lost, so that their number proves nothing.
     is_damaged: bool,
 }
 
 impl Shards {
-    /// The records of these parts; those of [`Request::only`] are counted through all of them.
+    /// The records of these parts. [`Request::only`] counts across all of them.
     pub fn new(
         input: Arc<Input>,
         parts: VecDeque<Part>,
@@ -113,13 +113,14 @@ impl Shards {
         }
     }
 
-    /// Whether no record of the parts that are left is wanted.
+    /// Whether no record of the remaining parts is required.
     fn is_done(&self) -> bool {
         let are_passed = |only: &Arc<Numbers>| self.before == u64::MAX || only.from(self.before + 1).is_none();
         self.records_left == Some(0) || self.request.only.as_ref().is_some_and(are_passed)
     }
 
-    /// The records of a part that are wanted, by their numbers in the shard, which has `length` records; `None`: none of them.
+    /// The required records of a part, by their number in the shard, which has `length` records; `None` if there are
+    /// none.
     fn wanted(&self, part: &Part, length: Option<u64>) -> Option<Numbers> {
         let left = self.records_left.map(|left| part.skip.saturating_add(left));
         let last = [part.until, left, length].into_iter().flatten().min().unwrap_or(u64::MAX);
@@ -132,9 +133,9 @@ impl Shards {
         }
     }
 
-    /// Opens a part; `None` if none of its records is wanted.
+    /// Opens a part; `None` if none of its records is required.
     fn open(&mut self, part: Part) -> Result<Option<Open>> {
-        // Where all records are read, the shard must not have more of them.
+        // If all records are read, the shard must not contain more.
         let length = self.request.only.as_ref().and(part.length);
         let Some(wanted) = self.wanted(&part, length) else {
             self.pass(&part, 0);
@@ -158,7 +159,7 @@ impl Shards {
         Ok(Some(open))
     }
 
-    /// The pieces of a shard; by its index file where only some records are wanted.
+    /// The pieces of a shard, located by its index file if only some records are required.
     fn open_tfrecord(&self, open: &mut Open, wanted: Numbers) -> Result<()> {
         let is_chosen = self.request.only.is_some() && open.part.length.is_some();
         let options = &self.request.options;
@@ -180,7 +181,7 @@ impl Shards {
         Ok(())
     }
 
-    /// The pieces of a shard whose footer gives the number of records and their positions.
+    /// The pieces of a shard whose footer gives the number and positions of its records.
     fn open_array_record(&mut self, open: &mut Open) -> Result<()> {
         let file = match self.indexed.get(&open.part.path) {
             Some(Index::Footer(file)) => file.clone(),
@@ -201,7 +202,7 @@ impl Shards {
         Ok(())
     }
 
-    /// Counts the records of a part that has been read, of which `seen` were seen, or was not opened.
+    /// Counts the records of a finished part, of which `seen` were read, or of a part that was not opened.
     fn pass(&mut self, part: &Part, seen: u64) {
         self.before = self.before.saturating_add(part.nrecords(part.length.unwrap_or(seen)));
     }
@@ -270,7 +271,7 @@ impl Iterator for Shards {
 }
 
 impl Open {
-    /// Leaves out the records of a block that are not wanted.
+    /// Drops the records of a block that are not required.
     fn keep(&mut self, mut block: Block, records_left: &mut Option<u64>) -> Block {
         let n = block.payloads.len();
         if n > 0 {
@@ -289,7 +290,7 @@ impl Open {
         block
     }
 
-    /// The error of a shard with more records than it should have.
+    /// The error for a shard with more records than declared.
     fn too_long(&self) -> Option<Error> {
         let is_longer = self.part.length.is_some_and(|length| self.seen > length);
         (is_longer && !self.is_damaged).then(|| self.wrong_length("more"))
@@ -303,7 +304,7 @@ impl Open {
     }
 }
 
-/// The columns of the features as the fields of the run.
+/// Arranges the columns of the features as the fields of the run.
 fn adapted(decoded: Decoded, columns: &Columns, shift: i64) -> Result<Decoded> {
     let Decoded { mut chunk, faults, nbytes, offsets } = decoded;
     chunk.origin.shift = shift;

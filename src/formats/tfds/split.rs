@@ -1,6 +1,6 @@
-//! `--split`: which records of which splits, as tfds.load reads its `split`.
+//! `--split`: selects records of splits, like the `split` argument of tfds.load.
 //!
-//! Source: `ReadInstruction` of `core/splits.py`, with its default of rounding percentages to the nearest record.
+//! Source: `ReadInstruction` in `core/splits.py`, with its default of rounding percentages to the nearest record.
 
 use super::info::Split;
 use crate::error::{Error, Result};
@@ -8,11 +8,11 @@ use crate::error::{Error, Result};
 /// Consecutive records of a split, counted from 0.
 #[derive(Debug, PartialEq)]
 pub struct Slice {
-    /// The position of the split.
+    /// The index of the split.
     pub split: usize,
     /// The first record.
     pub from: u64,
-    /// The record after the last; `None`: up to the end, wherever that is.
+    /// The end; `None` for the end of the split, wherever that is.
     pub to: Option<u64>,
 }
 
@@ -23,10 +23,10 @@ enum Unit {
     Shards,
 }
 
-/// The records that `--split` names; without it those of the only split.
+/// The records selected by `--split`; by default, those of the only split.
 ///
 /// # Errors
-/// There is no such split, several and none is named, or a slice reaches beyond its split.
+/// There is no such split, there are several and none is named, or a slice exceeds its split.
 pub fn slices(wanted: Option<&str>, splits: &[Split]) -> Result<Vec<Slice>> {
     let whole = |split| Slice { split, from: 0, to: None };
     let Some(wanted) = wanted else {
@@ -102,7 +102,7 @@ fn slice(part: &str, splits: &[Split]) -> Result<Slice> {
     let bound = |n: Option<f64>, default: i64, is_end: bool| match (n, unit) {
         (None, _) => default,
         (Some(n), Unit::Records) => n as i64,
-        // Python's round() goes to the even number, too.
+        // Python's round() also rounds halves to even.
         (Some(n), Unit::Percent) => (n * nrecords as f64 / 100.0).round_ties_even() as i64,
         (Some(n), Unit::Shards) => before_shard(split, n as i64, is_end),
     };
@@ -117,7 +117,7 @@ fn slice(part: &str, splits: &[Split]) -> Result<Slice> {
     Ok(Slice { split: position, from: from.unsigned_abs(), to })
 }
 
-/// A number with its unit; `None` where none is written. The outer `None`: it cannot be read.
+/// A number with its unit; `None` if it is omitted. The outer `None` means it cannot be parsed.
 #[allow(clippy::option_option)]
 fn boundary(text: &str) -> Option<Option<(f64, Option<Unit>)>> {
     if text.is_empty() {
@@ -134,7 +134,7 @@ fn boundary(text: &str) -> Option<Option<(f64, Option<Unit>)>> {
     Some(Some((number, unit)))
 }
 
-/// Records before that shard; a negative number counts from the end.
+/// The number of records before that shard; negative numbers count from the end.
 fn before_shard(split: &Split, shard: i64, is_end: bool) -> i64 {
     let lengths = split.lengths.as_deref().unwrap_or_default();
     let n = lengths.len() as i64;
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn slices_are_those_of_tfds() {
-        // What `builder.info.splits[...].file_instructions` of TFDS 4.9.10 gives for the same lengths.
+        // The result of `builder.info.splits[...].file_instructions` in TFDS 4.9.10 for the same lengths.
         for (wanted, expected) in [
             ("train", vec![(0, None)]),
             ("train+test", vec![(0, None), (0, None)]),

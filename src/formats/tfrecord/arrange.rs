@@ -1,4 +1,4 @@
-//! How the values of a record become its tensor: the contract, and the simple arrangements.
+//! The interface for arranging the values of records in tensors, and simple implementations.
 
 use super::features::Features;
 use super::mapping::Leaf;
@@ -9,19 +9,19 @@ use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_buffer::NullBuffer;
 
-/// What the values of the records are arranged as.
+/// Arranges the values of records in a tensor.
 pub trait Arrange {
-    /// The features other than that of the values.
+    /// The features used besides that of the values.
     fn companions(&self) -> Vec<usize>;
     /// Arranges the `n` values that record `row` has appended.
     fn accept(&mut self, leaf: &Leaf, features: &Features, row: usize, n: usize) -> Parse<()>;
-    /// Adds a record without values; returns how many values to fill in.
+    /// Adds a record without values. Returns the number of filler values needed.
     fn empty(&mut self, leaf: &Leaf) -> usize;
     /// The tensor of all records.
     fn finish(self, nrows: usize, values: impl Append, nulls: Option<NullBuffer>, leaf: &Leaf) -> Result<Tensor>;
 }
 
-/// How many values a record holds, if all axes have known sizes.
+/// The number of values in a record, if all axes have known sizes.
 pub fn known_count(dims: &[Dim]) -> Option<usize> {
     dims.iter().try_fold(1usize, |n, d| match d.size {
         Size::Known(size) => n.checked_mul(usize::try_from(size).ok()?),
@@ -29,14 +29,14 @@ pub fn known_count(dims: &[Dim]) -> Option<usize> {
     })
 }
 
-/// Scalars and tensors whose sizes are all known.
+/// Scalars, and tensors whose sizes are all known.
 pub struct Fixed {
     count: usize,
     sizes: Vec<usize>,
 }
 
 impl Fixed {
-    /// `count` values in each record, of these dimensions.
+    /// `count` values per record, with these dimensions.
     pub fn new(count: usize, dims: &[Dim]) -> Fixed {
         let size = |d: &Dim| if let Size::Known(n) = d.size { usize::try_from(n).unwrap_or(0) } else { 0 };
         Fixed { count, sizes: dims.iter().map(size).collect() }

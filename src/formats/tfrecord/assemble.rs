@@ -1,4 +1,4 @@
-//! Structures out of the columns of their leaves.
+//! Assembles structures from the columns of their leaves.
 
 use super::features::RowError;
 use super::mapping::{Leaf, Node};
@@ -31,10 +31,10 @@ impl Node {
     }
 }
 
-/// The tensor of a field from those of its leaves; `None` if records do not fit: `errors` has the reasons.
+/// The tensor of a field, given those of its leaves; `None` if records do not fit, with the reasons in `errors`.
 ///
 /// # Errors
-/// Only bugs.
+/// Only internal errors.
 pub fn assemble(node: &Node, leaves: Vec<Tensor>, errors: &mut Vec<RowError>) -> Result<Option<Tensor>> {
     build(node, leaves, &[], None, errors)
 }
@@ -43,8 +43,8 @@ fn internal() -> Error {
     Error::internal("a structure without leaves")
 }
 
-/// `above` are the partitions of the axes above, outermost first: they lead from an element back to its
-/// record. `alive`: the records that are not null further out.
+/// `above` has the partitions of the enclosing axes, outermost first, which map an element to its record. `alive`: the
+/// records that are not null at an outer level.
 fn build(
     node: &Node,
     mut leaves: Vec<Tensor>,
@@ -111,14 +111,14 @@ fn build(
     Ok(Some(tensor))
 }
 
-/// Which records have any of the leaves.
+/// The records that have any of the leaves.
 fn any_valid(leaves: &[Tensor]) -> Option<NullBuffer> {
     let validities = leaves.iter().map(Tensor::validity).collect::<Option<Vec<_>>>()?;
     let nrows = leaves.first().map_or(0, Tensor::nrows);
     Some(NullBuffer::new(BooleanBuffer::collect_bool(nrows, |row| validities.iter().any(|v| v.is_valid(row)))))
 }
 
-/// Whether the tensor is null only where everything around it is. If not, the first such record is bad.
+/// Whether the tensor is null only where an enclosing structure is. If not, the first such record is bad.
 fn lives(tensor: &Tensor, alive: Option<&NullBuffer>, path: &str, errors: &mut Vec<RowError>) -> bool {
     let Some(validity) = tensor.validity() else { return true };
     let missing = (0..validity.len()).find(|row| validity.is_null(*row) && alive.is_none_or(|a| a.is_valid(*row)));

@@ -1,4 +1,4 @@
-//! One column of a block: the features of one leaf in all records, to a tensor.
+//! Decodes one column of a block: the features of one leaf in all records.
 
 use super::arrange::{Arrange, Fixed, Vectors, known_count};
 use super::entries::Entries;
@@ -14,11 +14,11 @@ use crate::schema::DType;
 use crate::tensor::Tensor;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 
-/// The tensor of a leaf. The errors of records that do not fit go to `errors`; the values of the tensor
-/// for them are undefined.
+/// The tensor of a leaf. Errors in records that do not fit are added to `errors`; their values in the tensor are
+/// unspecified.
 ///
 /// # Errors
-/// Only bugs.
+/// Only internal errors.
 pub fn decode(leaf: &Leaf, features: &Features, errors: &mut Vec<RowError>) -> Result<Tensor> {
     let inferred = leaf.inferred;
     match &leaf.stored {
@@ -82,7 +82,7 @@ fn run<A: Arrange, V: Append>(mut shape: A, mut values: V, leaf: &Leaf, features
     shape.finish(features.nrows, values, nulls, leaf)
 }
 
-/// A record without the feature. Returns whether it is other than null.
+/// Handles a record without the feature. Returns whether the result is something other than null.
 fn absent(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, features: &Features, row: usize) -> Parse<bool> {
     match &leaf.absent {
         Absent::Null => {
@@ -128,7 +128,7 @@ fn present(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, feat
         values.append(kind, list)?;
     }
     let n = values.store().len() - start;
-    // --scalar: an empty list has no value.
+    // --scalar: an empty list means no value.
     if n == 0 && leaf.inferred && matches!(leaf.shape, Shape::Scalar) {
         if !matches!(leaf.absent, Absent::Null) {
             return Err(DecodeError { at, what: "found an empty list, but all earlier records have one value".into(), widens: true });

@@ -11,31 +11,31 @@ use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of a block, unless a single record is longer.
+/// Maximum bytes of a block, unless a single record is longer.
 const BLOCK_NBYTES: usize = 1 << 20;
-/// Bytes made room for at first; twice as many each further time, up to a block. A short file costs little.
+/// Initial buffer size. It doubles up to a block, so that short files are cheap.
 const FIRST_NBYTES: usize = 1 << 16;
-/// Most bytes of lost data that go into the quarantine file.
+/// Maximum bytes of lost data written to the quarantine file.
 const RAW_NBYTES: usize = 1 << 16;
 
-/// What is cut next.
+/// A piece cut from the input.
 pub enum Piece {
     Block(Block),
-    /// A block that is still to be taken out of its container.
+    /// A block that still has to be extracted from its container.
     Packed(Task<Block>),
     /// Bytes between two blocks that are not records.
     Lost(Fault),
 }
 
-/// Reads an input front to back.
+/// Reads an input sequentially.
 pub struct Cutter {
     source: Box<dyn Read + Send>,
     name: Arc<str>,
     window: Window,
     record: u64,
-    /// Records that may still be cut; `None`: all.
+    /// Remaining number of records to cut; `None` for no limit.
     records_left: Option<u64>,
-    /// Bytes that may still be cut; `None`: all.
+    /// Remaining number of bytes to cut; `None` for no limit.
     bytes_left: Option<u64>,
     chunk_rows: usize,
     max_record_bytes: u64,
@@ -44,21 +44,21 @@ pub struct Cutter {
     damage: Option<Error>,
 }
 
-/// Bytes that have been read and not cut yet.
+/// Bytes that have been read but not cut yet.
 #[derive(Default)]
 struct Window {
     bytes: Filling,
     buffers: Buffers,
-    /// Where in the input they start.
+    /// Their offset in the input.
     offset: u64,
-    /// Whether the input has no more.
+    /// Whether the input has ended.
     at_end: bool,
-    /// Bytes that were made room for last.
+    /// The size of the last buffer extension.
     room: usize,
 }
 
 impl Window {
-    /// Reads until there are `want` bytes or the input ends. Memory grows with what really arrives.
+    /// Reads until there are `want` bytes or the input ends. Memory grows only with the data received.
     fn fill(&mut self, source: &mut dyn Read, want: usize, name: &str) -> Result<()> {
         if self.at_end || self.bytes.len() >= want {
             return Ok(());
@@ -92,15 +92,15 @@ impl Window {
 
 /// Why no further record was found in the window.
 enum Stop {
-    /// The block is as long as it may be.
+    /// The block has reached its maximum size.
     Full,
-    /// The next frame needs this many bytes, and the window holds fewer.
+    /// The next frame needs this many bytes, which exceeds the window.
     Short(usize),
     Damage(Error),
 }
 
 impl Cutter {
-    /// A cutter of the whole of `source`.
+    /// A cutter for all of `source`.
     pub fn new(source: Box<dyn Read + Send>, name: Arc<str>, request: &Request) -> Cutter {
         let options = &request.options;
         let resume = options.on_error.skips();
@@ -109,7 +109,7 @@ impl Cutter {
             name,
             window: Window::default(),
             record: 1,
-            // Where bad records are skipped, how many to read depends on the number of good ones.
+            // If bad records are skipped, only the number of good records counts, so the limit cannot be applied here.
             records_left: request.records.filter(|_| !resume),
             bytes_left: None,
             chunk_rows: options.chunk_rows.unwrap_or(usize::MAX).max(1),
@@ -120,13 +120,13 @@ impl Cutter {
         }
     }
 
-    /// The same, but ends after about `nbytes` bytes.
+    /// Limits the cutter to about `nbytes` bytes.
     pub fn sampling(mut self, nbytes: Option<u64>) -> Cutter {
         self.bytes_left = nbytes;
         self
     }
 
-    /// The payloads of the whole records at the start of the window, where they end, and why there.
+    /// The payloads of the whole records at the start of the window, their end, and the reason for stopping there.
     fn whole_records(&self) -> (Vec<Range<usize>>, usize, Stop) {
         let bytes = &*self.window.bytes;
         let most = usize::try_from(self.records_left.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(self.chunk_rows);
@@ -142,7 +142,7 @@ impl Cutter {
             if header.length > self.max_record_bytes {
                 return (payloads, at, Stop::Damage(self.too_long(header.length, record, at)));
             }
-            // max_record_bytes is not limited either.
+            // max_record_bytes can be unlimited, so this can still overflow.
             let need = usize::try_from(header.length).ok().and_then(|n| n.checked_add(HEADER + FOOTER));
             let Some((need, end)) = need.and_then(|need| Some((need, at.checked_add(need)?))) else {
                 return (payloads, at, Stop::Damage(self.too_long(header.length, record, at)));
@@ -156,7 +156,7 @@ impl Cutter {
         (payloads, at, Stop::Full)
     }
 
-    /// The block of these payloads, taken out of the window.
+    /// The block with these payloads, taken out of the window.
     fn take(&mut self, payloads: Vec<Range<usize>>, end: usize, stop: Stop) -> Block {
         let mut rest = self.window.buffers.filling();
         rest.extend_from_slice(self.window.bytes.get(end..).unwrap_or_default());
@@ -178,7 +178,7 @@ impl Cutter {
         block
     }
 
-    /// Resumes after damage at the start of the window, if the run goes on.
+    /// Resumes after damage at the start of the window, if bad records are skipped.
     fn lose(&mut self, error: Error) -> Result<Piece> {
         let start = self.window.offset;
         let mut raw = self.window.bytes[..self.window.bytes.len().min(RAW_NBYTES)].to_vec();
@@ -194,7 +194,7 @@ impl Cutter {
         Ok(Piece::Lost(Fault { error, length, raw: Some(raw), kept: false }))
     }
 
-    /// Drops bytes up to the first later offset at which a record starts, or up to the end.
+    /// Drops bytes up to the next offset at which a record starts, or to the end.
     fn resynchronise(&mut self) -> Result<()> {
         let mut search = resync::Search::new();
         loop {
@@ -204,7 +204,7 @@ impl Cutter {
                     return Ok(());
                 }
                 resync::Progress::More { useless, mut want } => {
-                    // Moving the window is only worth it where it gets rid of much of it.
+                    // Moving the window pays off only if that discards much of it.
                     if useless >= self.window.bytes.len() / 2 {
                         self.window.drop_front(useless);
                         search.dropped(useless);

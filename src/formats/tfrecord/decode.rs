@@ -1,7 +1,7 @@
-//! A block of records to columns.
+//! Decodes a block of records into columns.
 //!
-//! First the structure of all records is read: where each wanted feature is. Then each column is
-//! decoded by itself. Records that turn out bad are left out, and the columns decoded once more.
+//! First the structure of all records is parsed to locate each required feature. Then each column is decoded
+//! separately. Records that turn out to be bad are dropped, and the columns are decoded again.
 
 use super::assemble::assemble;
 use super::features::{Features, RowError, Span};
@@ -19,10 +19,10 @@ use crate::schema::Schema;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// More names of features than any schema has.
+/// Maximum number of distinct feature names.
 const NAMES: usize = 10_000;
 
-/// What every block of an input is decoded by.
+/// Shared by all blocks of an input.
 pub struct Decoder {
     pub mapping: Arc<Mapping>,
     pub wanted: Wanted,
@@ -30,16 +30,16 @@ pub struct Decoder {
     names: HashSet<String>,
     input: Arc<str>,
     verify: bool,
-    /// The records are tf.SequenceExamples.
+    /// Whether the records are tf.SequenceExamples.
     sequences: bool,
-    /// They were recognised as such; `--from` was not given.
+    /// Whether that was inferred, because `--from` was not given.
     recognised: bool,
-    /// RowError records are left out instead of ending the run.
+    /// Whether records with a RowError are skipped instead of ending the run.
     resume: bool,
-    /// Fields that cannot be read are null instead.
+    /// Whether unreadable fields become null.
     nulls: bool,
     max_rows: usize,
-    /// Records are one field of bytes, to be made these columns.
+    /// For raw records: the columns made from their single field of bytes.
     raw: Option<Columns>,
 }
 
@@ -51,7 +51,7 @@ struct BadRecord {
 
 impl Decoder {
     /// # Errors
-    /// As [`Mapping::new`].
+    /// See [`Mapping::new`].
     pub fn new(schema: &Schema, request: &Request, input: Arc<str>, sequences: bool) -> Result<Decoder> {
         Ok(Decoder {
             mapping: Arc::new(Mapping::new(schema, request, sequences)?),
@@ -68,12 +68,12 @@ impl Decoder {
         })
     }
 
-    /// Of records that are whatever bytes they are.
+    /// For raw records.
     pub fn raw(columns: Columns, request: &Request, input: Arc<str>) -> Decoder {
         Decoder { raw: Some(columns), ..Decoder::of(Arc::default(), request, input) }
     }
 
-    /// Of tf.Examples whose features are known: others are not looked at.
+    /// For tf.Examples with known features; others are ignored.
     pub fn of(mapping: Arc<Mapping>, request: &Request, input: Arc<str>) -> Decoder {
         let options = &request.options;
         Decoder {
@@ -94,7 +94,7 @@ impl Decoder {
     /// The chunk of a block.
     ///
     /// # Errors
-    /// A record that a wider inferred schema would hold.
+    /// A record needs a wider inferred schema.
     pub fn decode(&self, block: &Block) -> Result<Decoded> {
         let mut bad = Vec::new();
         let mut rows = Vec::with_capacity(block.payloads.len());
@@ -147,10 +147,10 @@ impl Decoder {
         Ok(Decoded { chunk, faults, nbytes: block.nbytes(), offsets })
     }
 
-    /// No records, for bytes that are not any.
+    /// A chunk without records, for bytes that are not records.
     ///
     /// # Errors
-    /// Only bugs.
+    /// Only internal errors.
     pub fn lost(&self, fault: Fault) -> Result<Decoded> {
         let record = fault.error.location().records.map_or(1, |(first, _)| first);
         let mut decoded = self.decode(&Block { first_record: record, ..Block::default() })?;
@@ -159,7 +159,7 @@ impl Decoder {
         Ok(decoded)
     }
 
-    /// The ranges of the wanted features of all good records.
+    /// The ranges of the required features of all good records.
     fn structure<'a>(&self, block: &'a Block, rows: &mut Vec<usize>, bad: &mut Vec<BadRecord>) -> Features<'a> {
         let known = self.mapping.features.len();
         let mut spans: Vec<Vec<Span>> = vec![Vec::new(); known];
@@ -177,7 +177,7 @@ impl Decoder {
                 bad.push(BadRecord { row, error: self.wrong_payload(block, row) });
                 continue;
             }
-            // Where all fields are wanted and none is known, no record could be read for inference.
+            // If all fields are required and none is known, inference could not read any record.
             if self.mapping.fields.is_empty() && self.wanted != Wanted::All {
                 rows.push(row);
                 continue;
@@ -226,7 +226,7 @@ impl Decoder {
         Features { bytes: &block.bytes, nrows: rows.len(), spans, lists, nulls: self.nulls, max_rows: self.max_rows }
     }
 
-    /// A record that a wider type would hold is not a fault; but faults before it come first.
+    /// A record that a wider type would hold is not a fault, but earlier faults take precedence.
     fn check_widening(&self, bad: &[BadRecord]) -> Result<()> {
         let widened = bad.iter().filter(|b| b.error.kind() == Kind::Widened).min_by_key(|b| b.row);
         match widened {
@@ -279,7 +279,7 @@ impl Decoder {
     }
 }
 
-/// Leaves out the rows that are not to be kept.
+/// Drops the rows that are not kept.
 fn keep(features: &mut Features, rows: &mut Vec<usize>, mut kept: impl FnMut(usize) -> bool) {
     let flags: Vec<bool> = (0..rows.len()).map(&mut kept).collect();
     let mut filter = flags.iter();
@@ -295,7 +295,7 @@ fn keep(features: &mut Features, rows: &mut Vec<usize>, mut kept: impl FnMut(usi
     features.nrows = rows.len();
 }
 
-/// What is wrong with a record whatever its features are.
+/// Errors in a record that do not depend on its features.
 fn damage(block: &Block, payload: &Span, sequences: bool) -> Option<DecodeError> {
     let outcome = match sequences {
         true => wire::sequence_features(&block.bytes, payload.clone(), &mut |_, _, _| Ok(())),
@@ -304,8 +304,8 @@ fn damage(block: &Block, payload: &Span, sequences: bool) -> Option<DecodeError>
     outcome.err()
 }
 
-/// The names of features met in a block. Those of one record mostly come in the order of the last,
-/// so that each is compared with the one expected before it is looked up.
+/// The feature names found in a block. Records mostly have the same order of names, so each name is first compared with
+/// the expected one before being looked up.
 struct Names<'a> {
     decoder: &'a Decoder,
     names: Vec<&'a [u8]>,
@@ -322,7 +322,7 @@ impl<'a> Names<'a> {
         Names { decoder, names, index, expected: Vec::new(), position: 0 }
     }
 
-    /// The number of the feature; beyond those of the mapping if it is not wanted.
+    /// The index of the feature; beyond those of the mapping if it is not required.
     #[inline]
     fn find(&mut self, key: &'a [u8], at: usize) -> wire::Parse<usize> {
         let position = self.position;

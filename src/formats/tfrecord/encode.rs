@@ -1,7 +1,7 @@
-//! Chunks to framed records.
+//! Encodes chunks as framed records.
 //!
-//! The sizes of all lists are computed first, column by column; then each record is written front to
-//! back into its place.
+//! The sizes of all lists are computed first, column by column; then each record is written sequentially to its
+//! position.
 
 use super::flatten::{Feature, FeatureValues, check, flatten};
 use super::framing::{FOOTER, HEADER, Records};
@@ -19,20 +19,20 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Writes TFRecords of tf.Example or tf.SequenceExample, or of any bytes.
+/// Writes TFRecords of tf.Example, tf.SequenceExample or raw bytes.
 pub struct TfRecordWriter {
     encoder: Arc<Encoder>,
     out: Option<Box<dyn Write + Send>>,
 }
 
-/// Makes the features of a chunk.
+/// Converts a chunk to features.
 pub type Flatten = Box<dyn Fn(&Chunk) -> Result<Vec<Feature>> + Send + Sync>;
 
-/// Makes records of chunks.
+/// Encodes chunks as records.
 pub enum Serializer {
     /// tf.Examples or tf.SequenceExamples.
     Features(Flatten),
-    /// Whatever the only field holds.
+    /// Raw records: the contents of the single field.
     Raw,
 }
 
@@ -45,10 +45,10 @@ struct Encoder {
 struct Frames(Buffer);
 
 impl Serializer {
-    /// Of records of that schema: tf.Examples, or raw if the options say so.
+    /// For records of that schema: tf.Examples, or raw records if the options say so.
     ///
     /// # Errors
-    /// The schema is one that they cannot hold.
+    /// The records cannot represent the schema.
     pub fn new(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<Serializer> {
         if options.raw_records {
             raw::check(schema)?;
@@ -59,10 +59,10 @@ impl Serializer {
         Ok(Serializer::Features(Box::new(move |chunk| flatten(&schema, chunk, sequences))))
     }
 
-    /// The records of a chunk, without frames.
+    /// The records of a chunk, without framing.
     ///
     /// # Errors
-    /// What they cannot hold.
+    /// Values that cannot be represented.
     pub fn payloads(&self, chunk: &Chunk) -> Result<Records> {
         self.records(chunk, false, Buffer::default())
     }
@@ -79,7 +79,7 @@ impl Serializer {
 
 impl TfRecordWriter {
     /// # Errors
-    /// The schema is one that a tf.Example cannot hold.
+    /// A tf.Example cannot represent the schema.
     pub fn new(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<TfRecordWriter> {
         Serializer::new(schema, options, sequences).map(TfRecordWriter::of)
     }
@@ -123,7 +123,7 @@ impl Encode for Encoder {
 
 /// Appends `nrows` rows of features.
 fn serialize(features: &[Feature], nrows: usize, records: &mut Records) {
-    // The context, which in a tf.Example is all, and the feature lists: fields 1 and 2 of the message.
+    // The context (everything in a tf.Example) and the feature lists: fields 1 and 2 of the message.
     let groups = [false, true]
         .map(|lists| features.iter().filter(|f| f.steps.is_some() == lists).map(|f| Column::new(f, nrows)).collect::<Vec<_>>());
     let mut sizes = vec![[0; 2]; nrows];
@@ -149,14 +149,14 @@ fn serialize(features: &[Feature], nrows: usize, records: &mut Records) {
     }
 }
 
-/// A feature with the size of its lists.
+/// A feature with the sizes of its lists.
 struct Column<'a> {
     feature: &'a Feature,
     /// Tag, length and bytes of the key.
     key: Vec<u8>,
-    /// The bytes of the values of each record or step, without tags around them.
+    /// The size of the values of each record or step, without enclosing tags.
     nbytes: Vec<usize>,
-    /// The bytes of the Feature or FeatureList of each record.
+    /// The size of the Feature or FeatureList of each record.
     value_nbytes: Vec<usize>,
 }
 
@@ -187,7 +187,7 @@ impl<'a> Column<'a> {
         self.feature.valid.as_ref().is_none_or(|v| v.is_valid(row))
     }
 
-    /// The bytes of the list of a record or step: packed numbers have one more tag around them, unless there are none.
+    /// The size of the list of a record or step. Packed numbers have one more tag, unless there are none.
     fn list_nbytes(&self, unit: usize) -> usize {
         match (&self.feature.values, self.nbytes[unit]) {
             (_, 0) => 0,
@@ -196,7 +196,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The bytes of the Feature of a record or step.
+    /// The size of the Feature of a record or step.
     fn feature_nbytes(&self, unit: usize) -> usize {
         match self.feature.values {
             FeatureValues::Nothing => 0,
@@ -204,7 +204,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The bytes of the entry of the map; 0: the record does not have the feature.
+    /// The size of the map entry; 0 if the record does not have the feature.
     fn entry_nbytes(&self, row: usize) -> usize {
         if self.is_valid(row) { self.key.len() + delimited_nbytes(self.value_nbytes[row]) } else { 0 }
     }
@@ -265,7 +265,7 @@ fn range(rows: Option<&RowPartition>, row: usize) -> Range<usize> {
     rows.map_or(row..row + 1, |p| p.range(row))
 }
 
-/// Bytes of a varint.
+/// The size of a varint.
 fn varint_nbytes(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize) * 9 / 64 + 1
 }
@@ -278,10 +278,11 @@ fn varints_nbytes(values: &[i64]) -> usize {
     sum
 }
 
-/// Bytes of a word.
+/// Bytes per word.
 const WORD: usize = 8;
 
-/// Appends the varints of some numbers, which take that many bytes. Most fit a word with their continuation bits, which is written at once.
+/// Appends numbers as varints, which take that many bytes in total. Most fit in a word with their continuation bits and
+/// are written at once.
 fn varints(values: &[i64], nbytes: usize, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + nbytes + WORD, 0);
@@ -307,7 +308,7 @@ fn varints(values: &[i64], nbytes: usize, out: &mut Vec<u8>) {
 
 const CONTINUES: u64 = 0x8080_8080_8080_8080;
 
-/// The lower 56 bits of a number in the lower seven of each byte.
+/// Spreads the lower 56 bits of a number over the lower seven bits of each byte.
 fn spread(value: u64) -> u64 {
     let x = (value & 0x0fff_ffff) | ((value & 0x00ff_ffff_f000_0000) << 4);
     let x = (x & 0x0000_3fff_0000_3fff) | ((x & 0x0fff_c000_0fff_c000) << 2);
@@ -323,12 +324,12 @@ fn floats(values: &ScalarBuffer<f32>, range: Range<usize>, out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes of a length-delimited field of one of the first 15 numbers.
+/// The size of a length-delimited field with a number up to 15.
 fn delimited_nbytes(n: usize) -> usize {
     1 + varint_nbytes(n as u64) + n
 }
 
-/// Appends the tag and the length of a delimited field.
+/// Appends the tag and length of a length-delimited field.
 fn head(out: &mut Vec<u8>, tag: u8, nbytes: usize) {
     out.push(tag);
     varint(out, nbytes as u64);

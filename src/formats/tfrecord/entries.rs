@@ -1,4 +1,4 @@
-//! Sparse columns: tf.io.VarLenFeature, tf.io.SparseFeature, and what tatter writes.
+//! Sparse columns: tf.io.VarLenFeature, tf.io.SparseFeature, and tatter's own layout.
 
 use super::arrange::Arrange;
 use super::features::Features;
@@ -20,13 +20,13 @@ pub struct Entries {
     ends: Vec<i64>,
     indices: Vec<i64>,
     shapes: Vec<i64>,
-    /// Entry i of the result is entry `order[i]` of the input; empty: they are in order.
+    /// Entry i of the result is entry `order[i]` of the input; empty if already sorted.
     order: Vec<usize>,
     numbers: Vec<Vec<i64>>,
 }
 
 impl Entries {
-    /// `features` hold the indices, one for each axis; `sorted`: they are put in order.
+    /// `features` hold the indices, one for each axis. `sorted`: whether to sort them.
     pub fn new(features: &[usize], sorted: bool, ndims: usize) -> Entries {
         let numbers = vec![Vec::new(); ndims];
         Entries {

@@ -1,24 +1,24 @@
-//! The features of a block of records, found but not decoded.
+//! The features of a block of records, located but not decoded.
 
 use super::wire::DecodeError;
 use std::ops::Range;
 
-/// The range of a feature in the bytes of the block; empty: the record has none, or one without a kind.
+/// The byte range of a feature in the block; empty if the record does not have it or it has no kind.
 pub type Span = Range<usize>;
 
-/// The features of a block: the range of each in each record.
+/// The features of a block: the byte range of each in each record.
 pub struct Features<'a> {
     /// The bytes of the block.
     pub bytes: &'a [u8],
-    /// Its records.
+    /// Number of records.
     pub nrows: usize,
-    /// By feature of the mapping, then by record.
+    /// Indexed by feature of the mapping, then by record.
     pub spans: Vec<Vec<Span>>,
-    /// The same of the feature lists of tf.SequenceExample, where an empty one differs from none.
+    /// The same for feature lists of tf.SequenceExample, where an empty list differs from a missing one.
     pub lists: Option<Vec<Vec<Option<Span>>>>,
-    /// A field that cannot be read, and may be null, is null.
+    /// Whether an unreadable field that is nullable becomes null.
     pub nulls: bool,
-    /// Most rows that the bytes of one record could hold.
+    /// Maximum number of rows that the bytes of one record can hold.
     pub max_rows: usize,
 }
 
@@ -28,7 +28,7 @@ impl Features<'_> {
         self.spans.get(feature).and_then(|s| s.get(row)).cloned().unwrap_or(0..0)
     }
 
-    /// The range of a feature list in a record; `None`: it has none.
+    /// The range of a feature list in a record; `None` if it is missing.
     pub fn list(&self, feature: usize, row: usize) -> Option<Span> {
         self.lists.as_ref()?.get(feature)?.get(row)?.clone()
     }
@@ -38,10 +38,10 @@ impl Features<'_> {
 pub struct RowError {
     /// Its row.
     pub row: usize,
-    /// The field; empty: the record itself.
+    /// The field, or empty for the record itself.
     pub field: String,
-    /// What is wrong.
+    /// The error.
     pub error: DecodeError,
-    /// The record is kept, the field is null.
+    /// Whether the record is kept and the field becomes null.
     pub null: bool,
 }

@@ -1,6 +1,6 @@
-//! A chunk as features: the mirror of [`super::mapping`].
+//! Encodes a chunk as features: the inverse of [`super::mapping`].
 //!
-//! Which features a field becomes is decided by its type, once; a chunk only fills them.
+//! The features of a field are determined once by its type; a chunk only fills them.
 
 use super::mapping::{indices_name, kind_of, row_lengths_name, values_name};
 use super::wire::Kind;
@@ -24,9 +24,9 @@ pub struct Feature {
     pub values: FeatureValues,
     /// The steps of each record, if it is a feature list of a tf.SequenceExample.
     pub steps: Option<RowPartition>,
-    /// Which values belong to which record or step; `None`: one to each.
+    /// The partition of values by record or step; `None` if there is one value each.
     pub rows: Option<RowPartition>,
-    /// Which records have it; `None`: all.
+    /// Which records have it; `None` for all.
     pub valid: Option<NullBuffer>,
 }
 
@@ -35,14 +35,14 @@ pub enum FeatureValues {
     Int64(ScalarBuffer<i64>),
     Float(ScalarBuffer<f32>),
     Bytes(ScalarBuffer<i64>, Buffer),
-    /// A feature without a kind: a field of no dtype stays a field.
+    /// A feature without a kind, which preserves a field without a dtype.
     Nothing,
 }
 
-/// Checks that a tf.Example can hold records of this schema, in a way that reads back.
+/// Checks that a tf.Example can represent records of this schema so that they read back unchanged.
 ///
 /// # Errors
-/// What it cannot hold, with the field and the way out; notices under `--strict`.
+/// A field that cannot be represented, with advice; notices under `--strict`.
 pub fn check(schema: &Schema, options: &Options, sequences: bool) -> Result<()> {
     let mut check = Check { options, sequences, names: Vec::new() };
     for field in &schema.fields {
@@ -72,7 +72,7 @@ pub fn check(schema: &Schema, options: &Options, sequences: bool) -> Result<()> 
 struct Check<'a> {
     options: &'a Options,
     sequences: bool,
-    /// The names of all features, with the field that each comes from.
+    /// The names of all features, with the source field of each.
     names: Vec<(String, FieldPath)>,
 }
 
@@ -113,13 +113,13 @@ fn is_open(dim: &Dim) -> bool {
     !matches!(dim.size, Size::Known(_))
 }
 
-/// Whether a field of these axes is a feature list of a tf.SequenceExample: its axis 0 are the steps.
+/// Whether a field with these axes is a feature list of a tf.SequenceExample, with its steps along axis 0.
 fn is_list(sequences: bool, dims: &[Dim]) -> bool {
     sequences && dims.len() > 1 && dims.first().is_some_and(is_open)
 }
 
-/// The first axis whose row lengths have to be stored: those of axis 0 are the number of values, those
-/// of axis 1 of a feature list the number of values in each step.
+/// The first axis whose row lengths must be stored. Those of axis 0 are the numbers of values; those of axis 1 of a
+/// feature list are the numbers of values in each step.
 fn first_stored(sequences: bool, dims: &[Dim]) -> usize {
     if is_list(sequences, dims) { 2 } else { 1 }
 }
@@ -144,15 +144,15 @@ fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &m
     Ok(())
 }
 
-/// Of `sparse<T>[?]` only the values are stored, as tf.io.VarLenFeature reads them.
+/// For `sparse<T>[?]` only the values are stored, as tf.io.VarLenFeature expects.
 fn is_plain(ty: &Type) -> bool {
     ty.rank() == 1 && ty.dims.iter().all(|d| !matches!(d.size, Size::Known(_)))
 }
 
-/// The features of a chunk, in the order of the schema.
+/// The features of a chunk, in schema order.
 ///
 /// # Errors
-/// A value that a tf.Example cannot hold: the row, the field and the way out.
+/// A value that a tf.Example cannot represent; the error has the row, the field and advice.
 pub fn flatten(schema: &Schema, chunk: &Chunk, sequences: bool) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
     for (field, column) in schema.fields.iter().zip(&chunk.columns) {
@@ -176,10 +176,10 @@ struct Walk<'a> {
 struct Scope {
     path: FieldPath,
     name: String,
-    /// The axes above.
+    /// The axes above it.
     dims: Vec<Dim>,
     above: Vec<RowPartition>,
-    /// The records that are not null further out; `None`: all.
+    /// The records that are not null at an outer level; `None` for all.
     alive: Option<NullBuffer>,
 }
 
@@ -192,7 +192,7 @@ impl Scope {
         self.alive.as_ref().is_none_or(|a| a.is_valid(record))
     }
 
-    /// Refuses a null below the record.
+    /// Rejects a null below the record level.
     fn no_nulls(&self, validity: Option<&NullBuffer>) -> Result<()> {
         let Some(validity) = validity else { return Ok(()) };
         for item in (0..validity.len()).filter(|i| validity.is_null(*i)) {
@@ -271,7 +271,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A null of the record itself is an absent feature; further in a null cannot be written.
+    /// A null at the record level is a missing feature; a null further in cannot be written.
     fn nulls(&self, scope: &mut Scope, validity: Option<&NullBuffer>, outermost: bool) -> Result<()> {
         if scope.above.is_empty() && outermost {
             scope.alive = NullBuffer::union(scope.alive.as_ref(), validity);
@@ -280,7 +280,7 @@ impl Walk<'_> {
         scope.no_nulls(validity)
     }
 
-    /// A structure that may be null itself must not have null fields only.
+    /// A structure that is nullable itself must not have only null fields.
     fn told_from_null(&self, fields: &[Field], columns: &[Tensor], scope: &Scope) -> Result<()> {
         if !fields.iter().all(|f| f.ty.optional) {
             return Ok(());
@@ -323,8 +323,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A field without a dtype: a feature without a kind where it is null everywhere, a feature list of such steps.
-    /// A list of `nvalues` values of no dtype has no other form.
+    /// A field without a dtype: a feature without a kind if it is always null, or a feature list of such steps. A list
+    /// of `nvalues` values without a dtype has no other form.
     fn no_dtype(&mut self, nvalues: usize, scope: Scope) -> Result<()> {
         let is_list = is_list(self.sequences, &scope.dims);
         if scope.above.is_empty() || (is_list && nvalues == 0 && scope.above.len() == 2) {
@@ -397,7 +397,7 @@ fn sizes(ty: &Type) -> Vec<u64> {
     ty.dims.iter().filter_map(|d| if let Size::Known(n) = d.size { Some(n) } else { None }).collect()
 }
 
-/// All partitions merged into one: which values belong to which record.
+/// Merges all partitions into one: the partition of values by record.
 pub fn merged(partitions: &[RowPartition]) -> Option<RowPartition> {
     let (first, rest) = partitions.split_first()?;
     Some(rest.iter().fold(first.clone(), |outer, inner| outer.merge(inner)))
@@ -410,7 +410,7 @@ where
     FeatureValues::Int64(array.as_primitive::<T>().values().iter().map(|v| (*v).into()).collect())
 }
 
-/// Strings or bytes as a feature holds them.
+/// Strings or bytes as feature values.
 pub fn text(array: &ArrayRef) -> FeatureValues {
     match array.as_string_opt::<i64>() {
         Some(text) => FeatureValues::Bytes(text.offsets().inner().clone(), text.values().clone()),
@@ -421,7 +421,7 @@ pub fn text(array: &ArrayRef) -> FeatureValues {
     }
 }
 
-/// The values of an array as a feature holds them.
+/// The values of an array as feature values.
 fn values(dtype: &DType, array: &ArrayRef, scope: &Scope) -> Result<FeatureValues> {
     Ok(match dtype {
         DType::Int64 => FeatureValues::Int64(array.as_primitive::<Int64Type>().values().clone()),

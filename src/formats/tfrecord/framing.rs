@@ -1,4 +1,4 @@
-//! The frame around each record, and the blocks that an input is cut into.
+//! The framing of records, and the blocks into which an input is cut.
 //!
 //! ```text
 //! uint64 length | uint32 masked CRC-32C of the length | payload | uint32 masked CRC-32C of the payload
@@ -12,13 +12,13 @@ use crate::io::buffers::Buffer;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes before the payload: the length and its checksum.
+/// Bytes before the payload: its length and the checksum of the length.
 pub const HEADER: usize = 12;
 /// Bytes after the payload: its checksum.
 pub const FOOTER: usize = 4;
 
-/// A checksum in its stored form: rotated and shifted by a constant, so that checksums of data that
-/// holds checksums stay strong.
+/// Checksums are stored rotated and offset by a constant, so that checksums of data that contains checksums stay
+/// strong.
 pub fn masked_crc(bytes: &[u8]) -> u32 {
     mask(crc32c::crc32c(bytes))
 }
@@ -28,12 +28,12 @@ pub fn mask(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// What the first 12 bytes of a frame say.
+/// The contents of the first 12 bytes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Bytes of the payload.
     pub length: u64,
-    /// Whether the checksum of the length holds.
+    /// Whether the checksum of the length matches.
     pub holds: bool,
 }
 
@@ -44,7 +44,7 @@ pub fn header(bytes: &[u8]) -> Option<Header> {
     Some(Header { length: u64::from_le_bytes(*length), holds: masked_crc(length) == stored })
 }
 
-/// Whether the checksum after the payload holds; `false` if there are fewer bytes.
+/// Whether the checksum after the payload matches; `false` if there are fewer bytes.
 pub fn payload_holds(bytes: &[u8], payload: Range<usize>) -> bool {
     let stored = bytes.get(payload.end..).and_then(|rest| rest.first_chunk::<4>());
     match (bytes.get(payload), stored) {
@@ -53,8 +53,8 @@ pub fn payload_holds(bytes: &[u8], payload: Range<usize>) -> bool {
     }
 }
 
-/// The payloads of the whole records at the start of an input, checksums of lengths verified; the last
-/// one may reach beyond `bytes`.
+/// The payloads of the records at the start of an input, with the checksums of lengths verified. The last one may
+/// extend beyond `bytes`.
 pub fn payloads(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0usize;
     std::iter::from_fn(move || {
@@ -76,62 +76,62 @@ pub fn append(out: &mut Vec<u8>, payload: &[u8]) {
     out.extend_from_slice(&masked_crc(payload).to_le_bytes());
 }
 
-/// Whole frames of consecutive records, not decoded; or payloads out of another container.
+/// Whole frames of consecutive records, not decoded, or payloads from another container.
 #[derive(Debug, Default)]
 pub struct Block {
     /// The frames.
     pub bytes: Buffer,
-    /// Where in `bytes` each payload is; its checksum follows.
+    /// The range of each payload in `bytes`; its checksum follows.
     pub payloads: Vec<Range<usize>>,
-    /// The number of the first record, from 1 within the input.
+    /// The number of the first record within the input, from 1.
     pub first_record: u64,
-    /// Where in the input `bytes` starts.
+    /// The offset of `bytes` in the input.
     pub offset: u64,
-    /// The number of each record, and where in the input its frame starts, or the chunk that holds it; empty where
-    /// the records are consecutive and `bytes` are those of the input.
+    /// The number of each record, and the offset in the input of its frame or of the chunk that holds it. Empty if the
+    /// records are consecutive and `bytes` are those of the input.
     pub places: Vec<(u64, u64)>,
-    /// What is known of payloads that have no frames.
+    /// Information about payloads without frames.
     pub bare: Option<Bare>,
 }
 
-/// Payloads without frames, out of a container that has checked them.
+/// Payloads without frames, from a container that has checked them.
 #[derive(Debug, Default)]
 pub struct Bare {
-    /// What is wrong with the records that could not be taken out, and the bytes of the input that they take.
+    /// The errors in records that could not be extracted, and their size in the input.
     pub lost: BTreeMap<usize, (Error, u64)>,
-    /// Bytes of the input.
+    /// Size in the input.
     pub nbytes: u64,
 }
 
 impl Block {
-    /// Where in the input the frame of record `row` of the block starts, or the chunk that holds the record.
+    /// The offset in the input of the frame of record `row` of the block, or of the chunk that holds it.
     pub fn frame_offset(&self, row: usize) -> u64 {
         let place = self.places.get(row).map(|(_, offset)| *offset);
         place.unwrap_or_else(|| self.offset + self.frame_start(row) as u64)
     }
 
-    /// Where in the input byte `at` of the block is, which belongs to record `row`.
+    /// The offset in the input of byte `at` of the block, which belongs to record `row`.
     pub fn byte(&self, row: usize, at: usize) -> u64 {
         let inside = if at == 0 || self.bare.is_some() { 0 } else { at.saturating_sub(self.frame_start(row)) };
         self.frame_offset(row) + inside as u64
     }
 
-    /// Where in `bytes` the frame of a record starts.
+    /// The start of a record's frame in `bytes`.
     fn frame_start(&self, row: usize) -> usize {
         self.payloads.get(row).map_or(0, |payload| payload.start.saturating_sub(HEADER))
     }
 
-    /// The number of record `row` of the block in the input.
+    /// The number in the input of record `row` of the block.
     pub fn record(&self, row: usize) -> u64 {
         self.places.get(row).map_or(self.first_record + row as u64, |(record, _)| *record)
     }
 
-    /// What is wrong with a record that could not be taken out of its container.
+    /// The error of a record that could not be extracted from its container.
     pub fn lost(&self, row: usize) -> Option<&Error> {
         self.bare.as_ref().and_then(|bare| bare.lost.get(&row)).map(|(error, _)| error)
     }
 
-    /// Whether the checksum of a record holds.
+    /// Whether the checksum of a record matches.
     pub fn holds(&self, row: usize) -> bool {
         match (&self.bare, self.payloads.get(row)) {
             (None, Some(payload)) => payload_holds(&self.bytes, payload.clone()),
@@ -140,12 +140,12 @@ impl Block {
         }
     }
 
-    /// Bytes of the input that it takes.
+    /// The size of the block in the input.
     pub fn nbytes(&self) -> u64 {
         self.bare.as_ref().map_or(self.bytes.len() as u64, |bare| bare.nbytes)
     }
 
-    /// Bytes of the input that record `row` takes.
+    /// The size of record `row` in the input.
     pub fn record_nbytes(&self, row: usize) -> u64 {
         let payload = self.payloads.get(row).map_or(0, Range::len);
         match &self.bare {
@@ -155,22 +155,23 @@ impl Block {
     }
 }
 
-/// Payloads that are written in sequence.
+/// Payloads written in sequence.
 pub struct Records {
     pub bytes: Buffer,
-    /// Where in `bytes` each is.
+    /// The range of each payload in `bytes`.
     pub payloads: Vec<Range<usize>>,
-    /// Whether each has the frame of a TFRecord around it.
+    /// Whether each payload has a TFRecord frame.
     is_framed: bool,
 }
 
 impl Records {
-    /// None yet of `nrecords`, which are appended to `bytes`; with `is_framed` each gets the frame of a TFRecord.
+    /// An empty builder for `nrecords` payloads, which are appended to `bytes`. With `is_framed`, each gets a TFRecord
+    /// frame.
     pub fn new(nrecords: usize, is_framed: bool, bytes: Buffer) -> Records {
         Records { bytes, payloads: Vec::with_capacity(nrecords), is_framed }
     }
 
-    /// Appends the record that `write` appends.
+    /// Appends a record, which `write` appends.
     pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let frame = self.bytes.len();
         let start = if self.is_framed { frame + HEADER } else { frame };
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn checksums_are_masked_as_in_tensorflow() {
-        // The frame of an empty record, as TensorFlow 2.21 writes it.
+        // The frame of an empty record, as written by TensorFlow 2.21.
         let mut frame = Vec::new();
         append(&mut frame, b"");
         assert_eq!(frame, [0, 0, 0, 0, 0, 0, 0, 0, 0x29, 0x03, 0x98, 0x07, 0xd8, 0xea, 0x82, 0xa2]);

@@ -1,7 +1,7 @@
-//! The index file of a TFRecord: where each record starts, and its length with its frame.
+//! Index files of TFRecords: the offset of each record, and its length including the frame.
 //!
-//! Two forms: `x.tfrecord.idx` is text, a line of `OFFSET LENGTH` for each record, as DALI's `tfrecord2idx` writes it;
-//! `x.tfrecord.offsets` is pairs of uint64, little endian.
+//! There are two forms. `x.tfrecord.idx` is text with a line `OFFSET LENGTH` for each record, as written by DALI's
+//! `tfrecord2idx`; `x.tfrecord.offsets` has pairs of uint64, little-endian.
 
 use super::framing::{FOOTER, HEADER, header};
 use crate::demand::Numbers;
@@ -16,21 +16,21 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A line or a pair is not longer.
+/// Maximum length of a line or pair.
 const ENTRY_NBYTES: u64 = 64;
 const PAIR: u64 = 16;
 
-/// How an index is written down.
+/// The form of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A line of offset and length for each record: DALI's.
+    /// A line with offset and length for each record, as in DALI.
     Text,
-    /// Pairs of uint64, little endian.
+    /// Pairs of uint64, little-endian.
     Binary,
 }
 
 impl Form {
-    /// The name of the index of a file.
+    /// The name of the index for a file.
     pub fn path(self, file: &Path) -> PathBuf {
         let mut name = file.as_os_str().to_owned();
         name.push(match self {
@@ -41,10 +41,11 @@ impl Form {
     }
 }
 
-/// Writes the index of a file; the number of its records. Checks the checksums of lengths, not those of records.
+/// Writes the index of a file and returns the number of records. Verifies the checksums of lengths, not those of
+/// records.
 ///
 /// # Errors
-/// The file is compressed, cut off or damaged; writing fails.
+/// The file is compressed, truncated or damaged, or writing fails.
 pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64> {
     let name = input.name().clone();
     if input.codec().is_some() {
@@ -91,7 +92,7 @@ pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64
     Ok(records)
 }
 
-/// Where all records are: 8 bytes of memory each.
+/// The offsets of all records, with 8 bytes of memory each.
 pub struct Table {
     starts: Vec<u64>,
     end: u64,
@@ -100,7 +101,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// How many there are.
+    /// Number of records.
     pub fn nrecords(&self) -> u64 {
         self.starts.len() as u64
     }
@@ -118,7 +119,7 @@ impl Table {
     }
 }
 
-/// An index of the records: read for each of them, or read already.
+/// An index of the records: either read on demand, or already in memory.
 pub enum Lookup {
     Index(Index),
     Table(Arc<Table>),
@@ -133,7 +134,7 @@ impl Lookup {
         }
     }
 
-    /// The entries of these records, in order.
+    /// The entries for these records, in order.
     ///
     /// # Errors
     /// Reading fails.
@@ -147,20 +148,20 @@ impl Lookup {
     }
 }
 
-/// The entries of some records, in order.
+/// The entries for some records, in order.
 pub type Entries = Box<dyn Iterator<Item = Result<Entry>> + Send>;
 
-/// Where a record is.
+/// The location of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its number, from 1.
     pub record: u64,
     pub offset: u64,
-    /// With its frame.
+    /// Size including the frame.
     pub length: u64,
 }
 
-/// An index that fits its file.
+/// An index that matches its file.
 pub struct Index {
     form: Form,
     file: File,
@@ -173,7 +174,7 @@ impl Index {
     /// The index file of a file, if there is one that ends where the file does.
     ///
     /// # Errors
-    /// The notice that it does not, under `--strict`.
+    /// A notice that it does not match, under `--strict`.
     pub fn beside(input: &Input, options: &Options) -> Result<Option<Index>> {
         let Some(path) = input.path().filter(|_| input.codec().is_none()) else { return Ok(None) };
         for form in [Form::Binary, Form::Text] {
@@ -195,7 +196,7 @@ impl Index {
     /// All entries.
     ///
     /// # Errors
-    /// Reading fails; a record does not start where the one before it ends.
+    /// Reading fails, or records are not contiguous.
     pub fn table(self) -> Result<Table> {
         let name = self.name.clone();
         let (mut starts, mut end) = (Vec::new(), 0);
@@ -213,7 +214,7 @@ impl Index {
         Ok(Table { starts, end, name })
     }
 
-    /// The entries of these records, in order.
+    /// The entries for these records, in order.
     ///
     /// # Errors
     /// Reading fails.
@@ -255,7 +256,7 @@ impl Index {
     }
 }
 
-/// Reads beyond `n` lines, or up to the end.
+/// Reads `n` lines past, or to the end.
 fn skip_lines(file: &mut impl BufRead, mut n: u64) -> std::io::Result<()> {
     while n > 0 {
         let bytes = file.fill_buf()?;
@@ -275,7 +276,7 @@ fn skip_lines(file: &mut impl BufRead, mut n: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Where the last record of an index ends; `None` if it does not say.
+/// The end of the last record of an index; `None` if it cannot be determined.
 fn last_end(form: Form, source: Source) -> std::io::Result<Option<u64>> {
     let nbytes = source.nbytes();
     let entry = match form {

@@ -1,5 +1,5 @@
-//! The feature lists of tf.SequenceExample: each step of a list is read as if it were a record, by the
-//! type below axis 0; the steps of a record are its axis 0.
+//! Feature lists of tf.SequenceExample. Each step of a list is decoded like a record, with the type below axis 0; the
+//! steps of a record form axis 0.
 
 use super::column;
 use super::features::{Features, RowError, Span};
@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 
-/// The tensor of a leaf, which may be a feature list. As [`column::decode`].
+/// The tensor of a leaf that can be a feature list; see [`column::decode`].
 ///
 /// # Errors
-/// Only bugs.
+/// Only internal errors.
 pub fn decode(leaf: &Leaf, features: &Features, errors: &mut Vec<RowError>) -> Result<Tensor> {
     let Some(step) = &leaf.step else {
         return column::decode(leaf, features, errors);
@@ -28,7 +28,7 @@ pub fn decode(leaf: &Leaf, features: &Features, errors: &mut Vec<RowError>) -> R
     if !in_context.contains(&true) {
         return Ok(lists);
     }
-    // Some records have it in their context, some in their lists.
+    // Some records have it in their context, others in their lists.
     let mut ignored = Vec::new();
     let context = column::decode(leaf, features, &mut ignored)?;
     errors.extend(ignored.into_iter().filter(|b| in_context[b.row]));
@@ -73,7 +73,7 @@ fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, in_context: &[boo
     }
 }
 
-/// Appends the steps of the list of values, and as many of each companion list.
+/// Appends the steps of the list of values, and as many steps of each companion list.
 fn steps_of(leaf: &Leaf, companions: &[usize], features: &Features, row: usize, spans: &mut [Vec<Span>]) -> Parse<()> {
     let append = |feature: usize, spans: &mut [Vec<Span>]| -> Parse<usize> {
         let (Some(list), Some(out)) = (features.list(feature, row), spans.get_mut(feature)) else { return Ok(0) };
@@ -95,7 +95,7 @@ fn steps_of(leaf: &Leaf, companions: &[usize], features: &Features, row: usize, 
     Ok(())
 }
 
-/// The sparse vectors of the steps, as one sparse matrix in each record.
+/// Combines the sparse vectors of the steps into one sparse matrix per record.
 fn stacked(steps: &RowPartition, vectors: &Sparse, nulls: Option<NullBuffer>) -> Result<Sparse> {
     let (mut indices, mut shapes) = (Vec::with_capacity(2 * vectors.entries().nvals()), Vec::with_capacity(2 * steps.nrows()));
     for record in 0..steps.nrows() {

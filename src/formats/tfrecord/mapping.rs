@@ -1,9 +1,10 @@
-//! Which features a schema is read from, and how: built once for a run, before the first record.
+//! The mapping from the features of a tf.Example to the fields of a schema: built once per run, before the first
+//! record.
 //!
 //! | field | features |
 //! |---|---|
 //! | `x: T`, `x: T[3, 4]`, `x: T[?, 2]` | `x`: the values |
-//! | `x: T[?, (?), ...]` | `x`, and `x/row_lengths_1` ...: one for each axis after axis 0 that has no known size, outermost first |
+//! | `x: T[?, (?), ...]` | `x`, and `x/row_lengths_1` ...: one for each axis after axis 0 without a known size, outermost first |
 //! | `x: T[..] from v split by E(p), ...` | `v`, and one feature for each partition: tf.io.RaggedFeature |
 //! | `x: sparse<T>[?]` | `x`: the values, at 0, 1, 2, ...: tf.io.VarLenFeature |
 //! | `x: sparse<T>[..]` | `x/values`, and `x/indices_0` ...: one for each axis |
@@ -19,21 +20,21 @@ use crate::schema::{DType, Dim, Element, Field, Literal, PartitionEncoding, Sche
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The most values that a default may make for one record.
+/// Maximum number of values that a default can create in one record.
 const DEFAULT_VALUES: u64 = 1 << 24;
 
-/// How the wanted fields of a schema are read.
+/// How the required fields of a schema are read.
 #[derive(Debug, Default)]
 pub struct Mapping {
-    /// One for each wanted field of the record, in the schema's order.
+    /// One for each required field of the record, in schema order.
     pub fields: Vec<Node>,
-    /// The names of the features that are read.
+    /// The names of the features to read.
     pub features: Vec<String>,
     index: HashMap<String, usize>,
     sequences: bool,
 }
 
-/// How one field is read.
+/// How a field is read.
 #[derive(Debug)]
 pub enum Node {
     Leaf(Box<Leaf>),
@@ -46,68 +47,68 @@ pub enum Node {
     },
 }
 
-/// How the values of one field are read.
+/// How the values of a field are read.
 #[derive(Debug)]
 pub struct Leaf {
     pub path: String,
-    /// The feature of the values.
+    /// The feature with the values.
     pub values: usize,
     pub dtype: DType,
-    /// All axes, those of the structures around it included.
+    /// All axes, including those of enclosing structures.
     pub dims: Vec<Dim>,
     pub shape: Shape,
     pub absent: Absent,
-    /// Whether the type lets it be null.
+    /// Whether the type is nullable.
     pub optional: bool,
-    /// How a step is read, if the field may be a feature list.
+    /// How a step is read, if the field can be a feature list.
     pub step: Option<Box<Leaf>>,
-    /// Whether it may be a feature of the context.
+    /// Whether it can be a feature of the context.
     pub context: bool,
-    /// The type is inferred: a value that a wider type would hold is not a fault of its record.
+    /// Whether the type is inferred, so that a value that a wider type would hold is not a fault of its record.
     pub inferred: bool,
-    /// How the values of the feature are those of the field.
+    /// How values of the feature are converted to values of the field.
     pub stored: Stored,
 }
 
-/// How the values of a feature are those of a field.
+/// The conversion from values of a feature to values of a field.
 #[derive(Clone, Debug, Default)]
 pub enum Stored {
-    /// They are the same.
+    /// No conversion.
     #[default]
     Values,
     /// int64s are the bits of uint64s.
     Bits,
-    /// Each is a whole tensor, as bytes.
+    /// Each value is a whole tensor, as bytes.
     Packed(Arc<Packing>),
-    /// int64s are positions in a list of names.
+    /// int64s are indices into a list of names.
     Named(Arc<[String]>),
 }
 
-/// What the values of a record are arranged as.
+/// How the values of a record are arranged.
 #[derive(Debug)]
 pub enum Shape {
     Scalar,
     /// How axes 1, 2, ... are split, outermost first.
     Dense(Vec<AxisRows>),
-    /// The features that hold the indices, one for each axis; none: 0, 1, 2, ...
+    /// The features with the indices, one for each axis. If there are none, indices are 0, 1, 2, ...
     Sparse {
         indices: Vec<usize>,
         sorted: bool,
     },
 }
 
-/// How the values of an axis are split into rows.
+/// How the values along an axis are split into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisRows {
-    /// Into rows of this length.
+    /// Rows of this length.
     Every(usize),
-    /// Into as many rows as the values make: no other axis has an unknown size.
+    /// As many rows as the values fill, because no other axis has an unknown size.
     Rest,
-    /// By the partition that a feature holds.
+    /// By a partition stored in a feature.
     Stored(PartitionEncoding, usize),
 }
 
-/// What a record without the feature reads as.
+/// The value of a record without the feature.
 #[derive(Debug)]
 pub enum Absent {
     Null,
@@ -125,10 +126,10 @@ pub enum DefaultValues {
 }
 
 impl Mapping {
-    /// How the fields of `schema` that the run wants are read; `sequences`: of tf.SequenceExample.
+    /// How the required fields of `schema` are read. `sequences`: from tf.SequenceExamples.
     ///
     /// # Errors
-    /// A usage error: a type that no feature holds, a source or default that does not fit it.
+    /// A usage error: a type that no feature can hold, or a source or default that does not fit it.
     pub fn new(schema: &Schema, request: &Request, sequences: bool) -> Result<Mapping> {
         let mut mapping = Mapping { sequences, ..Mapping::default() };
         for field in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
@@ -146,7 +147,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// The number of the feature of that name.
+    /// The index of the feature with that name.
     pub fn slot(&mut self, name: String) -> usize {
         let next = self.features.len();
         *self.index.entry(name.clone()).or_insert_with(|| {
@@ -158,7 +159,7 @@ impl Mapping {
     fn node(&mut self, field: &Field, path: &FieldPath, name: &str, outer: &[Dim], optional: bool, inferred: bool) -> Result<Node> {
         let mut dims = outer.to_vec();
         dims.extend_from_slice(&field.ty.dims);
-        // The axis 0 of a field is uniform in its structure, not in the record.
+        // Axis 0 of a field is uniform within its structure, not within the record.
         if let Some(first) = dims.get_mut(outer.len()).filter(|d| !outer.is_empty() && d.size == Size::Uniform) {
             *first = Dim::RAGGED;
         }
@@ -182,7 +183,7 @@ impl Mapping {
             .iter()
             .map(|f| {
                 let name = format!("{name}.{}", f.name);
-                // Below an axis no feature can say that a single element is null.
+                // Below an axis, features cannot represent a single null element.
                 self.node(f, &path.join(&f.name), &name, &dims, optional || (dims.is_empty() && f.ty.optional), inferred)
             })
             .collect::<Result<_>>()?;
@@ -231,15 +232,15 @@ impl Mapping {
         })
     }
 
-    /// A leaf of a tf.SequenceExample. A field with axes may be a feature list, or a feature of the context: with
-    /// its partitions, if it is ragged. Sparse matrices are feature lists.
+    /// A leaf of a tf.SequenceExample. A field with axes can be a feature list or a feature of the context; if it is
+    /// ragged, its partitions are too. Sparse matrices are feature lists.
     fn sequence(&mut self, field: &Field, name: &str, dims: Vec<Dim>, optional: bool, inferred: bool) -> Result<Leaf> {
         let open = |d: &Dim| !matches!(d.size, Size::Known(_));
         let is_list = match field.ty.is_sparse() {
             true => field.ty.rank() == 2 && dims.len() == 2 && dims.iter().all(open) && field.source.at.is_empty(),
             false => dims.first().is_some_and(open),
         };
-        // As many partitions as a feature of the context has: the steps of a list are not stored.
+        // The same number of partitions as for a context feature, because the steps of a list are not stored.
         let in_context = !field.source.split_by.is_empty() && field.source.split_by.len() + 1 == dims.len();
         if !is_list || in_context {
             return self.leaf(field, name, dims, optional, inferred);
@@ -282,7 +283,7 @@ impl Mapping {
         Ok((source.values.clone().unwrap_or_else(|| values_name(name)), Shape::Sparse { indices, sorted: false }))
     }
 
-    /// The partitions that are stored with the values, under names derived from the field's.
+    /// The partitions stored with the values, under names derived from the field name.
     fn by_name(&mut self, dims: &[Dim], name: &str) -> Result<Vec<AxisRows>> {
         let mut level = 0;
         dims.iter()
@@ -330,22 +331,22 @@ fn every(n: u64) -> Result<AxisRows> {
     usize::try_from(n).map(AxisRows::Every).map_err(|_| Error::usage(format!("a size of {n} is too large")))
 }
 
-/// The feature that holds the row lengths of ragged level `level`, counted from 1.
+/// The feature with the row lengths of ragged level `level`, counted from 1.
 pub fn row_lengths_name(name: &str, level: usize) -> String {
     format!("{name}/row_lengths_{level}")
 }
 
-/// The feature that holds the values of a sparse field.
+/// The feature with the values of a sparse field.
 pub fn values_name(name: &str) -> String {
     format!("{name}/values")
 }
 
-/// The feature that holds the indices of a sparse field along an axis.
+/// The feature with the indices of a sparse field along an axis.
 pub fn indices_name(name: &str, axis: usize) -> String {
     format!("{name}/indices_{axis}")
 }
 
-/// The kind of list that holds values of that dtype; `None` for the dtype of no values.
+/// The kind of list that holds values of that dtype; `None` for fields without a dtype.
 pub fn kind_of(dtype: &DType) -> Option<Kind> {
     match dtype {
         DType::Null | DType::Arrow(_) => None,
@@ -355,7 +356,7 @@ pub fn kind_of(dtype: &DType) -> Option<Kind> {
     }
 }
 
-/// The values of a default: one that fills the whole shape, or all of them.
+/// The values of a default: a single value that fills the shape, or all values.
 fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<DefaultValues> {
     let mut flat = Vec::new();
     flatten(default, &mut flat);
@@ -417,7 +418,7 @@ fn flatten<'a>(literal: &'a Literal, out: &mut Vec<&'a Literal>) {
     }
 }
 
-/// Whether a whole type is said, so that nothing of the field has to be inferred.
+/// Whether a type is completely declared, so that nothing about the field needs to be inferred.
 pub fn is_complete(ty: &Type) -> bool {
     match &ty.element {
         Element::Struct(fields) => !fields.is_empty() && fields.iter().all(|f| is_complete(&f.ty)),

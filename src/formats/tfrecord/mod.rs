@@ -1,12 +1,12 @@
 //! TFRecord files of tf.Example.
 //!
 //! ```text
-//! bytes -> cutter   blocks of whole records, by the lengths in their frames (framing); resync finds the next record after damage
-//!       -> reader   what is done with blocks, of whatever container; raw where records are any bytes
+//! bytes -> cutter   blocks of whole records, using the lengths in their frames (framing); resync finds the next record after damage
+//!       -> reader   processes blocks from any container; raw for records of arbitrary bytes
 //!       -> observe  the types of features, for inference
-//!       -> decode   the features of all records (wire), then column by column: mapping says which features a
-//!                   field is read from; column and lists decode them; arrange, nested and entries build their
-//!                   axes from values; assemble builds structures
+//!       -> decode   the features of all records (wire), then column by column: mapping gives the source features of each
+//!                   field; column and lists decode them; arrange, nested and entries build axes from values;
+//!                   assemble builds structures
 //!
 //! chunk -> flatten  fields to features
 //!       -> encode   framed records
@@ -116,7 +116,8 @@ impl Format for TfRecord {
     }
 }
 
-/// What the first records of an input are; `None`: it is not a TFRecord. Records without features tell nothing.
+/// The message type of the first records of an input; `None` if it is not a TFRecord. Records without features are
+/// ambiguous.
 fn recognise(head: &[u8]) -> Option<Message> {
     framing::header(head).filter(|h| h.holds)?;
     let messages = framing::payloads(head).map(|payload| wire::message(head, payload));
@@ -126,12 +127,12 @@ fn recognise(head: &[u8]) -> Option<Message> {
 struct TfRecordReader {
     input: Arc<Input>,
     sequences: bool,
-    /// Its index file, once it was read.
+    /// Its index file, once it has been read.
     table: Option<Arc<Table>>,
 }
 
 impl TfRecordReader {
-    /// The pieces of the input: of all records, or of those that the run keeps.
+    /// The pieces of the input: of all records, or of those required by the run.
     fn pieces(&self, request: &Request, sample_bytes: Option<u64>) -> Result<Pieces> {
         let cutter = || Ok(Cutter::new(self.input.open()?, self.input.name().clone(), request));
         let Some(only) = &request.only else { return Ok(Box::new(cutter()?.sampling(sample_bytes).pieces())) };

@@ -1,4 +1,4 @@
-//! Strings that a feature holds as their positions in a list of names.
+//! Strings stored in a feature as indices into a list of names.
 
 use super::features::Span;
 use super::mapping::DefaultValues;
@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 use arrow_buffer::NullBuffer;
 use std::sync::Arc;
 
-/// The names at the positions that lists hold.
+/// Looks up the names at the indices stored in lists.
 pub struct Named {
     names: Arc<[String]>,
     strings: Bytes,

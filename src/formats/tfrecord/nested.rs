@@ -1,4 +1,4 @@
-//! Tensors of several axes.
+//! Tensors with several axes.
 
 use super::arrange::{Arrange, known_count};
 use super::features::Features;
@@ -11,15 +11,15 @@ use crate::tensor::encoding::{Extent, InvalidPartition};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_buffer::NullBuffer;
 
-/// The features that hold partitions.
+/// The features with partitions.
 pub fn stored(axes: &[AxisRows]) -> Vec<usize> {
     axes.iter().filter_map(|a| if let AxisRows::Stored(_, feature) = a { Some(*feature) } else { None }).collect()
 }
 
-/// Several axes, split by sizes or by partitions that other features hold.
+/// Several axes, split by known sizes or by partitions stored in other features.
 pub struct Nested {
     axes: Vec<AxisRows>,
-    /// For each axis its row splits, or the number of its rows.
+    /// For each axis, its row splits or its number of rows.
     levels: Vec<Level>,
     outer: Vec<i64>,
     numbers: Vec<i64>,
@@ -67,7 +67,7 @@ impl Nested {
                         Some((found, _)) => return fail(at, format!("expected a partition in an int64_list, found a {}", found.name())),
                     }
                     let first = splits.len();
-                    // No feature, or an empty one, is a record without rows in every encoding.
+                    // A missing or empty feature means a record without rows, in every encoding.
                     if items > 0 || !self.numbers.is_empty() {
                         let extent = Extent { nvals: items, nrows: None, max_rows: features.max_rows };
                         encoding.decode(&self.numbers, extent, splits).map_err(|invalid| {
@@ -132,7 +132,7 @@ impl Arrange for Nested {
         }
     }
     fn empty(&mut self, leaf: &Leaf) -> usize {
-        // A known size has its rows even where the record is null; the innermost hold what is filled in.
+        // A known size has its rows even if the record is null; the innermost rows hold filler values.
         let mut items = match leaf.dims.first().map(|d| d.size) {
             Some(Size::Known(n)) => usize::try_from(n).unwrap_or(0),
             _ => 0,

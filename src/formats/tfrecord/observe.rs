@@ -1,4 +1,4 @@
-//! What the records of a block tell of the types of features, and the schema of it all.
+//! Observes the types of features in records, and infers the schema.
 
 use super::framing::Block;
 use super::mapping::{indices_name, is_complete, row_lengths_name, values_name};
@@ -12,34 +12,34 @@ use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// The most fields of a record.
+/// Maximum number of fields in a record.
 const MAX_FIELDS: usize = 10_000;
-/// Longest name of a feature: it is repeated in types, messages and every file that is written.
+/// Maximum length of a feature name, which is repeated in types, messages and output files.
 const MAX_NAME_BYTES: usize = 1 << 16;
 
-/// What has been seen of the features of some records.
+/// Observations of the features of some records.
 #[derive(Default)]
 pub struct Observation {
     records: u64,
     features: BTreeMap<Vec<u8>, Feature>,
-    /// The feature lists of tf.SequenceExample.
+    /// Observations of the feature lists of tf.SequenceExample.
     lists: BTreeMap<Vec<u8>, Feature>,
-    /// The first record that is the message it is read as, and the first that is the other one, with what is wrong.
+    /// The first record of the expected message type, and the first of the other type, with the error.
     proper: Option<FirstSeen>,
     foreign: Option<(FirstSeen, &'static str)>,
-    /// The first record that is neither, with what is wrong.
+    /// The first record of neither type, with the error.
     unreadable: Option<(FirstSeen, String)>,
 }
 
-/// What has been seen of one feature.
+/// Observations of one feature.
 struct Feature {
-    /// Record and position in it where it was first seen: the order of the schema.
+    /// The record, and the position in it, where it was first seen; determines the schema order.
     first: (u64, usize),
     /// The record seen last.
     last: u64,
-    /// Where each kind was first seen: bytes, float, int64.
+    /// The first record with each kind: bytes, float, int64.
     kinds: [Option<FirstSeen>; 3],
-    /// Records in which it has a kind.
+    /// Number of records in which it has a kind.
     present: u64,
     shortest: usize,
     longest: usize,
@@ -52,21 +52,21 @@ struct FirstSeen {
     input: Arc<str>,
 }
 
-/// What is scanned: the values of some features, and the kinds of the others.
+/// What to scan: the values of some features, and the kinds of the others.
 pub struct Scan {
     pub wanted: crate::demand::Wanted,
-    /// The features that `--schema` reads need no inference.
+    /// Features that `--schema` reads need no inference.
     pub declared: HashSet<String>,
     pub verify: bool,
-    /// The records are tf.SequenceExamples.
+    /// Whether the records are tf.SequenceExamples.
     pub sequences: bool,
-    /// They were recognised as such, or as tf.Examples; `--from` was not given.
+    /// Whether their type was inferred, because `--from` was not given.
     pub recognised: bool,
     pub input: Arc<str>,
 }
 
 impl Observation {
-    /// What is seen in the records of a block. Records that cannot be read are skipped: reading will meet them again.
+    /// Observes the records of a block. Unreadable records are skipped here; reading reports them.
     pub fn in_block(block: &Block, scan: &Scan) -> Observation {
         let mut seen = Observation::default();
         for (row, payload) in block.payloads.iter().enumerate() {
@@ -107,7 +107,7 @@ impl Observation {
             } else if seen.proper.is_none() && !(found.is_empty() && lists.is_empty()) {
                 seen.proper = Some(here());
             }
-            // Backwards: of a key that is there twice the last entry counts.
+            // In reverse, because the last entry of a repeated key counts.
             for (position, (key, feature)) in found.iter().enumerate().rev() {
                 if let Some(entry) = entry(&mut seen.features, key, (record, position)) {
                     entry.see(key, &block.bytes, feature.clone(), record, scan);
@@ -117,7 +117,7 @@ impl Observation {
                 let Some(entry) = entry(&mut seen.lists, key, (record, found.len() + position)) else { continue };
                 entry.present += 1;
                 let before = entry.present;
-                // Reading will report what is wrong with a step.
+                // Reading reports errors in a step.
                 let _ = wire::steps(&block.bytes, list.clone(), &mut |step| entry.see(key, &block.bytes, step, record, scan));
                 entry.present = before;
             }
@@ -126,7 +126,7 @@ impl Observation {
     }
 }
 
-/// The entry of a feature, unless the record has been there already.
+/// The entry of a feature, unless the record has already had it.
 fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u64, usize)) -> Option<&'a mut Feature> {
     if !features.contains_key(key) {
         // One more than the limit shows that there are too many.
@@ -195,7 +195,7 @@ impl Observed for Observation {
                 None => error,
             });
         }
-        // Where no record can be read, there is nothing to say about their types.
+        // If no record can be read, nothing is known about the types.
         if let (None, true, Some((first, reason))) = (&self.proper, stops_at_errors(request) && self.features.is_empty(), &self.unreadable)
         {
             let error = Error::data(format!("the payload is not a tf.Example: {reason}")).in_input(first.input.clone());
@@ -233,7 +233,7 @@ impl Observed for Observation {
         let scalars = &request.options.scalar;
         check(scalars, &seen)?;
         let named: BTreeMap<&str, &Feature> = seen.iter().copied().collect();
-        // A declared field takes the position of its first feature, or the last one.
+        // A declared field takes the position of its first feature, or else the last position.
         let mut declared: Vec<(&Field, HashSet<String>)> = request
             .declared
             .fields
@@ -263,7 +263,7 @@ impl Observed for Observation {
         }
         fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
         hint(scalars, &fields, &named, request)?;
-        // Features are unordered: where all of them are declared, the order is that of the schema.
+        // Features are unordered, so if all of them are declared, the order is that of the schema.
         let place = |field: &Field| request.declared.fields.iter().position(|d| d.name == field.name);
         if fields.iter().all(|f| place(f).is_some()) {
             fields.sort_by_key(|f| place(f));
@@ -293,7 +293,7 @@ fn stops_at_errors(request: &Request) -> bool {
     !request.options.on_error.skips()
 }
 
-/// Adds what was seen of the features of other records.
+/// Merges observations of the features of other records.
 fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>) {
     for (key, theirs) in other {
         let Some(ours) = all.get_mut(&key) else {
@@ -340,7 +340,7 @@ impl Observation {
         Ok(())
     }
 
-    /// The features that hold the partitions of `name`, or the indices if it is the values of a sparse field.
+    /// The features with the partitions of `name`, or with the indices if it is the values feature of a sparse field.
     fn beside(&self, name: &str, named: &BTreeMap<&str, &Feature>) -> Vec<String> {
         let holds_ints = |feature: &String| named.get(feature.as_str()).is_some_and(|f| f.is_int64_only());
         if let Some(field) = name.strip_suffix("/values").filter(|_| self.sparse(name, named).is_some()) {
@@ -349,7 +349,7 @@ impl Observation {
         (1..).map(|i| row_lengths_name(name, i)).take_while(holds_ints).collect()
     }
 
-    /// The sparse field whose values the feature `x/values` holds.
+    /// The sparse field whose values are in the feature `x/values`.
     fn sparse(&self, name: &str, named: &BTreeMap<&str, &Feature>) -> Option<Field> {
         let field = name.strip_suffix("/values")?;
         let ndims = (0..).take_while(|i| named.get(indices_name(field, *i).as_str()).is_some_and(|f| f.is_int64_only())).count();
@@ -387,7 +387,7 @@ impl Feature {
         matches!(self.kinds, [None, None, _])
     }
 
-    /// The dtype that holds all values, or the clash.
+    /// The dtype that holds all values, or the conflict.
     fn dtype(&self) -> Result<DType, String> {
         let at = |place: &FirstSeen| format!("in record {} of {}", place.record, place.input);
         match &self.kinds {
@@ -420,7 +420,7 @@ impl Ord for Kind {
     }
 }
 
-/// Adds a hint on which features could be scalars, unless `--scalar` is given.
+/// Adds a hint on features that could be scalars, unless `--scalar` is given.
 fn hint(scalars: &Scalars, fields: &[Field], named: &BTreeMap<&str, &Feature>, request: &Request) -> Result<()> {
     let vector = |f: &&Field| f.ty.dims == [Dim::UNIFORM] && !f.ty.is_sparse() && f.ty.fields().is_none();
     let single = |f: &&Field| named.get(f.name.as_str()).is_some_and(|seen| seen.longest == 1);
@@ -433,7 +433,7 @@ fn hint(scalars: &Scalars, fields: &[Field], named: &BTreeMap<&str, &Feature>, r
     Ok(())
 }
 
-/// Every name given must be one.
+/// Every name given must be a feature.
 fn check(scalars: &Scalars, seen: &[(&str, &Feature)]) -> Result<()> {
     let Scalars::Matching(patterns) = scalars else { return Ok(()) };
     for pattern in patterns {
@@ -449,7 +449,7 @@ fn check(scalars: &Scalars, seen: &[(&str, &Feature)]) -> Result<()> {
     Ok(())
 }
 
-/// The names of the features that the fields of `--schema` are read from.
+/// The names of the features from which the fields of `--schema` are read.
 pub fn declared_features(declared: &[Field]) -> HashSet<String> {
     fn add(field: &Field, name: &str, sparse_at: usize, out: &mut HashSet<String>) {
         let source = &field.source;

@@ -1,4 +1,4 @@
-//! Only some records of an input, by their numbers: cut out of its blocks, or read at the offsets in its index.
+//! Reads only selected records of an input, by number: filtered from its blocks, or read at the offsets in its index.
 
 use super::cutter::{Cutter, Piece};
 use super::framing::{Block, FOOTER, HEADER, header};
@@ -13,13 +13,13 @@ use crate::options::Options;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-/// Bytes and records of a block that is read by an index, unless a single record is longer.
+/// Maximum bytes and records of a block read by index, unless a single record is longer.
 const BLOCK_NBYTES: u64 = 1 << 20;
 const BLOCK_ROWS: usize = 4 << 10;
-/// Bytes between two records that are read as well, so that they are read at once.
+/// Maximum gap in bytes between two records that are read together.
 const GAP_NBYTES: u64 = 8 << 10;
 
-/// The pieces of a cutter with these records only.
+/// The pieces of a cutter, restricted to these records.
 pub fn cut_out(cutter: Cutter, only: Arc<Numbers>) -> impl Iterator<Item = Result<Piece>> + Send {
     cutter.pieces().filter_map(move |piece| match piece {
         Ok(Piece::Block(block)) => {
@@ -29,7 +29,7 @@ pub fn cut_out(cutter: Cutter, only: Arc<Numbers>) -> impl Iterator<Item = Resul
     })
 }
 
-/// A block with the wanted ones of its records.
+/// A block, restricted to the required records.
 pub fn wanted(mut block: Block, only: &Numbers) -> Block {
     let rows: Vec<usize> = (0..block.payloads.len()).filter(|row| only.contains(block.record(*row))).collect();
     if rows.len() < block.payloads.len() {
@@ -40,7 +40,7 @@ pub fn wanted(mut block: Block, only: &Numbers) -> Block {
     block
 }
 
-/// The pieces of these records of a file, if it has an index file.
+/// The pieces with these records of a file, if it has an index file.
 ///
 /// # Errors
 /// A file cannot be read.
@@ -51,7 +51,7 @@ pub fn by_index(input: &Input, only: &Numbers, options: &Options) -> Result<Opti
     Ok(Some(Box::new(places.pieces())))
 }
 
-/// The pieces of these records of a file, by its index that has been read.
+/// The pieces with these records of a file, given its index.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -59,7 +59,7 @@ pub fn by_table(input: &Input, table: Arc<Table>, only: &Numbers, options: &Opti
     Ok(Box::new(Places::open(input, Lookup::Table(table), Arc::new(only.clone()), options)?.pieces()))
 }
 
-/// Records that are read at the offsets in an index.
+/// Reads records at the offsets in an index.
 pub struct Places {
     source: Source,
     name: Arc<str>,
@@ -70,7 +70,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// The records of these numbers.
+    /// The records with these numbers.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -87,7 +87,7 @@ impl Places {
         })
     }
 
-    /// The next entries that are read at once: at most `nrows`, which take at most `nbytes` unless it is one.
+    /// The next entries to read together: at most `nrows` with at most `nbytes` in total, or a single entry.
     fn near(&mut self, nrows: usize, nbytes: u64) -> Result<Vec<Entry>> {
         let Some(first) = self.entries.next().transpose()? else { return Ok(Vec::new()) };
         self.check_size(&first)?;

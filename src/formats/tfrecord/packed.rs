@@ -1,4 +1,4 @@
-//! Tensors that a feature holds as bytes: the values in C order, little endian; compressed by zlib or not.
+//! Tensors stored in a feature as bytes: the values in C order, little-endian, optionally compressed with zlib.
 //!
 //! Source: `tensorflow_datasets/core/features/tensor_feature.py`, encodings `bytes` and `zlib`.
 
@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub struct Packed {
     packing: Arc<Packing>,
     values: Tensors,
-    /// Sizes of tensors that are still to come.
+    /// The shapes of tensors still to come.
     sizes: Vec<i64>,
     used: usize,
 }
@@ -31,11 +31,11 @@ pub struct Packed {
 /// Concatenated tensors.
 pub struct Tensors {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// The end of each tensor.
     ends: Vec<usize>,
-    /// The sizes of each, of all axes.
+    /// The sizes of all axes of each tensor.
     sizes: Vec<usize>,
-    /// Those of a tensor that is never seen, and its bytes.
+    /// The sizes and bytes of a placeholder tensor.
     fill: (Vec<usize>, usize),
 }
 
@@ -95,13 +95,13 @@ impl Packed {
         Ok(())
     }
 
-    /// The sizes that another feature holds.
+    /// The sizes stored in another feature.
     fn push_given(&mut self, count: usize, at: usize) -> Parse<()> {
         let dims = &self.packing.dims;
         let Some(sizes) = self.sizes.get(self.used..self.used + dims.len()) else {
             return fail(at, format!("the feature of the sizes has fewer than {} for each tensor", dims.len()));
         };
-        // No axis has more rows than there are values, but for a few that hold nothing.
+        // No axis has more rows than there are values, except a few that are empty.
         let most = count.max(1 << 20);
         let mut product = 1usize;
         for (size, dim) in sizes.iter().zip(dims) {
@@ -120,7 +120,7 @@ impl Packed {
         Ok(())
     }
 
-    /// The one size that is not known is what the others leave.
+    /// The single unknown size follows from the others.
     fn push_found(&mut self, count: usize, at: usize) -> Parse<()> {
         let (known, _) = &self.values.fill;
         let unknown = self.packing.dims.iter().position(Option::is_none);
@@ -175,7 +175,7 @@ impl Append for Packed {
             }
         })?;
         if outcome.is_err() {
-            // Its bytes and sizes may be there already, its end is not.
+            // The bytes and sizes may already have been added, but not the end.
             self.values.truncate(before);
         }
         outcome
@@ -210,7 +210,7 @@ impl Append for Packed {
     }
 }
 
-/// The values that little-endian bytes hold.
+/// Decodes little-endian bytes.
 fn array(element: &Element, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     Ok(match element {
         Element::BFloat16 => {
@@ -236,7 +236,7 @@ fn array(element: &Element, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Result
 
 fn numbers<T: ArrowPrimitiveType>(bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let count = bytes.len() / size_of::<T::Native>();
-    // Vectors of bytes are only aligned for bytes.
+    // Byte vectors have no alignment guarantee beyond one byte.
     let buffer = Buffer::from_slice_ref(&bytes);
     let values = ScalarBuffer::<T::Native>::new(buffer, 0, count);
     Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls).map_err(internal)?))

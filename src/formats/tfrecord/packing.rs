@@ -1,33 +1,33 @@
-//! How tensors are held as bytes by the values of a feature.
+//! The encoding of tensors as bytes in feature values.
 
 use crate::schema::DType;
 
-/// How tensors become bytes.
+/// How tensors are encoded as bytes.
 #[derive(Debug)]
 pub struct Packing {
-    /// The values.
+    /// The element type.
     pub element: Element,
-    /// The size of each axis; `None`: it differs.
+    /// The size of each axis; `None` if it varies.
     pub dims: Vec<Option<u64>>,
     /// Whether the bytes are compressed.
     pub zlib: bool,
-    /// The feature that holds the sizes of each tensor, where more than one differs.
+    /// The feature with the shape of each tensor, if more than one size varies.
     pub sizes: Option<usize>,
-    /// The most bytes of a tensor.
+    /// Maximum size of a tensor in bytes.
     pub max_nbytes: u64,
 }
 
-/// The values of a tensor as bytes.
+/// The element type of a tensor stored as bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Element {
-    /// Of a numeric dtype, or bool.
+    /// A numeric dtype, or bool.
     Of(DType),
     /// The upper half of a float32.
     BFloat16,
 }
 
 impl Element {
-    /// The dtype that holds them exactly.
+    /// The dtype that holds the values exactly.
     pub fn dtype(&self) -> DType {
         match self {
             Element::Of(dtype) => dtype.clone(),
@@ -35,7 +35,7 @@ impl Element {
         }
     }
 
-    /// The bytes of one value.
+    /// The size of one value in bytes.
     pub fn nbytes(&self) -> usize {
         match self {
             Element::BFloat16 => 2,

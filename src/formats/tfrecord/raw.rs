@@ -1,4 +1,4 @@
-//! Raw records: one field of bytes, or of text.
+//! Raw records: a single field of bytes or text.
 
 use super::framing::{Block, Records};
 use super::values::{Append, Bytes};
@@ -10,15 +10,15 @@ use crate::tensor::Tensor;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 
-/// What they are read as.
+/// The field as which they are read.
 pub fn schema() -> Schema {
     Schema::new(vec![Field::new("bytes", Type::tensor(DType::Bytes, Vec::new()))])
 }
 
-/// The payloads of these records of a block.
+/// The payloads of these records in a block.
 ///
 /// # Errors
-/// Only bugs.
+/// Only internal errors.
 pub fn column(block: &Block, rows: &[usize]) -> Result<Tensor> {
     let mut values = Bytes::new(&DType::Bytes, false);
     for payload in rows.iter().filter_map(|row| block.payloads.get(*row)) {
@@ -27,10 +27,10 @@ pub fn column(block: &Block, rows: &[usize]) -> Result<Tensor> {
     values.finish(None)
 }
 
-/// Checks that records are one string of bytes each.
+/// Checks that records are a single string or bytes field.
 ///
 /// # Errors
-/// They are not.
+/// The records are something else.
 pub fn check(schema: &Schema) -> Result<()> {
     let is_bytes =
         |field: &Field| field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::Bytes | DType::String | DType::Json));
@@ -47,7 +47,7 @@ pub fn check(schema: &Schema) -> Result<()> {
     }
 }
 
-/// The values of the only column, each a record.
+/// The values of the only column, one per record.
 ///
 /// # Errors
 /// A null.

@@ -1,4 +1,4 @@
-//! The records of a container, whichever it is: inference and decoding of its pieces.
+//! Inference and decoding of records, independent of their container.
 
 use super::cutter::Piece;
 use super::decode::Decoder;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The records of an input, in order.
 pub type Pieces = Box<dyn Iterator<Item = Result<Piece>> + Send>;
 
-/// The schema of records that are such messages.
+/// The schema of records of that message type.
 ///
 /// # Errors
 /// The input cannot be read.
@@ -42,16 +42,16 @@ pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl 
     Ok(Inference::Scan(Box::new(pieces()?.filter_map(move |piece| match piece {
         Ok(Piece::Block(block)) => Some(Ok(observe(Box::new(move || Ok(block))))),
         Ok(Piece::Packed(block)) => Some(Ok(observe(block))),
-        // Reading meets the damage again, and reports it.
+        // Reading encounters the damage again and reports it.
         Ok(Piece::Lost(_)) => None,
         Err(error) => Some(Err(error)),
     }))))
 }
 
-/// The records, decoded.
+/// Decodes the records.
 ///
 /// # Errors
-/// A type that no feature holds.
+/// A type that no feature can hold.
 pub fn read(name: &Arc<str>, message: Message, schema: &Arc<Schema>, request: &Request, pieces: Pieces) -> Result<Tasks<Decoded>> {
     let decoder = Arc::new(match request.options.raw_records {
         true => {
@@ -70,7 +70,7 @@ pub fn read(name: &Arc<str>, message: Message, schema: &Arc<Schema>, request: &R
     })))
 }
 
-/// The schema where no record has to be read for it: nothing is wanted, or everything wanted is declared.
+/// The schema, if it does not require reading records: nothing is required, or everything required is declared.
 fn known_schema(request: &Request) -> Option<Schema> {
     let Wanted::Matching(patterns) = &request.wanted else { return None };
     let declared = |name: &String| request.declared.fields.iter().any(|f| f.name == *name && mapping::is_complete(&f.ty));

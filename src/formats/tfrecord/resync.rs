@@ -1,18 +1,18 @@
-//! Finds the next record after damage: the first offset at which the checksums of a length and of its
-//! payload hold, followed by a valid header or the end of the input.
+//! Finds the next record after damage: the first offset at which the checksums of a length and of its payload match,
+//! followed by a valid header or the end of the input.
 //!
-//! Checksums of payloads are taken from running checksums, so that hostile input full of headers that
-//! claim long payloads costs no more than one step for each of them.
+//! Checksums of payloads are derived from running checksums, so that malicious input full of headers that claim long
+//! payloads costs only one step per header.
 
 use super::framing::{FOOTER, HEADER, header, mask};
 use std::sync::LazyLock;
 
-/// Bytes between two running checksums.
+/// Number of bytes between running checksums.
 const STRIDE: usize = 1024;
 
 /// A search over a window of bytes that slides forward.
 pub struct Search {
-    /// Offsets below have been searched. The first byte is that of the damaged record itself.
+    /// Offsets below this have been searched. The first byte is that of the damaged record itself.
     next: usize,
     running: Running,
 }
@@ -21,26 +21,26 @@ pub struct Search {
 pub enum Progress {
     /// A record starts here, or the input ends here.
     Found(usize),
-    /// The first `useless` bytes of the window have no record; the window should grow to `want` bytes,
-    /// counted from the start that is left when they are dropped.
+    /// The first `useless` bytes of the window have no record. The window should grow to `want` bytes, counted after
+    /// dropping them.
     More { useless: usize, want: usize },
 }
 
-/// What zero bytes after a message do to its CRC-32C, a linear map over GF(2): for each power of two
-/// of zero bytes the images of the 32 bits.
+/// The effect on a CRC-32C of appending zero bytes, a linear map over GF(2): for each power of two of zero bytes, the
+/// images of the 32 bits.
 struct Zeros([[u32; 32]; 64]);
 
 static ZEROS: LazyLock<Zeros> = LazyLock::new(Zeros::new);
 
 impl Zeros {
     fn new() -> Zeros {
-        // One zero bit: the reflected polynomial for the bit that falls out, a shift for the others.
+        // One zero bit: the reflected polynomial for the bit shifted out, a shift for the others.
         let mut map: [u32; 32] = std::array::from_fn(|bit| if bit == 0 { 0x82f6_3b78 } else { 1 << (bit - 1) });
         let mut twice = || {
             map = map.map(|image| Zeros::image(&map, image));
             map
         };
-        // Of one bit to two, four and eight: a byte.
+        // Doubled twice, from one bit to two and four; the next doubling gives a byte.
         for _ in 0..2 {
             twice();
         }
@@ -51,7 +51,8 @@ impl Zeros {
         map.iter().enumerate().fold(0, |sum, (bit, image)| sum ^ (image & 0u32.wrapping_sub(crc >> bit & 1)))
     }
 
-    /// The CRC-32C of a message with that CRC-32C followed by `n` zero bytes, except for the constants of both ends.
+    /// The CRC-32C of a message followed by `n` zero bytes, given the CRC-32C of the message, except for the constants
+    /// at both ends.
     fn followed(&self, crc: u32, n: usize) -> u32 {
         (0..64).filter(|k| (n as u64) >> k & 1 == 1).fold(crc, |crc, k| Zeros::image(&self.0[k], crc))
     }
@@ -94,7 +95,7 @@ impl Search {
         Search { next: 1, running: Running::new() }
     }
 
-    /// The window has lost its first `n` bytes.
+    /// Adjusts to a window whose first `n` bytes have been dropped.
     pub fn dropped(&mut self, n: usize) {
         if n > 0 {
             self.next -= n.min(self.next);
@@ -102,7 +103,8 @@ impl Search {
         }
     }
 
-    /// Searches on, in a window whose start has changed since the last step only by [`Search::dropped`].
+    /// Continues the search. Since the last step, the start of the window must have changed only by
+    /// [`Search::dropped`].
     pub fn step(&mut self, window: &[u8], at_end: bool, max_record_bytes: u64) -> Progress {
         while let Some(found) = window.get(self.next..).and_then(header) {
             let at = self.next;

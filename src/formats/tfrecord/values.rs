@@ -17,33 +17,33 @@ use std::sync::Arc;
 
 /// The growing values of a column.
 pub trait Append {
-    /// Where the values are kept.
+    /// How the values are stored.
     type Store: Store;
-    /// What holds the values.
+    /// The builder of the values.
     fn store(&mut self) -> &mut Self::Store;
-    /// Reserves about as much as the features in `spans` of `bytes` need: growing by doubling would copy
-    /// all values, and keep up to twice the memory.
+    /// Reserves about as much memory as the features in `spans` of `bytes` need. Growing by doubling would copy all
+    /// values and use up to twice the memory.
     fn reserve(&mut self, bytes: &[u8], spans: &[Span]);
     /// Appends the values of a list.
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()>;
     /// Appends the values of a default.
     fn default(&mut self, values: &DefaultValues);
-    /// Takes in the sizes of the tensors that the next list holds as bytes; other values have none.
+    /// Takes the shapes of the tensors that the next list holds as bytes; other values have none.
     fn sizes(&mut self, list: Cursor) -> Parse<()> {
         let _ = list;
         Ok(())
     }
-    /// The tensor of all values, a row for each.
+    /// The tensor of all values, with one row for each.
     fn finish(self, nulls: Option<NullBuffer>) -> Result<Tensor>;
 }
 
 /// Flat values of one type.
 pub trait Store {
-    /// Values so far.
+    /// Number of values so far.
     fn len(&self) -> usize;
-    /// Removes values `len` and later.
+    /// Truncates to `len` values.
     fn truncate(&mut self, len: usize);
-    /// Appends `n` values that are never seen.
+    /// Appends `n` placeholder values.
     fn fill(&mut self, n: usize);
 }
 
@@ -59,7 +59,7 @@ impl<T: Clone + Default> Store for Vec<T> {
     }
 }
 
-/// How many bytes of the spans are `counted`.
+/// The number of bytes in the spans for which `counted` is true.
 fn count(bytes: &[u8], spans: &[Span], counted: fn(&u8) -> bool) -> usize {
     spans.iter().filter_map(|s| bytes.get(s.clone())).map(|s| s.iter().filter(|b| counted(b)).count()).sum()
 }
@@ -81,7 +81,7 @@ pub struct Ints {
 }
 
 impl Ints {
-    /// uint64, of which the int64s that are stored are the bits.
+    /// uint64, stored as int64s with the same bits.
     pub fn bits() -> Ints {
         Ints { values: Vec::new(), dtype: DType::UInt64, range: None, inferred: false }
     }
@@ -103,7 +103,7 @@ impl Ints {
     }
 }
 
-/// The array of integers that are known to be in the range of `T`.
+/// The array of integers known to be in the range of `T`.
 fn narrow<T: ArrowPrimitiveType>(values: &[i64], convert: fn(i64) -> T::Native, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let values: ScalarBuffer<T::Native> = values.iter().map(|v| convert(*v)).collect();
     Ok(Arc::new(PrimitiveArray::<T>::try_new(values, nulls).map_err(internal)?))
@@ -120,7 +120,7 @@ impl Append for Ints {
         &mut self.values
     }
     fn reserve(&mut self, bytes: &[u8], spans: &[Span]) {
-        // The last byte of a varint is below 0x80; so are a few bytes before the values.
+        // The last byte of a varint is below 0x80, and so are a few bytes before the values.
         self.values.reserve(count(bytes, spans, |b| *b < 0x80));
     }
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
@@ -208,7 +208,7 @@ impl Append for Floats {
     }
 }
 
-/// float64: of float_lists and, where nothing was declared, of int64_lists in other records.
+/// float64: from float_lists and, if no type was declared, from int64_lists in other records.
 pub struct Doubles {
     values: Vec<f64>,
     floats: Vec<f32>,
@@ -271,7 +271,7 @@ pub struct Bytes {
     inferred: bool,
 }
 
-/// The bytes of all values, concatenated, and where they are cut.
+/// The concatenated bytes of all values, and their offsets.
 pub struct ByteValues {
     offsets: Vec<i64>,
     data: Vec<u8>,
@@ -363,7 +363,7 @@ impl Append for Bytes {
     }
 }
 
-/// No values: any that is found widens the type.
+/// No values: any value found widens the type.
 pub struct Nothing {
     values: Vec<()>,
     inferred: bool,

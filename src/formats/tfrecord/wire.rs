@@ -1,4 +1,4 @@
-//! The protobuf wire format of tf.Example, read as TensorFlow's own parser reads it.
+//! The protobuf wire format of tf.Example, parsed as by TensorFlow's own parser.
 //!
 //! ```text
 //! Example  { Features features = 1; }            Feature   { BytesList bytes_list = 1; |
@@ -6,25 +6,26 @@
 //!                                                            Int64List int64_list = 3; }
 //! ```
 //!
-//! Source of the meaning: `tensorflow/core/util/example_proto_fast_parsing.cc`, which is stricter than
-//! protobuf in some places and reads less in others:
+//! Source of the meaning: `tensorflow/core/util/example_proto_fast_parsing.cc`, which is stricter than protobuf in some
+//! places and more lenient in others:
 //! - unknown fields are allowed in an Example and after the list of a Feature, nowhere else;
 //! - an entry of the map holds exactly one key and one value, in either order;
-//! - the first list of a Feature is its kind, and the first packed run, if it starts with one, its values;
-//! - a `features` message that claims to reach beyond the record ends with the record.
+//! - the first list of a Feature determines its kind, and if it starts with a packed run, that run alone holds its
+//!   values;
+//! - a `features` message that claims to extend beyond the record ends with the record.
 
 use crate::wire::{VARINT_NBYTES, split_varint};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What is wrong with the bytes of a record, and at which of them.
+/// An error in the bytes of a record, and its offset.
 #[derive(Debug)]
 pub struct DecodeError {
-    /// Offset in the block; 0: the record as a whole.
+    /// Offset in the block, or 0 for the record as a whole.
     pub at: usize,
-    /// What was expected and found.
+    /// What was expected and what was found.
     pub what: Cow<'static, str>,
-    /// A wider inferred type would hold it.
+    /// Whether a wider inferred type would hold it.
     pub widens: bool,
 }
 
@@ -41,7 +42,7 @@ const fn delimited(number: u8) -> u8 {
     number << 3 | 2
 }
 
-/// Bytes up to the end of the message at hand, and how far they have been read.
+/// The bytes to the end of the current message, and the position in them.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -49,7 +50,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The bytes `range` of `bytes`; positions are those in `bytes`.
+    /// A cursor over `range` of `bytes`; positions are relative to `bytes`.
     pub fn new(bytes: &'a [u8], range: Range<usize>) -> Cursor<'a> {
         let end = range.end.min(bytes.len());
         Cursor { bytes: &bytes[..end], at: range.start.min(end) }
@@ -75,12 +76,12 @@ impl<'a> Cursor<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    /// What has not been read.
+    /// The unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or(&[])
     }
 
-    /// Takes the next byte if it is `byte`.
+    /// Consumes the next byte if it is `byte`.
     #[inline]
     fn takes(&mut self, byte: u8) -> bool {
         let next = self.peek() == Some(byte);
@@ -108,7 +109,7 @@ impl<'a> Cursor<'a> {
         fail(self.at, what)
     }
 
-    /// The range of a length-delimited value; the cursor moves past it.
+    /// The range of a length-delimited value, which is consumed.
     #[inline]
     fn delimited(&mut self) -> Parse<Range<usize>> {
         let start = self.at;
@@ -124,7 +125,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Skips a field of any number, whose tag has been read.
+    /// Skips a field of any number whose tag has been consumed.
     fn skip(&mut self, tag: u64) -> Parse<()> {
         let start = self.at;
         let width = match tag & 7 {
@@ -143,8 +144,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Calls `entry` with the key and the value of each entry of a `Features` message, in order, as
-/// often as it is there. The value is the range of the Feature.
+/// Calls `entry` with the key and value of each entry of a `Features` message, in order, including repeated keys. The
+/// value is the range of the Feature.
 pub fn entries<'a>(features: Cursor<'a>, entry: &mut impl FnMut(&'a [u8], Range<usize>) -> Parse<()>) -> Parse<()> {
     let mut cursor = features;
     while !cursor.is_done() {
@@ -180,8 +181,8 @@ fn map_entry(mut cursor: Cursor) -> Parse<(Range<usize>, Range<usize>)> {
     }
 }
 
-/// Calls `field` with number and content of each of the fields 1 to `known` of a message, all of them
-/// messages, and skips others. A message that claims to reach beyond the end ends there.
+/// Calls `field` with the number and content of each of the fields 1 to `known` of a message, all of which are
+/// messages, and skips others. A message that claims to extend beyond the end ends there.
 pub fn fields<'a>(message: Cursor<'a>, known: u8, field: &mut impl FnMut(u8, Cursor<'a>) -> Parse<()>) -> Parse<()> {
     let mut cursor = message;
     while let Some(tag) = cursor.peek() {
@@ -199,10 +200,10 @@ pub fn fields<'a>(message: Cursor<'a>, known: u8, field: &mut impl FnMut(u8, Cur
     Ok(())
 }
 
-/// Calls `entry` with each feature of a tf.Example: its key and its range.
+/// Calls `entry` with the key and range of each feature of a tf.Example.
 ///
 /// # Errors
-/// The bytes are not a tf.Example; or they are a tf.SequenceExample, whose feature lists would be lost.
+/// The bytes are not a tf.Example, or they are a tf.SequenceExample, whose feature lists would be lost.
 pub fn features<'a>(bytes: &'a [u8], record: Range<usize>, entry: &mut impl FnMut(&'a [u8], Range<usize>) -> Parse<()>) -> Parse<()> {
     fields(Cursor::new(bytes, record), 2, &mut |number, content| match number {
         1 => entries(content, entry),
@@ -211,26 +212,26 @@ pub fn features<'a>(bytes: &'a [u8], record: Range<usize>, entry: &mut impl FnMu
     })
 }
 
-/// Why a tf.SequenceExample is refused where tf.Examples are read.
+/// Why a tf.SequenceExample is rejected when reading tf.Examples.
 pub const SEQUENCE_AMONG_EXAMPLES: &str =
     "this is a tf.SequenceExample, with feature lists, but the file is read as tf.Examples; --from sequence-example reads both";
-/// Why a tf.Example is refused where tf.SequenceExamples were recognised.
+/// Why a tf.Example is rejected if tf.SequenceExamples were detected.
 pub const EXAMPLE_AMONG_SEQUENCES: &str =
     "this is a tf.Example, without feature lists, but the first record is a tf.SequenceExample; --from sequence-example reads both";
 
-/// What a record is, by its fields: both messages have their features in field 1, only a
+/// The message type of a record, judging by its fields: both types have their features in field 1, only a
 /// tf.SequenceExample has field 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Features, and no feature lists.
+    /// Features, but no feature lists.
     Example,
     /// Feature lists.
     SequenceExample,
-    /// Neither: it may be both.
+    /// Neither, so it can be either type.
     Empty,
 }
 
-/// Which message a record is; what cannot be read is taken for empty.
+/// The message type of a record; unreadable records count as empty.
 pub fn message(bytes: &[u8], record: Range<usize>) -> Message {
     let mut message = Message::Empty;
     let _ = fields(Cursor::new(bytes, record), 2, &mut |number, content| {
@@ -244,7 +245,7 @@ pub fn message(bytes: &[u8], record: Range<usize>) -> Message {
     message
 }
 
-/// Whether the content of field 2 of a message is that of `feature_lists`, and not an unknown field.
+/// Whether the content of field 2 of a message is that of `feature_lists` rather than an unknown field.
 fn are_feature_lists(content: Cursor) -> bool {
     entries(content, &mut |_, list| steps(content.bytes, list, &mut |_| ())).is_ok()
 }
@@ -261,7 +262,7 @@ pub fn steps(bytes: &[u8], list: Range<usize>, step: &mut impl FnMut(Range<usize
     Ok(())
 }
 
-/// Calls `entry` with each feature of a tf.SequenceExample: whether it is a feature list, its key and its range.
+/// Calls `entry` with each feature of a tf.SequenceExample: whether it is a feature list, its key, and its range.
 pub fn sequence_features<'a>(
     bytes: &'a [u8],
     record: Range<usize>,
@@ -270,7 +271,7 @@ pub fn sequence_features<'a>(
     fields(Cursor::new(bytes, record), 2, &mut |number, features| entries(features, &mut |key, feature| entry(number == 2, key, feature)))
 }
 
-/// The three lists that a feature can be.
+/// The three kinds of lists in a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Bytes,
@@ -279,7 +280,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As tf.train.Feature names it.
+    /// The name in tf.train.Feature.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Bytes => "bytes_list",
@@ -289,7 +290,7 @@ impl Kind {
     }
 }
 
-/// The kind of a feature and the cursor over its list; `None` for a feature without a kind.
+/// The kind of a feature and a cursor over its list; `None` for a feature without a kind.
 #[inline]
 pub fn list(bytes: &[u8], feature: Range<usize>) -> Parse<Option<(Kind, Cursor<'_>)>> {
     let mut cursor = Cursor::new(bytes, feature);
@@ -319,15 +320,15 @@ pub fn each_bytes<'a>(list: Cursor<'a>, value: &mut impl FnMut(&'a [u8])) -> Par
     Ok(())
 }
 
-/// How the numbers of a list are written.
+/// The encoding of the numbers of a list.
 pub enum Numbers<'a> {
-    /// One after the other.
+    /// Packed: one after the other.
     Packed(Cursor<'a>),
-    /// Each after a tag.
+    /// Unpacked: each after a tag.
     Tagged(Cursor<'a>),
 }
 
-/// The numbers of a float_list or int64_list. Nothing is read after a packed run.
+/// The numbers of a float_list or int64_list. Nothing after a packed run is read.
 #[inline]
 pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<Numbers<'a>> {
     let mut cursor = list;
@@ -364,8 +365,8 @@ pub fn int64s(list: Cursor, out: &mut Vec<i64>) -> Parse<()> {
     }
 }
 
-/// Appends the floats of a list. Up to three bytes after the last whole float of a packed run
-/// are ignored, as in TensorFlow.
+/// Appends the floats of a list. Up to three bytes after the last whole float of a packed run are ignored, as in
+/// TensorFlow.
 #[inline]
 pub fn floats(list: Cursor, out: &mut Vec<f32>) -> Parse<()> {
     match numbers(list, TAGGED_FLOAT)? {
@@ -402,7 +403,7 @@ fn packed_varints(mut cursor: Cursor, out: &mut Vec<i64>) -> Parse<()> {
     let start = out.len();
     out.resize(start + count, 0);
     let mut slots = out[start..].iter_mut();
-    // Eight bytes at a time, as long as there are eight.
+    // Eight bytes at a time, while there are eight.
     while let Some(word) = cursor.rest().first_chunk::<8>() {
         let word = u64::from_le_bytes(*word);
         let ends = !word & CONTINUES;
@@ -433,7 +434,7 @@ fn packed_varints(mut cursor: Cursor, out: &mut Vec<i64>) -> Parse<()> {
     Ok(())
 }
 
-/// The 7-bit groups of up to eight bytes, joined.
+/// Joins the 7-bit groups of up to eight bytes.
 #[inline]
 fn compact(groups: u64) -> u64 {
     let x = groups & !CONTINUES;
@@ -442,7 +443,7 @@ fn compact(groups: u64) -> u64 {
     (x & 0x0000_0000_0fff_ffff) | ((x & 0x0fff_ffff_0000_0000) >> 4)
 }
 
-/// How many numbers a packed or tagged list of integers holds, without decoding them.
+/// The number of integers in a packed or tagged list, without decoding them.
 pub fn count_int64s(list: Cursor) -> Parse<usize> {
     match numbers(list, TAGGED_INT64)? {
         Numbers::Packed(cursor) => Ok(cursor.rest().iter().filter(|b| **b < 0x80).count()),
@@ -460,7 +461,7 @@ pub fn count_int64s(list: Cursor) -> Parse<usize> {
     }
 }
 
-/// How many floats a list holds.
+/// The number of floats in a list.
 pub fn count_floats(list: Cursor) -> Parse<usize> {
     Ok(match numbers(list, TAGGED_FLOAT)? {
         Numbers::Packed(cursor) => cursor.rest().len() / 4,

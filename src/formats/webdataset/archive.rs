@@ -1,7 +1,7 @@
-//! The members of a tar archive, from front to back: the regular files, with their names. Sequential; contents are read or
-//! passed over by the caller. Source: POSIX pax; the GNU tar manual for long names.
+//! Reads the regular files of a tar archive sequentially, with their names; the caller reads or skips the contents.
+//! Sources: POSIX pax; the GNU tar manual for long names.
 //!
-//! Written over the headers of the crate `tar`, as its own iterator holds a long name of any size.
+//! Uses only the headers of the crate `tar`, because its iterator holds long names of any size in memory.
 
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 use tar::{EntryType, Header, PaxExtensions};
 
 const BLOCK: usize = 512;
-/// Bytes of a name or of other facts on a member, at most.
+/// Maximum size of a name or of other metadata of a member.
 const MAX_FACTS: u64 = 1 << 20;
-/// Padding after the end that is looked at.
+/// Amount of padding after the end that is checked.
 const MAX_PADDING: u64 = 1 << 20;
 
-/// A regular file; its contents are next in the archive.
+/// A regular file, whose contents come next in the archive.
 pub struct Member {
     pub path: Vec<u8>,
     pub nbytes: u64,
-    /// Where its header is.
+    /// The offset of its header.
     pub offset: u64,
 }
 
@@ -28,23 +28,23 @@ pub struct Archive {
     source: Box<dyn Read + Send>,
     name: Arc<str>,
     options: Options,
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     offset: u64,
-    /// What is left of the member at hand: contents and padding.
+    /// The remaining bytes of the current member: contents and padding.
     left: u64,
     padding: u64,
     ended: bool,
-    /// Kinds of members that were noticed to be passed over.
+    /// Kinds of members for which a notice about skipping them has been shown.
     noticed: Vec<&'static str>,
 }
 
-/// Whether bytes start with the header of a member: by the magic, or by the checksum where there is none.
+/// Whether bytes start with the header of a member, judging by the magic, or by the checksum if there is none.
 pub fn is_header(head: &[u8]) -> bool {
     let Some(block) = head.get(..BLOCK) else { return false };
     block.iter().any(|byte| *byte != 0) && checksum_holds(block)
 }
 
-/// The sum of the header's bytes, with spaces instead of the sum itself.
+/// The sum of the header's bytes, with spaces in place of the checksum.
 fn checksum_holds(block: &[u8]) -> bool {
     let sum = |bytes: &[u8]| bytes.iter().map(|b| u32::from(*b)).sum::<u32>();
     let found = sum(&block[..148]) + 8 * 32 + sum(&block[156..]);
@@ -56,10 +56,10 @@ impl Archive {
         Archive { source, name, options: options.clone(), offset: 0, left: 0, padding: 0, ended: false, noticed: Vec::new() }
     }
 
-    /// The next regular file; what is left of the one before is passed over.
+    /// The next regular file. The rest of the previous one is skipped.
     ///
     /// # Errors
-    /// The archive is damaged or cut off; a notice, under `--strict`.
+    /// The archive is damaged or truncated; a notice, under `--strict`.
     pub fn next(&mut self) -> Result<Option<Member>> {
         let (mut long_name, mut size) = (None, None);
         let mut is_sparse = false;
@@ -87,7 +87,7 @@ impl Archive {
             let kind = header.entry_type();
             let declared = size.take().map_or_else(|| header.entry_size().or_else(|_| header.size()), Ok);
             let nbytes = match kind {
-                // Links and devices have no contents, whatever the header says.
+                // Links and devices have no contents, regardless of the header.
                 EntryType::Link | EntryType::Symlink | EntryType::Char | EntryType::Block | EntryType::Directory | EntryType::Fifo => 0,
                 _ => declared.map_err(|_| self.damaged(offset, "the size of a member is not a number"))?,
             };
@@ -119,7 +119,7 @@ impl Archive {
                     let passed_over = match kind {
                         EntryType::Directory => continue,
                         EntryType::Regular | EntryType::Continuous if std::mem::take(&mut is_sparse) => Some("sparse files"),
-                        // Old archives mark a directory by the end of its name.
+                        // Old archives mark a directory by a slash at the end of its name.
                         EntryType::Regular if path.ends_with(b"/") => continue,
                         EntryType::Regular | EntryType::Continuous => None,
                         EntryType::Link | EntryType::Symlink => Some("links"),
@@ -136,10 +136,10 @@ impl Archive {
         Ok(None)
     }
 
-    /// Appends the contents of the member at hand. Memory grows with what really arrives.
+    /// Appends the contents of the current member. Memory grows only with the data received.
     ///
     /// # Errors
-    /// They are not all there.
+    /// The contents are truncated.
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let nbytes = self.left;
         let read = (&mut self.source).take(nbytes).read_to_end(out).map_err(|e| Error::io(&self.name, "reading", &e))?;
@@ -157,7 +157,7 @@ impl Archive {
         Ok(facts)
     }
 
-    /// Passes over the rest of the member at hand.
+    /// Skips the rest of the current member.
     fn skip(&mut self) -> Result<()> {
         let nbytes = self.left.saturating_add(self.padding);
         let mut rest = (&mut self.source).take(nbytes);
@@ -183,7 +183,7 @@ impl Archive {
         Ok(filled)
     }
 
-    /// Looks at what follows the end.
+    /// Checks what follows the end.
     fn end(&mut self) -> Result<()> {
         let (mut block, start) = ([0; BLOCK], self.offset);
         while self.offset - start < MAX_PADDING && self.fill(&mut block)? == BLOCK {
@@ -202,7 +202,7 @@ impl Archive {
         self.notice(format!("{what} are skipped, such as {}", String::from_utf8_lossy(path)))
     }
 
-    /// A notice on the archive.
+    /// Adds a notice about the archive.
     ///
     /// # Errors
     /// The notice itself, under `--strict`.
@@ -210,7 +210,7 @@ impl Archive {
         self.options.notices.add(format!("{}: {text}", self.name), self.options.strict)
     }
 
-    /// What is wrong with the member whose header is there.
+    /// An error in the member with that header.
     pub fn damaged(&self, offset: u64, message: &str) -> Error {
         Error::data(message).in_input(self.name.clone()).locate(|at| at.byte = Some(offset))
     }

@@ -1,4 +1,4 @@
-//! Groups members to records, and records to blocks. Sequential; parses no contents.
+//! Groups members into records, and records into blocks. Sequential; does not parse contents.
 
 use super::archive::Archive;
 use super::names::{KEY, Kind, Kinds, is_about_archive, split};
@@ -11,15 +11,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes after which a block ends, and the most records of one.
+/// Number of bytes after which a block ends, and maximum number of its records.
 const BLOCK_NBYTES: usize = 1 << 20;
 const BLOCK_ROWS: usize = 4 << 10;
-/// Memory that a member takes in addition to its contents.
+/// Memory of a member in addition to its contents.
 const MEMBER_NBYTES: usize = 64;
-/// The most keys that are remembered, by their hashes.
+/// Maximum number of keys remembered, by hash.
 const MOST_KEYS: usize = 1 << 20;
 
-/// Some consecutive records, not decoded.
+/// Consecutive records, not decoded.
 #[derive(Default)]
 pub struct Block {
     pub records: Vec<Record>,
@@ -30,11 +30,11 @@ pub struct Block {
     pub nbytes: u64,
 }
 
-/// The members of one key.
+/// The members with the same key.
 pub struct Record {
     pub key: String,
     pub members: Vec<Member>,
-    /// Where in the archive it starts.
+    /// Its offset in the archive.
     pub offset: u64,
     pub nbytes: u64,
     /// Why it cannot be used.
@@ -44,7 +44,7 @@ pub struct Record {
 /// A member of a record.
 pub struct Member {
     pub extension: Arc<str>,
-    /// How it is read, and its contents among the bytes of the block; `None`: it was passed over.
+    /// How it is read, and the range of its contents in the block; `None` if it was skipped.
     pub contents: Option<(Kind, Range<usize>)>,
 }
 
@@ -54,17 +54,17 @@ pub struct Cutter {
     kinds: Arc<Kinds>,
     max_record_bytes: u64,
     block_rows: usize,
-    /// Records that may still be cut.
+    /// Remaining number of records to cut.
     left: u64,
-    /// Contents that only their type is asked of are not kept.
+    /// Whether contents needed only for their type are discarded.
     only_types: bool,
     next_record: u64,
     /// The first member of the next record: its key, extension, offset and size.
     ahead: Option<(String, Arc<str>, u64, u64)>,
-    /// The extensions seen so far, each once.
+    /// The extensions seen so far, without repeats.
     extensions: Vec<Arc<str>>,
     noticed_other: bool,
-    /// Hashes of the keys so far; `None` after one has come again.
+    /// Hashes of the keys so far; `None` after a repeated key.
     keys: Option<HashSet<u64>>,
 }
 
@@ -78,7 +78,7 @@ impl Cutter {
             kinds,
             max_record_bytes: options.max_record_bytes,
             block_rows: options.chunk_rows.unwrap_or(BLOCK_ROWS).clamp(1, BLOCK_ROWS),
-            // Where bad records are skipped, how many to read depends on the number of good ones.
+            // If bad records are skipped, only the number of good records counts, so the limit cannot be applied here.
             left: request.records.filter(|_| !options.on_error.skips()).unwrap_or(u64::MAX),
             only_types,
             next_record: 1,
@@ -89,7 +89,7 @@ impl Cutter {
         })
     }
 
-    /// The next member that belongs to a record.
+    /// The next member that is part of a record.
     fn member(&mut self) -> Result<Option<(String, Arc<str>, u64, u64)>> {
         while let Some(member) = self.archive.next()? {
             let Ok(path) = String::from_utf8(member.path) else {
@@ -115,7 +115,7 @@ impl Cutter {
             Some(known) => known.clone(),
             None => {
                 let extension: Arc<str> = extension.into();
-                // Members with unique names are not fields, and are not remembered.
+                // Members with unique names are not fields and are not remembered.
                 if self.extensions.len() < 1000 {
                     self.extensions.push(extension.clone());
                 }
@@ -124,7 +124,7 @@ impl Cutter {
         }
     }
 
-    /// A record whose members are apart becomes several, which is said once.
+    /// A record whose members are not adjacent becomes several records, for which one notice is shown.
     fn look_for_again(&mut self, key: &str) -> Result<()> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
@@ -142,7 +142,7 @@ impl Cutter {
         }
     }
 
-    /// Adds a member, whose contents are next in the archive.
+    /// Adds a member, whose contents come next in the archive.
     fn add(&mut self, record: &mut Record, extension: Arc<str>, nbytes: u64, block: &mut Block) -> Result<()> {
         record.nbytes = record.nbytes.saturating_add(nbytes);
         if record.error.is_some() {
@@ -156,7 +156,7 @@ impl Cutter {
         let start = block.bytes.len();
         let kind = self.kinds.of_member(&extension);
         let contents = match kind {
-            // Only their names tell the type.
+            // The type follows from their names alone.
             Some(kind) if self.only_types && kind != Kind::Json => Some((kind, start..start)),
             Some(_) if record.nbytes > self.max_record_bytes => {
                 let error = Error::data(format!("the record has at least {} bytes, more than {}", record.nbytes, self.max_record_bytes));

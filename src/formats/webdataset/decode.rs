@@ -1,4 +1,4 @@
-//! A block into a chunk: keys, text and bytes column by column, JSON values all at once.
+//! Decodes a block into a chunk: keys, text and bytes column by column, JSON values all at once.
 
 use super::cut::{Block, Record};
 use super::names::{KEY, Kind, Kinds, source};
@@ -20,9 +20,9 @@ const SKIP: &str = "leave such records out with --on-error skip";
 pub struct Decoder {
     name: Arc<str>,
     kinds: Arc<Kinds>,
-    /// The fields that are wanted.
+    /// The required fields.
     fields: Vec<Field>,
-    /// Those of them that are JSON values, and the request for them.
+    /// The JSON fields among them, and the request for these.
     json: Schema,
     json_request: Request,
     declared: Arc<Schema>,
@@ -93,7 +93,7 @@ impl Decoder {
         Ok(Decoded { chunk: Chunk::try_new(rows.len(), columns, origin)?, faults, nbytes: block.nbytes, offsets })
     }
 
-    /// What is wrong with a record, but for the values of JSON.
+    /// Errors in a record other than those in JSON values.
     fn check(&self, block: &Block, record: &Record) -> Result<()> {
         if let Some(error) = &record.error {
             return Err(error.clone().help(SKIP));
@@ -194,7 +194,7 @@ impl Decoder {
     }
 }
 
-/// What a field is in a record; `None`: null.
+/// The content of a field in a record; `None` for null.
 fn contents<'a>(block: &'a Block, record: &'a Record, field: &Field) -> Option<&'a [u8]> {
     if source(field) == KEY {
         return Some(record.key.as_bytes());

@@ -5,11 +5,11 @@
 //! images/0001.jpg  images/0001.json  images/0001.cls      one record: __key__ = "images/0001", jpg, json, cls
 //! ```
 //!
-//! A field for each extension: `json` and `cls` and the like are JSON values, `txt` is text, all others are bytes. Names are
-//! names only: nothing is ever written below them.
+//! Each extension is a field: `json`, `cls` and similar ones are JSON values, `txt` is text, and all others are bytes.
+//! Names are never used as paths for writing.
 //!
-//! `archive` walks through the members, `names` makes keys and fields of their names, `cut` groups them to records,
-//! `observe` and `decode` look at their contents; `write` is the way back.
+//! `archive` iterates over members, `names` derives keys and fields from their names, `cut` groups them into records,
+//! `observe` and `decode` process their contents, and `write` creates archives.
 
 mod archive;
 mod cut;

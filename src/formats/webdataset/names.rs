@@ -1,20 +1,21 @@
-//! Names of members: the key of the record, the extension that is the field, and how its contents are read.
+//! Names of members: the record key, the extension as field name, and how the contents are read.
 
 use crate::demand::Wanted;
 use crate::schema::{DType, Element, Field, Schema};
 use std::sync::Arc;
 
-/// The field that holds the keys.
+/// The field with the keys.
 pub const KEY: &str = "__key__";
 
-/// Key and extension, which is in lower case; `None` for names without an extension or of hidden files.
+/// Key and extension in lower case; `None` for names without an extension and for hidden files.
 pub fn split(path: &str) -> Option<(&str, String)> {
     let base = path.rfind('/').map_or(0, |slash| slash + 1);
     let dot = base + path[base..].find('.').filter(|dot| *dot > 0)?;
     Some((&path[..dot], path[dot + 1..].to_lowercase()))
 }
 
-/// Whether a member describes the archive and is not part of a record: `__x__`, or in a directory with such a name.
+/// Whether a member describes the archive instead of being part of a record: `__x__`, or inside a directory with such a
+/// name.
 pub fn is_about_archive(path: &str) -> bool {
     let first = path.split('/').next().unwrap_or(path);
     first.len() > 4 && first.starts_with("__") && first.ends_with("__")
@@ -25,11 +26,11 @@ pub fn is_about_archive(path: &str) -> bool {
 pub enum Kind {
     Bytes,
     Text,
-    /// One JSON value: an integer under `cls` is one, too.
+    /// One JSON value; an integer in `cls` is one too.
     Json,
 }
 
-/// As webdataset's own decoders do, by the last part of the extension.
+/// The default of webdataset's decoders, based on the last part of the extension.
 fn of_extension(extension: &str) -> Kind {
     match extension.rsplit('.').next().unwrap_or(extension) {
         "txt" | "text" | "transcript" => Kind::Text,
@@ -46,14 +47,14 @@ pub fn source(field: &Field) -> &str {
 /// How the members of each extension are read.
 #[derive(Debug)]
 pub struct Kinds {
-    /// The types of a schema.
+    /// The types given by a schema.
     said: Vec<(String, Kind)>,
     wanted: Wanted,
     raw: bool,
 }
 
 impl Kinds {
-    /// The declared fields (`--schema`); the others are decoded by their extension.
+    /// The declared fields (`--schema`); others are decoded according to their extension.
     pub fn of_declared(declared: &Schema, raw: bool) -> Arc<Kinds> {
         Kinds::of(declared.fields.iter(), Wanted::All, raw)
     }
@@ -72,7 +73,7 @@ impl Kinds {
         Arc::new(Kinds { said: fields.map(|field| (source(field).to_owned(), kind(field))).collect(), wanted, raw })
     }
 
-    /// How members of an extension are read; `None`: they are passed over.
+    /// How members with an extension are read; `None` if they are skipped.
     pub fn of_member(&self, extension: &str) -> Option<Kind> {
         match self.said.iter().find(|(name, _)| name == extension) {
             Some((_, kind)) => Some(*kind),

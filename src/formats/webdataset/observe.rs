@@ -1,4 +1,4 @@
-//! What is seen of the members of some records: their extensions, and the types of JSON values.
+//! Observes the members of records: their extensions, and the types of JSON values.
 
 use super::cut::Block;
 use super::names::{KEY, Kind, Kinds, source};
@@ -11,13 +11,13 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Fields of a structure, at most.
+/// Maximum number of fields in a structure.
 const MAX_FIELDS: usize = 10_000;
 
-/// What has been seen of some records.
+/// Observations of some records.
 pub struct Seen {
     kinds: Arc<Kinds>,
-    /// Each extension, in the order they were seen, with how it is read and how many records have it.
+    /// Each extension in order of first occurrence, with how it is read and the number of records that have it.
     extensions: Vec<(Arc<str>, Kind, u64)>,
     /// The positions of the extensions.
     positions: HashMap<Arc<str>, usize>,
@@ -39,17 +39,17 @@ impl Seen {
     }
 }
 
-/// The request for the fields that are JSON values.
+/// The request for the JSON fields.
 pub fn json_request(kinds: &Kinds, request: &Request) -> Request {
     let is_json = |field: &&Field| source(field) != KEY && kinds.of_member(source(field)) == Some(Kind::Json);
     let declared = Schema::new(request.declared.fields.iter().filter(is_json).cloned().collect());
     Request { declared: Arc::new(declared), ..request.clone() }
 }
 
-/// Looks at the records of a block. What is not JSON shows nothing: reading it names what is wrong.
+/// Observes the records of a block. Invalid JSON is ignored here; reading reports the error.
 ///
 /// # Errors
-/// As of JSON lines.
+/// The same as for JSON lines.
 pub fn observe(block: &Block, kinds: Arc<Kinds>, request: &Request) -> Result<Seen> {
     let mut json = Members::default();
     for record in &block.records {

@@ -1,4 +1,5 @@
-//! Records as members: a file for each field, all of one key. The same records give the same bytes: no times, no owners.
+//! Writes records as members: a file for each field, all with the same key. Output is reproducible: no times, no
+//! owners.
 
 use super::names::{KEY, split};
 use crate::chunk::Chunk;
@@ -16,17 +17,17 @@ use std::sync::Arc;
 use tar::{EntryType, Header};
 
 const BLOCK: usize = 512;
-/// What GNU tar calls the member that holds a long name.
+/// GNU tar's name for the member that holds a long name.
 const LONG_NAME: &str = "././@LongLink";
 
 struct MemberEncoder {
     schema: Arc<Schema>,
     key: usize,
-    /// Null fields of structures are left out.
+    /// Whether null fields of structures are omitted.
     omit_null: bool,
 }
 
-/// Members of some records.
+/// Encoded members of some records.
 struct Members {
     bytes: Vec<u8>,
     first_key: String,
@@ -40,7 +41,7 @@ struct ArchiveWriter {
 }
 
 /// # Errors
-/// There is no key; a field that a member cannot hold.
+/// There is no key, or a member cannot represent a field.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let Some(key) = schema.index_of(KEY) else {
         return Err(Error::usage(format!("webdataset needs a field {KEY}: the common name of the members of a record"))
@@ -135,7 +136,7 @@ impl Encode for MemberEncoder {
     }
 }
 
-/// Whether a record of that key reads back as one.
+/// Whether a record with that key reads back as one.
 fn check_key(key: &str, last: Option<&str>) -> Result<()> {
     if split(&format!("{key}.x")).is_none_or(|(read, _)| read != key) || key.contains('\0') {
         let error = Error::data(format!("{key:?} would not be read back as a key: it ends in a name without a dot"));
@@ -154,7 +155,7 @@ fn same_key(key: &str) -> Error {
 fn put_member(name: &str, contents: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut header = header(EntryType::Regular, contents.len());
     if header.set_path(name).is_err() || header.path_bytes() != name.as_bytes() {
-        // A name that the header has no room for, or that it would change.
+        // The name does not fit in the header, or would be changed by it.
         let mut long = self::header(EntryType::GNULongName, name.len() + 1);
         put_name(&mut long, LONG_NAME);
         put_block(long, &[name.as_bytes(), &[0]].concat(), out);
@@ -176,7 +177,7 @@ fn header(kind: EntryType, nbytes: usize) -> Header {
     header
 }
 
-/// As much of a name as there is room for, unchanged.
+/// As much of a name as fits, unchanged.
 fn put_name(header: &mut Header, name: &str) {
     let field = &mut header.as_old_mut().name;
     field.fill(0);

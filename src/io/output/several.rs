@@ -1,4 +1,4 @@
-//! Outputs of which one is more than a file: a directory with files next to its shards, a pair of files.
+//! Outputs of more than one file: a directory with files next to its shards, or a pair of files.
 
 use super::Outputs;
 use crate::error::{Error, Kind, Result};
@@ -11,11 +11,11 @@ use std::io::Write;
 use std::path::Path;
 
 impl Outputs {
-    /// A directory of shards, of the name `shards`, and of other files; see [`Outputs::add`]. It appears as a whole, if it
-    /// is not there yet.
+    /// A directory with shards named `shards` and other files; see [`Outputs::add`]. If it does not exist yet, it
+    /// appears as a whole.
     ///
     /// # Errors
-    /// The directory above is missing; a file of that name; as [`Outputs::plan`].
+    /// The parent directory is missing, or a file with that name exists; see also [`Outputs::plan`].
     pub fn directory(path: &Path, shards: &str, options: &Options) -> Result<Outputs> {
         let name = path.display().to_string();
         let is_new = match std::fs::metadata(path) {
@@ -24,7 +24,7 @@ impl Outputs {
             Err(_) => true,
         };
         let Some(sharded) = Sharded::parse(shards)? else { return Err(Error::internal("shards without a number")) };
-        // The directory above has to be there.
+        // The parent directory must exist.
         Target::literal(&path.join("x").into_os_string()).or_else(|e| if is_new { Target::literal(path.as_os_str()) } else { Err(e) })?;
         let (is_hashed, is_durable) = (options.manifest.is_some(), options.durable);
         let target = Target::Files(path.to_owned(), Names::Shards(sharded));
@@ -35,7 +35,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Where it is, if it is a directory.
+    /// The path, if it is a directory.
     pub fn as_directory(&self) -> Option<&Path> {
         match (&self.target, self.directory) {
             (Target::Files(directory, _), Some(_)) => Some(directory),
@@ -43,7 +43,7 @@ impl Outputs {
         }
     }
 
-    /// Adds a file to a directory; it gets its name after the shards and after those that were added before.
+    /// Adds a file to a directory. It is renamed after the shards and after files added earlier.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -58,10 +58,10 @@ impl Outputs {
         Ok(())
     }
 
-    /// Makes a pair of each file, with these extensions; the name may have either of them, or none.
+    /// Turns each file into a pair with these extensions; the name can have either of them, or none.
     ///
     /// # Errors
-    /// They would be compressed, or not be regular files; as [`Outputs::plan`].
+    /// The files would be compressed or not regular; see also [`Outputs::plan`].
     pub fn pair(&mut self, extensions: [&str; 2], options: &Options) -> Result<()> {
         let Target::Files(_, names) = &mut self.target else {
             let error = Error::usage("this is not a regular file, but the output consists of two files").in_input(self.name.clone());

@@ -1,4 +1,4 @@
-//! Records of one schema under the schema that several inputs have in common.
+//! Adapts records to the common schema of several inputs.
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -6,11 +6,11 @@ use crate::schema::Schema;
 use crate::tensor::Tensor;
 use crate::verbs::Map;
 
-/// Gives each record the fields of another schema: types widen, missing fields are null, others are left out.
+/// Adapts records to another schema: types are widened, missing fields become null, and other fields are dropped.
 pub struct Adapt {
-    /// Before.
+    /// The schema of the records.
     pub from: Schema,
-    /// After; it holds the records of `from`.
+    /// The new schema, which can hold records of `from`.
     pub to: Schema,
 }
 

@@ -1,4 +1,4 @@
-//! One record after the other, each of the input that is chosen.
+//! Merges inputs one record at a time, each from the chosen input.
 
 use super::feed::Feed;
 use super::member::Member;
@@ -15,13 +15,13 @@ use arrow_array::types::Int64Type;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The rows of a chunk, at most, and its bytes, about.
+/// Maximum number of rows, and approximate number of bytes, of a chunk.
 const ROWS: usize = 1 << 16;
 const NBYTES: usize = 4 << 20;
-/// Blocks that a chunk is taken of, at most.
+/// Maximum number of blocks from which a chunk is built.
 const PARTS: usize = 256;
 
-/// One record after the other, each of the input that is chosen.
+/// Merges inputs one record at a time, each from the chosen input.
 pub struct Chosen {
     chooser: Box<dyn Chooser>,
     list: Option<List>,
@@ -30,27 +30,27 @@ pub struct Chosen {
     over: bool,
 }
 
-/// The inputs while they are read.
+/// The state of reading the inputs.
 struct Reading {
     feeds: Vec<Feed>,
-    /// The number of the line of the first.
+    /// The line number of the first input.
     first_line: usize,
-    /// The inputs, to be read again; none where they never are.
+    /// The inputs to be read again; empty if inputs are read only once.
     again: Vec<Member>,
-    /// Of each input, the rows of its chunk, and the next of them.
+    /// For each input, the remaining rows of its chunk.
     rows: Vec<Range<usize>>,
-    /// Whether it is read again, so that its records are repeated.
+    /// Whether each input is being read again, so that its records are repeats.
     is_again: Vec<bool>,
     repeated: u64,
     weave: Weave,
-    /// Faults and counts of what was read.
+    /// Faults and counts from reading.
     work: Work,
     options: Arc<Options>,
 }
 
 impl Chosen {
-    /// `list`: the input that numbers are read of, and their field, by position and name; its line comes before those of the others.
-    /// `again`: the inputs, if they may be read again.
+    /// `list`: the input with the list of choices, and its field by position and name. Its line comes before those of
+    /// the other inputs. `again`: the inputs, if they can be read again.
     pub fn new(
         feeds: Vec<Feed>,
         list: Option<(Feed, usize, String)>,
@@ -74,7 +74,7 @@ impl Chosen {
         Chosen { chooser, list, reading, rows_per_chunk: options.chunk_rows.unwrap_or(ROWS).clamp(1, ROWS), over: false }
     }
 
-    /// Chooses records until they make a chunk.
+    /// Chooses records until there are enough for a chunk.
     fn choose(&mut self, lines: &mut Lines<'_, '_, Work>) -> Result<()> {
         let weave = |reading: &Reading| (reading.weave.nrows(), reading.weave.nbytes(), reading.weave.nparts());
         while let (nrows, nbytes, nparts) = weave(&self.reading)
@@ -129,7 +129,7 @@ impl<'a> Merge<'a, Work> for Chosen {
     }
 }
 
-/// The inputs and the list, as a chooser sees them.
+/// The inputs and the list, as seen by a chooser.
 struct Listed<'b, 's, 'a> {
     reading: &'b mut Reading,
     list: Option<&'b mut List>,
@@ -169,7 +169,7 @@ impl Sources for Listed<'_, '_, '_> {
     }
 }
 
-/// The numbers that a field of an input gives.
+/// The numbers in a field of an input.
 struct List {
     feed: Feed,
     position: usize,
@@ -202,7 +202,7 @@ impl List {
         }
     }
 
-    /// Names the record of the number given last.
+    /// Adds the record of the latest number to an error.
     fn locate(&self, error: Error) -> Error {
         match &self.numbers {
             Some((chunk, _)) => chunk.origin.resolve(error.at_row(self.row.saturating_sub(1)), chunk.nrows),

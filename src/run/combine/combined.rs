@@ -1,4 +1,4 @@
-//! Several inputs, and how their records become one stream: its schema, and its lines.
+//! The stream of combined inputs: its schema, and its lines.
 
 use super::chosen::Chosen;
 use super::feed::Feed;
@@ -15,9 +15,9 @@ use crate::schema::{DType, Field, Schema, Type, unify};
 use crate::verbs::combine::Combination;
 use std::sync::Arc;
 
-/// Several inputs, and how their records become one stream.
+/// Several inputs that are combined into one stream.
 pub struct Combined {
-    /// How.
+    /// How they are combined.
     pub how: Combination,
     /// The inputs.
     pub members: Vec<Member>,
@@ -109,7 +109,7 @@ impl Several for Combined {
 }
 
 impl Combined {
-    /// The schemas side by side.
+    /// The schemas, side by side.
     fn zipped(&self, names: Option<&[String]>) -> Result<Schema> {
         if let Some(names) = names {
             let field =
@@ -135,7 +135,7 @@ impl Combined {
     }
 }
 
-/// The one schema of several inputs. Those without chains are looked at together, as files that follow each other are.
+/// The common schema of several inputs. Inputs without chains are inferred together, like files read in sequence.
 fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads: usize) -> Result<Inferred> {
     let mut plain = None;
     if let Some(first) = members.iter().find(|member| member.chain.is_none()) {
@@ -175,7 +175,7 @@ fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads:
     Ok(Inferred { schema, is_settled, is_stated: false })
 }
 
-/// The field of the list.
+/// The field with the list of choices.
 fn check_list(schema: &Schema, field: &str, name: Arc<str>) -> Result<()> {
     let Some(position) = schema.index_of(field) else {
         let names: Vec<String> = schema.fields.iter().map(|f| crate::path::quoted(&f.name).to_string()).collect();

@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 /// The chunks of one input.
 pub struct Feed {
-    /// Of the input, for messages.
+    /// The name of the input, for messages.
     pub name: Arc<str>,
-    /// Whether the input has a chain, which is its name.
+    /// Whether the input has a chain, which then is its name.
     has_chain: bool,
-    /// What stopped it after the last chunk.
+    /// The error that stopped the input after the last chunk.
     error: Option<Error>,
 }
 
 impl Feed {
-    /// Those of a member.
+    /// The chunks of a member.
     pub fn new(member: &Member) -> Feed {
         Feed { name: member.name(), has_chain: member.chain.is_some(), error: None }
     }
 
-    /// The next chunk with records, of the line of that number; faults and counts go to `work`.
+    /// The next nonempty chunk of the line with that number. Faults and counts are added to `work`.
     pub fn next_chunk(&mut self, lines: &Lines<'_, '_, Work>, line: usize, work: &mut Work) -> Result<Option<Chunk>> {
         loop {
             if let Some(error) = self.error.take() {
@@ -41,7 +41,7 @@ impl Feed {
         }
     }
 
-    /// The error of a chain says which.
+    /// The error of a chain names the chain.
     fn located(&self, error: Error) -> Error {
         if self.has_chain && error.kind() == Kind::Data { error.help(format!("in {}", self.name)) } else { error }
     }

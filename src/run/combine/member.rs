@@ -1,4 +1,4 @@
-//! One of several inputs: files, perhaps with a chain of its own.
+//! One of several inputs: files, optionally with their own chain.
 
 use super::adapt::Adapt;
 use crate::demand::{Demand, Wanted};
@@ -21,12 +21,12 @@ use std::sync::Arc;
 pub struct Member {
     /// Its files.
     pub inputs: Inputs,
-    /// The chain that their records go through.
+    /// The chain applied to their records.
     pub chain: Option<OwnChain>,
-    /// What is asked of the files, and the schema that they are read under; known once it was inferred.
+    /// The demand on the files, and the schema under which they are read; set by inference.
     demand: Demand,
     read: Schema,
-    /// The schema of the records that it gives, and before they are adapted to the other inputs.
+    /// The schema of the records, and the schema before they are adapted to the other inputs.
     given: Schema,
     own: Schema,
 }
@@ -34,7 +34,7 @@ pub struct Member {
 /// The chain of an input.
 #[derive(Clone)]
 pub struct OwnChain {
-    /// As it was typed, in brackets.
+    /// The text as typed, in brackets.
     pub text: Arc<str>,
     /// Its verbs.
     pub verbs: Arc<[Box<dyn Parsed>]>,
@@ -48,7 +48,7 @@ impl Member {
         Member { inputs, chain, demand: Demand::everything(), read: Schema::default(), given: Schema::default(), own: Schema::default() }
     }
 
-    /// The same input, to be opened again.
+    /// A copy of the input, to be opened again.
     pub fn closed(&self) -> Member {
         Member {
             inputs: self.inputs.closed(),
@@ -60,7 +60,7 @@ impl Member {
         }
     }
 
-    /// For messages: the chain, or the first file.
+    /// The name in messages: the chain, or the first file.
     pub fn name(&self) -> Arc<str> {
         match &self.chain {
             Some(chain) => chain.text.clone(),
@@ -68,20 +68,20 @@ impl Member {
         }
     }
 
-    /// The schema of the records that it gives.
+    /// The schema of the records.
     pub fn schema(&self) -> &Schema {
         &self.given
     }
 
-    /// The schema of its records before they are adapted to the other inputs.
+    /// The schema of the records before they are adapted to the other inputs.
     pub fn own_schema(&self) -> &Schema {
         &self.own
     }
 
-    /// Finds the schema of its records.
+    /// Infers the schema of the records.
     ///
     /// # Errors
-    /// It cannot be read, or its chain cannot be bound.
+    /// The input cannot be read, or its chain cannot be bound.
     pub fn infer(&mut self, demand: &Demand, share: Option<u64>, threads: usize) -> Result<Inferred> {
         let Some(chain) = self.chain.clone() else {
             let request = self.inputs.request(demand.clone(), share);
@@ -104,7 +104,7 @@ impl Member {
         Ok(found)
     }
 
-    /// A verb that does not find its field is bound again to all fields: "did you mean" needs them.
+    /// If a verb does not find its field, it is bound again to all fields, which "did you mean" needs.
     fn better_message(&mut self, chain: &OwnChain, error: Error, share: Option<u64>, threads: usize) -> Error {
         if self.demand.fields == Wanted::All || (self.inputs.are_regular() && self.inputs.reopen().is_err()) {
             return error;
@@ -116,7 +116,7 @@ impl Member {
         }
     }
 
-    /// It gives its records under that schema, which holds them.
+    /// Sets the schema to which the records are adapted. It must be able to hold them.
     pub fn give(&mut self, demand: &Demand, schema: &Schema) {
         if self.chain.is_none() {
             (self.demand, self.read) = (demand.clone(), schema.clone());
@@ -124,10 +124,10 @@ impl Member {
         self.given = schema.clone();
     }
 
-    /// The line of its records. Its inputs are open, and are not afterwards.
+    /// The line of the records. Takes the open inputs.
     ///
     /// # Errors
-    /// Its chain cannot be bound.
+    /// The chain cannot be bound.
     pub fn line<'a>(&mut self) -> Result<Line<'a, Work>> {
         let origin = self.inputs.origin(Arc::new(self.read.clone()), self.demand.clone())?;
         let skip = self.inputs.options().on_error.skips();
@@ -149,7 +149,7 @@ impl Member {
                 Operator::Report(_) | Operator::Split(_) => return Err(Error::internal("an input that gives no records")),
             }
         }
-        // It comes last so that what a fold leaves to be made on any thread is made there.
+        // Placed last, so that chunks deferred by a fold are built on any thread.
         stages.map("unify", Arc::new(adapt), Arc::new(to));
         Ok(Line { origin, nodes: stages.into_nodes(skip) })
     }
@@ -160,7 +160,7 @@ impl OwnChain {
         Chain::of_inputs(inputs, &self.verbs, schema, &self.options)
     }
 
-    /// The error says which chain it is of.
+    /// Adds the chain to the error.
     fn located(&self, error: Error) -> Error {
         if error.kind() == Kind::Internal { error } else { error.help(format!("in {}", self.text)) }
     }

@@ -1,15 +1,17 @@
-//! Several inputs as one stream: the records of the input that a verb chooses, or those of all inputs side by side.
+//! Combines several inputs into one stream: either records of the input that a verb chooses, or records of all inputs
+//! side by side.
 //!
-//! Unlike the inputs of other runs, which follow each other, these are read side by side. Each is a line of the engine: its blocks are
-//! decoded, and go through the chain of the input, on any thread; a merge pulls the chunks of all out of their lines.
+//! In other runs, inputs are read one after another; here they are read side by side. Each input is a line of the
+//! engine: its blocks are decoded and passed through its chain on any thread. A merge pulls the chunks of all inputs
+//! out of their lines.
 //!
 //! ```text
 //! open      the inputs that a chain reads
-//! combined  several inputs as one
-//! member    one of the inputs: files, perhaps with a chain
-//! feed      its chunks in sequence, as a merge sees them
-//! chosen    one record after the other, each of the input that is chosen
-//! zip       the records of the same number side by side
+//! combined  several inputs combined into one stream
+//! member    one of the inputs: files, optionally with a chain
+//! feed      the chunks of an input in sequence, as seen by a merge
+//! chosen    one record after another, each from the chosen input
+//! zip       the records with the same number, combined into one
 //! ```
 
 mod adapt;

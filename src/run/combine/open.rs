@@ -1,4 +1,4 @@
-//! The inputs that a chain reads: FILEs, or those that its first verb combines, each perhaps with a chain of its own.
+//! Opens the inputs of a chain: FILEs, or those that its first verb combines, each optionally with its own chain.
 
 use super::combined::Combined;
 use super::member::{Member, OwnChain};
@@ -15,10 +15,10 @@ use crate::verbs::combine::{self, Combination};
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
-/// Opens what a chain reads: the inputs that its first verb combines, or the files.
+/// Opens the inputs of a chain: those that its first verb combines, or the files.
 ///
 /// # Errors
-/// As [`Inputs::open`].
+/// See [`Inputs::open`].
 pub fn open_chain(verbs: &[Box<dyn Parsed>], files: &[OsString], branches: &Branches, options: Arc<Options>) -> Result<Inputs> {
     match verbs.first().map_or(Ok(None), |verb| verb.combine(files.to_vec(), &options))? {
         Some(several) => combine(several, branches, options),
@@ -68,10 +68,10 @@ fn combine(several: combine::Combined, branches: &Branches, options: Arc<Options
     Ok(Inputs::of_several(Box::new(Combined { how: several.how, members }), options))
 }
 
-/// Opens its files; `options` are those of the run.
+/// Opens the files of the branch. `options` are those of the run.
 ///
 /// # Errors
-/// As [`open_chain`]; a verb gives no records.
+/// See [`open_chain`]. Also an error for a verb that outputs no records.
 fn open_branch(branch: &Branch, text: &OsStr, options: &Options) -> Result<Member> {
     let text: Arc<str> = text.to_string_lossy().into();
     let located = |error: Error| error.help(format!("in {text}"));
@@ -88,7 +88,7 @@ fn open_branch(branch: &Branch, text: &OsStr, options: &Options) -> Result<Membe
     Ok(Member::new(inputs, Some(OwnChain { text: text.clone(), verbs: branch.verbs.clone(), options: own })))
 }
 
-/// How many of the inputs read standard input.
+/// The number of inputs that read standard input.
 fn standard_inputs(inputs: &[OsString], branches: &Branches) -> usize {
     let reads = |input: &OsString| match branches.get(input) {
         Some(Branch { files, branches, options, .. }) => {

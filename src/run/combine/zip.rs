@@ -1,4 +1,4 @@
-//! The records of the same number side by side.
+//! Zips inputs: combines the records with the same number.
 
 use super::feed::Feed;
 use crate::chunk::{Chunk, Origin, Rows};
@@ -7,20 +7,20 @@ use crate::run::engine::{Lines, Merge};
 use crate::run::work::{Load, Work};
 use crate::tensor::Tensor;
 
-/// The records of the same number side by side.
+/// Zips inputs: combines the records with the same number.
 pub struct Zip {
     feeds: Vec<Feed>,
-    /// Of each input, what is left of its chunk.
+    /// For each input, the rest of its current chunk.
     current: Vec<Option<Chunk>>,
     is_nested: bool,
     shortest: bool,
-    /// Records so far.
+    /// Number of records so far.
     nrows: u64,
     over: bool,
 }
 
 impl Zip {
-    /// `is_nested`: each input is a structure; `shortest`: the stream ends with the first input that ends.
+    /// `is_nested`: each input becomes a structure. `shortest`: the stream ends with the shortest input.
     pub fn new(feeds: Vec<Feed>, is_nested: bool, shortest: bool) -> Zip {
         Zip { current: feeds.iter().map(|_| None).collect(), feeds, is_nested, shortest, nrows: 0, over: false }
     }
@@ -53,7 +53,7 @@ impl Zip {
         Chunk::try_new(nrows, columns, origin).map(Some)
     }
 
-    /// An input has ended: so must the others.
+    /// One input has ended, so the others must end too.
     fn end(&self) -> Result<()> {
         let name = |has_more: bool| {
             let mut inputs = self.feeds.iter().zip(&self.current);

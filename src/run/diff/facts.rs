@@ -1,13 +1,13 @@
-//! The first difference of what two files say of their columns beside the values: types, nullability, metadata.
+//! Finds the first difference between the declared columns of two files: types, nullability, metadata.
 //!
-//! Only Parquet and Arrow files say it; what is inferred from JSON lines or a TFRecord is compared with nothing.
+//! Only Parquet and Arrow files declare these. Types inferred from JSON lines or a TFRecord are not compared.
 
 use crate::path::quoted;
 use crate::schema::facts::Facts;
 use crate::schema::{DType, Schema};
 use arrow_schema::{DataType, Field, Metadata};
 
-/// The difference as a line for each dataset; `None` if there is none.
+/// The difference, one line per dataset; `None` if there is none.
 pub fn difference(a: &Schema, b: &Schema, names: [&str; 2]) -> Option<String> {
     let stated = |schema: &Schema| !schema.fields.is_empty() && schema.fields.iter().all(|f| f.storage.arrow().is_some());
     if !stated(a) || !stated(b) {
@@ -80,7 +80,7 @@ fn text(ty: &DataType) -> String {
     DType::Arrow(Box::new(ty.clone())).to_string()
 }
 
-/// The fields inside a nested type; the names of lists' items and of maps' entries are not compared.
+/// The fields inside a nested type. The names of list items and map entries are not compared.
 fn children(ty: &DataType) -> Option<Vec<&Field>> {
     Some(match ty {
         DataType::List(f) | DataType::LargeList(f) | DataType::ListView(f) | DataType::LargeListView(f) | DataType::FixedSizeList(f, _) => {
@@ -93,7 +93,7 @@ fn children(ty: &DataType) -> Option<Vec<&Field>> {
     })
 }
 
-/// What a nested type says beside its fields.
+/// The properties of a nested type apart from its fields.
 fn shell(ty: &DataType) -> String {
     match ty {
         DataType::FixedSizeList(_, size) => format!("fixed {size}"),

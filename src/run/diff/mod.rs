@@ -1,7 +1,7 @@
-//! `diff A B`: the first difference of two datasets, of whatever formats.
+//! `diff A B`: prints the first difference between two datasets of any formats.
 //!
-//! Both are read under the schema that fits the records of both; then equal values are equal in
-//! memory. Records are compared one at a time; one block of each dataset is held.
+//! Both are read under a schema that fits the records of both, so that equal values are equal in memory. Records are
+//! compared one at a time; one block of each dataset is held.
 
 mod facts;
 
@@ -20,10 +20,11 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Longest text of a value, in characters.
+/// Maximum length of a printed value, in characters.
 const VALUE_CHARS: usize = 120;
 
-/// Compares two datasets; prints the first difference. `values_only`: what files say besides the values is not compared.
+/// Compares two datasets and prints the first difference. `values_only` ignores everything that the files declare
+/// besides values.
 ///
 /// # Errors
 /// One of them cannot be read; writing fails.
@@ -52,7 +53,7 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     }
 }
 
-/// One of the two streams, with what has been read of it and not compared yet.
+/// One of the two streams, with the records read but not compared yet.
 struct Side {
     name: String,
     records: Box<dyn Iterator<Item = Result<Decoded>>>,
@@ -68,7 +69,7 @@ impl Side {
     fn fill(&mut self) -> Result<bool> {
         while self.chunk.as_ref().is_none_or(|c| c.nrows == 0) {
             let Some(decoded) = self.records.next() else { return Ok(false) };
-            // Records that one inferred schema does not fit: bad data.
+            // Records that do not fit a common inferred schema: bad data.
             let decoded = decoded.map_err(|e| if e.kind() == Kind::Widened { e.with_kind(Kind::Data) } else { e })?;
             if let Some(fault) = decoded.faults.into_iter().next() {
                 return Err(fault.error);
@@ -113,7 +114,7 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
     }
 }
 
-/// A field inside the record, by its path.
+/// A field inside the record, given its path.
 struct At<'a> {
     path: String,
     ty: &'a Type,
@@ -127,7 +128,7 @@ struct Found {
 /// One row of a tensor.
 type Row<'a> = (&'a Tensor, usize);
 
-/// From two rows that differ to the innermost values that do.
+/// Descends from two rows that differ to the innermost values that differ.
 fn descend(at: At, a: Row, b: Row) -> Found {
     let valid = |(tensor, row): Row| tensor.validity().is_none_or(|v| v.is_valid(row));
     if valid(a) && valid(b) {

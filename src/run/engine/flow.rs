@@ -1,37 +1,37 @@
-//! What flows, and through what: lines of nodes, and merges of lines.
+//! The flow of work: lines of nodes, and merges of lines.
 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Gives the next piece of work; `None` at the end.
+/// Produces the next piece of work; `None` at the end.
 pub type Source<'a, W> = Box<dyn FnMut() -> Option<W> + Send + 'a>;
 
 /// A piece of work.
 pub trait Piece {
-    /// Its memory, where it is much.
+    /// The memory it holds, if it is significant.
     fn nbytes(&self) -> usize {
         0
     }
 }
 
-/// Where the pieces of a line come from, and what is done with them.
+/// A source of pieces, and the nodes that process them.
 pub struct Line<'a, W> {
-    /// Where they come from.
+    /// The origin of the pieces.
     pub origin: Origin<'a, W>,
-    /// What is done with them. The last node of the line that is run is serial.
+    /// The nodes. If the line is run directly, its last node is serial.
     pub nodes: Vec<Node<'a, W>>,
 }
 
-/// Where the pieces of a line come from.
+/// The origin of the pieces of a line.
 pub enum Origin<'a, W> {
     /// A source.
     Source(Source<'a, W>),
-    /// Other lines, which a merge pulls them out of.
+    /// Other lines, from which a merge pulls pieces.
     Merge(Box<dyn Merge<'a, W> + 'a>, Vec<Line<'a, W>>),
 }
 
-/// Makes one stream of the pieces of several lines.
+/// Merges the pieces of several lines into one stream.
 pub trait Merge<'a, W>: Send {
     /// The next piece; `None` at the end.
     fn next(&mut self, lines: &mut Lines<'_, 'a, W>) -> Option<W>;
@@ -39,60 +39,60 @@ pub trait Merge<'a, W>: Send {
 
 /// One step of the flow.
 pub enum Node<'a, W> {
-    /// One piece to one piece, any order.
+    /// Maps one piece to one piece, in any order.
     Parallel(Arc<dyn Fn(W) -> W + Send + Sync + 'a>),
-    /// In order.
+    /// Processes pieces in order.
     Serial(Box<dyn Serial<W> + 'a>),
 }
 
-/// A node that sees the pieces in order.
+/// A node that processes pieces in order.
 pub trait Serial<W>: Send {
-    /// Takes a piece, gives any number of pieces; `false`: it wants no more.
+    /// Takes a piece and produces any number of pieces. Returns `false` if it needs no more.
     fn push(&mut self, work: W, out: &mut Vec<W>) -> bool;
-    /// Called after the last piece, again and again while it gives `true`.
+    /// Called after the last piece, repeatedly until it returns `false`.
     fn finish(&mut self, out: &mut Vec<W>) -> bool {
         let _ = out;
         false
     }
 }
 
-/// Where the workers spent their time, summed over them.
+/// The time that all workers together spent in each place.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
-    /// In the lines that a merge pulls pieces out of; `None` if there are none.
+    /// In the lines from which a merge pulls; `None` if there are none.
     pub merged: Option<Duration>,
     /// In the source.
     pub source: Duration,
     /// In each node.
     pub nodes: Vec<Duration>,
-    /// Without anything to do.
+    /// Idle.
     pub waiting: Duration,
 }
 
-/// A line by its number, and which of all that had that number.
+/// Identifies a line by number and generation, because numbers are reused.
 #[derive(Clone, Copy)]
 pub struct Ticket {
     pub number: usize,
-    /// Counts all lines.
+    /// Incremented for every line.
     pub generation: u64,
 }
 
-/// The lines of a merge.
+/// The source lines of a merge.
 pub struct Lines<'s, 'a, W> {
     shared: &'s dyn Pull<'a, W>,
     sources: Vec<Ticket>,
     merge: usize,
-    /// Time spent on other work, or waiting.
+    /// Time spent waiting or on other work.
     elsewhere: Cell<Duration>,
 }
 
 impl<'s, 'a, W> Lines<'s, 'a, W> {
-    /// Those of the merge of line `merge`.
+    /// The source lines of the merge of line `merge`.
     pub fn new(shared: &'s dyn Pull<'a, W>, sources: Vec<Ticket>, merge: usize) -> Lines<'s, 'a, W> {
         Lines { shared, sources, merge, elsewhere: Cell::default() }
     }
 
-    /// Time spent on other work, or waiting, while it pulled.
+    /// Time spent waiting or on other work while pulling.
     pub fn elsewhere(&self) -> Duration {
         self.elsewhere.get()
     }
@@ -105,7 +105,7 @@ impl<'s, 'a, W> Lines<'s, 'a, W> {
         piece
     }
 
-    /// Replaces a line that is at its end by another.
+    /// Replaces a line that has ended by another.
     pub fn replace(&mut self, line: usize, by: Line<'a, W>) {
         if let Some(source) = self.sources.get_mut(line) {
             *source = self.shared.replace(*source, self.merge, by);
@@ -113,7 +113,7 @@ impl<'s, 'a, W> Lines<'s, 'a, W> {
     }
 }
 
-/// What [`Lines`] need of the workers.
+/// The operations of the workers that [`Lines`] needs.
 pub trait Pull<'a, W> {
     fn pull(&self, line: Ticket) -> Option<W>;
     fn replace(&self, line: Ticket, merge: usize, by: Line<'a, W>) -> Ticket;

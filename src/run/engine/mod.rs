@@ -1,9 +1,9 @@
-//! Ordered, bounded, parallel stages. All threads of a run are started here, but for those of `io` that compress or decompress a stream.
+//! Ordered, bounded, parallel stages. All threads of a run are started here, except those of `io` that compress or
+//! decompress a stream.
 //!
-//! Work flows along a line from a source through nodes. A *parallel* node turns one piece of work into one piece, on any
-//! thread, in any order; a *serial* node takes the pieces one at a time, in order, and gives any
-//! number. A serial node may say that it has enough: everything before it is then dropped and
-//! the source is not asked again.
+//! Work flows along a line from a source through nodes. A *parallel* node maps one piece of work to one piece, on any
+//! thread, in any order. A *serial* node takes the pieces one at a time, in order, and produces any number of pieces. A
+//! serial node can end the stream: all work before it is then dropped, and the source is not called again.
 //!
 //! ```text
 //! source -> [parallel] -> serial -> [parallel] -> serial -> ...
@@ -13,18 +13,19 @@
 //! source -> [parallel] /
 //! ```
 //!
-//! The source of a line may be a *merge*: it pulls pieces out of other lines, each in order, whichever it wants next.
+//! The source of a line can be a *merge*. It pulls pieces from other lines, in order within each line, choosing which
+//! line to pull from next.
 //!
-//! No thread belongs to a node. Each of the `threads` workers looks for something to do, from the
-//! last node to the first and finally to the source, so that what is nearest to the output
-//! goes first and little is in flight. One worker is a value, not a special case: it does everything by itself,
-//! in the same order. A node takes in at most `threads + 2` pieces that have not left it in
-//! order yet, and no more of them once they hold `MAX_NBYTES`; that bounds the memory, but for what a serial node gives at
-//! once. It cannot block for ever, because the piece that is next in order is always among them.
+//! Threads are not bound to nodes. Each of the `threads` workers looks for work from the last node back to the first,
+//! and finally at the source, so that work nearest to the output is done first and little is in flight. A single worker
+//! is not a special case: it does everything itself, in the same order. A node accepts at most `threads + 2` pieces
+//! that have not yet left it in order, and stops accepting once they hold `MAX_NBYTES`. This bounds memory, except for
+//! the pieces that a serial node produces at once. It cannot deadlock, because the next piece in order is always among
+//! those accepted.
 //!
-//! A worker that pulls works on until its piece is there. It never starts a merge that is not among the sources of the line that
-//! it waits for, so waiting goes from a line to its sources only, and ends. A line that nothing was pulled out of yet is not read;
-//! of the others, each may have one piece in flight, and all together `threads + 2` more.
+//! A worker that pulls does other work until its piece arrives. It never starts a merge that is not among the sources
+//! of the line it waits for, so waits go only from a line to its sources and always end. A line is not read before the
+//! first pull from it. Afterwards, each line can have one piece in flight, and all lines together `threads + 2` more.
 
 mod flow;
 mod state;

@@ -1,4 +1,4 @@
-//! The state of the lines, and what can be done next. All of it happens under the lock of the workers.
+//! The state of the lines, and the choice of the next job. All of it is accessed under the lock of the workers.
 
 use super::flow::{Line, Merge, Node, Origin, Piece, Serial, Source, Ticket, Times};
 use crate::error::Error;
@@ -6,78 +6,79 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes that a parallel node may have in work before it takes in no more, however many threads there are.
+/// Maximum number of bytes in progress at a parallel node before it stops accepting work, regardless of the number of
+/// threads.
 const MAX_NBYTES: usize = 96 << 20;
 
-/// All that the workers share.
+/// The state shared by all workers.
 pub struct State<'a, W> {
-    /// First the one that is run. Those that a merge pulls pieces out of have higher numbers.
+    /// The line being run comes first. Lines from which a merge pulls have higher numbers.
     pub lines: Vec<LineState<'a, W>>,
-    /// Lines that there were so far.
+    /// Number of lines created so far.
     pub generations: u64,
     pub window: usize,
-    /// Workers without anything to do, and those of them that wait for a piece to pull.
+    /// Number of idle workers, and how many of them wait for a piece to pull.
     pub idle: usize,
     pub pulling: usize,
-    /// Whether a piece that a worker waits for has come, or none comes.
+    /// Whether a piece that a worker waits for has arrived, or its line has ended.
     pub is_pull_changed: bool,
     pub stop: bool,
     pub failure: Option<Error>,
     pub times: Times,
 }
 
-/// A line while it runs.
+/// The state of a running line.
 pub struct LineState<'a, W> {
     generation: u64,
-    /// Away while it is asked, and after the end.
+    /// Taken while it is being called, and after the end.
     origin: Option<Origin<'a, W>>,
-    /// The line whose merge pulls pieces out of this one.
+    /// The line whose merge pulls from this line.
     merge: Option<usize>,
-    /// The lines that its own merge pulls pieces out of.
+    /// The lines from which its own merge pulls.
     sources: Vec<usize>,
-    /// Whether a piece was pulled out of it yet.
+    /// Whether a piece has been pulled from it yet.
     pub is_asked: bool,
-    /// Workers that wait for a piece of it.
+    /// Number of workers waiting for a piece from it.
     pub waiting: usize,
-    /// Pieces that the source has given.
+    /// Number of pieces the source has produced.
     emitted: u64,
-    /// Its nodes; the last, where pieces are pulled, has none.
+    /// Its nodes. In a line that is pulled from, the last station has no node.
     pub stations: Vec<Station<'a, W>>,
-    /// Whether nothing of it is wanted any more: its number may be given to another.
+    /// Whether nothing from it is needed any more, so that its number can be reused.
     pub is_closed: bool,
 }
 
-/// A node with the pieces that wait for it.
+/// A node with its waiting pieces.
 pub struct Station<'a, W> {
     pub node: Option<Node<'a, W>>,
     is_parallel: bool,
-    /// Parallel: pieces to start, in order.
+    /// Parallel: pieces to process, in order.
     ready: VecDeque<(u64, W)>,
     pub running: usize,
     /// Parallel: the bytes of each piece that the next node has not taken yet, in order, and their sum.
     sizes: VecDeque<usize>,
     nbytes: usize,
-    /// Serial: pieces that have arrived, perhaps out of order.
+    /// Serial: pieces that have arrived, possibly out of order.
     pending: BTreeMap<u64, W>,
-    /// Serial: the number of the piece to take next.
+    /// Serial: the number of the next piece to take.
     next: u64,
-    /// How many pieces arrive in all, once that is known.
+    /// Total number of pieces that will arrive, once known.
     total: Option<u64>,
-    /// Serial: pieces given so far.
+    /// Serial: number of pieces produced so far.
     pub emitted: u64,
     pub finished: bool,
 }
 
-/// Which node, or source, a job belongs to.
+/// The node or source that a job belongs to.
 #[derive(Clone, Copy)]
 pub struct At {
     pub line: Ticket,
-    /// Of a source 0.
+    /// 0 for a source.
     pub station: usize,
     is_source: bool,
 }
 
-/// Something to do, taken out of the state.
+/// A job, taken out of the state.
 pub enum Job<'a, W> {
     Source(At, Source<'a, W>),
     Merge(At, Box<dyn Merge<'a, W> + 'a>, Vec<Ticket>),
@@ -104,7 +105,7 @@ impl<'a, W> Station<'a, W> {
         }
     }
 
-    /// Pieces in it that are not done.
+    /// Number of unfinished pieces at the station.
     fn count(&self) -> usize {
         self.ready.len() + self.running + self.pending.len()
     }
@@ -117,17 +118,17 @@ impl<'a, W> Station<'a, W> {
 }
 
 impl<W: Piece> LineState<'_, W> {
-    /// Of a line that pieces are pulled out of: whether the next is there, or none follows.
+    /// For a line that is pulled from: whether the next piece has arrived, or the line has ended.
     fn has_next(&self) -> bool {
         self.stations.last().is_none_or(|end| end.finished || end.total == Some(end.next) || end.pending.contains_key(&end.next))
     }
 
-    /// The piece to pull.
+    /// Takes the next piece to pull.
     pub fn take_next(&mut self) -> Option<W> {
         self.take_pending(self.stations.len().checked_sub(1)?)
     }
 
-    /// The next piece of a serial station.
+    /// Takes the next piece of a serial station.
     fn take_pending(&mut self, at: usize) -> Option<W> {
         let station = &mut self.stations[at];
         let work = station.pending.remove(&station.next)?;
@@ -146,7 +147,7 @@ impl<W: Piece> LineState<'_, W> {
         self.origin.is_some() && self.stations.first().is_some_and(|s| s.total.is_none() && !s.finished)
     }
 
-    /// Whether station `at` has something to do now.
+    /// Whether station `at` can run now.
     fn can_run(&self, at: usize, window: usize) -> bool {
         let station = &self.stations[at];
         if station.is_parallel {
@@ -156,7 +157,8 @@ impl<W: Piece> LineState<'_, W> {
         is_next_there && !station.finished && station.node.is_some() && self.room_at(at + 1, window)
     }
 
-    /// Whether station `at` may take in another piece: parallel stations count what has not left them in order yet.
+    /// Whether station `at` can accept another piece. Parallel stations count pieces that have not left them in order
+    /// yet.
     fn room_at(&self, at: usize, window: usize) -> bool {
         let Some(station) = self.stations.get(at) else { return true };
         let waiting = if station.is_parallel { self.stations.get(at + 1).map_or(0, |s| s.pending.len()) } else { 0 };
@@ -166,7 +168,7 @@ impl<W: Piece> LineState<'_, W> {
 }
 
 impl<'a, W: Piece> State<'a, W> {
-    /// Adds a line and those that its merge pulls pieces out of; its number.
+    /// Adds a line and the lines from which its merge pulls. Returns its number.
     pub fn add(&mut self, line: Line<'a, W>, merge: Option<usize>) -> usize {
         let is_free = |line: &LineState<W>| line.is_closed && line.waiting == 0;
         let number = self.lines.iter().position(is_free).unwrap_or(self.lines.len());
@@ -174,7 +176,7 @@ impl<'a, W: Piece> State<'a, W> {
         number
     }
 
-    /// As [`State::add`], under that number.
+    /// Like [`State::add`], with a given number.
     pub fn put(&mut self, number: usize, line: Line<'a, W>, merge: Option<usize>) -> Ticket {
         let (origin, sources) = match line.origin {
             Origin::Merge(own, sources) => (Origin::Merge(own, Vec::new()), sources),
@@ -208,23 +210,23 @@ impl<'a, W: Piece> State<'a, W> {
         Ticket { number, generation: self.lines[number].generation }
     }
 
-    /// The line, if it was not replaced.
+    /// The line, unless it has been replaced.
     pub fn line(&mut self, line: Ticket) -> Option<&mut LineState<'a, W>> {
         self.lines.get_mut(line.number).filter(|state| state.generation == line.generation)
     }
 
-    /// Whether the next piece to pull is there, or none follows.
+    /// Whether the next piece to pull has arrived, or the line has ended.
     pub fn has_next(&mut self, line: Ticket) -> bool {
         self.line(line).is_none_or(|line| line.has_next())
     }
 
-    /// The numbers of the lines: first those that are waited for.
+    /// The line numbers, starting with lines that workers wait for.
     fn by_urgency(&self) -> impl Iterator<Item = usize> {
         let is_urgent = |line: &usize| self.lines[*line].waiting > 0;
         (0..self.lines.len()).filter(is_urgent).chain((0..self.lines.len()).filter(move |line| !is_urgent(line)))
     }
 
-    /// The job nearest to the output that can run now, for a worker that waits for a piece of that line.
+    /// The runnable job nearest to the output, for a worker that waits for a piece of that line.
     pub fn take_job(&mut self, awaited: Option<Ticket>) -> Option<Job<'a, W>> {
         let runs = |line: &LineState<W>| (0..line.stations.len()).rev().find(|at| line.can_run(*at, self.window));
         let Some((number, at)) = self.by_urgency().find_map(|number| Some((number, runs(&self.lines[number])?))) else {
@@ -254,7 +256,8 @@ impl<'a, W: Piece> State<'a, W> {
         })
     }
 
-    /// Whether a worker that waits for a piece of a line may ask the source of another: a merge only if it is among its sources.
+    /// Whether a worker that waits for a piece of a line may call the source of another. A merge may be called only if
+    /// it is among the sources of the line.
     fn may_read(&self, number: usize, awaited: Option<Ticket>) -> bool {
         let Some(awaited) = awaited else { return true };
         if !matches!(self.lines[number].origin, Some(Origin::Merge(..))) {
@@ -269,18 +272,18 @@ impl<'a, W: Piece> State<'a, W> {
         (0..self.lines.len()).any(|line| self.can_read(line)) || self.lines.iter().any(can_run)
     }
 
-    /// Whether the source of a line may be asked now.
+    /// Whether the source of a line may be called now.
     fn can_read(&self, number: usize) -> bool {
         let line = &self.lines[number];
         if !line.is_open() || !line.room_at(0, self.window) {
             return false;
         }
-        // What is read before it is asked for is bounded for all lines together.
+        // The limit on pieces read ahead applies to all lines together.
         let is_due = || line.count() == 0 || self.lines[1..].iter().map(LineState::count).sum::<usize>() < self.window;
         line.merge.is_none() || (line.is_asked && is_due())
     }
 
-    /// Takes back a source with the piece that it gave.
+    /// Returns a source to the state, with the piece it produced.
     pub fn has_read(&mut self, at: At, origin: Origin<'a, W>, work: Option<W>, elapsed: Duration) {
         self.spent(at, elapsed);
         let Some(line) = self.line(at.line) else { return };
@@ -334,7 +337,7 @@ impl<'a, W: Piece> State<'a, W> {
         }
     }
 
-    /// `total` pieces arrive at station `at` in all; a parallel station passes as many on.
+    /// Records that `total` pieces will arrive at station `at`. A parallel station passes the same number on.
     pub fn set_total(&mut self, line: usize, at: usize, total: u64) {
         self.is_pull_changed |= self.lines[line].waiting > 0;
         if let Some(station) = self.lines[line].stations.get_mut(at) {
@@ -345,7 +348,7 @@ impl<'a, W: Piece> State<'a, W> {
         }
     }
 
-    /// A station wants no more: drops everything before it.
+    /// Ends a station that needs no more input, and drops everything before it.
     pub fn enough(&mut self, at: At) -> Vec<W> {
         let mut dropped = self.close_sources(at.line.number);
         let line = &mut self.lines[at.line.number];
@@ -363,7 +366,7 @@ impl<'a, W: Piece> State<'a, W> {
         dropped
     }
 
-    /// Drops everything in the lines that this one's merge pulls pieces out of; they end here.
+    /// Drops everything in the lines from which this line's merge pulls, and ends them.
     pub fn close_sources(&mut self, line: usize) -> Vec<W> {
         let mut dropped = Vec::new();
         for source in std::mem::take(&mut self.lines[line].sources) {

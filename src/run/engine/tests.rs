@@ -13,7 +13,7 @@ impl Serial<u64> for Collect<'_> {
     }
 }
 
-/// Gives each pair as one sum, and the odd one at the end.
+/// Emits the sum of each pair, and the odd one out at the end.
 struct Pairs(Option<u64>);
 impl Serial<u64> for Pairs {
     fn push(&mut self, work: u64, out: &mut Vec<u64>) -> bool {
@@ -73,7 +73,7 @@ fn enough_stops_an_endless_source() {
     }
 }
 
-/// Gives its piece while it is asked for the rest, after the next node has had enough.
+/// Emits its piece while asked for the rest, after the next node has ended.
 struct Late(mpsc::Sender<()>, mpsc::Receiver<()>);
 impl Serial<u64> for Late {
     fn push(&mut self, work: u64, out: &mut Vec<u64>) -> bool {
@@ -118,7 +118,7 @@ fn a_panic_is_an_error() {
     assert_eq!((error.kind(), error.message()), (Kind::Internal, "broken"));
 }
 
-/// One piece of each line in turn; a line that has ended is replaced that many times.
+/// Takes one piece from each line in turn. A line that has ended is replaced the given number of times.
 struct Turns {
     lines: usize,
     turn: usize,
@@ -146,7 +146,7 @@ impl<'a> Merge<'a, u64> for Turns {
     }
 }
 
-/// That many lines of that many pieces each, one in turn.
+/// Lines with that many pieces each, merged in turn.
 fn merged<'a>(lines: usize, pieces: u64, again: usize) -> Line<'a, u64> {
     let sources = (0..lines).map(|_| line(numbers(pieces), vec![Node::Parallel(Arc::new(slow)), Node::Serial(Box::new(Pairs(None)))]));
     let turns = Turns { lines, turn: 0, ended: 0, again };
@@ -163,7 +163,7 @@ fn lines_are_merged_in_order_by_any_number_of_workers() {
             let turns = Turns { lines: 3, turn: 0, ended: 0, again: 1 };
             let origin = Origin::Merge(Box::new(turns), vec![inner, other, line(numbers(0), Vec::new())]);
             run(Line { origin, nodes: vec![Node::Serial(Box::new(Collect(&mut seen, usize::MAX)))] }, threads).unwrap();
-            // The empty line is replaced first; inside, both lines are, once.
+            // The empty line is replaced first; inside it, both lines are replaced once.
             assert_eq!(seen, [11, 0, 11, 10, 11, 51, 20, 21, 51, 91, 91, 12, 12, 22, 22], "{threads}");
         }
     }

@@ -1,4 +1,4 @@
-//! The workers: threads that look for something to do until nothing is left.
+//! The workers: threads that look for jobs until none are left.
 
 use super::flow::{Line, Lines, Node, Origin, Piece, Pull, Serial, Ticket, Times};
 use super::state::{At, Job, State};
@@ -19,7 +19,7 @@ use std::{
     thread::scope,
 };
 
-/// Runs the line, whose last node is serial, with that many workers.
+/// Runs the line, whose last node must be serial, with the given number of workers.
 ///
 /// # Errors
 /// A panic inside a node.
@@ -52,9 +52,9 @@ pub fn run<'a, W: Piece + Send + 'a>(line: Line<'a, W>, threads: usize) -> Resul
 
 struct Shared<'a, W> {
     state: Mutex<State<'a, W>>,
-    /// There is a job.
+    /// Signals that there is a job.
     job: Condvar,
-    /// There is a piece to pull, or a job for a worker that waits for one.
+    /// Signals a piece to pull, or a job for a worker that waits for one.
     piece: Condvar,
 }
 
@@ -63,9 +63,9 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What each worker does until there is nothing left, or until a piece of the line that it waits for is there. Only the worker
-    /// that takes a job wakes another, and only if there is a second job: whoever changes the state looks for a job right after
-    /// that, so none is overlooked.
+    /// The main loop of a worker, until nothing is left or a piece of the line it waits for has arrived. Only a worker
+    /// that takes a job wakes another, and only if there is a second job. Because a worker that changes the state looks
+    /// for a job right afterwards, no job is missed.
     fn work(&self, awaited: Option<Ticket>) -> MutexGuard<'_, State<'a, W>> {
         let mut state = self.lock();
         if let Some(line) = awaited {
@@ -111,7 +111,8 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
         state
     }
 
-    /// One that waits for a piece is woken only if no other worker is idle: it may not be able to take the job.
+    /// A worker that waits for a piece is woken only if no other worker is idle, because it may be unable to take the
+    /// job.
     fn wake_another(&self, state: &State<'a, W>) {
         if state.idle > 0 && state.has_job() {
             if state.idle > state.pulling { self.job.notify_one() } else { self.piece.notify_all() }
@@ -173,7 +174,8 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
         }
     }
 
-    /// Takes back a serial node with what it gave. `None` if a later node has enough: both are freed outside the lock.
+    /// Returns a serial node with its results to the state. `None` if a later node has ended: both are then freed
+    /// outside the lock.
     fn take_back(&self, to: At, node: Box<dyn Serial<W> + 'a>, out: Vec<W>, elapsed: Duration) -> Option<MutexGuard<'_, State<'a, W>>> {
         let mut state = self.lock();
         state.spent(to, elapsed);
@@ -192,7 +194,7 @@ impl<'a, W: Piece + Send> Pull<'a, W> for Shared<'a, W> {
     fn pull(&self, line: Ticket) -> Option<W> {
         let mut state = self.work(Some(line));
         let piece = state.line(line)?.take_next();
-        // There is room for another.
+        // There is room for another piece.
         self.wake_another(&state);
         piece
     }

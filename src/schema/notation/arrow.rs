@@ -1,7 +1,7 @@
-//! The names of Arrow types inside `arrow<...>`: every type, printed and parsed exactly.
+//! The names of Arrow types inside `arrow<...>`. Every type is printed and parsed exactly.
 //!
-//! Source of the names: `pyarrow`. A nested field is written `name: type`, `not null` after it where it
-//! cannot be null, and `metadata {"key": "value"}` where it has any.
+//! Source of the names: `pyarrow`. A nested field is written `name: type`, followed by `not null` if it is not nullable
+//! and `metadata {"key": "value"}` if it has metadata.
 
 use super::name::{name, name_text};
 use crate::error::{Result, nearest};
@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit, Un
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Types that are a single word.
+/// Types with a single-word name.
 const PLAIN: [(&str, DataType); 24] = [
     ("null", DataType::Null),
     ("bool", DataType::Boolean),
@@ -63,7 +63,7 @@ const COMPOUND: [&str; 21] = [
     "dense_union",
 ];
 
-/// Types of single values that are read without `arrow<...>` too.
+/// Scalar types that can be written without `arrow<...>` too.
 pub const ARROW_VALUES: [&str; 11] =
     ["timestamp", "date32", "date64", "time32", "time64", "duration", "interval", "decimal32", "decimal64", "decimal128", "decimal256"];
 
@@ -105,7 +105,7 @@ pub fn arrow_type_text(ty: &DataType) -> String {
             let fields: Vec<String> = fields.iter().map(|(id, f)| format!("{id}={}", field_text(f))).collect();
             format!("{}<{}>", if *mode == UnionMode::Dense { "dense_union" } else { "sparse_union" }, fields.join(", "))
         }
-        // All others are in the table above.
+        // All other types are in the table above.
         other => other.to_string(),
     }
 }
@@ -123,7 +123,7 @@ fn field_text(field: &Field) -> String {
     text
 }
 
-/// A time zone, in quotes unless it is made of the letters and signs of `Europe/Berlin` and `+02:00`.
+/// A time zone, quoted unless it consists of letters and the characters in `Europe/Berlin` and `+02:00`.
 fn zone_text(zone: &str) -> String {
     if !zone.is_empty() && zone.chars().all(in_zone) { zone.to_owned() } else { quote(zone) }
 }
@@ -132,7 +132,7 @@ fn in_zone(c: char) -> bool {
     c.is_ascii_alphanumeric() || "/_+-:".contains(c)
 }
 
-/// One Arrow type; stops after it.
+/// Parses an Arrow type and stops after it.
 pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
     let (start, word) = (cursor.pos(), cursor.peek_word());
     if let Some((_, plain)) = PLAIN.iter().find(|(name, _)| *name == word) {

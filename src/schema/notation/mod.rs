@@ -11,9 +11,9 @@
 //! name    = letters, digits and signs that mean nothing here | "`" anything, "`" doubled "`" | JSON string
 //! ```
 //!
-//! Inside brackets a new line is a space. Axis 0 of a field has a single slice in each record (or, for
-//! a field inside a structure, in each structure), so that it is never ragged by itself: it is printed
-//! `?`. Inside a structure that has axes, `(?)` says the same there and is accepted.
+//! Inside brackets, newlines are whitespace. Axis 0 of a field has a single slice in each record (or in each structure,
+//! for a field inside a structure), so it is never ragged by itself and is printed as `?`. Inside a structure that has
+//! axes, `(?)` is accepted there with the same meaning.
 
 mod arrow;
 mod name;
@@ -26,7 +26,7 @@ pub use print::{fitted, lines};
 
 pub use super::literal::{parse_literal, parse_literal_for};
 
-/// More fields in one structure than this are a sign of keys that are values.
+/// Structures with more fields than this usually have keys that are values.
 pub const MAX_FIELDS: usize = 10_000;
 
 #[cfg(test)]

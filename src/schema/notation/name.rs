@@ -1,15 +1,15 @@
-//! Names of fields, labels and features in the notation, read and written by the same rules.
+//! Names of fields, labels and features in the notation. Read and written by the same rules.
 
 use crate::error::Result;
 use crate::schema::cursor::Cursor;
 use crate::schema::literal::{quote, text};
 
-/// Whether a name needs no backquotes: it contains no character of the notation.
+/// Whether a name needs no backquotes, because it contains no special character of the notation.
 fn is_bare(c: char) -> bool {
     !(c.is_whitespace() || c.is_control() || ":;,=.*`{}()[]<>\"'#?".contains(c))
 }
 
-/// A name: bare, in backquotes, or in double quotes with JSON's escapes.
+/// Parses a name: bare, in backquotes, or in double quotes with JSON's escapes.
 pub(super) fn name(cursor: &mut Cursor, what: &str) -> Result<String> {
     let start = cursor.pos();
     let rest = cursor.rest();
@@ -40,8 +40,8 @@ pub(super) fn name(cursor: &mut Cursor, what: &str) -> Result<String> {
     Ok(rest[..length].to_owned())
 }
 
-/// A name as the notation writes it: in backquotes unless it is a plain word, in double quotes if it has control characters. Labels and features of
-/// digits alone would read as sizes.
+/// A name in notation form: in backquotes unless it is a plain word, or in double quotes if it has control characters.
+/// Labels and features that consist of digits are quoted, because they would be read as sizes.
 pub(super) fn name_text(name: &str) -> String {
     if name.contains(char::is_control) {
         return quote(name);

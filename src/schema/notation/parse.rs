@@ -1,4 +1,4 @@
-//! From text to schema.
+//! Parses text into a schema.
 
 use super::MAX_FIELDS;
 use super::arrow::{ARROW_VALUES, arrow_type};
@@ -28,10 +28,10 @@ const OTHER_NAMES: [(&str, &str); 12] = [
     ("list", "int64[?]"),
 ];
 
-/// Parses the fields of a record, separated by new lines or `;`.
+/// Parses the fields of a record, separated by newlines or `;`.
 ///
 /// # Errors
-/// A usage error with line and column, underlined in its line, and the nearest known word.
+/// A usage error with line and column, the line with the error underlined, and the nearest known word.
 pub fn parse(text: &str) -> Result<Schema> {
     let mut cursor = Cursor::new(text.strip_prefix('\u{feff}').unwrap_or(text));
     let (mut fields, mut names) = (Vec::new(), HashSet::new());
@@ -52,7 +52,7 @@ pub fn parse(text: &str) -> Result<Schema> {
 /// Parses a type: `int64[?, (?)]`.
 ///
 /// # Errors
-/// As [`parse`].
+/// See [`parse`].
 pub fn parse_type(text: &str) -> Result<Type> {
     let mut cursor = Cursor::new(text);
     let typed = typed(&mut cursor, String::new(), false)?;
@@ -62,7 +62,7 @@ pub fn parse_type(text: &str) -> Result<Type> {
     Ok(typed.ty)
 }
 
-/// `name: type = default from v ...`; `inside` a structure that has axes itself, or is inside one.
+/// `name: type = default from v ...`. `inside`: whether it is inside a structure with axes, at any level.
 fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Result<Field> {
     let start = cursor.pos();
     let name = name(cursor, "a field name")?;
@@ -87,7 +87,7 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
     Ok(field)
 }
 
-/// What follows the type of a field.
+/// Parses what follows the type of a field.
 fn clauses(cursor: &mut Cursor, field: &mut Field) -> Result<()> {
     if cursor.eat('=') {
         let start = cursor.pos();
@@ -126,7 +126,7 @@ fn clauses(cursor: &mut Cursor, field: &mut Field) -> Result<()> {
     Ok(())
 }
 
-/// Items separated by commas. A comma before the next field of a structure is not the list's.
+/// Items separated by commas. A comma before the next field of a structure ends the list.
 fn listed<T>(cursor: &mut Cursor, item: impl Fn(&mut Cursor) -> Result<T>) -> Result<Vec<T>> {
     let mut items = vec![item(cursor)?];
     loop {
@@ -142,7 +142,7 @@ fn listed<T>(cursor: &mut Cursor, item: impl Fn(&mut Cursor) -> Result<T>) -> Re
     }
 }
 
-/// Whether what comes next is `name:` or the end of a structure.
+/// Whether `name:` or the end of a structure comes next.
 fn starts_field(cursor: &mut Cursor) -> bool {
     let start = cursor.pos();
     let field = cursor.peek() == Some('}') || (name(cursor, "").is_ok() && cursor.peek() == Some(':'));
@@ -172,7 +172,7 @@ fn split(cursor: &mut Cursor) -> Result<SplitBy> {
     Ok(split)
 }
 
-/// A field of that name: `optional {...}[..] with nulls`.
+/// A field with that name: `optional {...}[..] with nulls`.
 fn typed(cursor: &mut Cursor, name: String, inside: bool) -> Result<Field> {
     let optional = cursor.eat_word("optional");
     let start = cursor.pos();
@@ -247,7 +247,8 @@ fn map(cursor: &mut Cursor, name: String, optional: bool, inside: bool) -> Resul
     Ok(Field { storage, ..Field::new(name, Type { optional, with_nulls, ..ty }) })
 }
 
-/// In a structure without axes a field's axis 0 has one slice in each record: the field where it is called ragged.
+/// In a structure without axes, axis 0 of a field has one slice in each record. Returns the field for which it is
+/// declared ragged.
 fn ragged_first_axis(fields: &[Field]) -> Option<FieldPath> {
     fields.iter().find_map(|field| match (field.ty.dims.first(), &field.ty.element) {
         (Some(first), _) => (first.size == Size::Ragged).then(|| FieldPath::name(&field.name)),
@@ -259,7 +260,7 @@ fn ragged_first_axis(fields: &[Field]) -> Option<FieldPath> {
     })
 }
 
-/// In a structure that has axes, a leading `(?)` means the same as `?`.
+/// In a structure with axes, a leading `(?)` means the same as `?`.
 fn first_axes_uniform(fields: &mut [Field]) {
     for field in fields {
         if let Some(first) = field.ty.dims.first_mut().filter(|d| d.size == Size::Ragged) {
@@ -323,7 +324,7 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
         cursor.expect_close('>', "`>`")?;
         return Ok(DType::Arrow(Box::new(foreign)));
     }
-    // No other dtype has the name of one of these: the brackets around it may be left out.
+    // Their names are unambiguous, so the brackets can be omitted.
     if ARROW_VALUES.contains(&word) {
         return Ok(DType::Arrow(Box::new(arrow_type(cursor)?)));
     }

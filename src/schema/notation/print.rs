@@ -1,4 +1,4 @@
-//! From schema to text: [`super::parse`] reads the same schema from it.
+//! Prints a schema so that [`super::parse`] reads it back.
 
 use super::arrow::arrow_type_text;
 use super::name::name_text;
@@ -6,12 +6,12 @@ use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size,
 use crate::screen::{padded, width};
 use std::fmt::{self, Write};
 
-/// One field a line, the types in one column: as schemas are stored.
+/// One field per line, with aligned types: the stored form of schemas.
 pub fn lines(schema: &Schema) -> String {
     fitted(schema, usize::MAX)
 }
 
-/// As [`lines`], but a structure that is wider than `columns` is written as an indented tree: what `tatter schema` prints.
+/// Like [`lines`], but a structure wider than `columns` is printed as an indented tree: the output of `tatter schema`.
 pub fn fitted(schema: &Schema, columns: usize) -> String {
     let mut text = String::new();
     tree(&mut text, &schema.fields, columns, 0);
@@ -19,7 +19,7 @@ pub fn fitted(schema: &Schema, columns: usize) -> String {
 }
 
 fn tree(text: &mut String, fields: &[Field], columns: usize, indent: usize) {
-    /// A longer name pushes its own type out, and no other.
+    /// A longer name shifts only its own type.
     const WIDEST: usize = 24;
     let names: Vec<String> = fields.iter().map(|f| format!("{}:", name_text(&f.name))).collect();
     let widest = names.iter().map(|n| width(n)).filter(|n| *n <= WIDEST).max().unwrap_or(0);
@@ -27,7 +27,7 @@ fn tree(text: &mut String, fields: &[Field], columns: usize, indent: usize) {
     for (i, (name, field)) in names.iter().zip(fields).enumerate() {
         let comma = if is_inside && i + 1 < fields.len() { "," } else { "" };
         let line = format!("{:indent$}{} {}{comma}", "", padded(name, widest, false), Typed(field));
-        // A map stays on its line: in a tree it would be the list of its entries.
+        // A map stays on one line, because a tree would show the list of its entries.
         let inner = field.ty.fields().filter(|inner| !inner.is_empty() && field.map_fields().is_none() && width(&line) > columns);
         let Some(inner) = inner else {
             let _ = writeln!(text, "{line}");
@@ -43,7 +43,7 @@ fn tree(text: &mut String, fields: &[Field], columns: usize, indent: usize) {
 }
 
 impl fmt::Display for Schema {
-    /// On one line, fields separated by `; `: what can be pasted after `--schema`.
+    /// On one line, with fields separated by `; `, ready to paste after `--schema`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         separated(f, &self.fields, "; ")
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is written, and what is printed of it where that is something else.
+/// Inputs, and their printed form if it differs.
 const PAGE: &[(&str, Option<&str>)] = &[
     ("id: int64", None),
     ("tokens: int64[?]", None),
@@ -36,7 +36,7 @@ const PAGE: &[(&str, Option<&str>)] = &[
     ("o: optional {a: optional int32[?] with nulls}[?, (?)] with nulls", None),
     ("m: map<string, int64>; n: optional map<int32, optional {a: string[?]}>[?] with nulls", None),
     ("o: {m: map<string, map<string, float32[?, (?)] with nulls>>}[?]", None),
-    // What else is read, and how it is printed.
+    // Other accepted inputs, and their printed form.
     (" id :int64 ;; t:string[ ? ] \n\n", Some("id: int64; t: string[?]")),
     ("a: int64 # the first\n# nothing\nb: bool\r\n", Some("a: int64; b: bool")),
     ("d: struct {\n  a: int32,  # inside\n  t: int64[(?)],\n}[?]", Some("d: {a: int32, t: int64[?]}[?]")),
@@ -212,7 +212,7 @@ fn every_arrow_type_is_read_as_it_is_printed() {
     );
 }
 
-/// Names: plain words, words of the notation, and whatever else.
+/// Names: plain words, keywords of the notation, and arbitrary strings.
 fn names() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z]{1,4}",

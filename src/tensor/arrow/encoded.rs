@@ -1,5 +1,5 @@
-//! Dictionaries and run ends: types that store values which repeat once. In memory every row has its value; where a
-//! field is written in such a type again, its values are encoded here.
+//! Dictionary and run-end encoding: types that store repeated values once. In memory, every row has its value; values
+//! are encoded here if a field is written in such a type again.
 
 use super::leaf::{leaf_type, stored};
 use crate::error::{Error, Result};
@@ -12,10 +12,10 @@ use arrow_schema::{DataType, Field};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Which encodings are written where a file had them.
+/// Which encodings of the source file are preserved on output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encodings {
-    /// None: values.
+    /// None: plain values.
     #[default]
     None,
     /// Dictionaries.
@@ -25,7 +25,7 @@ pub enum Encodings {
 }
 
 impl Encodings {
-    /// Whether a type, which is a dictionary or run ends, is written as it is: those of single values.
+    /// Whether a dictionary or run-end encoded type is written unchanged, which holds for those of scalars.
     pub fn keep(self, ty: &DataType) -> bool {
         let single = |values: &DataType| !matches!(values, DataType::Null) && !values.is_nested() && !is_encoded(values);
         match ty {
@@ -35,7 +35,7 @@ impl Encodings {
         }
     }
 
-    /// The first encoding inside a type that is not written.
+    /// The first encoding inside a type that is not preserved.
     pub fn first_lost(self, ty: &DataType) -> Option<&DataType> {
         if is_encoded(ty) {
             return (!self.keep(ty)).then_some(ty);
@@ -48,7 +48,7 @@ fn is_encoded(ty: &DataType) -> bool {
     matches!(ty, DataType::Dictionary(..) | DataType::RunEndEncoded(..))
 }
 
-/// The fields inside a type; those of unions are carried unchanged, and not counted.
+/// The fields inside a type. Those of unions are carried unchanged and not included.
 fn children(ty: &DataType) -> Vec<&Field> {
     match ty {
         DataType::List(f)
@@ -62,7 +62,7 @@ fn children(ty: &DataType) -> Vec<&Field> {
     }
 }
 
-/// The fields that are dictionaries of single values: the field itself or those inside it, depth first.
+/// The fields that are dictionaries of scalars: the field itself or those inside it, depth first.
 pub fn dictionaries(field: &Field) -> Vec<&Field> {
     if Encodings::Dictionaries.keep(field.data_type()) {
         return vec![field];
@@ -70,7 +70,7 @@ pub fn dictionaries(field: &Field) -> Vec<&Field> {
     children(field.data_type()).into_iter().flat_map(dictionaries).collect()
 }
 
-/// The field with dictionaries that say nothing of an order.
+/// The field with unordered dictionaries.
 pub fn unordered(field: &Field) -> Field {
     let inner = |f: &Arc<Field>| Arc::new(unordered(f));
     let ty = match field.data_type() {
@@ -86,18 +86,18 @@ pub fn unordered(field: &Field) -> Field {
     field.clone().with_data_type(ty).with_dict_is_ordered(false)
 }
 
-/// Single values of `ty`, encoded or not.
+/// Scalars of type `ty`, encoded or not.
 ///
 /// # Errors
-/// As [`encode`]; more bytes than 32-bit offsets reach.
+/// See [`encode`]; also if there are more bytes than 32-bit offsets can address.
 pub fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     if is_encoded(ty) && array.data_type() != ty { encode(array, ty) } else { stored(array, ty) }
 }
 
-/// Values as an array of a dictionary or of run ends of such values.
+/// Encodes values as a dictionary or as run ends.
 ///
 /// # Errors
-/// More different values, or longer runs, than the integers of the type count.
+/// There are more distinct values or longer runs than the integer type can count.
 pub fn encode(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     match ty {
         DataType::Dictionary(_, values) => {
@@ -127,7 +127,7 @@ pub fn encode(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     }
 }
 
-/// The number of a row's value; 0 where it is null.
+/// The index of a row's value; 0 for a null.
 fn number_of_valid<'a>(array: &'a ArrayRef, mut number: impl FnMut(usize) -> i64 + 'a) -> impl FnMut(usize) -> i64 + 'a {
     move |row| if array.is_null(row) { 0 } else { number(row) }
 }
@@ -135,7 +135,7 @@ fn number_of_valid<'a>(array: &'a ArrayRef, mut number: impl FnMut(usize) -> i64
 /// An array of a dictionary type.
 ///
 /// # Errors
-/// More values than the type's indices count.
+/// There are more values than the index type can count.
 pub fn dictionary(keys: Vec<i64>, nulls: Option<NullBuffer>, values: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     let DataType::Dictionary(index, _) = ty else { return Err(Error::internal(format!("{ty} is not a dictionary"))) };
     let keys = integers(&Int64Array::new(keys.into(), nulls), index, "different values")?;
@@ -160,24 +160,24 @@ fn integers(numbers: &Int64Array, ty: &DataType, what: &str) -> Result<ArrayRef>
     })
 }
 
-/// The values of an array as bytes: the same value has the same bytes, and -0.0 is not 0.0.
+/// The values of an array as bytes. Equal values have equal bytes, and -0.0 differs from 0.0.
 pub enum ByteRows {
     /// Strings and bytes.
     Texts(LargeBinaryArray),
-    /// Values of one width.
+    /// Values of fixed width.
     Fixed {
-        /// One after the other.
+        /// The concatenated values.
         bytes: Buffer,
-        /// Bytes of a value.
+        /// Bytes per value.
         width: usize,
     },
-    /// True and false.
+    /// Bools.
     Bits(BooleanArray),
 }
 
 impl ByteRows {
     /// # Errors
-    /// A nested type.
+    /// The type is nested.
     pub fn of(array: &ArrayRef) -> Result<ByteRows> {
         let cast = |array: &ArrayRef, ty: &DataType| arrow_cast::cast(array, ty).map_err(|e| Error::data(e.to_string()));
         let memory = leaf_type(array.data_type());
@@ -198,7 +198,7 @@ impl ByteRows {
         }
     }
 
-    /// The bytes of a row; those of a null mean nothing.
+    /// The bytes of a row; unspecified for a null.
     pub fn get(&self, row: usize) -> &[u8] {
         match self {
             ByteRows::Texts(texts) => texts.value(row),

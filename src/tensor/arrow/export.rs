@@ -1,4 +1,4 @@
-//! Tensors to Arrow arrays of the type that [`super::to_arrow_field`] gives.
+//! Converts tensors to Arrow arrays of the type given by [`super::to_arrow_field`].
 
 use super::encoded::leaf;
 use super::extension::TensorType;
@@ -15,11 +15,11 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef};
 use std::sync::Arc;
 
-/// The rows of a tensor as an array of `field`'s type, a field made by [`super::to_arrow_field`] of the
-/// tensor's type. Values are shared; offsets are copied where they get narrower.
+/// The rows of a tensor as an array of `field`'s type, where `field` was created by [`super::to_arrow_field`] for the
+/// tensor's type. Values are shared; offsets are copied if they become narrower.
 ///
 /// # Errors
-/// More values than 32-bit offsets reach; a tensor that is not of the field's type (a bug).
+/// More values than 32-bit offsets can address, or a tensor that does not match the field (a bug).
 pub fn to_arrow(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
     match (reading(field, Role::Field), tensor) {
         (Reading::Sparse { .. }, Tensor::Sparse(sparse)) => sparse_array(sparse, field),
@@ -70,7 +70,7 @@ fn item_of(field: &Field) -> Result<&FieldRef> {
     }
 }
 
-/// An array of lists of `ty`.
+/// An array of lists with type `ty`.
 fn rows(partition: &RowPartition, values: ArrayRef, validity: Option<NullBuffer>, ty: &DataType) -> Result<ArrayRef> {
     Ok(match ty {
         DataType::FixedSizeList(item, size) => {
@@ -100,7 +100,7 @@ fn rows(partition: &RowPartition, values: ArrayRef, validity: Option<NullBuffer>
     })
 }
 
-/// Where rows start, and how long they are.
+/// The start and length of each row.
 fn views<O: OffsetSizeTrait>(splits: &ScalarBuffer<O>) -> (ScalarBuffer<O>, ScalarBuffer<O>) {
     let starts = splits.slice(0, splits.len().saturating_sub(1));
     let sizes = splits.windows(2).map(|w| w[1] - w[0]).collect();
@@ -146,7 +146,7 @@ fn merged(tensor: &Tensor, levels: usize) -> Result<(RowPartition, Tensor)> {
     Ok((partitions.fold(first, |outer, inner| outer.merge(inner)), below.clone()))
 }
 
-/// `struct<data, shape>`: the sizes of each record. An axis below an empty one has size 0, unless it is known.
+/// `struct<data, shape>`: the sizes of each record. An axis below an empty one has size 0, unless its size is known.
 fn variable_shape(tensor: &Tensor, rank: usize, field: &Field) -> Result<ArrayRef> {
     let DataType::Struct(fields) = field.data_type() else {
         return Err(Error::internal("a tensor of variable shape is a structure"));

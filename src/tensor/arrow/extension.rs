@@ -1,7 +1,7 @@
 //! The canonical extension types `arrow.fixed_shape_tensor` and `arrow.variable_shape_tensor`.
 //!
-//! Source: <https://arrow.apache.org/docs/format/CanonicalExtensions.html>. A tensor whose metadata
-//! permutes its dimensions is read as the plain storage type.
+//! Source: <https://arrow.apache.org/docs/format/CanonicalExtensions.html>. A tensor whose metadata permutes its
+//! dimensions is read as its plain storage type.
 
 use crate::schema::uuid::EXTENSION;
 use crate::schema::{Dim, Element, Size, Type};
@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The metadata key of the name of an extension type.
+/// The metadata key for the name of an extension type.
 pub const NAME: &str = EXTENSION[0];
 const METADATA: &str = EXTENSION[1];
 const FIXED: &str = "arrow.fixed_shape_tensor";
@@ -18,13 +18,13 @@ const VARIABLE: &str = "arrow.variable_shape_tensor";
 /// Which dense fields are written as tensor extension types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorTypes {
-    /// Those whose sizes are all known: `arrow.fixed_shape_tensor`.
+    /// Fields whose sizes are all known: `arrow.fixed_shape_tensor`.
     Fixed,
-    /// All: `arrow.variable_shape_tensor`, too.
+    /// All dense fields; those with unknown sizes as `arrow.variable_shape_tensor`.
     Variable,
 }
 
-/// A tensor extension type found on a field.
+/// The tensor extension type of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TensorType {
     /// Storage: `fixed_size_list<T, product of the sizes>`.
@@ -32,14 +32,14 @@ pub enum TensorType {
         /// The sizes of all axes.
         sizes: Vec<u64>,
     },
-    /// Storage: `struct<data: list<T>, shape: fixed_size_list<int32, rank>>`; sizes that all rows share are known.
+    /// Storage: `struct<data: list<T>, shape: fixed_size_list<int32, rank>>`. Sizes shared by all rows are known.
     Variable {
-        /// The sizes of the axes that are known.
+        /// The known sizes of the axes.
         sizes: Vec<Option<u64>>,
     },
 }
 
-/// The tensor extension type of a field, if it has one and its storage is what the type asks for.
+/// The tensor extension type of a field, if it has one and its storage matches.
 pub fn of(field: &Field) -> Option<TensorType> {
     let name = field.metadata().get(NAME)?;
     let parameters: Value = match field.metadata().get(METADATA).map(String::as_str) {
@@ -88,15 +88,15 @@ pub fn dims(tensor: &TensorType) -> Vec<Dim> {
     }
 }
 
-/// Whether a type is written as a tensor extension type: dense numbers with axes. PyArrow opens no others.
+/// Whether a type is written as a tensor extension type: dense numbers with axes. PyArrow does not support others.
 pub fn applies(ty: &Type, kinds: TensorTypes) -> bool {
     let numbers = matches!(&ty.element, Element::Value(dtype) if dtype.is_number());
     let shape = kinds == TensorTypes::Variable || ty.dims.iter().all(|dim| matches!(dim.size, Size::Known(_)));
     numbers && shape && !ty.dims.is_empty() && !ty.is_ragged()
 }
 
-/// The field of a dense type as a tensor extension type over `item`; `None` for any other type: scalars,
-/// texts, ragged, structured and sparse tensors, and those that were not asked for.
+/// The field of a dense type as a tensor extension type over `item`. `None` for other types: scalars, strings, ragged,
+/// structured and sparse tensors, and types for which it was not requested.
 pub fn write(name: &str, ty: &Type, item: Arc<Field>, kinds: TensorTypes) -> Option<Field> {
     if !applies(ty, kinds) {
         return None;
@@ -121,7 +121,7 @@ pub fn write(name: &str, ty: &Type, item: Arc<Field>, kinds: TensorTypes) -> Opt
     Some(Field::new(name, storage, ty.optional).with_metadata(metadata.into_iter().collect::<std::collections::HashMap<_, _>>()))
 }
 
-/// Whether the field says that its text is JSON: the canonical extension type `arrow.json`.
+/// Whether the field declares that its text is JSON: the canonical extension type `arrow.json`.
 pub fn is_json(field: &Field) -> bool {
     field.metadata().get(NAME).is_some_and(|name| name == "arrow.json")
 }

@@ -1,4 +1,4 @@
-//! Arrow fields to types.
+//! Converts Arrow fields to types.
 
 use super::encoded::Encodings;
 use super::extension::{self, TensorType, TensorTypes};
@@ -11,23 +11,23 @@ use crate::schema::{DType, Dim, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields};
 use std::collections::HashSet;
 
-/// Structures in structures, and lists, at most.
+/// Maximum nesting depth of structures and lists.
 const MAX_DEPTH: usize = 128;
-/// Fields in one structure, at most.
+/// Maximum number of fields in a structure.
 const MAX_FIELDS: usize = 10_000;
 
-/// Which of several Arrow types is chosen.
+/// Which of several possible Arrow types to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Form {
-    /// 64-bit offsets, as tensors have them in memory, instead of the types that every reader likes.
+    /// 64-bit offsets, as in memory, instead of the more widely supported types.
     pub wide: bool,
     /// Tensor extension types for dense fields.
     pub tensor_types: Option<TensorTypes>,
-    /// What is written as dictionaries and run ends where a file had them, instead of their values.
+    /// The encodings to preserve, rather than writing plain values.
     pub encodings: Encodings,
 }
 
-/// The three components of a sparse tensor, if a structure has exactly their form: dtype's field and rank.
+/// The three components of a sparse tensor, if a structure has exactly that form: the dtype's field and the rank.
 fn sparse_form(fields: &Fields) -> Option<(&FieldRef, usize)> {
     let [indices, values, shape] = <&[FieldRef; 3]>::try_from(fields.as_ref()).ok()?;
     let rank = |f: &ArrowField| match f.data_type() {
@@ -42,14 +42,14 @@ fn sparse_form(fields: &Fields) -> Option<(&FieldRef, usize)> {
         .then_some((value, ranks))
 }
 
-/// Whether an Arrow field is a named field or the item of a list: only named fields carry notes and sparse tensors.
+/// Whether an Arrow field is a named field or the item of a list. Only named fields have notes and sparse tensors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Field,
     Item,
 }
 
-/// How a field is read, where its Arrow type does not decide.
+/// How to read a field if its Arrow type is ambiguous.
 pub(super) enum Reading {
     Plain,
     Sparse { ndims: usize },
@@ -71,11 +71,11 @@ pub(super) fn reading(field: &ArrowField, role: Role) -> Reading {
     Reading::Plain
 }
 
-/// The field that an Arrow field is read as. Dictionaries and run-end encoded values are read as their
-/// values, maps as the list of their entries, types unknown to tensors unchanged.
+/// The field that represents an Arrow field. Dictionaries and run-end encoded values are read as plain values, maps as
+/// lists of their entries, and types without a tensor equivalent unchanged.
 ///
 /// # Errors
-/// Nesting that is too deep, a structure of too many fields or with two of one name, a negative size.
+/// Excessive nesting, a structure with too many fields or repeated names, or a negative size.
 pub fn from_arrow_field(field: &ArrowField) -> Result<Field> {
     named(field, 0)
 }
@@ -143,7 +143,7 @@ fn plain_type(field: &ArrowField, depth: usize) -> Result<Type> {
     }
 }
 
-/// The type of the entries of a map, whatever their names are there. They, and their keys, are never null.
+/// The type of the entries of a map, whatever their names in the file. Entries and their keys are never null.
 fn entry_type(entries: &ArrowField, depth: usize) -> Result<Type> {
     let (DataType::Struct(fields), true) = (entries.data_type(), depth <= MAX_DEPTH) else {
         return Err(Error::data("the entries of a map are not structures, or are nested too deeply"));
@@ -155,10 +155,10 @@ fn entry_type(entries: &ArrowField, depth: usize) -> Result<Type> {
     Ok(Type::structure(vec![key, value], Vec::new()))
 }
 
-/// Fields of one structure: not too many.
+/// Checks that a structure does not have too many fields.
 ///
 /// # Errors
-/// As said.
+/// There are too many fields.
 pub fn check_number(fields: &Fields) -> Result<()> {
     match fields.len() > MAX_FIELDS {
         true => Err(Error::data(format!("a structure has {} fields; at most {MAX_FIELDS} are supported", fields.len()))),
@@ -166,10 +166,10 @@ pub fn check_number(fields: &Fields) -> Result<()> {
     }
 }
 
-/// Fields of one structure: not too many, no two of one name.
+/// Checks that a structure does not have too many fields or repeated names.
 ///
 /// # Errors
-/// As said.
+/// There are too many fields, or a name is repeated.
 fn check_names(fields: &Fields) -> Result<()> {
     check_number(fields)?;
     let mut seen = HashSet::new();
@@ -179,7 +179,7 @@ fn check_names(fields: &Fields) -> Result<()> {
     }
 }
 
-/// The type of lists of `item`: an unknown size of the item's own first axis becomes ragged below another axis.
+/// The type of lists of `item`. An unknown size of the item's first axis becomes ragged below another axis.
 fn rows_of(dim: Dim, item: Type, optional: bool) -> Type {
     let mut dims = vec![dim];
     dims.extend(item.dims.into_iter().map(|d| if d.size == Size::Uniform { Dim { size: Size::Ragged, ..d } } else { d }));

@@ -1,8 +1,7 @@
-//! Arrow arrays of any layout to tensors.
+//! Converts Arrow arrays of any layout to tensors.
 //!
-//! Arrow leaves open what lies below a null; tensors do not: null list rows become empty, values below a
-//! null structure stay but are never nulls of a type without nulls. Values are shared wherever the rows are
-//! contiguous.
+//! Arrow does not specify the contents under nulls; tensors do: null list rows become empty, and values below a null
+//! structure are kept but are never nulls of a type without nulls. Values are shared if the rows are contiguous.
 
 use super::extension::{self, TensorType};
 use super::field::{Reading, Role, reading};
@@ -18,20 +17,20 @@ use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use std::sync::Arc;
 
-/// Values that list views or dictionaries may spread out to in one array: views may share values, so that
-/// a few bytes name any number of them.
+/// Maximum number of values to which list views or dictionaries can expand in one array. Views can share values, so a
+/// few bytes can refer to any number of them.
 const MAX_SPREAD: usize = 1 << 28;
 
-/// The tensor of an Arrow array whose field reads as [`super::from_arrow_field`] says. O(rows), and O(values)
-/// for what is not laid out as a list in memory.
+/// The tensor for an Arrow array whose field is read as [`super::from_arrow_field`] describes. O(rows), and O(values)
+/// for layouts other than lists.
 ///
 /// # Errors
-/// Nulls in a field that says it has none, sparse components that do not fit, tensor shapes that do not.
+/// Nulls in a field declared without nulls, inconsistent sparse components, or inconsistent tensor shapes.
 pub fn from_arrow(array: &ArrayRef, field: &Field) -> Result<Tensor> {
     import(array, field, Role::Field, None)
 }
 
-/// `mask`: which rows are null because something around them is.
+/// `mask`: which rows are null because an enclosing row is.
 fn import(array: &ArrayRef, field: &Field, role: Role, mask: Option<&NullBuffer>) -> Result<Tensor> {
     if array.data_type() != field.data_type() {
         return Err(Error::internal(format!("an array of {} in a field of {}", array.data_type(), field.data_type())));
@@ -98,12 +97,12 @@ fn plain(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<T
     }
 }
 
-/// The entries of a map: neither they nor their keys are null, whatever the file says.
+/// The entries of a map. Neither entries nor keys are null, whatever the file declares.
 fn never_null(entries: &Field) -> Field {
     entries.clone().with_nullable(false)
 }
 
-/// The values of a dictionary or of run ends, row by row.
+/// Expands a dictionary or run-end encoding to one value per row.
 fn spread_out(array: &ArrayRef) -> Result<ArrayRef> {
     fn runs<R: RunEndIndexType>(array: &ArrayRef) -> Result<ArrayRef> {
         let runs = array.as_any().downcast_ref::<RunArray<R>>().ok_or_else(|| Error::internal("run ends of another width"))?;
@@ -127,7 +126,7 @@ fn spread_out(array: &ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-/// The validity of a level: none where the field says that there are no nulls, which is checked.
+/// The validity of a level; none if the field declares that there are no nulls, which is checked.
 fn validity(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Option<NullBuffer>> {
     let Some(nulls) = array.logical_nulls().filter(|n| n.null_count() > 0) else { return Ok(None) };
     if field.is_nullable() {
@@ -140,11 +139,11 @@ fn validity(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Resul
     }
 }
 
-/// Where the items of each row lie.
+/// The location of each row's items.
 enum ListRows {
-    /// One row after the other: `[nrows + 1]`.
+    /// Consecutive rows: `[nrows + 1]`.
     Offsets(Vec<i64>),
-    /// Start and length of each row.
+    /// The start and length of each row.
     Views(Vec<(usize, usize)>),
 }
 
@@ -158,7 +157,7 @@ impl ListRows {
     }
 }
 
-/// A list level: rows that are null, by themselves or by what is around them, are made empty.
+/// A list level. Rows that are null, directly or because an enclosing row is, become empty.
 fn rows(lists: ListRows, values: &ArrayRef, item: &Field, array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Tensor> {
     let nulls = NullBuffer::union(array.nulls(), mask).filter(|n| n.null_count() > 0);
     let is_null = |row: usize| nulls.as_ref().is_some_and(|n| n.is_null(row));
@@ -181,7 +180,7 @@ fn rows(lists: ListRows, values: &ArrayRef, item: &Field, array: &ArrayRef, fiel
     Tensor::list(partition, import(&values, item, Role::Item, None)?, validity(array, field, mask)?)
 }
 
-/// The rows' items one after the other.
+/// Concatenates the rows' items.
 fn spread(views: &[(usize, usize)], is_null: impl Fn(usize) -> bool, values: &ArrayRef) -> Result<(RowPartition, ArrayRef)> {
     let length = |row: usize| if is_null(row) { 0 } else { views[row].1 };
     let partition = RowPartition::from_row_lengths((0..views.len()).map(|row| length(row) as i64))?;
@@ -205,7 +204,7 @@ fn spread(views: &[(usize, usize)], is_null: impl Fn(usize) -> bool, values: &Ar
     Ok((partition, values))
 }
 
-/// Single values: strings and bytes get 64-bit offsets, dictionaries and runs their values.
+/// Scalars. Strings and bytes get 64-bit offsets; dictionaries and runs are expanded.
 fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Tensor> {
     let target = leaf_type(field.data_type());
     let array = if *array.data_type() == target {
@@ -222,7 +221,7 @@ fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Te
     Ok(Tensor::Leaf(make_array(values)))
 }
 
-/// A dictionary of long strings may stand for any number of bytes.
+/// A dictionary of long strings can expand to any number of bytes.
 fn check_spread(array: &ArrayRef) -> Result<()> {
     let values = match array.data_type() {
         DataType::Dictionary(..) => array.as_any_dictionary().values().clone(),
@@ -261,7 +260,7 @@ fn sparse(array: &ArrayRef, field: &Field, ndims: usize, mask: Option<&NullBuffe
     Ok(Tensor::Sparse(sparse))
 }
 
-/// One axis cut into several of known sizes.
+/// Splits one axis into several of known sizes.
 fn split_known(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
     let Tensor::List(list) = tensor else { return Err(Error::internal("a tensor of known shape is a list")) };
     let (nrows, validity) = (list.partition().nrows(), list.validity().cloned());
@@ -277,7 +276,7 @@ fn split_known(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
     stack(levels, list.into_values(), validity)
 }
 
-/// List levels, outermost first, over values.
+/// Wraps values in list levels, outermost first.
 fn stack(levels: Vec<RowPartition>, values: Tensor, validity: Option<NullBuffer>) -> Result<Tensor> {
     let last = levels.len().saturating_sub(1);
     levels
@@ -288,7 +287,7 @@ fn stack(levels: Vec<RowPartition>, values: Tensor, validity: Option<NullBuffer>
         .map_err(|e| e.on_axis(last))
 }
 
-/// Records of their own shapes: the axes from the `shape` of each.
+/// Records with individual shapes: the axes are split according to the `shape` of each.
 fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&NullBuffer>) -> Result<Tensor> {
     let Tensor::Struct(parts) = plain(array, field, mask)? else {
         return Err(Error::internal("a tensor of variable shape is a structure"));

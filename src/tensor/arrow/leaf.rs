@@ -1,11 +1,11 @@
-//! Single values without an encoding: the type that they have in memory, and the offsets of strings and bytes.
+//! Scalars without an encoding: their in-memory type, and the offsets of strings and bytes.
 
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::{ArrowError, DataType};
 
-/// The type that single values have in memory.
+/// The in-memory type of scalars.
 pub fn leaf_type(ty: &DataType) -> DataType {
     match ty {
         DataType::Utf8 | DataType::Utf8View => DataType::LargeUtf8,
@@ -16,10 +16,10 @@ pub fn leaf_type(ty: &DataType) -> DataType {
     }
 }
 
-/// Values of `ty`: memory has 64-bit offsets, `ty` may have 32-bit ones.
+/// Casts values to `ty`. Memory has 64-bit offsets; `ty` can have 32-bit ones.
 ///
 /// # Errors
-/// More bytes than 32-bit offsets reach; other types (a bug).
+/// More bytes than 32-bit offsets can address, or unsupported types (a bug).
 pub fn stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     if array.data_type() == ty {
         return Ok(array.clone());
@@ -29,7 +29,7 @@ pub fn stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
         DataType::LargeBinary => array.as_binary::<i64>().value_offsets().last().copied(),
         other => return Err(Error::internal(format!("values of {other} for {ty}"))),
     };
-    // Rows cut from the end of very long memory: offsets have to start at 0 again.
+    // For rows at the end of very long buffers, offsets must be rebased to 0.
     let compact = match end {
         Some(end) if i32::try_from(end).is_err() => {
             let all = UInt64Array::from_iter_values(0..array.len() as u64);
@@ -40,13 +40,13 @@ pub fn stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     arrow_cast::cast(&compact, ty).map_err(|_| too_many(crate::tensor::shared::leaf_nbytes(array) as u64))
 }
 
-/// More than 32-bit offsets reach.
+/// The error for exceeding 32-bit offsets.
 pub fn too_many(n: u64) -> Error {
     Error::data(format!("a group of rows has {n} values; Arrow's lists and strings can have at most {}", i32::MAX))
         .help("write smaller groups with --row-group-rows, or smaller records")
 }
 
-/// What Arrow finds wrong with values or arrays.
+/// Converts an Arrow error about values or arrays.
 pub fn unexpected(error: ArrowError) -> Error {
     Error::data(error.to_string())
 }

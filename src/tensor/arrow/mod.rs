@@ -1,4 +1,4 @@
-//! Tensors to Arrow arrays and back. Values are shared; list offsets change width.
+//! Converts tensors to Arrow arrays and back. Values are shared; list offsets change width.
 //!
 //! ```text
 //! int64[?, (?)]                 list<list<int64>>
@@ -9,14 +9,14 @@
 //! json                          utf8
 //! ```
 //!
-//! What Arrow's types cannot say (`?` or `(?)` at an inner axis, labels, `json`, sparse) is kept in the
-//! field's metadata under [`note::KEY`], and only where it is needed. A note that does not fit its field,
-//! because another program has changed the file, is ignored.
+//! Properties that Arrow's types cannot express (`?` or `(?)` at an inner axis, labels, `json`, sparse) are kept in the
+//! field's metadata under [`note::KEY`], only if needed. A note that does not fit its field, because another program
+//! has changed the file, is ignored.
 //!
 //! - [`field`]: Arrow fields to types; [`written`]: types to Arrow fields;
-//! - [`export`]: tensors to arrays; [`import`]: arrays of whatever layout to tensors;
-//! - [`leaf`]: single values, and [`encoded`]: as dictionaries and run ends;
-//! - [`stored`]: fields that are written as the file they come from stores them;
+//! - [`export`]: tensors to arrays; [`import`]: arrays of any layout to tensors;
+//! - [`leaf`]: scalars; [`encoded`]: scalars as dictionaries and run ends;
+//! - [`stored`]: fields written in the form in which their file stores them;
 //! - [`note`]: the metadata; [`extension`]: the canonical tensor extension types.
 
 pub mod encoded;

@@ -1,12 +1,12 @@
-//! Types that Arrow cannot express, kept in the field's metadata in type notation.
+//! Types that Arrow cannot express, stored in the field's metadata in type notation.
 
 use crate::schema::{DType, Element, Size, Type, notation};
 use arrow_schema::Metadata;
 
-/// The key of the metadata.
+/// The metadata key.
 pub const KEY: &str = "tatter:type";
 
-/// The note of a field's own axes and items; fields of structures carry their own.
+/// The note for a field's own axes and items; fields of structures have separate notes.
 pub fn write(ty: &Type) -> String {
     let mut own = ty.clone();
     if own.element != Element::Value(DType::Null) {
@@ -19,7 +19,7 @@ pub fn write(ty: &Type) -> String {
     own.to_string()
 }
 
-/// The type that the note of a field names, if it has one that can be read.
+/// The type in the note of a field, if it has a valid one.
 pub fn read(metadata: &Metadata) -> Option<Type> {
     let text = metadata.get(KEY)?;
     let schema = notation::parse(&format!("x: {text}")).ok()?;
@@ -29,7 +29,7 @@ pub fn read(metadata: &Metadata) -> Option<Type> {
     }
 }
 
-/// `plain`, the type that the Arrow type alone gives, with what the note adds; unchanged where they disagree.
+/// `plain`, the type given by the Arrow type alone, extended by the note; unchanged if they disagree.
 pub fn apply(plain: Type, noted: &Type) -> Type {
     let same_sizes = plain.dims.len() == noted.dims.len()
         && plain.dims.iter().zip(&noted.dims).all(|(p, n)| match (p.size, n.size) {
@@ -46,7 +46,7 @@ pub fn apply(plain: Type, noted: &Type) -> Type {
     if !same_sizes {
         return plain;
     }
-    // Arrow's null type is nullable whatever the field says.
+    // Arrow's null type is nullable, regardless of the field.
     let nulls = if element == Element::Value(DType::Null) { noted } else { &plain };
     Type { element, dims: noted.dims.clone(), optional: nulls.optional, with_nulls: nulls.with_nulls }
 }

@@ -1,4 +1,4 @@
-//! Fields that are written as the file they come from stores them.
+//! Fields written in the form in which their file stores them.
 
 use super::field::{Form, from_arrow_field};
 use super::{encoded, extension, note};
@@ -7,10 +7,10 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
 use std::sync::Arc;
 
-/// Metadata that says what the values are: true only of the type it came with.
+/// Metadata that describes the values, and is valid only for the original type.
 const OF_THE_TYPE: [&str; 3] = ["ARROW:extension:", "PARQUET:logical_type", note::KEY];
 
-/// The field as its file stores it, if its type is still the one stored there.
+/// The field as stored in its file, if its type is still the stored one.
 pub fn field(field: &Field, form: Form) -> Option<ArrowField> {
     let stored = field.storage.arrow()?;
     if form.tensor_types.is_some_and(|kinds| extension::applies(&field.ty, kinds)) && extension::of(stored).is_none() {
@@ -25,14 +25,14 @@ pub fn field(field: &Field, form: Form) -> Option<ArrowField> {
     Some(stored.with_name(&field.name).with_nullable(nullable))
 }
 
-/// The metadata of the stored field that holds whatever the type is.
+/// The metadata of the stored field that is valid regardless of the type.
 pub fn metadata(field: &Field) -> Metadata {
     let Some(stored) = field.storage.arrow() else { return Metadata::default() };
     let kept = stored.metadata().iter().filter(|(key, _)| !OF_THE_TYPE.iter().any(|prefix| key.starts_with(prefix)));
     kept.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-/// What the stored field says of its values and the field, as a verb left it, does not keep: its extension type.
+/// The extension type of the stored field, if the field, as changed by a verb, does not preserve it.
 pub fn lost(field: &Field) -> Option<String> {
     let stored = field.storage.arrow()?;
     let name = stored.metadata().get(extension::NAME)?;
@@ -42,7 +42,7 @@ pub fn lost(field: &Field) -> Option<String> {
     .then(|| name.clone())
 }
 
-/// Whether a stored type holds all values of `ty`: the same, but that nulls may be where `ty` has none.
+/// Whether a stored type holds all values of `ty`: the same type, except that it can have nulls where `ty` has none.
 fn holds(stored: &Type, ty: &Type) -> bool {
     let nulls = (stored.optional || !ty.optional) && (stored.with_nulls || !ty.with_nulls);
     let element = match (&stored.element, &ty.element) {
@@ -54,14 +54,14 @@ fn holds(stored: &Type, ty: &Type) -> bool {
     nulls && element && stored.dims == ty.dims
 }
 
-/// An encoding of the stored field that is not written: its values are.
+/// An encoding of the stored field that is not preserved, so that plain values are written.
 pub fn lost_encoding(field: &Field, form: Form) -> Option<DataType> {
     self::field(field, form)?;
     form.encodings.first_lost(field.storage.arrow()?.data_type()).cloned()
 }
 
-/// The dictionaries of the fields that are dictionaries in `arrow`, which a field is written as, depth first; `None`
-/// where the file does not tell.
+/// The dictionaries of the fields that are dictionaries in `arrow`, the written form of the field, depth first; `None`
+/// if the file does not declare them.
 pub fn dictionaries(field: &Field, arrow: &ArrowField, form: Form) -> Vec<Option<ArrayRef>> {
     let known = field.storage.dictionaries();
     let count = encoded::dictionaries(arrow).len();
@@ -81,8 +81,8 @@ pub fn dictionaries(field: &Field, arrow: &ArrowField, form: Form) -> Vec<Option
     }
 }
 
-/// The stored field with the types that are written: encodings that are not become their values, and memory has
-/// 64-bit offsets.
+/// The stored field with the types that are written: encodings that are not preserved become plain values, and memory
+/// has 64-bit offsets.
 fn in_form(field: &ArrowField, form: Form) -> ArrowField {
     let ty = type_in_form(field.data_type(), form);
     field.clone().with_data_type(ty)

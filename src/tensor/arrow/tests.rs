@@ -25,7 +25,7 @@ fn schema(text: &str) -> Schema {
     notation::parse(text).unwrap()
 }
 
-/// A record of each type: what it is in notation, and one value as a literal.
+/// A record of each type: the type in notation, and one value as a literal.
 const TYPES: [(&str, &str); 22] = [
     ("bool", "True"),
     ("optional int64", "3"),
@@ -70,7 +70,7 @@ fn every_type_comes_back_from_its_field() {
     }
 }
 
-/// Two rows of the literal around a null one, where the type may be null.
+/// Two rows of the literal around a null row, if the type is nullable.
 fn sample(ty: &Type, text: &str) -> Tensor {
     let literal = crate::schema::literal::parse_literal(text).unwrap();
     let row = Tensor::of_literal(ty, &literal).unwrap();
@@ -136,7 +136,7 @@ fn rows_of(ty: &Type, rows: &[&str]) -> Tensor {
     Tensor::concat(&rows.iter().collect::<Vec<_>>()).unwrap()
 }
 
-/// Layouts that memory does not have: what they read as, and their rows.
+/// Layouts that are not used in memory: the type they are read as, and their rows.
 #[test]
 fn every_layout_reads_as_its_rows() {
     let item = |nullable| Arc::new(ArrowField::new("item", DataType::Int32, nullable));
@@ -147,7 +147,7 @@ fn every_layout_reads_as_its_rows() {
     sliced.append_null();
     let cases: Vec<(ArrayRef, &str, Vec<&str>)> = vec![
         (
-            // The null row covers values.
+            // The null row is not empty.
             Arc::new(ListArray::new(
                 item(false),
                 OffsetBuffer::new(vec![1, 3, 6, 7].into()),
@@ -159,7 +159,7 @@ fn every_layout_reads_as_its_rows() {
         ),
         (Arc::new(sliced.finish().slice(1, 2)), "optional int32[?] with nulls", vec!["[1, None]", "None"]),
         (
-            // Out of order, shared, and one in a null row outside everything.
+            // Out of order, overlapping, and a null row that is out of bounds.
             Arc::new(ListViewArray::new(
                 item(false),
                 vec![4, 0, 0, 4].into(),

@@ -1,4 +1,4 @@
-//! Types to Arrow fields.
+//! Converts types to Arrow fields.
 
 use super::field::{Form, from_arrow_field};
 use super::{extension, note, stored};
@@ -8,21 +8,22 @@ use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef};
 use std::sync::Arc;
 
-/// The name of the items of a list: that of the Parquet specification.
+/// The name of list items, as in the Parquet specification.
 const ITEM: &str = "element";
-/// The name of the entries of a map: that of Arrow.
+/// The name of map entries, as in Arrow.
 const ENTRIES: &str = "entries";
 
-/// The Arrow field that a field is written as.
+/// The Arrow field as which a field is written.
 ///
 /// # Errors
-/// A known size beyond 31 bits.
+/// A known size that exceeds 31 bits.
 pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
     if let Some(stored) = stored::field(field, form) {
         return Ok(stored);
     }
     let ty = &field.ty;
-    // A verb has changed the type: nulls may still be wherever the file allows them, though its data has none.
+    // A verb has changed the type. Nulls are still possible wherever the file allows them, even though the data has
+    // none.
     let stored = field.storage.arrow();
     let nullable = field.storage.is_open() || stored.is_some_and(ArrowField::is_nullable);
     let inside = field.storage.is_open() || stored.is_some_and(|f| allows_nulls(f.data_type()));
@@ -45,7 +46,7 @@ pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
     Ok(arrow.with_metadata(metadata))
 }
 
-/// Whether items of lists may be null.
+/// Whether items of lists can be null.
 fn allows_nulls(ty: &DataType) -> bool {
     match ty {
         DataType::List(f)
@@ -76,7 +77,8 @@ fn is_nullable(ty: &Type) -> bool {
     ty.optional || is_null(ty) && ty.dims.is_empty()
 }
 
-/// The Arrow type of a type; `nullable`: items may be null whatever the type says; `map`: the innermost axis is that of maps.
+/// The Arrow type for a type. `nullable`: items can be null regardless of the type. `map`: the innermost axis is that
+/// of maps.
 fn data_type(ty: &Type, form: Form, nullable: bool, map: bool) -> Result<DataType> {
     if let Element::Sparse(dtype) = &ty.element {
         return sparse_type(dtype, ty, form);
@@ -101,7 +103,7 @@ fn data_type(ty: &Type, form: Form, nullable: bool, map: bool) -> Result<DataTyp
     })
 }
 
-/// The structure of an entry: its key is never null.
+/// The structure for an entry, whose key is never null.
 fn entries(item: &Type, form: Form) -> Result<DataType> {
     let fields = item.fields().unwrap_or_default().iter().enumerate().map(|(position, field)| {
         let field = to_arrow_field(field, form)?;
@@ -118,7 +120,7 @@ fn fixed(size: u64) -> Result<i32> {
     i32::try_from(size).map_err(|_| Error::usage(format!("an axis has the size {size}; Arrow allows at most {}", i32::MAX)))
 }
 
-/// The Arrow type of single values.
+/// The Arrow type of scalars.
 fn value_type(ty: &Type, form: Form) -> DataType {
     match ty.dtype() {
         Some(DType::String | DType::Json) if !form.wide => DataType::Utf8,

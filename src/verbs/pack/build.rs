@@ -32,7 +32,7 @@ pub enum Overflow {
     Error,
 }
 
-/// Positions of the pieces of a split sequence.
+/// How items of a split sequence are numbered.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Positions {
     /// From 0 in each piece
@@ -86,24 +86,24 @@ pub struct RowLayout {
 pub struct Packing {
     layout: RowLayout,
     rows: Rows<RecordId>,
-    /// The sequences of open rows, each a row of its own.
+    /// The sequences of open rows, each as a separate row.
     pool: Pool,
     overflow: Overflow,
     empty: Empty,
-    /// Rows to emit at the end; `None` before.
+    /// Rows to emit at the end of the input; `None` until then.
     rest: Option<VecDeque<PackedRow<RecordId>>>,
     dropped: u64,
     options: Options,
 }
 
-/// The sequences of a chunk, split into the pieces that go into rows.
+/// The sequences of a chunk, split into pieces that fit into rows.
 struct Pieces {
-    /// For each, the row of the chunk and the number of items, without the separator.
+    /// The row in the chunk and the number of items of each piece, without the separator.
     of: Vec<(usize, usize)>,
 }
 
 impl Packing {
-    /// No rows yet.
+    /// An operator without rows.
     pub fn new(layout: RowLayout, rows: Rows<RecordId>, pool: Pool, (overflow, empty): (Overflow, Empty), options: &Options) -> Packing {
         Packing { layout, rows, pool, overflow, empty, rest: None, dropped: 0, options: options.clone() }
     }
@@ -150,7 +150,7 @@ impl Packing {
         self.layout.packed[0].separator.is_some()
     }
 
-    /// Emits rows, some at a time.
+    /// Emits some of the finished rows.
     fn give(&self, rows: &[PackedRow<RecordId>], out: &mut Vec<Chunk>) -> Result<()> {
         for rows in rows.chunks(self.rows_per_chunk()) {
             out.push(self.layout.build(rows, &self.pool)?);
@@ -211,8 +211,8 @@ impl Fold for Packing {
 }
 
 impl RowLayout {
-    /// The chunk with one row per piece: packed fields are split, all others repeated. Values of packed fields are not moved unless
-    /// records have been dropped.
+    /// The chunk with one row per piece. Packed fields are split and all others are repeated. Values of packed fields
+    /// are not moved unless records have been dropped.
     fn cut(&self, chunk: &Chunk, pieces: &Pieces) -> Result<Chunk> {
         let rows: Vec<usize> = pieces.of.iter().map(|(row, _)| *row).collect();
         let is_whole = rows.len() == chunk.nrows && rows.iter().enumerate().all(|(i, row)| i == *row);
@@ -232,7 +232,7 @@ impl RowLayout {
         Chunk::try_new(rows.len(), columns.collect::<Result<_>>()?, chunk.origin.gather(&rows))
     }
 
-    /// Rows as a chunk, one record per row.
+    /// Builds a chunk with one record per packed row.
     fn build(&self, rows: &[PackedRow<RecordId>], pool: &Pool) -> Result<Chunk> {
         let segments = || rows.iter().flat_map(|row| row.segments.iter());
         let ids: Vec<RecordId> = segments().map(|s| s.id).collect();

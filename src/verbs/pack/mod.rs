@@ -145,7 +145,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
 }
 
 impl Pack {
-    /// The fields to pack, in the order of the schema.
+    /// The fields to pack, in schema order.
     fn packed(&self, schema: &Schema) -> Result<Vec<PackedField>> {
         let named = self.fields.resolve(schema)?;
         let paths = match named {
@@ -189,7 +189,7 @@ impl Pack {
     }
 }
 
-/// Why a field of that type is not a sequence.
+/// Explains why a field of that type is not a sequence.
 fn misfit(ty: &Type) -> Option<String> {
     let is_tensor = ty.dtype().is_some_and(DType::is_tensor) && !ty.is_sparse();
     let is_sequence = is_tensor && ty.rank() > 0 && ty.dims[1..].iter().all(|d| matches!(d.size, Size::Known(_)));

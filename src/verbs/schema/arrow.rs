@@ -25,7 +25,7 @@ pub fn code(schema: &Schema, options: &Options) -> Result<String> {
     Ok(text + "])\n")
 }
 
-/// `pa.field(...)`, or why pyarrow has none.
+/// `pa.field(...)`, or the reason why pyarrow has no equivalent.
 fn field_code(field: &Field) -> Result<String, String> {
     let ty = match field.data_type() {
         DataType::Dictionary(key, value) if field.dict_is_ordered() == Some(true) => {

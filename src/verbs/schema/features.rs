@@ -21,7 +21,7 @@ pub fn line(name: &str, feature: Result<(String, Option<&'static str>), String>)
     }
 }
 
-/// The configuration of a feature and a remark, or why there is none.
+/// The configuration of a feature and a remark, or the reason why there is none.
 pub fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
     let ty = &leaf.field.ty;
     let name = &leaf.name;
@@ -65,7 +65,7 @@ pub fn partitions(name: &str, dims: &[Dim]) -> String {
     partitions.join(", ")
 }
 
-/// The dtype of the values of a feature; or why there is none.
+/// The dtype of the values of a feature, or the reason why there is none.
 pub fn dtype(leaf: &Leaf) -> Result<&'static str, String> {
     Ok(match leaf.field.ty.dtype() {
         Some(DType::Null) => return Err("has no values".to_owned()),

@@ -1,17 +1,17 @@
-//! `--as numpy`, `--as torch`: the lines that load an npz. [`crate::schema::arrays`] defines its arrays.
+//! `--as numpy`, `--as torch`: code that loads an npz. [`crate::schema::arrays`] defines its arrays.
 
 use crate::schema::Schema;
 use crate::schema::arrays::{Contents, Form, Stacking, dense_shape_name, indices_name, row_splits_name, stored, values_name};
 use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::literal::quote;
 
-/// Lines that load an npz with NumPy.
+/// Code that loads an npz with NumPy.
 pub fn numpy(schema: &Schema) -> String {
     code(schema, "import numpy as np\n", &|array| array)
 }
 
-/// Lines that load an npz with PyTorch. Vectors become jagged nested tensors; fields with several ragged
-/// axes stay lists of tensors, strings stay lists of strings.
+/// Code that loads an npz with PyTorch. Vectors become jagged nested tensors; fields with several ragged axes stay
+/// lists of tensors, and strings stay lists of strings.
 pub fn torch(schema: &Schema) -> String {
     code(schema, "import numpy as np\nimport torch\n", &|array| format!("torch.from_numpy({array})"))
 }
@@ -76,7 +76,7 @@ fn part(name: &str) -> String {
     format!("data[{}]", quote(name))
 }
 
-/// The rows of all levels, innermost first: `innermost` is the function that makes those.
+/// The rows of all levels, innermost first; `innermost` is the function that builds the innermost rows.
 fn nested(values: String, name: &str, levels: usize, innermost: &str) -> String {
     (0..levels).rev().fold(values, |inner, level| {
         let call = if level + 1 == levels { innermost } else { "rows" };

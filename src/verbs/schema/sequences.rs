@@ -5,7 +5,7 @@ use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::literal::quote;
 use crate::schema::{Schema, Size};
 
-/// The code, to be pasted.
+/// The code, ready to paste.
 pub fn code(schema: &Schema) -> String {
     let (mut context, mut lists) = (String::new(), String::new());
     for leaf in leaves(schema) {
@@ -26,7 +26,7 @@ fn is_open(size: Size) -> bool {
     !matches!(size, Size::Known(_))
 }
 
-/// Whether the field is a feature list: axis 0 are its steps.
+/// Whether the field is a feature list, with the steps along axis 0.
 fn is_list(leaf: &Leaf) -> bool {
     let ty = &leaf.field.ty;
     let dims = &leaf.dims;
@@ -36,7 +36,7 @@ fn is_list(leaf: &Leaf) -> bool {
     }
 }
 
-/// The configuration of a feature list, and what to know about it; or why there is none.
+/// The configuration of a feature list and a remark, or the reason why there is none.
 fn feature_list(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
     let (dtype, name) = (dtype(leaf)?, &leaf.name);
     let note = leaf.optional.then_some("null: no steps");

@@ -1,5 +1,5 @@
-//! `--as tf-spec`: the specs of the tensors of one record, as `tf.data.Dataset.element_spec` shows them. A
-//! structure is a dict of what `field_value` gives of it.
+//! `--as tf-spec`: the specs of the tensors of one record, as `tf.data.Dataset.element_spec` shows them. A structure is
+//! a dict of the results of `field_value`.
 
 use crate::schema::leaves::below;
 use crate::schema::literal::quote;

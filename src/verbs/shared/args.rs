@@ -6,7 +6,7 @@ use crate::schema::PartitionEncoding;
 /// Parses a number of at least 1.
 ///
 /// # Errors
-/// Anything else.
+/// Any other text.
 pub fn positive(text: &str) -> Result<usize, Error> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Error::usage("expected a number of at least 1"))
 }
@@ -31,7 +31,7 @@ pub fn split_commas(text: &str) -> Vec<&str> {
             (Some('"' | '\''), '\\') => escaped = true,
             (Some(q), c) if q == c => quote = None,
             (Some(_), _) => {}
-            // An apostrophe inside a bare word is one; a quote opens a text only where a value starts.
+            // An apostrophe inside a bare word is literal; a quote opens a string only at the start of a value.
             (None, '"' | '\'') if text[..i].trim_end().ends_with(['=', '[', '(', ',']) || text[..i].ends_with("=b") => quote = Some(c),
             (None, '`') => quote = Some(c),
             (None, '(' | '[' | '{') => depth += 1,

@@ -5,10 +5,11 @@ use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use crate::schema::{Field, Schema};
 
-/// The own axes of a field for the range `outer ..= inner` of axes of the record; negative axes count from the last.
+/// Maps the axes `outer ..= inner` of the record to the field's own axes. Negative axes count from the last.
 ///
 /// # Errors
-/// Axes that do not exist, in the wrong order, or owned by an enclosing structure; the last names `promote`.
+/// Axes that do not exist, are in the wrong order, or belong to an enclosing structure; the last error suggests
+/// `promote`.
 pub fn own_axes(schema: &Schema, path: &FieldPath, outer: i64, inner: i64) -> Result<(usize, usize)> {
     let (_, field) = schema.find(path)?;
     let owned = outer_rank(schema, path);
@@ -34,7 +35,7 @@ pub fn own_axes(schema: &Schema, path: &FieldPath, outer: i64, inner: i64) -> Re
     Ok((first - owned, last - owned))
 }
 
-/// The error for an axis that belongs to an enclosing structure and is shared by all its fields.
+/// The error for an axis that belongs to an enclosing structure, where all its fields share it.
 pub fn owned_by_structure(schema: &Schema, path: &FieldPath, axis: usize) -> Error {
     let owner = owner_of(schema, path, axis);
     let name = owner.as_ref().map_or_else(String::new, ToString::to_string);

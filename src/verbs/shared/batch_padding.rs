@@ -16,7 +16,7 @@ use crate::tensor::pad::{Side, Target, first_too_large};
 use crate::verbs::verb::Map;
 use std::sync::Arc;
 
-/// The limits of a field of a single record: not null, and a maximum size per axis.
+/// The limits on a field of a single record: not null, and a maximum size for each axis.
 pub struct RecordLimit {
     path: FieldPath,
     positions: Vec<usize>,
@@ -31,7 +31,7 @@ impl RecordLimit {
         visit(chunk, &self.positions, &mut |tensor, scope| {
             let scope = Scope { records: scope.records.clone(), parents: scope.parents.clone(), filling: self.filling.clone() };
             match tensor {
-                // Its fields have limits of their own.
+                // The fields inside it have their own limits.
                 Tensor::Struct(s) => {
                     let alone = Tensor::structure(tensor.nrows(), Vec::new(), s.validity().cloned())?;
                     return scope.refuse_nulls(&alone, &self.path);
@@ -50,16 +50,16 @@ impl RecordLimit {
     }
 }
 
-/// Refuses the first record that exceeds a limit, however records are split into chunks.
+/// Rejects the first record that exceeds a limit, however records are divided into chunks.
 ///
 /// # Errors
-/// Names the row, and the null and how to fill it or the axis, its size and the limit.
+/// Names the row and either the null and how to fill it, or the axis, its size and the limit.
 pub fn check_records(limits: &[RecordLimit], chunk: &Chunk) -> Result<()> {
     let first = limits.iter().filter_map(|limit| limit.check(chunk).err()).min_by_key(|e| e.location().row);
     first.map_or(Ok(()), Err)
 }
 
-/// What is padded in batches of these records, and the limits of each record.
+/// The padding of batches of these records, and the limits on each record.
 ///
 /// # Errors
 /// Fields that cannot be padded; invalid options.
@@ -113,7 +113,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
 /// Pads a batch; errors name the records of the batch.
 ///
 /// # Errors
-/// As [`Map::apply`] of the padding.
+/// See [`Map::apply`] of the padding.
 pub fn padded(edits: &dyn Map, batch: Chunk) -> Result<Chunk> {
     let (origin, nrows) = (batch.origin.clone(), batch.nrows);
     edits.apply(batch).map_err(|e| origin.resolve(e, nrows))

@@ -22,7 +22,7 @@ pub enum BatchSize {
 /// Parses `32` or `all`.
 ///
 /// # Errors
-/// Anything else; zero.
+/// Any other text, or zero.
 pub fn parse_size(text: &str) -> Result<BatchSize, Error> {
     match (text, text.parse::<usize>()) {
         ("all", _) => Ok(BatchSize::All),
@@ -38,7 +38,7 @@ pub fn batched_schema(schema: &Schema, size: Size) -> Arc<Schema> {
     Arc::new(Schema::new(fields.collect()))
 }
 
-/// The names of the fields of the record, for messages.
+/// The field names of the record, for messages.
 pub fn names(schema: &Schema) -> Arc<[String]> {
     schema.fields.iter().map(|f| f.name.clone()).collect()
 }
@@ -46,7 +46,7 @@ pub fn names(schema: &Schema) -> Arc<[String]> {
 /// Batches of consecutive rows of the chunk, as one chunk.
 ///
 /// # Errors
-/// As [`batch()`].
+/// See [`batch()`].
 pub fn batched_chunk(chunk: &Chunk, partition: &RowPartition, names: &[String]) -> Result<Chunk> {
     let column = |(column, name): (&Tensor, &String)| batch(column, partition).map_err(|e| e.in_field(crate::path::quoted(name)));
     let columns = chunk.columns.iter().zip(names).map(column).collect::<Result<_>>();
@@ -54,18 +54,18 @@ pub fn batched_chunk(chunk: &Chunk, partition: &RowPartition, names: &[String]) 
     Chunk::try_new(partition.nrows(), columns, chunk.origin.merged((0..partition.nrows()).map(|i| partition.range(i))))
 }
 
-/// Finds the ends of batches: after a number of rows, or before a field would have too many values.
+/// Finds the ends of batches: after a number of rows, or before a field would exceed its limit of values.
 struct Boundaries {
     rows: usize,
     /// The position of a field, and the maximum number of its values.
     limits: Vec<(Vec<usize>, u64)>,
-    /// Number of values in the open batch, for each limit.
+    /// Number of values in the open batch so far, for each limit.
     open: Vec<u64>,
     open_rows: usize,
 }
 
 impl Boundaries {
-    /// The rows before which a batch ends; `nrows` itself if one ends with the chunk.
+    /// The rows before which a batch ends, including `nrows` if a batch ends with the chunk.
     fn ends(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
         if self.limits.is_empty() {
             let first = self.rows - self.open_rows;
@@ -98,7 +98,7 @@ impl Boundaries {
     }
 }
 
-/// The partition of a field's flat values by the records of the chunk.
+/// Partitions a field's flat values by the records of the chunk.
 fn values_of_rows(chunk: &Chunk, positions: &[usize]) -> Result<RowPartition> {
     let mut partition = RowPartition::uniform(1, chunk.nrows)?;
     let mut positions = positions.iter();
@@ -124,7 +124,7 @@ fn values_of_rows(chunk: &Chunk, positions: &[usize]) -> Result<RowPartition> {
 pub struct Batches {
     names: Arc<[String]>,
     boundaries: Boundaries,
-    /// The rows of the open batch.
+    /// The rows in the open batch.
     held: Held,
     drop_remainder: bool,
 }
@@ -163,7 +163,7 @@ impl Fold for Batches {
 }
 
 impl Batches {
-    /// Batches of `size` records for the verb of that name.
+    /// Batches of `size` records. `name` is the verb, for messages.
     pub fn new(verb: &str, size: BatchSize, drop_remainder: bool, schema: &Schema, options: &Options) -> Batches {
         let (rows, name) = match size {
             BatchSize::Of(n) => (n, format!("{verb} {n}")),
@@ -174,7 +174,7 @@ impl Batches {
         Batches { names: names(schema), boundaries, held, drop_remainder }
     }
 
-    /// Also ends a batch before the field at a position would have more values than its limit.
+    /// Also ends a batch before the field at a position would exceed its limit of values.
     pub fn with_limits(mut self, limits: Vec<(Vec<usize>, u64)>) -> Batches {
         self.boundaries.limits = limits;
         self

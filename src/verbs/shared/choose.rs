@@ -7,7 +7,7 @@ use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
 use crate::verbs::verb::Map;
 
-/// The fields kept of a structure, in the order of the output.
+/// The selected fields of a structure, in output order.
 #[derive(Clone, Debug)]
 pub struct Choice(Vec<(usize, Kept)>);
 
@@ -18,7 +18,7 @@ enum Kept {
 }
 
 impl Choice {
-    /// Only the fields of these paths, in their order. A structure that is named is kept whole.
+    /// Selects only the fields at these paths, in this order. A structure that is named is selected whole.
     pub fn only(fields: &[Field], paths: &[FieldPath]) -> Choice {
         let names: Vec<&[String]> = paths.iter().map(FieldPath::names).collect();
         Choice::only_names(fields, &names)
@@ -42,7 +42,7 @@ impl Choice {
         Choice(kept)
     }
 
-    /// All fields except those of these paths.
+    /// Selects all fields except those at these paths.
     pub fn all_but(fields: &[Field], paths: &[FieldPath]) -> Choice {
         let names: Vec<&[String]> = paths.iter().map(FieldPath::names).collect();
         Choice::all_but_names(fields, &names)

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// Number of records where none is given.
+/// The default number of records.
 const DEFAULT: u64 = 10;
 
 /// A number of records, as an argument or with `-n`.
@@ -16,7 +16,7 @@ pub struct RecordCount {
     number: Option<u64>,
 }
 
-/// The argument; `None` if it is left out.
+/// The argument; `None` if it is omitted.
 #[derive(Clone, Copy, Debug)]
 struct Argument(Option<u64>);
 
@@ -36,7 +36,7 @@ fn digits(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The error of a text that is not a number; `+5`, which `tail` of Unix takes, is answered.
+/// The error for text that is not a number, with a hint for `+5`, which Unix `tail` accepts.
 fn refused(text: &str) -> Error {
     let error = Error::usage(format!("expected a number of records, found `{text}`"));
     match text.strip_prefix('+').and_then(digits) {
@@ -57,7 +57,7 @@ impl RecordCount {
     /// The number of records.
     ///
     /// # Errors
-    /// It is given twice.
+    /// The number is given twice.
     pub fn check(&self) -> Result<u64> {
         match (self.count, self.number) {
             (Argument(Some(n)), Some(number)) => Err(Error::usage(format!("the number of records is given twice: {n} and -n {number}"))),

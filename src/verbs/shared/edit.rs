@@ -1,7 +1,7 @@
 //! Changes of fields at any depth.
 //!
-//! A verb gives the new type of a field and a kernel for its values. This module finds the structure that contains the
-//! field, keeps everything else, and maps the row in a kernel's error to the record.
+//! A verb supplies the new type of a field and a kernel for its values. This module finds the enclosing structure,
+//! keeps everything else unchanged, and maps the row in a kernel's error to the record.
 
 use super::nulls;
 use crate::chunk::Chunk;
@@ -15,21 +15,21 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use std::sync::{Arc, OnceLock};
 
-/// The records and structures that the rows of a field belong to.
+/// The records and structures that contain the rows of a field.
 pub struct Scope {
-    /// The partition of the rows into records.
+    /// The partition of the rows by record.
     pub records: RowPartition,
-    /// Which of the structures that contain the rows are not null; `None` if all.
+    /// Which of the enclosing structures are not null; `None` if all are.
     pub parents: Option<NullBuffer>,
-    /// The arguments of the `fill-null` that replaces all nulls the verb refuses, if they are known.
+    /// The arguments of a `fill-null` that replaces all nulls the verb rejects, if they are known.
     pub filling: Option<Arc<str>>,
 }
 
 impl Scope {
-    /// Refuses nulls in structures that are not null themselves.
+    /// Rejects nulls inside structures that are not null.
     ///
     /// # Errors
-    /// Names the first such row, and the `fill-null` that replaces the nulls.
+    /// Names the first such row, and a `fill-null` that replaces the nulls.
     pub fn refuse_nulls(&self, tensor: &Tensor, path: &FieldPath) -> Result<()> {
         let row = match &self.parents {
             None => tensor.first_null_row(),
@@ -49,7 +49,7 @@ impl Scope {
     }
 }
 
-/// A value to fill nulls with, as an example for a message.
+/// An example value to fill nulls with, for a message.
 fn filling(tensor: &Tensor) -> &'static str {
     match tensor {
         Tensor::List(list) if list.values().first_null_row().is_none() => "[]",
@@ -72,25 +72,25 @@ fn value_of(dtype: &DataType) -> &'static str {
 /// Computes new fields from the fields of a structure.
 pub type Kernel = Box<dyn Fn(Vec<Tensor>, &Scope) -> Result<Vec<Tensor>> + Send + Sync>;
 
-/// Changes of fields in order; each sees the schema left by the previous ones.
+/// A sequence of changes to fields; each sees the schema that the previous ones produced.
 pub struct Edits {
     schema: Schema,
     edits: Vec<Edit>,
-    /// The schema before all changes.
+    /// The schema before any change.
     original: Schema,
-    /// See [`Scope::filling`]; found when it is first needed.
+    /// See [`Scope::filling`]; computed on first use.
     filling: OnceLock<Option<Arc<str>>>,
 }
 
 struct Edit {
     path: FieldPath,
-    /// The positions of the structures that contain the field, outermost first.
+    /// The positions of the enclosing structures, outermost first.
     parents: Vec<usize>,
     kernel: Kernel,
 }
 
 impl Edits {
-    /// No changes yet.
+    /// Starts without changes.
     pub fn new(schema: &Schema) -> Edits {
         Edits { schema: schema.clone(), edits: Vec::new(), original: schema.clone(), filling: OnceLock::new() }
     }
@@ -100,11 +100,11 @@ impl Edits {
         &self.schema
     }
 
-    /// Changes the fields of the structure that contains `path`. `plan` gets these fields and the position of `path`; it changes
-    /// the types and returns the kernel that does the same to the values.
+    /// Changes the fields of the structure that contains `path`. `plan` gets these fields and the position of `path`;
+    /// it changes the types and returns a kernel that makes the same changes to the values.
     ///
     /// # Errors
-    /// The field does not exist; `plan` fails; two fields would have the same name.
+    /// The field does not exist, `plan` fails, or two fields would have the same name.
     pub fn beside(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
         let (mut parents, _) = self.schema.find(path)?;
         let position = parents.pop().unwrap_or(0);
@@ -122,10 +122,10 @@ impl Edits {
         Ok(())
     }
 
-    /// Changes one field: `plan` gets its type and returns the new one and the kernel for its values.
+    /// Changes one field. `plan` gets its type and returns the new type and the kernel for its values.
     ///
     /// # Errors
-    /// As [`Edits::beside`].
+    /// See [`Edits::beside`].
     pub fn change<K>(&mut self, path: &FieldPath, plan: impl FnOnce(&Type) -> Result<(Type, K)>) -> Result<()>
     where
         K: Fn(&Tensor, &Scope) -> Result<Tensor> + Send + Sync + 'static,
@@ -199,7 +199,7 @@ fn below(tensor: Tensor, records: RowPartition, filling: Option<Arc<str>>, rest:
 /// Calls `see` with the values of a field and their scope.
 ///
 /// # Errors
-/// As `see`.
+/// Errors of `see`.
 pub fn visit(chunk: &Chunk, positions: &[usize], see: &mut dyn FnMut(&Tensor, &Scope) -> Result<()>) -> Result<()> {
     let Some((first, rest)) = positions.split_first() else { return Ok(()) };
     let (mut tensor, mut rest) = (&chunk.columns[*first], rest);
@@ -221,7 +221,7 @@ pub fn visit(chunk: &Chunk, positions: &[usize], see: &mut dyn FnMut(&Tensor, &S
     see(tensor, &scope).map_err(|e| e.locate(|at| at.row = at.row.map(|row| row_of(&scope.records, row))))
 }
 
-/// The number of axes of the structures that contain a field: its own axes are numbered from there.
+/// The number of axes of the structures that contain a field. The field's own axes are numbered from there.
 pub fn outer_rank(schema: &Schema, path: &FieldPath) -> usize {
     let mut at = path.parent();
     let mut rank = 0;

@@ -35,7 +35,7 @@ impl FieldArgs {
 }
 
 impl FieldArgs {
-    /// What a verb needs that works on these fields and may add fields with these suffixes.
+    /// The demand of a verb that works on these fields and may add fields with these suffixes.
     pub fn demand(&self, after: Demand, added: &[&str]) -> Demand {
         let patterns: Option<Vec<Patterns>> = self.fields.iter().map(|text| Patterns::parse(text).ok()).collect();
         match patterns {
@@ -44,7 +44,7 @@ impl FieldArgs {
                 let clashes: Vec<String> = names.iter().flat_map(|name| added.iter().map(move |end| format!("{name}{end}"))).collect();
                 after.and_fields(names.into_iter().chain(clashes))
             }
-            // Without names it works on all fields it applies to, and may refuse some.
+            // Without names, it works on all applicable fields and may reject some.
             _ => Demand { fields: Wanted::All, ..after },
         }
     }
@@ -60,7 +60,7 @@ pub struct Patterns {
 #[derive(Clone, Debug)]
 enum Name {
     Exact(String),
-    /// `*` matches any characters, but not the dot between names.
+    /// `*` matches any characters except the dot between names.
     Glob(String),
 }
 
@@ -83,7 +83,7 @@ impl Patterns {
     /// Parses `a,b.c,image/*`.
     ///
     /// # Errors
-    /// As [`FieldPath::parse`].
+    /// See [`FieldPath::parse`].
     pub fn parse(text: &str) -> Result<Patterns> {
         let patterns = path::split(text, ',')?
             .into_iter()
@@ -92,10 +92,10 @@ impl Patterns {
         Ok(Patterns { text: text.to_owned(), patterns })
     }
 
-    /// The fields that match, in the order of the patterns, each field once.
+    /// The fields that match, in pattern order, each field once.
     ///
     /// # Errors
-    /// A name that no field has (with the nearest one), a pattern that no field matches.
+    /// A name that no field has (the nearest name is suggested), or a pattern that no field matches.
     pub fn resolve(&self, schema: &Schema) -> Result<Vec<FieldPath>> {
         let mut found: Vec<FieldPath> = Vec::new();
         for pattern in &self.patterns {
@@ -167,7 +167,7 @@ fn push_new(paths: &mut Vec<FieldPath>, path: FieldPath) {
     }
 }
 
-/// Calls `see` for every field at any depth, a structure before its fields.
+/// Calls `see` for every field at any depth, visiting a structure before its fields.
 pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn FnMut(FieldPath, &Field)) {
     for field in fields {
         let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
@@ -176,9 +176,9 @@ pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn F
     }
 }
 
-/// The way out where a verb works on fields of the record alone: a copy of a field inside a structure.
+/// The advice for verbs that work only on top-level fields: copy the field out of its structure.
 ///
-/// `verb` is the verb with the option that the name follows, as `unique --by`.
+/// `verb` is the verb with the option that takes the name, such as `unique --by`.
 pub fn copied_first(path: &FieldPath, verb: &str) -> String {
     let map = shell_word(&format!("{} = {}", path::in_expression(path.last()), path.in_expression()));
     format!("copy it first: map {map} then {verb} {}", shell_word(&path::quoted(path.last())))
@@ -187,7 +187,7 @@ pub fn copied_first(path: &FieldPath, verb: &str) -> String {
 /// Splits `old=new` at the first `=` outside backquotes.
 ///
 /// # Errors
-/// There is none; `what` is what was expected, as `old=new`.
+/// There is no `=`; `what` describes the expected text, such as `old=new`.
 pub fn split_assignment<'a>(text: &'a str, what: &str) -> Result<(&'a str, &'a str)> {
     let left = path::split(text, '=')?.first().map_or(0, |l| l.len());
     match (text.get(..left), text.get(left + 1..)) {

@@ -1,4 +1,4 @@
-//! Keys: the fields whose values make records equal, and the table of the distinct ones.
+//! Keys: the fields that determine which records are equal, and the table of distinct keys.
 
 use super::fields::copied_first;
 use super::memory::{Budget, owned};
@@ -12,7 +12,7 @@ use crate::tensor::hash::row_hashes;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// The fields of `--by`.
+/// The fields given to `--by`.
 #[derive(Clone, Debug)]
 pub struct Keys(Vec<FieldPath>);
 
@@ -20,15 +20,15 @@ impl Keys {
     /// Parses `a,b`.
     ///
     /// # Errors
-    /// Not a list of fields.
+    /// Invalid field names.
     pub fn parse(text: &str) -> Result<Keys, Error> {
         FieldPath::parse_list(text).map(Keys)
     }
 
-    /// Their positions in the schema, without repeats, in the order given.
+    /// The positions of the keys in the schema, without repeats, in the order given.
     ///
     /// # Errors
-    /// A field that does not exist, or is inside a structure; `verb` is named in the way out.
+    /// A field that does not exist or is inside a structure; the advice names `verb`.
     pub fn positions(&self, schema: &Schema, verb: &str) -> Result<Vec<usize>> {
         let mut positions = Vec::new();
         for path in &self.0 {
@@ -62,20 +62,20 @@ impl Keys {
         Ok(positions)
     }
 
-    /// The names of the fields to be read.
+    /// The names of the fields to read.
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|path| path.names().first().cloned())
     }
 }
 
-/// The distinct keys seen so far, numbered from 0 in the order of their first records. Values are compared exactly
-/// ([`crate::tensor::Tensor::rows_equal`]): nulls equal each other, and so do NaN.
+/// The distinct keys seen so far, numbered from 0 in order of first occurrence. Values are compared exactly
+/// ([`crate::tensor::Tensor::rows_equal`]): nulls are equal to each other, and so are NaNs.
 pub struct KeyTable {
-    /// The number of the last key of each hash.
+    /// The latest key with each hash.
     last: HashMap<u64, u32>,
-    /// For each key the one before it of the same hash; its own number if there is none.
+    /// For each key, the previous key with the same hash, or the key itself if there is none.
     before: Vec<u32>,
-    /// Where each key is: the part and the row in it.
+    /// The location of each key: a part, and a row in it.
     at: Vec<(u32, u32)>,
     parts: Vec<Chunk>,
     budget: Budget,
@@ -83,31 +83,31 @@ pub struct KeyTable {
 
 /// The keys of a chunk.
 pub struct Found {
-    /// The number of each row's key.
+    /// The key number of each row.
     pub numbers: Vec<u32>,
-    /// The rows whose key is new.
+    /// The rows with new keys.
     pub fresh: Vec<usize>,
 }
 
-/// Bytes that the table takes for one key, about.
+/// Approximate bytes per key in the table.
 const KEY_NBYTES: u64 = 40;
 
 impl KeyTable {
-    /// An empty table. `verb` and `way_out` are used in the error at the limit of `--max-memory`.
+    /// An empty table. `verb` and `way_out` appear in the error when `--max-memory` is exceeded.
     pub fn new(verb: &'static str, way_out: &'static str, options: &Options) -> KeyTable {
         let budget = Budget::new(verb, way_out, options);
         KeyTable { last: HashMap::new(), before: Vec::new(), at: Vec::new(), parts: Vec::new(), budget }
     }
 
-    /// An empty table of a verb that looks at [`KeyTable::nbytes`] itself.
+    /// An empty table for a verb that checks [`KeyTable::nbytes`] itself.
     pub fn unlimited(options: &Options) -> KeyTable {
         KeyTable::new("", "", &Options { max_memory: u64::MAX, ..options.clone() })
     }
 
-    /// Finds the key of each row, and adds those that are new; the columns of `keys` make the key. Expected O(values).
+    /// Finds the key of each row and adds new keys. The columns of `keys` form the key. Expected O(values).
     ///
     /// # Errors
-    /// The distinct keys take more than `--max-memory`, or are too many.
+    /// The distinct keys exceed `--max-memory`, or are too many.
     pub fn insert(&mut self, keys: &Chunk) -> Result<Found> {
         let too_many = |_| Error::data("more than 4,294,967,295 distinct keys");
         let part = u32::try_from(self.parts.len()).map_err(too_many)?;
@@ -122,7 +122,7 @@ impl KeyTable {
                 }
                 Entry::Occupied(mut entry) => {
                     let (parts, at, before) = (&self.parts, &self.at, &self.before);
-                    // Rows of this chunk are compared where they are; those that are new are copied together at its end.
+                    // Rows of this chunk are compared in place; the new rows are copied together at the end.
                     let equal = |key: u32| {
                         let (of, place) = at[key as usize];
                         if of == part {
@@ -153,7 +153,7 @@ impl KeyTable {
         Ok(found)
     }
 
-    /// The number of each row's key, where it is in the table, which does not change. Expected O(values).
+    /// The key number of each row, if it is in the table. The table does not change. Expected O(values).
     pub fn find(&self, keys: &Chunk) -> Vec<Option<u32>> {
         let hashes = row_hashes(&keys.columns, keys.nrows);
         let find = |row: usize| {
@@ -166,7 +166,7 @@ impl KeyTable {
         (0..keys.nrows).map(find).collect()
     }
 
-    /// Bytes that it takes, about.
+    /// Approximate bytes in use.
     pub fn nbytes(&self) -> u64 {
         self.budget.used()
     }
@@ -176,7 +176,7 @@ impl KeyTable {
         self.at.len()
     }
 
-    /// Removes the keys, in the order of their numbers.
+    /// Removes and returns the keys, in number order.
     pub fn take_parts(&mut self) -> Vec<Chunk> {
         std::mem::take(&mut self.parts)
     }

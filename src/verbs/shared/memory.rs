@@ -7,28 +7,28 @@ use crate::verbs::verb::Deferred;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Chunks in order; their rows and bytes are counted.
+/// A queue of chunks with row and byte counts.
 #[derive(Debug)]
 pub struct Held {
     chunks: VecDeque<Chunk>,
     nrows: usize,
     budget: Budget,
-    /// Bytes per row besides its values.
+    /// Additional bytes counted per row.
     row_nbytes: u64,
     /// Small chunks are merged to about this size.
     part_nbytes: Option<usize>,
-    /// Of the chunks at the end that are smaller: how often each was merged, and their bytes together.
+    /// For the small chunks at the end: how often each was merged, and their total bytes.
     small: VecDeque<u8>,
     small_nbytes: usize,
 }
 
-/// Chunks are merged to this size, so that rows taken from all of them do not cost more the more there are.
+/// Chunks are merged up to this size, so that gathering rows from all of them does not get slower with their number.
 const PART_NBYTES: usize = 32 << 20;
-/// That many chunks in turn that were merged equally often are merged, so that tiny ones do not pile up before they are that large.
+/// This many consecutive chunks that were merged equally often are merged, so that tiny chunks do not accumulate.
 const FAN_IN: usize = 128;
 
 impl Held {
-    /// Holds nothing yet. `verb` and `way_out` are used in the error at the limit.
+    /// Holds nothing yet. `verb` and `way_out` appear in the error when the limit is exceeded.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Held {
         Held {
             chunks: VecDeque::new(),
@@ -41,12 +41,12 @@ impl Held {
         }
     }
 
-    /// For verbs that emit the rows in another order: counts an index per row, and merges small chunks.
+    /// For verbs that emit the rows in another order: also counts an index per row, and merges small chunks.
     pub fn for_reordering(self) -> Held {
         Held { row_nbytes: size_of::<usize>() as u64, part_nbytes: Some(PART_NBYTES), ..self }
     }
 
-    /// For verbs that look at [`Held::nbytes`] and make room themselves; as [`Held::for_reordering`].
+    /// Like [`Held::for_reordering`], for verbs that check [`Held::nbytes`] and make room themselves.
     pub fn unlimited(options: &Options) -> Held {
         let share = usize::try_from(Budget::limit(options) / 8).unwrap_or(usize::MAX);
         let options = Options { max_memory: u64::MAX, ..options.clone() };
@@ -54,12 +54,12 @@ impl Held {
         Held { part_nbytes: Some(share.min(PART_NBYTES)), ..held }
     }
 
-    /// Bytes held, and counted besides.
+    /// Bytes held, including memory counted separately.
     pub fn nbytes(&self) -> u64 {
         self.budget.used
     }
 
-    /// What was counted besides the chunks is given back.
+    /// Drops all chunks and releases all counted memory.
     pub fn clear(&mut self) {
         self.chunks.clear();
         self.small.clear();
@@ -122,12 +122,12 @@ impl Held {
         Some(chunk)
     }
 
-    /// Bytes that a chunk counts.
+    /// Bytes counted for a chunk.
     pub fn counted(&self, chunk: &Chunk) -> u64 {
         self.row_nbytes.saturating_mul(chunk.nrows as u64).saturating_add(chunk.nbytes() as u64)
     }
 
-    /// Counts memory that the verb holds besides the chunks.
+    /// Counts memory that the verb holds in addition to the chunks.
     ///
     /// # Errors
     /// More than `--max-memory` would be held.
@@ -140,37 +140,37 @@ impl Held {
         std::iter::from_fn(|| self.pop_front()).collect()
     }
 
-    /// Removes everything as one chunk; `None` if there is nothing.
+    /// Removes everything as one chunk; `None` if nothing is held.
     ///
     /// # Errors
-    /// As [`Chunk::concat`].
+    /// See [`Chunk::concat`].
     pub fn take_all(&mut self) -> Result<Option<Chunk>> {
         let parts = self.take_parts();
         if parts.is_empty() { Ok(None) } else { Chunk::concat(&parts).map(Some) }
     }
 }
 
-/// A copy of the rows: a few rows that are kept must not keep the whole chunk in memory.
+/// A copy of the rows, so that a few kept rows do not keep the whole chunk in memory.
 ///
 /// # Errors
-/// As [`Chunk::concat`].
+/// See [`Chunk::concat`].
 pub fn owned(chunk: &Chunk) -> Result<Chunk> {
-    // Two parts are always copied; one would be shared.
+    // Concatenating two parts always copies; a single part would be shared.
     let copy = Chunk::concat(&[chunk.clone(), chunk.slice(0, 0)])?;
     Ok(Chunk { origin: chunk.origin.clone(), ..copy })
 }
 
-/// Rows in a given order, emitted chunk by chunk, so that the rows held are never copied as a whole.
+/// Rows in a given order, emitted chunk by chunk, so that the held rows are never copied all at once.
 #[derive(Debug)]
 pub struct Slices {
     parts: Arc<Parts>,
-    /// Row indices, counted through all parts.
+    /// Row indices across all parts.
     order: Vec<usize>,
     given: usize,
     rows_per_chunk: usize,
 }
 
-/// Chunks whose rows are counted through all of them.
+/// Chunks whose rows are numbered across all of them.
 #[derive(Debug)]
 pub struct Parts {
     chunks: Vec<Chunk>,
@@ -190,15 +190,15 @@ impl Parts {
         self.chunks.iter().map(|p| p.nrows).sum()
     }
 
-    /// Memory of all rows in bytes.
+    /// Bytes of all rows.
     pub fn nbytes(&self) -> usize {
         self.chunks.iter().map(Chunk::nbytes).sum()
     }
 
-    /// The rows of these indices, in that order.
+    /// The rows at these indices, in this order.
     ///
     /// # Errors
-    /// As [`Chunk::interleave`].
+    /// See [`Chunk::interleave`].
     pub fn gather(&self, rows: &[usize]) -> Result<Chunk> {
         let locate = |row: &usize| {
             let part = self.starts.partition_point(|start| start <= row) - 1;
@@ -209,7 +209,7 @@ impl Parts {
 }
 
 impl Slices {
-    /// The rows of all parts in this order, in chunks of about 4 MiB, or of `--chunk-rows`.
+    /// The rows of all parts in this order, in chunks of about 4 MiB or of `--chunk-rows`.
     pub fn new(chunks: Vec<Chunk>, order: Vec<usize>, options: &Options) -> Slices {
         let parts = Parts::new(chunks);
         let by_size = rows_per_chunk(parts.nbytes(), parts.nrows(), 4 << 20);
@@ -220,12 +220,12 @@ impl Slices {
     /// The next rows.
     ///
     /// # Errors
-    /// As [`Chunk::interleave`].
+    /// See [`Chunk::interleave`].
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         self.next_deferred().map(|chunk| chunk()).transpose()
     }
 
-    /// The next rows, to be taken on any thread.
+    /// The next rows, which any thread can gather.
     pub fn next_deferred(&mut self) -> Option<Deferred> {
         let end = self.order.len().min(self.given + self.rows_per_chunk);
         let rows = self.order[self.given..end].to_vec();
@@ -235,10 +235,10 @@ impl Slices {
     }
 }
 
-/// Rows in a chunk, at most.
+/// Maximum number of rows in a chunk.
 const MAX_ROWS: usize = 1 << 16;
 
-/// Rows of about `wanted` bytes, where all take `nbytes`.
+/// The number of rows that take about `wanted` bytes, if all rows take `nbytes`.
 pub fn rows_per_chunk(nbytes: usize, nrows: usize, wanted: usize) -> usize {
     (wanted / (nbytes / nrows.max(1)).max(1)).clamp(1, MAX_ROWS)
 }
@@ -253,7 +253,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Nothing is used yet. The limit is `--max-memory`.
+    /// A budget with nothing in use. The limit is `--max-memory`.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Budget {
         Budget { verb: verb.into(), way_out, limit: Budget::limit(options), used: 0 }
     }
@@ -263,7 +263,7 @@ impl Budget {
         options.max_memory
     }
 
-    /// Bytes that a verb holds before it writes them to a temporary file: the rest is for what it does with them.
+    /// Bytes that a verb may hold before it writes them to a temporary file. The rest is working memory.
     pub fn room(options: &Options) -> u64 {
         let limit = Budget::limit(options);
         limit - (limit / 2).min(256 << 20)
@@ -272,7 +272,7 @@ impl Budget {
     /// Adds bytes.
     ///
     /// # Errors
-    /// More than the limit would be used.
+    /// The limit would be exceeded.
     pub fn take(&mut self, nbytes: u64) -> Result<()> {
         self.used = self.used.saturating_add(nbytes);
         if self.used > self.limit {
@@ -298,7 +298,7 @@ impl Budget {
     }
 }
 
-/// A number of bytes in words.
+/// Formats a number of bytes.
 pub fn human(nbytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.iter().find(|(_, bits)| nbytes >> bits > 0) {

@@ -1,4 +1,5 @@
-//! What several verbs use: arguments, choosing and changing fields, batches, padding, packing, held records and keys.
+//! Code used by several verbs: arguments, selecting and changing fields, batches, padding, packing, held records, and
+//! keys.
 
 pub mod args;
 pub mod axes;

@@ -7,13 +7,14 @@ use std::sync::Arc;
 /// Maximum number of values in a suggestion.
 const MOST: usize = 20;
 
-/// The arguments of the `fill-null` that replaces every null these fields may have, as `x=[],x=0`; `None` if none of them may.
+/// The arguments of the `fill-null` that replaces every null these fields may have, such as `x=[],x=0`; `None` if none
+/// of them can be null.
 pub fn filling<'a>(schema: &Schema, fields: impl IntoIterator<Item = &'a FieldPath>) -> Option<Arc<str>> {
     let mut seen: Vec<String> = Vec::new();
     for path in fields {
         let Ok((_, field)) = schema.find(path) else { continue };
         let mut pairs = Vec::new();
-        // A null structure around the field becomes one of nulls.
+        // A null structure around the field becomes a structure of nulls.
         let mut parent = path.parent();
         let mut is_inside_null = false;
         while let Some(at) = parent {
@@ -35,7 +36,7 @@ pub fn filling<'a>(schema: &Schema, fields: impl IntoIterator<Item = &'a FieldPa
     if seen.is_empty() { None } else { Some(seen.join(",").into()) }
 }
 
-/// The values for nulls among the structures themselves.
+/// The replacements for nulls among the structures themselves.
 fn structure(path: &FieldPath, ty: &Type, pairs: &mut Vec<String>, is_null: &mut bool) {
     let has_lists = ty.dims.iter().any(|d| !matches!(d.size, Size::Known(_)));
     if (ty.optional || ty.with_nulls) && has_lists {
@@ -64,7 +65,7 @@ fn add(path: &FieldPath, ty: &Type, is_inside_null: bool, pairs: &mut Vec<String
     }
 }
 
-/// A value to replace nulls of that dtype.
+/// A replacement for nulls of that dtype.
 fn value(dtype: Option<&DType>) -> &'static str {
     match dtype {
         Some(DType::String | DType::Bytes) => "\"\"",

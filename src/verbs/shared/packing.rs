@@ -1,4 +1,4 @@
-//! Placement of sequences in rows of one length, decided from their lengths, one sequence at a time.
+//! Places sequences in rows of one length, given only their lengths, one sequence at a time.
 
 /// Default number of open rows.
 pub const WINDOW: usize = 1000;
@@ -17,10 +17,10 @@ pub enum Strategy {
     Concat,
 }
 
-/// A sequence, or a piece of one, in a row.
+/// A sequence, or a piece of one, placed in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<P> {
-    /// The sequence or the piece.
+    /// The id of the sequence or piece.
     pub id: P,
     /// Number of items.
     pub len: usize,
@@ -28,10 +28,10 @@ pub struct Segment<P> {
     pub start: usize,
 }
 
-/// The segments of one row, in order.
+/// The contents of one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedRow<P> {
-    /// Its segments.
+    /// Its segments, in order.
     pub segments: Vec<Segment<P>>,
     /// Number of items in use.
     pub used: usize,
@@ -45,21 +45,21 @@ pub struct Rows<P> {
     window: usize,
     /// Oldest first; none is full or empty.
     open: Vec<PackedRow<P>>,
-    /// Room left in each.
+    /// Room left in each open row.
     rooms: Vec<usize>,
-    /// Sequences without a row yet, where they are sorted.
+    /// Sequences without a row yet, if they are sorted first.
     waiting: Vec<Segment<P>>,
 }
 
 impl<P: Copy> Rows<P> {
-    /// No rows yet. Length and window are at least 1.
+    /// Starts without rows. Length and window are at least 1.
     pub fn new(strategy: Strategy, length: usize, window: usize) -> Rows<P> {
         Rows { strategy, length, window: window.max(1), open: Vec::new(), rooms: Vec::new(), waiting: Vec::new() }
     }
 
-    /// Adds a sequence of `len` items; rows that are full are appended to `closed`, as is the oldest one if too many are open. A
-    /// sequence longer than a row, or with `concat` than the room left, is split; `id` gets the length of each piece and returns
-    /// its id. An empty sequence is one piece.
+    /// Adds a sequence of `len` items. Full rows are appended to `closed`, and so is the oldest row if too many are
+    /// open. A sequence longer than a row (or, with `concat`, than the room left) is split: `id` gets the length of
+    /// each piece and returns its id. An empty sequence is one piece.
     pub fn push(&mut self, len: usize, id: &mut dyn FnMut(usize) -> P, closed: &mut Vec<PackedRow<P>>) {
         let mut start = 0;
         loop {
@@ -85,7 +85,7 @@ impl<P: Copy> Rows<P> {
         }
     }
 
-    /// Puts the sequences that wait into rows, the longest first, and closes all rows.
+    /// Places the waiting sequences into rows, longest first, and closes all rows.
     fn settle(&mut self, closed: &mut Vec<PackedRow<P>>) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_by_key(|segment| std::cmp::Reverse(segment.len));
@@ -124,12 +124,12 @@ impl<P: Copy> Rows<P> {
         self.open.remove(number)
     }
 
-    /// The segments of open rows, and those without a row yet.
+    /// The segments of open rows, followed by those without a row yet.
     pub fn open_segments(&mut self) -> impl Iterator<Item = &mut Segment<P>> {
         self.open.iter_mut().flat_map(|row| row.segments.iter_mut()).chain(self.waiting.iter_mut())
     }
 
-    /// Number of segments in open rows and without a row yet.
+    /// Number of segments in open rows or without a row yet.
     pub fn open_count(&self) -> usize {
         self.open.iter().map(|row| row.segments.len()).sum::<usize>() + self.waiting.len()
     }
@@ -146,7 +146,7 @@ impl<P: Copy> Rows<P> {
 mod tests {
     use super::*;
 
-    /// The sequences of each row as `number:start+len`.
+    /// The sequences of each row, formatted as `number:start+len`.
     fn packed(strategy: Strategy, length: usize, window: usize, lengths: &[usize]) -> Vec<String> {
         let (mut rows, mut closed) = (Rows::new(strategy, length, window), Vec::new());
         for (number, len) in lengths.iter().enumerate() {
@@ -181,13 +181,13 @@ mod tests {
 
     #[test]
     fn the_longest_come_first() {
-        // 7, 6, 4 and 3 in turn: the row of 6 and 4 is full first.
+        // 7, 6, 4 and 3 in turn: the row of 6 and 4 fills up first.
         assert_eq!(packed(Strategy::BestFitDecreasing, 10, 4, &[6, 3, 7, 4, 1]), ["0:0+6 3:0+4", "2:0+7 1:0+3", "4:0+1"]);
     }
 
-    /// Rows of the packers of other libraries: each row is the lengths in it.
+    /// Reimplementations of the packers of other libraries. Each row lists the lengths in it.
     mod others {
-        /// seqio and T5X: the next sequence goes into the last row, or into a new one.
+        /// seqio and T5X: the next sequence goes into the last row or a new one.
         pub fn next_fit(lengths: &[usize], length: usize) -> usize {
             let (mut rows, mut room) = (0, 0);
             for len in lengths {
@@ -199,7 +199,7 @@ mod tests {
             rows
         }
 
-        /// TRL's `bfd`, of 1000 sequences at a time, as `datasets.map` gives them; with `first`, first-fit decreasing.
+        /// TRL's `bfd` on 1000 sequences at a time, as `datasets.map` passes them; with `first`, first-fit decreasing.
         pub fn decreasing(lengths: &[usize], length: usize, first: bool) -> usize {
             let pack = |lengths: &[usize]| {
                 let mut lengths = lengths.to_vec();
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Lengths as documents, as numbers, and as dialogues with long and short turns have them.
+    /// Lengths distributed like those of documents, of numbers, and of dialogues with long and short turns.
     fn drawn(kind: usize, n: usize) -> Vec<usize> {
         let mut random = crate::random::Random::new(kind as u64);
         let mut len = || match kind {

@@ -1,4 +1,4 @@
-//! The fields that `to-dense`, `padded-batch` and `bucket` pad, and how.
+//! Plans which fields `to-dense`, `padded-batch` and `bucket` pad, and how.
 
 use super::edit::{Edits, Scope, outer_rank};
 use super::padding::AxisSize;
@@ -9,13 +9,13 @@ use crate::tensor::Tensor;
 use crate::tensor::pad::{Padding, Side, Target, dense_of_sparse};
 use arrow_array::ArrayRef;
 
-/// What is padded, and how.
+/// The padding of all fields.
 pub struct PaddingPlan {
     /// The fields to pad.
     pub fields: Vec<PaddedField>,
     /// Dense fields, which are only checked for nulls.
     pub checked: Vec<FieldPath>,
-    /// The side that is padded.
+    /// The side on which rows are padded.
     pub side: Side,
     /// Sizes are rounded up to a multiple of this.
     pub multiple_of: Option<usize>,
@@ -32,7 +32,7 @@ pub struct PaddingPlan {
 pub struct PaddedField {
     /// The field.
     pub path: FieldPath,
-    /// The sizes of its own axes.
+    /// The target sizes of its own axes.
     pub sizes: Vec<AxisSize>,
     /// `[1]`: the padding value.
     pub filling: ArrayRef,
@@ -44,8 +44,8 @@ impl PaddingPlan {
         self.fields.iter().any(|f| f.sizes.contains(&AxisSize::Max))
     }
 
-    /// The changes of all fields. `max` is replaced by the maximum found, or by `?` if it is not known yet; in types it is always
-    /// `?`.
+    /// The changes to all fields. `max` is replaced by the maximum found, or by `?` if it is not known yet; in types it
+    /// is always `?`.
     ///
     /// # Errors
     /// A new field has the name of an existing one.
@@ -81,7 +81,7 @@ impl PaddingPlan {
                 }
             }
             let sized = |axis: usize| match targets[axis] {
-                // `max` is one number, but known only at the end.
+                // `max` is a single number, but is known only at the end.
                 _ if field.sizes[axis] == AxisSize::Max => Dim::UNIFORM,
                 Target::Exact(n) => Dim::known(n as u64),
                 _ => Dim { size: Size::Uniform, label: ty.dims[axis].label.clone() },
@@ -148,7 +148,7 @@ impl PaddingPlan {
     }
 }
 
-/// The target on an axis of known size.
+/// The target for an axis of known size.
 fn known_target(target: Target, size: usize) -> Target {
     match target {
         Target::Longest => Target::Exact(size),

@@ -63,7 +63,7 @@ pub fn parse_default(text: &str) -> Result<FieldValue, Error> {
 /// Parses `x=[?, <=512, 4, max]`; without a name it applies to all fields.
 ///
 /// # Errors
-/// Anything else.
+/// Any other text.
 pub fn parse_shape(text: &str) -> Result<Shape, Error> {
     let expected = || Error::usage(format!("expected a shape such as 'x=[?, <=512, 4, max]', found `{text}`"));
     let (name, sizes) = match text.trim_start().starts_with('[') {
@@ -88,12 +88,12 @@ pub fn parse_shape(text: &str) -> Result<Shape, Error> {
 }
 
 impl PaddingArgs {
-    /// Shapes without defaults.
+    /// Creates arguments with shapes only.
     pub fn of_shapes(shapes: &[Shape]) -> PaddingArgs {
         PaddingArgs { defaults: Vec::new(), shapes: shapes.to_vec() }
     }
 
-    /// Defaults without shapes.
+    /// Creates arguments with defaults only.
     pub fn of_defaults(defaults: &[FieldValue]) -> PaddingArgs {
         PaddingArgs { defaults: defaults.to_vec(), shapes: Vec::new() }
     }
@@ -116,24 +116,24 @@ impl PaddingArgs {
     /// Checks that the named fields exist and are among those the verb works on.
     ///
     /// # Errors
-    /// An unknown field, a field the verb does not work on, a field named twice.
+    /// A field that does not exist, that the verb does not work on, or that is named twice.
     pub fn check(&self, schema: &Schema, worked: &[FieldPath]) -> Result<()> {
         self.check_values(("--default", "padded"), schema, worked)?;
         check(("--shape", "padded"), self.shapes.iter().map(|s| &s.path).collect(), schema, worked)
     }
 
-    /// The same for values only, given the name of their option and what is done to the fields.
+    /// Checks only the values; messages name `option` and what is done to the fields.
     ///
     /// # Errors
-    /// As [`PaddingArgs::check`].
+    /// See [`PaddingArgs::check`].
     pub fn check_values(&self, (option, done): (&str, &str), schema: &Schema, worked: &[FieldPath]) -> Result<()> {
         check((option, done), self.defaults.iter().map(|d| &d.path).collect(), schema, worked)
     }
 
-    /// The shape given for a field with `rank` axes of its own.
+    /// The shape given for a field with `rank` own axes.
     ///
     /// # Errors
-    /// The shape has another number of axes.
+    /// The shape has a different number of axes.
     pub fn shape(&self, path: &FieldPath, rank: usize) -> Result<Option<&[AxisSize]>> {
         let named = self.shapes.iter().find(|s| s.path.as_ref() == Some(path));
         let Some(shape) = named.or_else(|| self.shapes.iter().find(|s| s.path.is_none())) else { return Ok(None) };
@@ -151,10 +151,10 @@ impl PaddingArgs {
         Ok(Some(&shape.sizes))
     }
 
-    /// `[1]`: the padding value of a field: the value given, else its zero.
+    /// The padding value of a field as an array of length 1: the given value, or else zero.
     ///
     /// # Errors
-    /// A default that does not fit the field's dtype; a dtype that tensors do not have.
+    /// A default that does not fit the field's dtype, or a dtype that tensors do not have.
     pub fn filling(&self, path: &FieldPath, dtype: &DType) -> Result<ArrayRef> {
         let zero = zero(dtype).ok_or_else(|| not_padded(path, dtype))?;
         match self.given(path, dtype)? {
@@ -163,7 +163,7 @@ impl PaddingArgs {
         }
     }
 
-    /// `[1]`: the value given for a field, by name or for all fields it fits.
+    /// The value given for a field by name or for all fields it fits, as an array of length 1.
     ///
     /// # Errors
     /// A value that does not fit the field's dtype.

@@ -1,17 +1,17 @@
-//! Single records that a verb keeps out of many chunks.
+//! Single records that a verb keeps from many chunks.
 
 use super::memory::{Budget, Slices, owned};
 use crate::chunk::Chunk;
 use crate::error::Result;
 use crate::options::Options;
 
-/// Smaller parts are concatenated, so that the pool does not consist of single records.
+/// Smaller parts are concatenated, so that the pool does not end up as single records.
 const LEAST_PART_NBYTES: usize = 4 << 20;
 
-/// A record of a pool: the index of the part, and the row in it. Ordered as records arrive.
+/// A record in a pool: the index of its part, and the row in it. Ids are ordered by arrival.
 pub type RecordId = (usize, usize);
 
-/// Chunks of which only some records are still needed. Their memory is counted while it is held.
+/// Chunks of which only some records are still needed. All memory held is counted.
 #[derive(Debug)]
 pub struct Pool {
     parts: Vec<Chunk>,
@@ -20,17 +20,17 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Holds nothing yet. `verb` and `way_out` are used in the error at `--max-memory`.
+    /// Holds nothing yet. `verb` and `way_out` appear in the error when `--max-memory` is exceeded.
     pub fn new(verb: impl Into<String>, way_out: &'static str, options: &Options) -> Pool {
         Pool { parts: Vec::new(), nrows: 0, budget: Budget::new(verb, way_out, options) }
     }
 
-    /// Number of records held, needed or not.
+    /// Number of records held, whether still needed or not.
     pub fn nrows(&self) -> usize {
         self.nrows
     }
 
-    /// The index of the next part: its records get the ids `(index, 0), (index, 1) ...`.
+    /// The index of the next part. Its records get the ids `(index, 0), (index, 1) ...`.
     pub fn next_part(&self) -> usize {
         self.parts.len()
     }
@@ -49,16 +49,16 @@ impl Pool {
     /// These records, in this order.
     ///
     /// # Errors
-    /// As [`Chunk::interleave`].
+    /// See [`Chunk::interleave`].
     pub fn gather(&self, records: &[RecordId]) -> Result<Chunk> {
         Chunk::interleave(&self.parts, records)
     }
 
-    /// Drops all records except `kept`, whose ids are updated; their relative order stays. It works chunk by chunk and never
-    /// holds all of them twice.
+    /// Drops all records except `kept`, updates their ids, and preserves their relative order. Works chunk by chunk and
+    /// never holds all records twice.
     ///
     /// # Errors
-    /// As [`Chunk::gather`].
+    /// See [`Chunk::gather`].
     pub fn compact(&mut self, kept: &mut [RecordId]) -> Result<()> {
         let mut order: Vec<usize> = (0..kept.len()).collect();
         order.sort_unstable_by_key(|i| kept[*i]);
@@ -93,7 +93,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Removes everything; these records, in this order, are emitted chunk by chunk.
+    /// Removes everything and emits these records, in this order, chunk by chunk.
     pub fn take(&mut self, records: Vec<RecordId>, options: &Options) -> Slices {
         let parts = std::mem::take(&mut self.parts);
         self.nrows = 0;

@@ -1,4 +1,4 @@
-//! The longest prefix of the stream for which a condition is true: what `take-while` and `skip-while` share.
+//! The longest prefix of the stream for which a condition is true: shared by `take-while` and `skip-while`.
 
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -16,16 +16,16 @@ impl Prefix {
     /// Binds the condition.
     ///
     /// # Errors
-    /// It is not a bool in each record.
+    /// The expression is not a bool for each record.
     pub fn bind(text: &str, schema: &Schema, options: &Options) -> Result<Prefix> {
         Ok(Prefix { condition: bind_scalar(text, schema, options)?.into_condition(text)? })
     }
 
-    /// The number of rows before the first for which the condition is false. Whether a later row cannot be evaluated
-    /// does not matter: it would depend on where chunks are cut.
+    /// The number of rows before the first for which the condition is false. Errors in later rows are ignored: they
+    /// would depend on chunk boundaries.
     ///
     /// # Errors
-    /// The condition cannot be evaluated for a row of the prefix, or for the row that ends it.
+    /// The condition cannot be evaluated for a row of the prefix or for the row that ends it.
     pub fn nrows(&self, chunk: &Chunk) -> Result<usize> {
         match self.condition.rows_where_true(chunk) {
             Ok(rows) => Ok(rows.iter().zip(0..).take_while(|(row, i)| **row == *i).count()),
@@ -43,7 +43,7 @@ impl Prefix {
     }
 }
 
-/// What such a verb needs: the fields of the condition, and an unknown number of records.
+/// The demand of such a verb: the fields of the condition, and an unknown number of records.
 pub fn prefix_demand(condition: &str, after: Demand) -> Demand {
     match names_used(condition, false) {
         Some(used) => Demand { records: None, ..after }.and_fields(used.read),

@@ -1,4 +1,4 @@
-//! Chunks that wait in order: in memory, or where that does not suffice in temporary files.
+//! A queue of chunks: in memory or, if that does not suffice, in temporary files.
 
 use super::memory::{Budget, Held};
 use super::spill::SpillFile;
@@ -9,10 +9,10 @@ use crate::schema::Schema;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A file is left and the next one begun at this size, so that those that are read vanish.
+/// At this size a new file is started, so that files can be deleted once they have been read.
 const FILE_NBYTES: u64 = 256 << 20;
 
-/// Records in order, of which the last are in memory.
+/// A queue of records, the last of which are in memory.
 pub struct Queue {
     verb: &'static str,
     schema: Arc<Schema>,
@@ -20,7 +20,7 @@ pub struct Queue {
     files: VecDeque<Written>,
     /// Records in the files.
     written_rows: usize,
-    /// What follows the files.
+    /// The records after those in the files.
     held: Held,
 }
 
@@ -31,7 +31,7 @@ struct Written {
 }
 
 impl Queue {
-    /// Nothing waits yet.
+    /// An empty queue.
     pub fn new(verb: &'static str, schema: &Arc<Schema>, options: &Options) -> Queue {
         let held = Held::unlimited(options);
         Queue { verb, schema: schema.clone(), options: options.clone(), files: VecDeque::new(), written_rows: 0, held }
@@ -82,7 +82,7 @@ impl Queue {
         Ok(self.held.pop_front())
     }
 
-    /// Removes chunks at the front as long as `nrows` records are left.
+    /// Removes whole chunks from the front while at least `nrows` records are left.
     pub fn keep_last(&mut self, nrows: usize) {
         while let Some(surplus) = self.nrows().checked_sub(nrows) {
             match self.files.front_mut() {

@@ -1,4 +1,4 @@
-//! Shares of the records: `train=0.9,test=0.1`; and the text of a key, which they may be given for.
+//! Shares of the records, such as `train=0.9,test=0.1`, and the text of a key that shares can be given for.
 
 use crate::error::{Error, Result};
 use crate::expr::bind_scalar;
@@ -6,10 +6,10 @@ use crate::options::Options;
 use crate::printable::shell_word;
 use crate::schema::{DType, Schema};
 
-/// Parses `NAME=SHARE,..`: different names, and positive shares (or zeros, if `zero` is allowed) that add up to 1.
+/// Parses `NAME=SHARE,..`: distinct names, and positive shares (or zeros, if `zero` is allowed) that add up to 1.
 ///
 /// # Errors
-/// Anything else; `option` names it.
+/// Any other text; the error names `option`.
 pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String, f64)>> {
     let mut shares: Vec<(String, f64)> = Vec::new();
     for word in text.split(',') {
@@ -29,7 +29,7 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
     let sum: f64 = shares.iter().map(|(_, share)| share).sum();
     if (sum - 1.0).abs() > 1e-6 {
         let error = Error::usage(format!("{option}: the shares add up to {sum}: expected 1"));
-        // Counts and percents.
+        // Counts or percentages.
         let fractions: Vec<String> = shares.iter().map(|(name, share)| format!("{name}={}", share / sum)).collect();
         let is_short = fractions.iter().zip(&shares).all(|(text, (name, _))| text.len() < name.len() + 8);
         return Err(if is_short { error.help(format!("as fractions: {option} {}", shell_word(&fractions.join(",")))) } else { error });
@@ -37,7 +37,7 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
     Ok(shares)
 }
 
-/// A key as text, as an expression: a string itself, an integer or a bool in decimals or as `true`.
+/// A key as text, as an expression: a string unchanged, an integer in decimal, a bool as `true` or `false`.
 ///
 /// # Errors
 /// `by` is not a scalar expression, or its values are of another type.

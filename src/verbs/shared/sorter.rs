@@ -1,8 +1,8 @@
-//! Sorts records: in memory, or where that does not suffice in a temporary file.
+//! Sorts records: in memory or, if that does not suffice, in a temporary file.
 //!
-//! What memory holds is sorted and written as a run of small chunks; at the end the runs are merged, several at a time.
-//! Runs follow the order of the input and equal records are taken of the first run, so that the sort is stable and the
-//! result is that of a sort in memory.
+//! Records that fill the memory are sorted and written as a run of small chunks; at the end the runs are merged,
+//! several at a time. Runs follow input order, and of equal records the one from the earliest run comes first, so the
+//! sort is stable and gives the same result as a sort in memory.
 
 use super::memory::{Budget, Held, Parts, Slices, rows_per_chunk};
 use super::spill::SpillFile;
@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Runs that are merged at once, at most.
+/// Maximum number of runs merged at once.
 const FAN_IN: usize = 64;
 /// Bytes of a chunk in a run.
 const MIN_BLOCK_NBYTES: usize = 4 << 10;
@@ -32,19 +32,19 @@ pub struct Sorter {
     verb: &'static str,
     schema: Arc<Schema>,
     options: Options,
-    /// Of each key.
+    /// For each key.
     descending: Vec<bool>,
     held: Held,
-    /// The values of each key in what is held.
+    /// The key values of the held records, for each key.
     keys: Vec<Vec<Tensor>>,
     /// Bytes that are held before they are written.
     room: u64,
-    /// What was written.
+    /// The runs written so far.
     runs: Option<Runs>,
     output: Option<Output>,
 }
 
-/// Sorted runs in a temporary file: the chunks of each. The last column is the key.
+/// Sorted runs in a temporary file, with the chunks of each run. The last column is the key.
 struct Runs {
     file: SpillFile,
     runs: Vec<Range<usize>>,
@@ -56,7 +56,7 @@ enum Output {
 }
 
 impl Sorter {
-    /// Sorts records of this schema, by keys that are given with them; `descending` is said for each.
+    /// Sorts records of this schema by keys that are passed along with them. `descending` has a flag for each key.
     pub fn new(verb: &'static str, schema: &Arc<Schema>, descending: &[bool], options: &Options) -> Sorter {
         Sorter {
             verb,
@@ -71,7 +71,7 @@ impl Sorter {
         }
     }
 
-    /// Adds records with a value of each key.
+    /// Adds records with the values of each key.
     ///
     /// # Errors
     /// A temporary file cannot be written.
@@ -88,7 +88,7 @@ impl Sorter {
         self.held.push_back(chunk)
     }
 
-    /// The next sorted records, once all are there; `None` at the end.
+    /// The next sorted records, after all records have been added; `None` at the end.
     ///
     /// # Errors
     /// A temporary file cannot be written or read.
@@ -106,7 +106,7 @@ impl Sorter {
         }
     }
 
-    /// What is held, with the keys of its rows.
+    /// Takes the held records, with the keys of their rows.
     fn take_held(&mut self) -> Result<(Vec<Chunk>, Vec<(Tensor, bool)>)> {
         let parts = self.held.take_parts();
         self.held.clear();
@@ -170,7 +170,7 @@ fn block_nbytes(options: &Options) -> usize {
 }
 
 impl Runs {
-    /// Fewer runs in another file.
+    /// Merges the runs into fewer runs in another file.
     fn merged(self, schema: &Schema, options: &Options) -> Result<Runs> {
         let mut merged = Runs { file: new_file(schema, options)?, runs: Vec::new() };
         let file = Arc::new(self.file);
@@ -193,15 +193,15 @@ struct Merge {
     /// The cursors that are not at their end, as a binary heap with the least record first.
     heap: Vec<usize>,
     weave: Weave,
-    /// Whether the last column, the key, is left out.
+    /// Whether the last column, the key, is omitted.
     drops_key: bool,
     rows_per_chunk: usize,
     chunk_nbytes: usize,
 }
 
-/// Where the merge is in a run.
+/// The position of the merge in a run.
 struct Cursor {
-    /// The chunks that are not read yet.
+    /// The chunks not read yet.
     left: Range<usize>,
     keys: LargeBinaryArray,
     row: usize,
@@ -286,7 +286,7 @@ impl Merge {
         }
     }
 
-    /// Moves the first entry down to where it belongs.
+    /// Sifts the first entry of the heap down.
     fn sink(&mut self) {
         let mut at = 0;
         loop {

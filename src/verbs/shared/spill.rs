@@ -1,7 +1,7 @@
-//! Chunks in a temporary file: what `--max-memory` does not hold.
+//! Chunks in a temporary file, for what exceeds `--max-memory`.
 //!
-//! Each chunk is a complete Arrow IPC stream, compressed with lz4, so that any of them can be read by itself. Where its
-//! records come from is three more columns.
+//! Each chunk is a complete Arrow IPC stream, compressed with lz4, so that chunks can be read individually. Three more
+//! columns store the origin of the records.
 
 use super::memory::{human, rows_per_chunk};
 use crate::chunk::{Chunk, Origin, Shifted};
@@ -23,21 +23,22 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Bytes of a chunk that is read by itself, about.
+/// Approximate size in bytes of a chunk that can be read individually.
 const BLOCK_NBYTES: usize = 1 << 20;
 
-/// Chunks of one schema in a temporary file, which vanishes with the process.
+/// Chunks of one schema in a temporary file, which is deleted when the process ends.
 pub struct SpillFile {
     file: File,
     directory: PathBuf,
     /// The fields of the records.
     fields: Vec<FieldRef>,
-    /// The columns in the file: those of the records, the file that each comes from, and the first and the last record there.
+    /// The columns in the file: those of the records, then the file that each record comes from, and its first and last
+    /// record number there.
     stored: SchemaRef,
-    /// Where each chunk is.
+    /// The location of each chunk.
     spans: Vec<Span>,
     nbytes: u64,
-    /// The files that records come from.
+    /// The input files that records come from.
     inputs: Vec<Shifted>,
 }
 
@@ -52,7 +53,7 @@ impl SpillFile {
     /// An empty file for records of these fields.
     ///
     /// # Errors
-    /// No file can be made.
+    /// The file cannot be created.
     pub fn new(fields: &[Field], options: &Options) -> Result<SpillFile> {
         let form = Form { wide: true, ..Form::default() };
         let fields: Vec<FieldRef> = fields.iter().map(|f| to_arrow_field(f, form).map(Arc::new)).collect::<Result<_>>()?;
@@ -100,7 +101,7 @@ impl SpillFile {
         (0..chunk.nrows).step_by(nrows).try_for_each(|start| self.append(&chunk.slice(start, nrows.min(chunk.nrows - start))))
     }
 
-    /// Reads the chunk of that number. O(values).
+    /// Reads the chunk with that number. O(values).
     ///
     /// # Errors
     /// The file cannot be read.
@@ -121,12 +122,12 @@ impl SpillFile {
         self.spans.len()
     }
 
-    /// Rows of the chunk of that number.
+    /// Number of rows of the chunk with that number.
     pub fn nrows(&self, number: usize) -> usize {
         self.spans.get(number).map_or(0, |span| span.nrows)
     }
 
-    /// Bytes in the file.
+    /// Size of the file in bytes.
     pub fn nbytes(&self) -> u64 {
         self.nbytes
     }
@@ -136,10 +137,10 @@ impl SpillFile {
         self.spans.iter().map(|span| span.nrows).sum()
     }
 
-    /// Tells of the file, for `--verbose`.
+    /// Reports the file, for `--verbose`.
     ///
     /// # Errors
-    /// None: a remark is no notice.
+    /// None: remarks never fail.
     pub fn remark(&self, verb: &str, options: &Options) -> Result<()> {
         let directory = self.directory.display();
         options
@@ -147,7 +148,7 @@ impl SpillFile {
             .add(format!("{verb} held more than {} and continued in a temporary file in {directory}", human(options.max_memory)), false)
     }
 
-    /// The position of a file among those that records come from.
+    /// The index of a file among the input files, adding it if it is new.
     fn position(&mut self, file: Shifted) -> u32 {
         let known = self.inputs.iter().position(|known| *known == file);
         known.unwrap_or_else(|| {
@@ -156,7 +157,7 @@ impl SpillFile {
         }) as u32
     }
 
-    /// The origin that the columns of sources say; unknown if it is so for a row.
+    /// The origin stored in the source columns; unknown if it is unknown for any row.
     fn origin(&self, columns: &[ArrayRef]) -> Origin {
         let [file, first, last] = columns else { return Origin::default() };
         if file.null_count() > 0 {

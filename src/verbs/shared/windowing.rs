@@ -20,17 +20,17 @@ pub struct Windowing {
 }
 
 impl Windowing {
-    /// From the start of a window to that of the next.
+    /// Distance from the start of a window to the start of the next.
     pub fn shift(self) -> usize {
         self.shift.unwrap_or(self.size)
     }
 
-    /// The number of values in the window that starts at `start` of `n` values.
+    /// The number of values in the window that starts at `start`, out of `n` values.
     pub fn len(self, start: usize, n: usize) -> usize {
         (n - start).div_ceil(self.stride).min(self.size)
     }
 
-    /// Where the windows of `n` values start.
+    /// The start of each window over `n` values.
     pub fn starts(self, n: usize) -> impl Iterator<Item = usize> {
         (0..n).step_by(self.shift()).take_while(move |start| !self.drop_remainder || self.len(*start, n) == self.size)
     }

@@ -28,11 +28,11 @@ enum Items {
     Objects(Vec<Array>),
 }
 
-/// One axis after axis 0: its partition, and whether its type is ragged.
+/// An axis after axis 0: its partition, and whether its type is ragged.
 pub struct Level<'a> {
     pub partition: &'a RowPartition,
     pub ragged: bool,
-    /// The size in the type, if it has one; used if there are no rows.
+    /// The size given by the type, if any; used if there are no rows.
     pub size: Option<usize>,
 }
 
@@ -42,7 +42,7 @@ impl Array {
         Array { shape, items: Items::Values(start) }
     }
 
-    /// The rows `rows` of the outermost level as axis 0; the other axes are the levels.
+    /// The rows `rows` of the outermost level as axis 0. The levels give the other axes.
     pub fn of(levels: &[Level], rows: Range<usize>) -> Array {
         let Some((level, below)) = levels.split_first() else {
             return Array::dense(vec![rows.len()], rows.start);
@@ -84,7 +84,7 @@ impl Array {
         self.shape.iter().product()
     }
 
-    /// The indices of the items that are printed of a large array.
+    /// The indices of the items printed of a large array.
     fn shown(&self) -> Vec<usize> {
         if self.size() <= THRESHOLD {
             return (0..self.size()).collect();
@@ -162,7 +162,7 @@ impl Array {
     }
 }
 
-/// `(2, None, 3)`: `None` for an axis without one size.
+/// `(2, None, 3)`: `None` for an axis that has no single size.
 pub fn shape_text(sizes: impl Iterator<Item = Option<usize>>) -> String {
     let sizes: Vec<String> = sizes.map(|s| s.map_or_else(|| "None".to_owned(), |n| n.to_string())).collect();
     match sizes.as_slice() {
@@ -187,7 +187,7 @@ impl Printer<'_> {
         };
         let inner = |i: usize| self.axis(axis + 1, place * size + i, indent + 1, width.saturating_sub(1));
         let cut = self.cut && 2 * EDGE_ITEMS < size;
-        // `None` marks the items that are not printed.
+        // `None` marks where items are omitted.
         let items = (0..size).filter(|i| !cut || *i < EDGE_ITEMS || *i >= size - EDGE_ITEMS).map(Some);
         let mut items: Vec<Option<usize>> = items.collect();
         if cut {
@@ -217,7 +217,7 @@ impl Printer<'_> {
     }
 }
 
-/// `_extendLine_pretty`: words on lines of a width; a word may have several lines.
+/// `_extendLine_pretty`: wraps words at a line width. A word may span several lines.
 struct Lines {
     done: String,
     line: String,

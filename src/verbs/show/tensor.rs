@@ -37,7 +37,7 @@ enum Form {
 struct View<'a> {
     outer: Vec<&'a RowPartition>,
     dims: Vec<Dim>,
-    /// The row of the outermost partition, or of the field itself.
+    /// The row of the outermost partition, or of the field itself if there is none.
     row: usize,
 }
 
@@ -151,7 +151,7 @@ fn sparse_text(sparse: &Sparse, dtype: &DType, row: usize) -> String {
     )
 }
 
-/// The nested Python value of a row: `[1, None]`.
+/// The nested Python value of a row, such as `[1, None]`.
 fn python(tensor: &Tensor, levels: usize, element: &Element, row: usize) -> Result<String> {
     if tensor.slice(row, 1).validity().is_some() {
         return Ok("None".to_owned());

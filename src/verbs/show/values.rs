@@ -27,7 +27,7 @@ enum Value<'a> {
     Int(i128),
     Float(Float),
     Bytes(&'a [u8]),
-    /// An Arrow type without a Python form.
+    /// A value of an Arrow type that has no Python form.
     Other(String),
 }
 
@@ -70,7 +70,7 @@ impl<'a> FlatValues<'a> {
         }
     }
 
-    /// `repr` of the Python object that `.item()` gives.
+    /// `repr` of the Python object that `.item()` returns.
     pub fn item(&self, i: usize) -> String {
         match self.at(i) {
             Value::Float(float) => Float { width: Width::Double, ..float }.str(),
@@ -78,7 +78,7 @@ impl<'a> FlatValues<'a> {
         }
     }
 
-    /// How NumPy prints the values of an array that shows those at `shown`.
+    /// How NumPy prints the values of an array of which `shown` are printed.
     pub fn formatter(self, shown: &[usize]) -> Box<dyn Fn(usize) -> String + 'a> {
         if self.dtype.is_float() {
             let floats = shown.iter().filter_map(|i| if let Value::Float(f) = self.at(*i) { Some(f) } else { None }).collect::<Vec<_>>();
@@ -132,7 +132,7 @@ fn bytes_repr(bytes: &[u8]) -> String {
     text
 }
 
-/// `repr` of Python's str, as a key of a dict.
+/// `repr` of a Python str, used for the keys of a dict.
 pub fn str_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
@@ -168,7 +168,7 @@ impl Width {
         }
     }
 
-    /// `10 ** min(8, np.finfo(dtype).precision)`: from this value on an array is printed with exponents.
+    /// `10 ** min(8, np.finfo(dtype).precision)`: arrays with values this large are printed with exponents.
     fn exponent_from(self) -> f64 {
         match self {
             Width::Half => 1e3,
@@ -184,7 +184,7 @@ struct Float {
     width: Width,
 }
 
-/// The shortest decimal digits that parse as the value: `digits[0].digits[1..] * 10**exponent`.
+/// The shortest decimal digits that parse back to the value: `digits[0].digits[1..] * 10**exponent`.
 struct Digits {
     digits: String,
     exponent: i32,
@@ -201,7 +201,7 @@ impl Float {
                 .find(|text| text.parse::<f64>().is_ok_and(|y| f16::from_f64(y).to_f64() == x))
                 .unwrap_or_else(|| format!("{x:e}")),
         };
-        // Of two shortest candidates at equal distance, the one with the even digit.
+        // Of two shortest candidates at equal distance, choose the one with the even last digit.
         let shortest = split(&text);
         let even = format!("{x:.*e}", shortest.digits.len() - 1);
         if even.parse::<f64>().is_ok_and(|y| self.width.round(y) == x) { split(&even) } else { shortest }
@@ -220,7 +220,8 @@ impl Float {
         if self.value.is_sign_negative() { "-" } else { "" }
     }
 
-    /// The shortest text: with an exponent below 1e-4 and from 1e16 on, or the limits of the narrower widths.
+    /// The shortest text. Uses an exponent below 1e-4 and from 1e16 upwards, or beyond the limits of the narrower
+    /// widths.
     fn str(&self) -> String {
         if let Some(special) = self.special() {
             return special.to_owned();
@@ -249,7 +250,7 @@ impl Float {
         (format!("{}{int}", self.sign()), frac)
     }
 
-    /// The digit before the point, those after it (at most eight), the exponent.
+    /// The digit before the decimal point, the digits after it (at most eight), and the exponent.
     fn scientific(&self) -> (String, String, i32) {
         let mut found = self.digits();
         if found.digits.len() > PRECISION + 1 {
@@ -286,7 +287,7 @@ fn exponent_text(exponent: i32, width: usize) -> String {
 struct FloatFormat {
     /// Digits of the exponent, if it is printed.
     exponent: Option<usize>,
-    /// Digits after the point with an exponent.
+    /// Digits after the decimal point, with an exponent.
     precision: usize,
     pad_left: usize,
     pad_right: usize,
@@ -330,7 +331,7 @@ impl FloatFormat {
         }
         match self.exponent {
             Some(digits) => {
-                // Not filled with zeros: digits of the exact value, though fewer would name it.
+                // Padded with digits of the exact value rather than with zeros, even though fewer digits identify it.
                 let exact = split(&format!("{:.*e}", self.precision, float.value.abs()));
                 let int = format!("{}{}", float.sign(), &exact.digits[..1]);
                 format!("{int:>left$}.{}e{}", &exact.digits[1..], exponent_text(exact.exponent, digits), left = self.pad_left)

@@ -15,13 +15,13 @@ use arrow_schema::DataType;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Most file systems allow 255 bytes in a name; the rest is for what comes before and after the value.
+/// Most file systems allow 255 bytes in a name; the remainder is reserved for the text before and after the value.
 const MAX_NBYTES: usize = 200;
 
-/// Adds the key as it appears in the name of its file, as the last column.
+/// Adds the key, as it appears in the file name, as the last column.
 pub struct Named {
     text: ScalarExpr,
-    /// What gives nulls a value.
+    /// The expression that replaces nulls with a value.
     filled: String,
 }
 
@@ -64,7 +64,7 @@ impl Map for Named {
     }
 }
 
-/// A key in the name of a file; different keys have different names, which are safe in a shell and in a path.
+/// A key in a file name. Different keys give different names, all of them safe in shells and paths.
 fn name_of(key: &[u8]) -> String {
     let mut name = String::with_capacity(key.len());
     for chunk in key.utf8_chunks() {

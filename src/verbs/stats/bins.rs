@@ -1,15 +1,15 @@
-//! How often values occur, in bins as fine as their range allows, so that any range fits in bounded memory.
+//! Histogram counts in bins as fine as the range of values allows, so that any range fits in bounded memory.
 
-/// Maximum number of bins of both signs together. The coarsest bins are one per power of two, which are fewer than this.
+/// Maximum number of bins, both signs together. The coarsest bins, one per power of two, are fewer than this.
 const MOST: usize = 4096;
-/// The finest bins are 2^FINEST between a power of two and the next.
+/// The finest bins: 2^FINEST between consecutive powers of two.
 const FINEST: u32 = 20;
 
-/// Counts of finite numbers. The width of the bins depends only on the range of all numbers: adding the same numbers in any
-/// order, in any parts, gives the same bins.
+/// Counts of finite numbers. The bin width depends only on the range of all numbers, so the same numbers give the same
+/// bins in any order and in any partition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bins {
-    /// 2^bits bins between a power of two and the next.
+    /// There are 2^bits bins between consecutive powers of two.
     bits: u32,
     zeros: u64,
     positive: Window,
@@ -22,14 +22,14 @@ impl Default for Bins {
     }
 }
 
-/// A contiguous run of bins, by their numbers.
+/// A contiguous range of bins, by bin number.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Window {
     first: usize,
     counts: Counts,
 }
 
-/// Counts of 32 bits, as long as none is greater.
+/// 32-bit counts, used while no count is greater.
 #[derive(Clone, Debug, PartialEq)]
 enum Counts {
     Narrow(Vec<u32>),
@@ -57,7 +57,7 @@ impl Counts {
         }
     }
 
-    /// Adds to a count; `false` if there is none of that number.
+    /// Adds to a count; `false` if there is no bin with that number.
     #[inline]
     fn add(&mut self, index: usize, count: u64) -> bool {
         if let Counts::Narrow(counts) = self {
@@ -77,7 +77,7 @@ impl Counts {
         }
     }
 
-    /// Puts zeros before and after.
+    /// Extends the range with zeros at both ends.
     fn grow(&mut self, before: usize, after: usize) {
         fn grown<T: Copy + Default>(counts: &mut Vec<T>, before: usize, after: usize) {
             let mut grown = Vec::with_capacity(before + counts.len() + after);
@@ -98,7 +98,7 @@ impl Counts {
 }
 
 impl Window {
-    /// The number of its first and last bin; `None` if it has none.
+    /// The numbers of the first and last bin; `None` if there are no bins.
     fn ends(&self) -> Option<(usize, usize)> {
         (self.counts.len() > 0).then(|| (self.first, self.first + self.counts.len() - 1))
     }
@@ -112,7 +112,7 @@ impl Window {
         self.counts.add(bin - self.first, count);
     }
 
-    /// Has all bins from `first` to `last`.
+    /// Extends the range to all bins from `first` to `last`.
     fn include(&mut self, first: usize, last: usize) {
         let (own_first, own_last) = self.ends().unwrap_or((first, first.wrapping_sub(1)));
         let before = own_first.saturating_sub(first);
@@ -153,14 +153,14 @@ impl Bins {
         own.add((magnitude >> (52 - bits)) as usize, count);
     }
 
-    /// Merges bins until there are 2^bits between a power of two and the next.
+    /// Merges bins until there are 2^bits between consecutive powers of two.
     fn coarsen(&mut self, bits: u32) {
         self.positive.coarsen(self.bits - bits);
         self.negative.coarsen(self.bits - bits);
         self.bits = bits;
     }
 
-    /// Adds the counts of another.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, mut other: Bins) {
         let bits = self.bits.min(other.bits);
         self.coarsen(bits);
@@ -183,7 +183,7 @@ impl Bins {
         self.zeros
     }
 
-    /// The counts of two in the bins of both together, in ascending order.
+    /// The counts of two histograms in their common bins, in ascending order.
     pub fn common(&self, other: &Bins) -> Vec<(u64, u64)> {
         let (mut own, mut their, mut both) = (self.clone(), other.clone(), self.clone());
         both.merge(other.clone());
@@ -207,7 +207,7 @@ impl Bins {
     }
 }
 
-/// Counts of the same places together; the places of each ascend.
+/// Pairs the counts at the same positions; the positions of each input ascend.
 fn paired(a: &[(f64, u64)], b: &[(f64, u64)]) -> Vec<(u64, u64)> {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     let next = || {
@@ -221,7 +221,7 @@ fn paired(a: &[(f64, u64)], b: &[(f64, u64)]) -> Vec<(u64, u64)> {
     std::iter::from_fn(next).collect()
 }
 
-/// The first and last bin of two runs together.
+/// The first and last bin of two ranges combined.
 fn union(a: Option<(usize, usize)>, b: Option<(usize, usize)>) -> Option<(usize, usize)> {
     match (a, b) {
         (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
@@ -229,7 +229,7 @@ fn union(a: Option<(usize, usize)>, b: Option<(usize, usize)>) -> Option<(usize,
     }
 }
 
-/// The finest width, not finer than `bits`, at which bins from the first to the last of both runs are few enough.
+/// The finest width, not finer than `bits`, at which the bins of both ranges fit the maximum.
 fn fitting(bits: u32, runs: [Option<(usize, usize)>; 2]) -> u32 {
     let len = |shift: u32| runs.iter().flatten().map(|(first, last)| (last >> shift) - (first >> shift) + 1).sum::<usize>();
     (0..=bits).find(|shift| len(*shift) <= MOST).map_or(0, |shift| bits - shift)

@@ -1,6 +1,6 @@
-//! Histograms drawn with characters, and the numbers beside them.
+//! Histograms drawn with characters, and their labels.
 
-/// A run of values: lower end, upper end, count.
+/// A range of values: lower end, upper end, count.
 pub type Run = (f64, f64, u64);
 
 /// Maximum number of cells of a sparkline.
@@ -22,9 +22,9 @@ pub struct Bar {
 /// The extent of a histogram.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// The least value.
+    /// The smallest value.
     pub least: f64,
-    /// The greatest value.
+    /// The largest value.
     pub greatest: f64,
     /// Whether all values are integers.
     pub is_whole: bool,
@@ -41,15 +41,15 @@ impl Extent {
     }
 }
 
-/// The number of values between the borders. A run that a border splits is divided in proportion, as if its values were spread
-/// evenly. The runs are disjoint and ascending, and so are the borders. O(runs + borders).
+/// The number of values between the borders. A range that a border splits is divided in proportion, as if its values
+/// were spread evenly. Both the ranges and the borders ascend, and the ranges are disjoint. O(ranges + borders).
 fn between(runs: impl Iterator<Item = Run>, extent: Extent, borders: &[f64]) -> Vec<u64> {
     let clipped = |(low, high, count): Run| match extent.is_whole {
         true => (whole(low, high, extent), count),
         false => ((low.max(extent.least), high.min(extent.greatest)), count),
     };
     let mut runs = runs.map(clipped).peekable();
-    // The last run that starts below the border, and the number of values before it.
+    // The last range that starts below the border, and the number of values before it.
     let (mut last, mut before) = (None, 0);
     let below = |border: &f64| {
         while let Some(run) = runs.next_if(|((low, _), _)| low < border) {
@@ -64,13 +64,13 @@ fn between(runs: impl Iterator<Item = Run>, extent: Extent, borders: &[f64]) -> 
     counts.windows(2).map(|w| w[1].saturating_sub(w[0])).collect()
 }
 
-/// The integers of a run, with an exclusive upper end; in the run itself the end farther from 0 is exclusive.
+/// The integers of a range, with an exclusive upper end; in the range itself, the end farther from 0 is exclusive.
 pub fn whole(low: f64, high: f64, extent: Extent) -> (f64, f64) {
     let (first, end) = if low < 0.0 { (low.floor() + 1.0, high.floor() + 1.0) } else { (low.ceil(), high.ceil().max(low.ceil() + 1.0)) };
     (first.max(extent.least), end.min(extent.greatest + 1.0))
 }
 
-/// The number of values in each of some cells of equal width, from the least value to the greatest.
+/// The number of values in each of some cells of equal width, from the smallest value to the largest.
 pub fn cells(runs: impl Iterator<Item = Run>, extent: Extent) -> Vec<u64> {
     let span = extent.span() + if extent.is_whole { 1.0 } else { 0.0 };
     let n = if extent.is_whole && span < CELLS as f64 { span as usize } else { CELLS };
@@ -82,7 +82,7 @@ pub fn cells(runs: impl Iterator<Item = Run>, extent: Extent) -> Vec<u64> {
     between(runs, extent, &borders)
 }
 
-/// One character per count, as high as its share of the greatest; a space for 0.
+/// One character per count, its height proportional to the largest count; a space for 0.
 pub fn sparkline(counts: &[u64]) -> String {
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     let block = |n: &u64| match n {
@@ -92,7 +92,7 @@ pub fn sparkline(counts: &[u64]) -> String {
     counts.iter().map(block).collect::<String>().trim_end().to_owned()
 }
 
-/// A bar of at most `width` characters, in eighths; never empty unless the count is 0.
+/// A bar of at most `width` characters, in eighths; empty only if the count is 0.
 pub fn bar(count: u64, most: u64, width: usize) -> String {
     let eighths = if count == 0 { 0 } else { ((count as f64 / most.max(1) as f64 * (8 * width) as f64).round() as usize).max(1) };
     let rest = match eighths % 8 {
@@ -102,7 +102,7 @@ pub fn bar(count: u64, most: u64, width: usize) -> String {
     "█".repeat(eighths / 8).chars().chain(rest).collect()
 }
 
-/// Bars whose borders are round numbers. Values far above `most_end`, the end of 99%, share one bar.
+/// Bars with round numbers as borders. Values far above `most_end`, the 99th percentile, share one bar.
 pub fn bars(runs: impl Iterator<Item = Run>, extent: Extent, most_end: f64) -> Vec<Bar> {
     let Extent { least, greatest, is_whole } = extent;
     let runs: Vec<Run> = runs.collect();
@@ -117,7 +117,7 @@ pub fn bars(runs: impl Iterator<Item = Run>, extent: Extent, most_end: f64) -> V
     let n = ((end / width).floor() - first) as usize + 1;
     let mut starts: Vec<f64> = (0..=n).map(|i| (first + i as f64) * width).collect();
     if !is_open && !is_whole && n > 1 && starts[n - 1] >= greatest {
-        // The greatest value is on a border: it gets no bar of its own.
+        // The largest value is on a border and does not get a separate bar.
         starts.truncate(n);
     }
     let mut borders = starts.clone();
@@ -132,7 +132,7 @@ pub fn bars(runs: impl Iterator<Item = Run>, extent: Extent, most_end: f64) -> V
     counts.into_iter().enumerate().map(bar).collect()
 }
 
-/// The next of 1, 2, 5, 10, 20, 50 ... or 0.1, 0.2 ...
+/// The next number in 1, 2, 5, 10, 20, 50 ... or 0.1, 0.2 ...
 fn round_up(x: f64) -> f64 {
     if !(x > 0.0 && x.is_finite()) {
         return 0.0;
@@ -197,7 +197,7 @@ mod tests {
         let drawn = bars(every(50).chain([(1000.0, 1000.0, 1)]), numbers(0.0, 1000.0), 49.0);
         assert_eq!(drawn.last(), Some(&Bar { from: 50.0, to: None, count: 1 }));
         assert_eq!(drawn.iter().map(|b| b.count).sum::<u64>(), 51);
-        // -3, -2 twice, -1 and 0 in bins whose upper ends are theirs.
+        // -3, -2 twice, -1 and 0, in bins with inclusive upper ends.
         let below = [(-3.5, -3.0, 1), (-2.25, -2.0, 2), (-1.1, -1.0, 1), (0.0, 0.0, 1)];
         assert_eq!(cells(below.into_iter(), numbers(-3.0, 0.0)), [1, 2, 1, 1]);
         let one = Extent { least: 0.5, greatest: 0.5, is_whole: false };

@@ -1,7 +1,8 @@
-//! The values of some chunks are collected until they are worth the way to the summaries of their fields.
+//! Collects the values of several chunks until they are worth summarizing.
 //!
-//! Of few fields they become one chunk, which is summarized on any thread. Many fields are divided into shares, of which any thread takes
-//! one at a time and adds to it: a summary of each field for each part would cost more than the values.
+//! If there are few fields, the values become one chunk, which any thread summarizes. Many fields are divided into
+//! shares. Any thread adds values to the summaries of a share, one thread at a time, because creating a summary of each
+//! field for each part would cost more than the values themselves.
 
 use super::pick::{Pick, joined, picked_columns, picked_fields, shares_of};
 use super::summary::Summary;
@@ -12,14 +13,14 @@ use crate::verbs::verb::{Deferred, Flow, Fold};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// From that many fields on there are shares.
+/// The number of fields from which they are divided into shares.
 const LEAST_FIELDS: usize = 256;
-/// Bytes of each field that are collected for a chunk, and for a part of a share.
+/// Bytes collected per field for a chunk, and for a part of a share.
 const CHUNK_NBYTES: usize = 8 << 10;
 const PART_NBYTES: usize = 4 << 10;
-/// Shares of the fields.
+/// Number of shares.
 const SHARES: usize = 16;
-/// Bytes of all fields together that the summaries collect in turn: a sketch of many values at once costs less.
+/// Total size of the values that summaries collect before adding them to their sketches, which is cheaper for many values at once.
 const WAITING_NBYTES: usize = 96 << 20;
 /// Parts of a share that may wait for the thread that adds; a thread with one more waits itself, which bounds the memory.
 const MAX_WAITING: u64 = 4;
@@ -32,7 +33,7 @@ struct Share {
     /// Its fields.
     picks: Vec<Pick>,
     state: Mutex<State>,
-    /// A part was added, or the thread that adds has no more.
+    /// Signals that a part was added or that no thread is adding.
     added: Condvar,
 }
 
@@ -45,7 +46,7 @@ struct Part {
 
 /// Parts come from any thread in any order; they are added in theirs.
 struct State {
-    /// Away while a thread adds to them.
+    /// Taken by a thread while it adds to them.
     summaries: Option<Vec<Summary>>,
     parts: BTreeMap<u64, Part>,
     next: u64,
@@ -53,13 +54,13 @@ struct State {
 }
 
 impl Shares {
-    /// Empty summaries; `None` if the fields are few.
+    /// Empty summaries; `None` if there are few fields.
     pub fn new(fields: &[Summary]) -> Option<Shares> {
         let nleaves = fields.iter().map(Summary::nleaves).sum::<usize>();
         if nleaves < LEAST_FIELDS { None } else { Some(Shares::waiting(fields, WAITING_NBYTES / nleaves)) }
     }
 
-    /// Empty summaries, of which each waits for so many bytes.
+    /// Empty summaries, each of which collects up to `most` bytes.
     fn waiting(fields: &[Summary], most: usize) -> Shares {
         let share = |picks: Vec<Pick>| {
             let mut summaries = picked_fields(fields, &picks);
@@ -70,10 +71,10 @@ impl Shares {
         Shares(Arc::new(shares_of(fields, SHARES).into_iter().map(share).collect()))
     }
 
-    /// The summaries of all fields, once everything is added.
+    /// The summaries of all fields, after everything has been added.
     ///
     /// # Errors
-    /// What a field holds cannot be summarized.
+    /// The values of a field cannot be summarized.
     pub fn take(&self) -> Result<Vec<Summary>> {
         let mut all = Vec::new();
         for share in self.0.iter() {
@@ -95,7 +96,7 @@ impl Part {
 }
 
 impl Share {
-    /// Adds that part, and those that follow it and have come already; if another thread is adding, it will.
+    /// Adds a part, and the parts after it that have already arrived. If another thread is adding, that thread adds it.
     fn add(&self, number: u64, part: Part) {
         let mut state = lock(&self.state);
         state.parts.insert(number, part);
@@ -125,7 +126,7 @@ impl Share {
     }
 }
 
-/// A thread adds to a share. If it panics, none has to wait for it.
+/// Marks that a thread is adding to a share. If the thread panics, waiting threads are released.
 struct Adding<'a> {
     share: &'a Share,
     done: bool,
@@ -143,7 +144,7 @@ impl Drop for Adding<'_> {
 /// Adds the columns of chunks, field by field.
 ///
 /// # Errors
-/// What a field holds cannot be summarized.
+/// The values of a field cannot be summarized.
 pub fn add(fields: &mut [Summary], chunks: &[&[Tensor]]) -> Result<()> {
     if chunks.is_empty() {
         return Ok(());
@@ -158,25 +159,26 @@ pub fn add(fields: &mut [Summary], chunks: &[&[Tensor]]) -> Result<()> {
 /// Collects chunks.
 pub struct Collector {
     shares: Option<Shares>,
-    /// With shares, the columns that the report needs all the same.
+    /// With shares, the columns that the report still needs.
     kept: Vec<usize>,
     /// Number of fields.
     nleaves: usize,
     chunks: Vec<Chunk>,
     nbytes: usize,
-    /// Parts given to each share.
+    /// Number of parts given to each share.
     parts: u64,
     ready: Vec<Deferred>,
 }
 
 impl Collector {
-    /// Of chunks of these fields. With shares, the values go there, and chunks of only the columns `kept` are given.
+    /// Collects chunks of these fields. With shares, the values go to the shares, and the chunks emitted have only the
+    /// columns `kept`.
     pub fn new(fields: &[Summary], shares: Option<Shares>, kept: Vec<usize>) -> Collector {
         let nleaves = fields.iter().map(Summary::nleaves).sum();
         Collector { shares, kept, nleaves, chunks: Vec::new(), nbytes: 0, parts: 0, ready: Vec::new() }
     }
 
-    /// Gives what is collected.
+    /// Emits what has been collected.
     fn give(&mut self, is_last: bool) {
         let chunks = std::mem::take(&mut self.chunks);
         self.nbytes = 0;
@@ -194,7 +196,7 @@ impl Collector {
         for at in 0..shares.0.len() {
             let columns = chunks.iter().map(|chunk| picked_columns(&chunk.columns, &shares.0[at].picks)).collect::<Result<_>>();
             let shares = shares.clone();
-            // The first chunk has all records, the others none.
+            // The first chunk has all records; the others are empty.
             let none = kept.as_ref().map_or_else(|_| Vec::new(), |kept| kept.iter().take(1).map(|chunk| chunk.slice(0, 0)).collect());
             let given = std::mem::replace(&mut kept, Ok(none));
             self.ready.push(Box::new(move || {
@@ -208,7 +210,7 @@ impl Collector {
 impl Fold for Collector {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
         let least = if self.shares.is_some() { PART_NBYTES } else { CHUNK_NBYTES };
-        // Only now, so that there is always a last part.
+        // Given before the chunk is added, so that there is always a last part.
         if self.nbytes / self.nleaves.max(1) >= least {
             self.give(false);
         }
@@ -252,7 +254,7 @@ mod tests {
         };
         let chunks: Vec<Chunk> = (0..40).map(|number| chunk(number, 30 + number)).collect();
         let field = |number: usize| Field::new(format!("f{number}"), Type::tensor(DType::Int64, Vec::new()));
-        // Fewer values are held and wait than there are, so that their order counts; then all of them wait.
+        // The sketch holds fewer values than there are, so order matters.
         let empty: Vec<Summary> = (0..FIELDS).map(|n| Summary::new(&field(n), None, 0, &Top::new(16), &|_| true)).collect();
         let shown = |all: &[Summary]| -> Vec<String> {
             all.iter()

@@ -8,7 +8,7 @@ use std::hash::Hasher;
 
 /// Maximum number of values that are counted exactly.
 const EXACT: usize = 2048;
-/// Hashes that are kept before repeated ones among them are left out.
+/// Hashes kept before duplicates are removed.
 const KEPT: usize = EXACT + EXACT / 4;
 /// 2^P registers.
 const P: u32 = 14;
@@ -18,11 +18,11 @@ const RECENT: usize = 256;
 /// A set of 64-bit hashes, in bounded memory.
 #[derive(Clone, Debug, Default)]
 pub struct Distinct {
-    /// Hashes, some perhaps repeated.
+    /// Hashes, possibly with duplicates.
     few: Vec<u64>,
-    /// Replaces them once too many are distinct.
+    /// Used instead of the hashes once there are too many distinct values.
     registers: Option<Box<[u8]>>,
-    /// Their number, if it was counted elsewhere; then nothing is added.
+    /// Their number, if it was counted elsewhere. Then nothing is added.
     counted: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ impl Distinct {
         self.few.push(hash);
     }
 
-    /// Leaves out repeated hashes, or makes room for more.
+    /// Removes duplicate hashes, or makes room for more.
     #[cold]
     fn make_room(&mut self) {
         let len = self.few.len();
@@ -70,9 +70,9 @@ impl Distinct {
         }
     }
 
-    /// Leaves out repeated hashes; if too many are left, registers replace them.
+    /// Removes duplicate hashes. If too many are left, switches to registers.
     fn settle(&mut self) {
-        // All but the last were sorted before.
+        // All but the last run are already sorted.
         self.few.sort();
         self.few.dedup();
         if self.few.len() > EXACT {
@@ -86,7 +86,7 @@ impl Distinct {
         registers
     }
 
-    /// Adds the values of another.
+    /// Adds the values of another set.
     pub fn merge(&mut self, other: Distinct) {
         if let Some(theirs) = other.registers {
             self.spill().iter_mut().zip(theirs).for_each(|(own, their)| *own = (*own).max(their));
@@ -94,7 +94,7 @@ impl Distinct {
         other.few.into_iter().for_each(|hash| self.insert(hash));
     }
 
-    /// The number of distinct hashes, or an estimate of it; and whether it is exact.
+    /// The number of distinct hashes or an estimate of it, and whether it is exact.
     pub fn count(&self) -> (u64, bool) {
         if let Some(count) = self.counted {
             return (count, true);
@@ -111,7 +111,7 @@ impl Distinct {
 }
 
 fn raise(registers: &mut [u8], hash: u64) {
-    // The first bits select the register; it holds the number of leading zeros of the others.
+    // The first bits select the register, which holds the number of leading zeros of the remaining bits.
     let rank = ((hash << P) | (1 << (P - 1))).leading_zeros() as u8 + 1;
     let register = &mut registers[(hash >> (64 - P)) as usize];
     *register = (*register).max(rank);
@@ -172,7 +172,7 @@ pub fn hash_bits(bits: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The bits that [`hash_bits`] has hashed: it is a bijection.
+/// Inverts [`hash_bits`], which is a bijection.
 #[inline]
 pub fn bits_of_hash(hash: u64) -> u64 {
     let mut x = hash ^ (hash >> 31) ^ (hash >> 62);
@@ -197,7 +197,7 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     hash_bits(fold(hash ^ u64::from_le_bytes(last), K).wrapping_add(hash))
 }
 
-/// The identity: a hash is its own hash.
+/// The identity function, because the values are already hashes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity(u64);
 

@@ -1,27 +1,28 @@
-//! How far two data sets are apart, field by field: `stats A --against B`.
+//! Measures how far two datasets differ, field by field: `stats A --against B`.
 //!
-//! Both distributions are put into the same classes. Numbers and sizes: up to 20 classes that hold about as many values each, in the
-//! common bins of both. Strings, bools, and integers of few values: one class per value. Nulls, NaN and infinities have
-//! classes of their own. Two distances of the shares p and q of the classes are reported: the Jensen-Shannon divergence in
-//! bits, `H((p + q) / 2) - (H(p) + H(q)) / 2`, and the L-infinity distance, the greatest `|p - q|`. Both lie between 0 and 1.
+//! Both distributions are put into the same classes. Numbers and sizes have up to 20 classes with about equal numbers
+//! of values, in the common bins of both datasets. Strings, bools, and integers with few distinct values have one class
+//! per value. Nulls, NaN and infinities have separate classes. Two distances between the class shares p and q are
+//! reported: the Jensen-Shannon divergence in bits, `H((p + q) / 2) - (H(p) + H(q)) / 2`, and the L-infinity distance,
+//! the largest `|p - q|`. Both are between 0 and 1.
 
 use super::summary::Summary;
 use super::table::{self, axes, label_text};
 use super::values::{Range, ValueSummary};
 use std::collections::BTreeSet;
 
-/// The most classes of numbers.
+/// Maximum number of classes for numbers.
 const CLASSES: f64 = 20.0;
-/// Integers of at most that many distinct values are compared value by value.
+/// Integers with at most this many distinct values are compared value by value.
 const FEW: usize = 100;
-/// Strings that are not held are compared by the most frequent of both.
+/// Strings that are not all held are compared by the most frequent values of both.
 const FREQUENT: usize = 1000;
-/// Fields with more distinct strings than this, most of them once, are not compared by value.
+/// Fields with more distinct strings than this, most of which occur once, are not compared by value.
 const MANY: u64 = 1000;
-/// New and vanished values that are named.
+/// Maximum number of new and vanished values that are listed.
 const NAMED: usize = 5;
 
-/// The summaries of a data set that another is compared with.
+/// The summaries of a dataset that another is compared with.
 pub struct Baseline {
     /// The name of the file.
     pub name: String,
@@ -31,29 +32,29 @@ pub struct Baseline {
     pub fields: Vec<Summary>,
 }
 
-/// The comparison of two data sets.
+/// The comparison of two datasets.
 pub struct Drift {
-    /// The name of the other data set.
+    /// The name of the other dataset.
     pub name: String,
-    /// Its records.
+    /// Its number of records.
     pub records: u64,
-    /// The fields, and the axes of each.
+    /// A row for each field, and for each of its axes.
     pub rows: Vec<DriftRow>,
-    /// The most that is allowed.
+    /// The maximum distance allowed.
     pub max: Option<f64>,
 }
 
-/// What is compared.
+/// One row of the comparison.
 pub struct DriftRow {
     /// The field.
     pub field: String,
     /// `values`, `axis 0`, `bytes` or `field`.
     pub of: String,
-    /// What was found.
+    /// The result.
     pub found: Comparison,
 }
 
-/// The result of comparing one thing.
+/// The result of one comparison.
 pub enum Comparison {
     /// Two distributions.
     Distance {
@@ -61,23 +62,23 @@ pub enum Comparison {
         js: f64,
         /// The L-infinity distance.
         linf: f64,
-        /// The means in the other data set and in this one.
+        /// The means in the other dataset and in this one.
         means: Option<(f64, f64)>,
-        /// Values that only this one has: the most frequent, and how many there are.
+        /// Values that occur only in this dataset: the most frequent ones, and their number.
         new: (Vec<String>, usize),
-        /// Values that only the other one has.
+        /// Values that occur only in the other dataset.
         vanished: (Vec<String>, usize),
     },
-    /// The field is not in the other data set.
+    /// The field is not in the other dataset.
     New,
-    /// The field is only in the other data set.
+    /// The field is only in the other dataset.
     Vanished,
-    /// The types in the other data set and in this one, which cannot be compared.
+    /// The types in the other dataset and in this one, which cannot be compared.
     Retyped(String, String),
 }
 
 impl DriftRow {
-    /// The greater distance; 1 for a field that is new, has vanished or has another type.
+    /// The larger distance; 1 for a field that is new, has vanished or has another type.
     pub fn distance(&self) -> f64 {
         match self.found {
             Comparison::Distance { js, linf, .. } => js.max(linf),
@@ -103,7 +104,7 @@ impl Drift {
         Drift { name: before.name.clone(), records: before.records, rows, max }
     }
 
-    /// The rows above the maximum.
+    /// The rows whose distance exceeds the maximum.
     pub fn above(&self) -> impl Iterator<Item = &DriftRow> {
         let max = self.max.unwrap_or(f64::INFINITY);
         self.rows.iter().filter(move |row| row.distance() > max)
@@ -114,7 +115,7 @@ fn whole(field: &Summary, found: Comparison) -> DriftRow {
     DriftRow { field: field.path.to_string(), of: "field".to_owned(), found }
 }
 
-/// Counts of the same classes in both.
+/// The counts of the same classes in both datasets.
 type Classes = Vec<(u64, u64)>;
 
 fn compare(old: &Summary, new: &Summary, rows: &mut Vec<DriftRow>) {
@@ -137,7 +138,7 @@ fn compare(old: &Summary, new: &Summary, rows: &mut Vec<DriftRow>) {
     }
 }
 
-/// The values of a field; `None` where they are not compared.
+/// The values of a field; `None` if they are not compared.
 fn values(old: &Summary, new: &Summary) -> Option<DriftRow> {
     let (a, b) = (&old.values, &new.values);
     let special = [(a.nulls, b.nulls), (a.nan, b.nan), (a.infinite, b.infinite)];
@@ -161,7 +162,7 @@ fn values(old: &Summary, new: &Summary) -> Option<DriftRow> {
         return Some(distance(new, "values".to_owned(), &classes, means(a, b), apart));
     }
     if new.ty.fields().is_some() || (a.moments.mean_and_std().is_none() && b.moments.mean_and_std().is_none()) {
-        // Structures, and fields without any value, have only nulls.
+        // Structures, and fields without any values, have only nulls.
         let mut classes = vec![(a.count, b.count)];
         classes.extend(special);
         return Some(distance(new, "values".to_owned(), &classes, None, Default::default()));
@@ -178,7 +179,7 @@ fn means(a: &ValueSummary, b: &ValueSummary) -> Option<(f64, f64)> {
 /// New and vanished values.
 type Apart = [(Vec<String>, usize); 2];
 
-/// One class per value; what is not among the most frequent shares one.
+/// One class per value; values that are not among the most frequent share one class.
 fn categories(old: &Summary, new: &Summary) -> (Classes, Apart) {
     let (a, b) = (&old.values.top, &new.values.top);
     let is_whole = a.is_exact() && b.is_exact();
@@ -196,7 +197,7 @@ fn categories(old: &Summary, new: &Summary) -> (Classes, Apart) {
     (classes, [apart(&new_first, new, a), apart(&old_first, old, b)])
 }
 
-/// Neighbouring classes together, so that each holds about the same share of both data sets.
+/// Merges neighboring classes so that each holds about the same share of both datasets.
 fn grouped(classes: Classes) -> Classes {
     let totals = classes.iter().fold((0, 0), |(x, y), (a, b)| (x + a, y + b));
     let share = |count: u64, total: u64| count as f64 / total.max(1) as f64;

@@ -1,4 +1,4 @@
-//! The summaries of all records, or of each group of records that `--by` makes.
+//! The summaries of all records, or of each group of records formed by `--by`.
 
 use super::collect::{Shares, add};
 use super::report::Group;
@@ -15,12 +15,13 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use serde_json::{Value, json};
 
-/// The most groups.
+/// Maximum number of groups.
 const MOST: usize = 1000;
-/// Groups with fewer bytes per field in a chunk are not summarized apart: an empty summary of each field would cost more than they do.
+/// A group with fewer bytes per field in a chunk is not summarized separately: empty summaries of its fields would cost
+/// more than the values.
 const LEAST_NBYTES: usize = 8 << 10;
 
-/// Some records of one group.
+/// Some of the records of one group.
 pub struct Part {
     nrows: usize,
     values: PartValues,
@@ -28,31 +29,31 @@ pub struct Part {
 
 enum PartValues {
     Summarized(Vec<Summary>),
-    /// Few values per field.
+    /// Unsummarized values, if there are few per field.
     Columns(Vec<Tensor>),
-    /// Values that were collected are in the shares.
+    /// The values have been collected into the shares.
     Collected,
 }
 
-/// The parts of a chunk; with the key of each where there are keys.
+/// The parts of a chunk, with the key of each if there are keys.
 pub struct Parts {
     keys: Option<Chunk>,
     parts: Vec<Part>,
 }
 
-/// How chunks are summarized, on any thread.
+/// Summarizes chunks, on any thread.
 pub struct Partition {
     /// Empty summaries of all fields.
     empty: Vec<Summary>,
     /// The fields of `--by`.
     by: Option<Vec<usize>>,
-    /// Whether the values go into shares.
+    /// Whether the values go to the shares.
     is_shared: bool,
     options: Options,
 }
 
 impl Partition {
-    /// Summaries start as these; `by` are the positions of the keys. `is_shared`: the values go into shares.
+    /// `by` has the positions of the keys. `is_shared`: the values go to the shares.
     pub fn new(fields: &[Summary], by: Option<Vec<usize>>, is_shared: bool, options: &Options) -> Partition {
         Partition { empty: fields.iter().map(Summary::part).collect(), by, is_shared, options: options.clone() }
     }
@@ -60,7 +61,7 @@ impl Partition {
     /// Summarizes a chunk. O(values).
     ///
     /// # Errors
-    /// The data does not allow it.
+    /// Invalid data.
     pub fn parts(&self, chunk: &Chunk) -> Result<Parts> {
         let Some(by) = &self.by else {
             let values = if self.is_shared { PartValues::Collected } else { self.summarized(&chunk.columns)? };
@@ -89,18 +90,19 @@ impl Partition {
 
 /// The summaries of all groups.
 pub struct Groups {
-    /// Empty summaries.
+    /// Empty summaries of all fields.
     empty: Vec<Summary>,
-    /// The keys, where there are any, with their names.
+    /// The keys and their names, if there are any.
     keys: Option<(KeyTable, Vec<String>)>,
-    /// By the number of the key.
+    /// Indexed by key number.
     groups: Vec<(u64, Vec<Summary>)>,
-    /// Of one group of many fields: where the values go, until [`Groups::end`].
+    /// For a single group with many fields: the shares that hold the values, until [`Groups::end`].
     shares: Option<Shares>,
 }
 
 impl Groups {
-    /// One group of all records, or with the names of keys one for each. `shares`: where the values go of one group of many fields.
+    /// One group with all records or, given the names of keys, one group for each key. `shares` holds the values of a
+    /// single group with many fields.
     pub fn new(fields: Vec<Summary>, keys: Option<Vec<String>>, shares: Option<Shares>, options: &Options) -> Groups {
         let keys = keys.map(|names| (KeyTable::unlimited(options), names));
         let groups = match keys {
@@ -141,10 +143,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Takes the summaries out of the shares. Called after the last part.
+    /// Moves the summaries out of the shares. Called after the last part.
     ///
     /// # Errors
-    /// What a field holds cannot be summarized.
+    /// The values of a field cannot be summarized.
     pub fn end(&mut self) -> Result<()> {
         if let (Some((_, fields)), Some(shares)) = (self.groups.first_mut(), self.shares.take()) {
             *fields = shares.take()?;
@@ -167,10 +169,10 @@ impl Groups {
         self.groups.into_iter().next().map_or_else(Vec::new, |(_, fields)| fields)
     }
 
-    /// The groups, the one of most records first.
+    /// The groups, largest first.
     ///
     /// # Errors
-    /// A key that cannot be shown, which is a bug.
+    /// A key that cannot be printed, which is a bug.
     pub fn shown(&mut self) -> Result<Vec<Group<'_>>> {
         let mut keys = vec![None; self.groups.len()];
         if let Some((table, names)) = &mut self.keys
@@ -192,7 +194,7 @@ impl Groups {
     }
 }
 
-/// The values of the keys of a row: as text, and for programs.
+/// The key values of a row: as text, and for programs.
 fn shown_key(rows: &Chunk, names: &[String], row: usize) -> Result<(String, Value)> {
     let mut values = Vec::new();
     for column in &rows.columns {
@@ -222,7 +224,7 @@ fn value(array: &ArrayRef, row: usize) -> Result<Value> {
 /// The positions and the names of the keys.
 ///
 /// # Errors
-/// A field that does not exist, or holds anything but one string, integer or bool.
+/// A field that does not exist, or that is not a scalar string, integer or bool.
 pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<String>)> {
     let positions = by.positions(schema, verb)?;
     for position in &positions {

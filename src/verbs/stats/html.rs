@@ -22,14 +22,14 @@ code,th[scope=row]{font-family:ui-monospace,monospace}\
 svg{display:block}rect{fill:#3b7dd8}rect:hover{fill:#e0883a}\
 @media print{@page{size:landscape;margin:1cm}body{margin:0;font-size:8pt}.wide{overflow:visible}tr{break-inside:avoid}rect{print-color-adjust:exact}}";
 
-/// The most frequent values of a field.
+/// Number of most frequent values per field.
 const FREQUENT: usize = 10;
 
-/// Height and width of a histogram, and of a bar of it, in pixels.
+/// Height and width of a histogram, and of one bar, in pixels.
 const HEIGHT: f64 = 28.0;
 const BAR: usize = 12;
 
-/// A table of the page: its caption, the names of the columns, and which are left-aligned.
+/// A table of the page: its caption, the column names, and which columns are left-aligned.
 struct Head<'a> {
     caption: &'a str,
     names: Vec<&'a str>,
@@ -102,7 +102,7 @@ fn padding_rows(report: &PaddingCosts, batch: usize) -> Vec<Vec<String>> {
     ways.into_iter().chain(packing).map(row).collect()
 }
 
-/// A table; the first cell of a row, which is markup as the others, is its head. Rows have a class.
+/// A table. Cells are markup, and the first cell of a row is its header. Each row has a CSS class.
 fn table(page: &mut String, head: &Head, rows: Vec<(Vec<String>, &str)>) {
     if rows.is_empty() {
         return;
@@ -145,7 +145,7 @@ fn svg(histogram: &Histogram) -> String {
     format!("<svg width=\"{width}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{}\">{bars}</svg>", escaped(&histogram.title))
 }
 
-/// Text with markup escaped.
+/// Text with HTML escapes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! The report for programs.
+//! The report as JSON, for programs.
 
 use super::chart::Bar;
 use super::drift::{Comparison, DriftRow};
@@ -11,7 +11,7 @@ use super::top::Label;
 use super::values::{Range, ValueSummary};
 use serde_json::{Map, Value, json};
 
-/// The most frequent values of a field.
+/// Number of most frequent values per field.
 const FREQUENT: usize = 10;
 
 /// The whole report.
@@ -43,7 +43,7 @@ pub fn text(shown: &Shown) -> String {
         }
         whole.insert("against".to_owned(), object);
     }
-    // A value of strings and numbers can always be written.
+    // A value of strings and numbers always serializes.
     format!("{:#}\n", Value::Object(whole))
 }
 
@@ -177,7 +177,7 @@ fn bars(bars: &[Bar]) -> Value {
     bars.iter().map(|b| json!({ "from": number(b.from), "to": b.to.map_or(Value::Null, number), "count": b.count })).collect()
 }
 
-/// A number in JSON: integers without a point, NaN and infinities as strings.
+/// A number in JSON: integers without a decimal point, NaN and infinities as strings.
 fn number(x: f64) -> Value {
     if x.fract() == 0.0 && x.abs() < 9e15 { json!(x as i64) } else { float(x) }
 }

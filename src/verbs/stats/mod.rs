@@ -1,8 +1,8 @@
 //! `stats`: summarizes each field, in memory that does not grow with the data.
 //!
-//! Chunks are summarized on any thread ([`Digest`]) and the summaries are merged in order. A summary holds counts, exact sums,
-//! minima, maxima and sets, so the output depends neither on the order nor on how records are split into chunks. Only
-//! `--padding` and the sketch of frequent values ([`top`]) need the records in order.
+//! Chunks are summarized on any thread ([`Digest`]) and the summaries are merged in order. A summary holds counts,
+//! exact sums, minima, maxima and sets, so the output depends neither on record order nor on how records are divided
+//! into chunks. Only `--padding` and the sketch of frequent values ([`top`]) need the records in order.
 
 mod bins;
 mod chart;
@@ -218,7 +218,7 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
             }
         }
         let named = self.fields.resolve(schema)?;
-        // A structure selects all fields in it.
+        // Naming a structure selects all fields in it.
         let is_wanted = |path: &FieldPath| match &named {
             None => true,
             Some(named) => named.iter().any(|n| path.names().starts_with(n.names())),
@@ -229,7 +229,7 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
         };
         let summaries = |top: &Top| -> Vec<Summary> { schema.fields.iter().map(|f| Summary::new(f, None, 0, top, &is_wanted)).collect() };
         let nfields = summaries(&Top::new(0)).iter().map(Summary::len).sum::<usize>();
-        // Each group has sketches of its own.
+        // Each group has separate sketches.
         let fields = summaries(&Top::new(top::capacity(if self.by.is_some() { nfields.saturating_mul(100) } else { nfields })));
         let padded = match self.padding {
             None => Vec::new(),
@@ -245,7 +245,7 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
         let shares = if self.by.is_none() { Shares::new(&fields) } else { None };
         let padded_columns: Vec<(usize, usize)> = padded.iter().map(PaddedField::position_and_rank).collect();
         let kept: Vec<usize> = padded_columns.iter().map(|(position, _)| *position).collect();
-        // Chunks that were collected have no other columns.
+        // Collected chunks have no other columns.
         let collected = match &shares {
             Some(_) => {
                 Arc::new(Schema { fields: kept.iter().map(|position| schema.fields[*position].clone()).collect(), ..Schema::default() })
@@ -274,7 +274,7 @@ tokens   as they come    42.1%  ████▎       padded-batch 2\n\
     }
 
     fn baseline(&self) -> Option<OsString> {
-        // That they exclude each other is said before anything is read.
+        // The conflict of the two options is reported before anything is read.
         self.against.clone().filter(|_| self.by.is_none())
     }
 
@@ -313,7 +313,7 @@ impl Digest for Summarize {
 
 /// The summary of all records.
 struct Summaries {
-    /// The fields that are collected, where their values go, the columns that are kept, and the schema of what is collected.
+    /// The fields to collect, the shares for their values, the columns to keep, and the schema of the collected chunks.
     collector: Option<(Vec<Summary>, Option<Shares>, Vec<usize>, Arc<Schema>)>,
     groups: Groups,
     padded: Vec<PaddedField>,
@@ -321,11 +321,11 @@ struct Summaries {
     form: Form,
     batch: Option<usize>,
     histogram: bool,
-    /// The width that the text has to fit.
+    /// The maximum width of the text.
     columns: Option<usize>,
-    /// What to compare with, once that is read.
+    /// The dataset to compare with, once it has been read.
     baseline: Option<Arc<Baseline>>,
-    /// Its name.
+    /// The name of that dataset.
     against: String,
     max_drift: Option<f64>,
 }

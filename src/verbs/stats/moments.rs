@@ -1,9 +1,10 @@
-//! Mean and standard deviation from exact sums, so that neither the order of the values nor the parts they come in change a bit.
+//! Mean and standard deviation from exact sums, so that neither the order of the values nor their partition changes a
+//! single bit.
 //!
-//! A float is an integer of 53 bits times a power of two. The integers and their squares are summed apart for each power of
-//! two, without rounding; only the result is rounded.
+//! A float is a 53-bit integer times a power of two. The integers and their squares are summed without rounding,
+//! separately for each power of two; only the result is rounded.
 
-/// The power of two of integers, as floats number them: `m * 2^(exponent - UNIT)`.
+/// The exponent of integers, in the encoding of floats: `m * 2^(exponent - UNIT)`.
 const UNIT: usize = 1075;
 
 /// Sums of finite numbers.
@@ -14,12 +15,12 @@ pub struct Moments {
     groups: Vec<Group>,
 }
 
-/// The numbers of one exponent.
+/// The sums for one exponent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Group {
     count: u64,
     sum: i128,
-    /// The low and the high 64 bits of the squares, summed apart: less than 2^64 numbers fit.
+    /// The low and high 64 bits of the squares, summed separately. Sums of fewer than 2^64 numbers fit.
     squares: (u128, u128),
 }
 
@@ -33,7 +34,7 @@ impl Group {
         self.squares.1 += (square >> 64) * u128::from(count);
     }
 
-    /// The sum of the squared distances from the mean: `squares - sum^2 / count`, rounded once.
+    /// The sum of squared deviations from the mean: `squares - sum^2 / count`, rounded once.
     fn spread(&self) -> f64 {
         let limbs = |x: u128| [x as u64, (x >> 64) as u64];
         let mut wide = Wide::default();
@@ -51,7 +52,7 @@ impl Group {
     }
 }
 
-/// An integer of 320 bits, least significant limb first.
+/// A 320-bit integer, least significant limb first.
 #[derive(Default)]
 struct Wide([u64; 5]);
 
@@ -66,7 +67,7 @@ impl Wide {
         }
     }
 
-    /// Subtracts `a * b * 2^(64 at)`, which is not greater.
+    /// Subtracts `a * b * 2^(64 at)`, which must not exceed the integer.
     fn sub(&mut self, a: u64, b: u64, at: usize) {
         let mut rest = u128::from(a) * u128::from(b);
         for limb in self.0.iter_mut().skip(at) {
@@ -97,7 +98,7 @@ impl Moments {
         &mut self.groups[index]
     }
 
-    /// Adds an integer of at most 64 bits `count` times.
+    /// Adds an integer of at most 64 bits, `count` times.
     #[inline]
     pub fn add_integer(&mut self, value: i128, count: u64) {
         self.group(UNIT).add(value, count);
@@ -117,7 +118,7 @@ impl Moments {
         }
     }
 
-    /// Adds the numbers of another.
+    /// Adds the numbers of another sum.
     pub fn merge(&mut self, other: &Moments) {
         for (exponent, their) in (other.first..).zip(&other.groups).filter(|(_, group)| group.count > 0) {
             let own = self.group(exponent);
@@ -128,11 +129,11 @@ impl Moments {
         }
     }
 
-    /// The mean and the standard deviation of the numbers (not of a population they are a sample of); `None` without numbers.
+    /// The mean and the population standard deviation; `None` without numbers.
     pub fn mean_and_std(&self) -> Option<(f64, f64)> {
         let groups: Vec<(usize, &Group)> = (self.first..).zip(&self.groups).filter(|(_, group)| group.count > 0).collect();
         let last = groups.last()?.0;
-        // In units of the greatest power of two, so that no square overflows.
+        // In units of the largest power of two, so that no square overflows.
         let unit = |exponent: usize| 2f64.powi(-i32::try_from(last - exponent).unwrap_or(i32::MAX));
         let count = groups.iter().map(|(_, group)| group.count).sum::<u64>() as f64;
         let mean = groups.iter().map(|(exponent, group)| group.sum as f64 * unit(*exponent)).sum::<f64>() / count;
@@ -164,7 +165,7 @@ mod tests {
         assert_eq!(of(&[1e16, 1.0, -1e16]).mean_and_std().unwrap().0, 1.0 / 3.0);
         assert_eq!(of(&[1e308, 1e308, -1e308]).mean_and_std().unwrap().0, 1e308 / 3.0);
         assert_eq!(of(&[5e-324, 5e-324]).mean_and_std(), Some((5e-324, 0.0)));
-        // Seconds since 1970, a second apart.
+        // Unix timestamps one second apart.
         let times: Vec<f64> = (0..1001).map(|i| 1.7e15 + f64::from(i)).collect();
         let (mean, std) = of(&times).mean_and_std().unwrap();
         assert_eq!(mean, 1.7e15 + 500.0);

@@ -1,4 +1,5 @@
-//! `--padding N`: how much of each batch is padding if records are batched in input order, in buckets, or packed into rows.
+//! `--padding N`: how much of each batch is padding if records are batched in input order, in buckets, or packed into
+//! rows.
 
 use crate::error::Result;
 use crate::path::{in_expression, quoted};
@@ -9,10 +10,10 @@ use crate::verbs::shared::packing::{PackedRow, Rows, Strategy, WINDOW};
 
 /// Number of records read before the length of packed rows is chosen.
 const LOOK_AHEAD: usize = 1 << 16;
-/// Bits of the least bucket boundary: shorter records cost next to nothing.
+/// Bits of the smallest bucket boundary: padding shorter records costs next to nothing.
 const LEAST_BITS: u32 = 3;
 
-/// Number of values, and of elements of the padded tensor that holds them.
+/// The number of values, and the number of elements of the padded tensor that holds them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// Number of values.
@@ -22,7 +23,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The share of elements that are padding.
+    /// The fraction of elements that are padding.
     pub fn waste(self) -> f64 {
         if self.elements == 0 { 0.0 } else { 1.0 - self.values as f64 / self.elements as f64 }
     }
@@ -60,14 +61,14 @@ pub struct PaddedField {
     rank: usize,
     batch: usize,
     as_they_come: (Open, Cost),
-    /// One for each number of bits of a length.
+    /// One for each bit length of a record length.
     buckets: Vec<Open>,
     in_buckets: Cost,
     range: Option<(u64, u64)>,
     packing: Option<Packing>,
 }
 
-/// What padding costs for one field.
+/// The cost of padding for one field.
 pub struct PaddingCosts<'a> {
     /// The name of the field.
     pub name: &'a str,
@@ -77,11 +78,11 @@ pub struct PaddingCosts<'a> {
     pub in_buckets: Cost,
     /// The boundaries of the buckets.
     pub boundaries: Vec<u64>,
-    /// The length of packed rows, and their cost; `None` for fields that cannot be packed.
+    /// The length and cost of packed rows; `None` for fields that cannot be packed.
     pub packed: Option<(u64, Cost)>,
 }
 
-/// For each of some fields the sizes of the records of a chunk: those of the axes, then the number of values.
+/// For each field, the sizes of the records of a chunk: the size of each axis, then the number of values.
 pub type Lengths = Vec<Vec<u64>>;
 
 /// The fields of the record that need padding: those with an axis of unknown size.
@@ -208,11 +209,10 @@ fn put(rows: &mut Rows<()>, length: u64) -> u128 {
     closed.len() as u128
 }
 
-/// For each record the longest rows along the first `rank` axes, then the number of values. A null has none.
-/// O(rows).
+/// For each record, the longest rows along the first `rank` axes, then the number of values; zeros for a null. O(rows).
 ///
 /// # Errors
-/// Fewer axes.
+/// The tensor has fewer axes.
 pub fn lengths(tensor: &Tensor, rank: usize) -> Result<Vec<u64>> {
     let (partitions, _) = tensor.levels(rank)?;
     let mut all = Vec::with_capacity(tensor.nrows() * (rank + 1));
@@ -233,7 +233,7 @@ pub fn lengths(tensor: &Tensor, rank: usize) -> Result<Vec<u64>> {
     Ok(all)
 }
 
-/// The commands for each way of padding, quoted for a shell.
+/// The commands for each way of padding, with shell quoting.
 pub fn commands(report: &PaddingCosts, batch: usize) -> [String; 3] {
     let name = quoted(report.name);
     let len = format!("len({})", in_expression(report.name));
@@ -259,7 +259,7 @@ mod tests {
         let schema = notation::parse("x: int64[?]; k: int64[4]; m: int64[?, (?)]").unwrap();
         let mut fields = padded_fields(&schema, 2, &|_| true);
         assert_eq!(fields.iter().map(|f| f.name.as_str()).collect::<Vec<_>>(), ["x", "m"]);
-        // Alternating lengths 1 and 9: 8 of 18 elements of each batch are padding; none in buckets.
+        // Alternating lengths 1 and 9: 8 of the 18 elements of each batch are padding, but none with buckets.
         let lengths: Vec<u64> = (0..8).flat_map(|i| if i % 2 == 0 { [1, 1] } else { [9, 9] }).collect();
         fields[0].add(&lengths[..6]);
         fields[0].add(&lengths[6..]);

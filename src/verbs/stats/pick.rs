@@ -1,27 +1,27 @@
-//! Shares of the fields of a record, with structures divided between shares where that is needed.
+//! Divides the fields of a record into shares, splitting structures between shares if needed.
 
 use super::summary::Summary;
 use crate::error::Result;
 use crate::tensor::Tensor;
 use std::ops::Range;
 
-/// A field, or some of the fields in it.
+/// A field, or some of the fields inside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pick {
-    /// Its position in the record, or in the structure around it.
+    /// The position in the record or the enclosing structure.
     position: usize,
-    /// Of a structure that is divided, the fields in it; else all of it.
+    /// For a structure that is split, the selected fields; otherwise `None`.
     fields: Option<Vec<Pick>>,
 }
 
-/// The fields in about that many shares of as many fields, structures not counted; in order.
+/// Divides the fields, in order, into about that many shares with equal numbers of leaf fields.
 pub fn shares_of(fields: &[Summary], shares: usize) -> Vec<Vec<Pick>> {
     let nleaves: usize = fields.iter().map(Summary::nleaves).sum();
     let len = nleaves.div_ceil(shares.max(1)).max(1);
     (0..nleaves).step_by(len).map(|start| picks(fields, &(start..start + len), &mut 0)).collect()
 }
 
-/// Those of the fields, of which the first has number `at`, whose numbers are in the range.
+/// The leaf fields in the range of numbers; the first leaf of `fields` has number `at`.
 fn picks(fields: &[Summary], range: &Range<usize>, at: &mut usize) -> Vec<Pick> {
     let mut found = Vec::new();
     for (position, field) in fields.iter().enumerate() {
@@ -53,7 +53,7 @@ pub fn picked_fields(fields: &[Summary], picks: &[Pick]) -> Vec<Summary> {
 /// The columns of picked fields.
 ///
 /// # Errors
-/// A column of another type, which is a bug.
+/// A column whose type does not match, which is a bug.
 pub fn picked_columns(columns: &[Tensor], picks: &[Pick]) -> Result<Vec<Tensor>> {
     let one = |pick: &Pick| {
         let column = columns.get(pick.position)?;
@@ -65,7 +65,7 @@ pub fn picked_columns(columns: &[Tensor], picks: &[Pick]) -> Result<Vec<Tensor>>
     picks.iter().filter_map(one).collect()
 }
 
-/// Structures of only the picked fields.
+/// Structures with only the picked fields.
 fn picked(tensor: &Tensor, picks: &[Pick]) -> Result<Tensor> {
     match tensor {
         Tensor::List(list) => Ok(Tensor::List(list.with_values(picked(list.values(), picks)?)?)),
@@ -74,7 +74,8 @@ fn picked(tensor: &Tensor, picks: &[Pick]) -> Result<Tensor> {
     }
 }
 
-/// Appends the summaries of the next share. Each part of a structure has counted its rows; those of the first part stay.
+/// Appends the summaries of the next share. Each part of a split structure has counted its rows; the counts of the
+/// first part are kept.
 pub fn joined(all: &mut Vec<Summary>, more: Vec<Summary>) {
     for field in more {
         match all.last_mut().filter(|last| last.path == field.path) {

@@ -1,4 +1,4 @@
-//! What all forms of output show: the summaries of all records, or of each group of them.
+//! The content of every output form: the summaries of all records, or of each group.
 
 use super::chart::digits;
 use super::drift::{Comparison, Drift, DriftRow};
@@ -7,21 +7,21 @@ use super::summary::Summary;
 use super::table::TableRow;
 use serde_json::Value;
 
-/// Everything there is to show.
+/// The content of the report.
 pub struct Shown<'a> {
     /// Number of records.
     pub records: u64,
-    /// The fields of `--by`, as they are called in the tables.
+    /// The fields of `--by`, for table headers.
     pub by: Option<String>,
-    /// One group with all records, or those of `--by`.
+    /// One group with all records, or one group for each value of `--by`.
     pub groups: Vec<Group<'a>>,
-    /// The batch size of `--padding`, and the costs.
+    /// The batch size of `--padding`, and the padding costs.
     pub padding: Option<(usize, &'a [PaddingCosts<'a>])>,
-    /// The comparison with the data set of `--against`.
+    /// The comparison with the dataset of `--against`.
     pub drift: Option<&'a Drift>,
 }
 
-/// Some of the records.
+/// A group of records.
 pub struct Group<'a> {
     /// The values of `--by`: as text, and for programs.
     pub key: Option<(String, Value)>,
@@ -32,7 +32,7 @@ pub struct Group<'a> {
 }
 
 impl Shown<'_> {
-    /// The rows of a table, field by field and in each field group by group. With `--by` the second cell is the group.
+    /// The rows of a table, ordered by field and then by group. With `--by`, the second cell is the group.
     pub fn rows(&self, of: impl Fn(&Summary) -> Vec<TableRow>) -> Vec<TableRow> {
         let nfields = self.groups.first().map_or(0, |group| group.fields.len());
         let of_group = |(group, field): (&Group, usize)| {
@@ -47,7 +47,7 @@ impl Shown<'_> {
         (0..nfields).flat_map(|field| self.groups.iter().map(move |group| (group, field))).flat_map(of_group).collect()
     }
 
-    /// The head of a table.
+    /// The header of a table.
     pub fn head<'b>(&'b self, names: &[&'b str]) -> Vec<&'b str> {
         let mut head = names.to_vec();
         if let Some(by) = &self.by {
@@ -67,7 +67,7 @@ pub fn records(n: u64) -> String {
     format!("{} {}", super::chart::grouped(n), if n == 1 { "record" } else { "records" })
 }
 
-/// The cells of a comparison: field, what of it, both distances, remarks.
+/// The cells of a comparison: field, compared quantity, both distances, remarks.
 pub fn drift_cells(row: &DriftRow, max: Option<f64>) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(max) = max.filter(|max| row.distance() > *max) {

@@ -1,15 +1,15 @@
-//! The sizes of rows: counted exactly up to a bound, in bins above.
+//! The sizes of rows: counted exactly up to a bound, and in bins above it.
 
 use super::bins::Bins;
 use crate::tensor::RowPartition;
 
-/// Sizes below this have a count of their own.
+/// Sizes below this are counted individually.
 const EXACT: usize = 1 << 16;
 
-/// The distribution of the sizes of rows. It does not depend on the order of rows or on how they are split into parts.
+/// The distribution of row sizes. It does not depend on the order of rows or on how they are partitioned.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes {
-    /// Number of rows of each size.
+    /// Number of rows of each small size.
     counts: Vec<u64>,
     large: Bins,
     /// Number of rows.
@@ -53,7 +53,7 @@ impl Sizes {
         }
     }
 
-    /// Adds the rows of another.
+    /// Adds the rows of another distribution.
     pub fn merge(&mut self, other: Sizes) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -68,7 +68,7 @@ impl Sizes {
         };
     }
 
-    /// The least and the greatest size; `None` without rows.
+    /// The smallest and largest size; `None` without rows.
     pub fn range(&self) -> Option<(u64, u64)> {
         self.range
     }
@@ -88,7 +88,7 @@ impl Sizes {
         self.total as f64 / self.rows.max(1) as f64
     }
 
-    /// The least size that at least this share of the rows do not exceed.
+    /// The smallest size that at least this fraction of the rows do not exceed.
     pub fn quantile(&self, share: f64) -> u64 {
         let Some((least, most)) = self.range else { return 0 };
         let wanted = ((share * self.rows as f64).ceil() as u64).clamp(1, self.rows);
@@ -102,7 +102,7 @@ impl Sizes {
         most
     }
 
-    /// The counts of two of the same sizes, in ascending order.
+    /// Pairs the counts of equal sizes in two distributions, in ascending order.
     pub fn common(&self, other: &Sizes) -> Vec<(u64, u64)> {
         let longest = self.counts.len().max(other.counts.len());
         let count = |counts: &[u64], size: usize| counts.get(size).copied().unwrap_or(0);
@@ -111,7 +111,7 @@ impl Sizes {
         exact.chain(self.large.common(&other.large)).collect()
     }
 
-    /// Runs of sizes in ascending order: lower end, upper end, number of rows.
+    /// Ranges of sizes in ascending order: lower end, upper end, number of rows.
     pub fn iter(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
         let exact = self.counts.iter().enumerate().map(|(size, rows)| (size as f64, size as f64, *rows));
         exact.chain(self.large.iter()).filter(|(.., rows)| *rows > 0)

@@ -17,11 +17,11 @@ pub struct Summary {
     pub path: FieldPath,
     /// Its type.
     pub ty: Type,
-    /// Whether it is reported; fields inside it may be reported even if it is not.
+    /// Whether it is reported. Fields inside it may be reported even if it is not.
     pub is_wanted: bool,
-    /// Its values. For structures only their number and the number of nulls.
+    /// Its values. For structures, only the counts of values and nulls.
     pub values: ValueSummary,
-    /// Its own axes; for a sparse tensor the entries and the axes of the dense shape.
+    /// Its own axes. For a sparse tensor, the entries and the axes of the dense shape.
     pub axes: Vec<Axis>,
     /// The fields of a structure.
     pub fields: Vec<Summary>,
@@ -32,7 +32,7 @@ pub struct Summary {
 pub struct Axis {
     /// Which axis.
     pub name: AxisName,
-    /// Whether the type gives the size of every row.
+    /// Whether the type fixes the size of every row.
     pub is_known: bool,
     /// Number of null rows, which have no size.
     pub nulls: u64,
@@ -50,7 +50,7 @@ pub enum AxisName {
 }
 
 impl Summary {
-    /// An empty summary of a field inside structures with `outer` axes; `top` is an empty sketch.
+    /// An empty summary of a field inside structures with `outer` axes. `top` is an empty sketch.
     pub fn new(field: &Field, parent: Option<&FieldPath>, outer: usize, top: &Top, is_wanted: &dyn Fn(&FieldPath) -> bool) -> Summary {
         let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
         let ty = field.ty.clone();
@@ -67,7 +67,7 @@ impl Summary {
         Summary { is_wanted: is_wanted(&path), path, ty, values: ValueSummary::new(top.clone()), axes, fields }
     }
 
-    /// An empty summary of the same field, for a part of the records that is merged in order.
+    /// An empty summary of the same field, for a part of the records that will be merged in order.
     pub fn part(&self) -> Summary {
         Summary {
             path: self.path.clone(),
@@ -98,10 +98,10 @@ impl Summary {
         self.is_wanted || self.fields.iter().any(Summary::is_examined)
     }
 
-    /// Adds the rows of a column of that type; `present` marks rows inside structures that are not null. O(values).
+    /// Adds the rows of a column of that type. `present` marks rows inside structures that are not null. O(values).
     ///
     /// # Errors
-    /// A tensor of another type, which is a bug.
+    /// A tensor whose type does not match, which is a bug.
     pub fn add(&mut self, tensor: &Tensor, present: Option<&NullBuffer>) -> Result<()> {
         if !self.is_examined() {
             return Ok(());
@@ -186,7 +186,7 @@ impl Summary {
         self.fields.iter_mut().zip(other.fields).for_each(|(own, their)| own.merge(their));
     }
 
-    /// This field and all fields inside it that are reported, outer fields first.
+    /// The reported fields among this field and all fields inside it, outer fields first.
     pub fn wanted<'a>(&'a self, found: &mut Vec<&'a Summary>) {
         if self.is_wanted {
             found.push(self);
@@ -194,17 +194,17 @@ impl Summary {
         self.fields.iter().for_each(|f| f.wanted(found));
     }
 
-    /// Number of fields in it, itself included.
+    /// Number of fields, including this one.
     pub fn len(&self) -> usize {
         1 + self.fields.iter().map(Summary::len).sum::<usize>()
     }
 
-    /// Number of fields in it that are no structures; itself, if it is none.
+    /// Number of leaf fields, including this one if it is not a structure.
     pub fn nleaves(&self) -> usize {
         if self.fields.is_empty() { 1 } else { self.fields.iter().map(Summary::nleaves).sum() }
     }
 
-    /// The type as printed; structures without their fields, which have their own lines.
+    /// The type as printed. Structures are printed without their fields, which have separate lines.
     pub fn type_text(&self) -> String {
         match &self.ty.element {
             Element::Struct(_) => {
@@ -216,7 +216,7 @@ impl Summary {
     }
 }
 
-/// Marks the items of the rows that are marked.
+/// Marks the items of marked rows.
 fn items(partition: &RowPartition, rows: &NullBuffer) -> NullBuffer {
     let mut bits = BooleanBufferBuilder::new(partition.nvals());
     for row in 0..partition.nrows() {

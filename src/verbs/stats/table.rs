@@ -1,4 +1,4 @@
-//! The report as rows of three tables, values, sizes and frequent values, which all forms of output show.
+//! The report as rows of three tables (values, sizes and frequent values), which all output forms show.
 
 use super::chart::{self, Bar, Extent, Run, grouped, short};
 use super::sizes::Sizes;
@@ -7,7 +7,7 @@ use super::top::Label;
 use super::values::{Range, ValueSummary};
 use crate::schema::DType;
 
-/// Maximum number of characters shown of a value.
+/// Maximum number of characters printed of a value.
 const SHOWN: usize = 20;
 
 /// The reported quantiles of values and sizes.
@@ -21,17 +21,17 @@ fn axis_name(name: AxisName) -> String {
     }
 }
 
-/// The sizes of the rows of an axis, or of strings.
+/// The row sizes of an axis, or the byte lengths of strings.
 pub struct AxisSizes<'a> {
     /// The number of the axis, `entries` or `bytes`.
     pub of: String,
     /// Number of null rows.
     pub nulls: u64,
-    /// Sizes of the others.
+    /// Sizes of the other rows.
     pub sizes: &'a Sizes,
 }
 
-/// The reported axes of a field: those whose size varies, and the bytes of strings.
+/// The reported axes of a field: those whose size varies, and the byte lengths of strings.
 pub fn axes(summary: &Summary) -> Vec<AxisSizes<'_>> {
     let own = summary.axes.iter().filter(|a| !a.is_known).map(|a| AxisSizes { of: axis_name(a.name), nulls: a.nulls, sizes: &a.sizes });
     let bytes = summary.values.bytes.iter().map(|sizes| AxisSizes { of: "bytes".to_owned(), nulls: 0, sizes });
@@ -46,13 +46,13 @@ pub struct TableRow {
     pub line: String,
     /// Further remarks.
     pub notes: String,
-    /// The full histogram, if it is wanted.
+    /// The full histogram, if requested.
     pub histogram: Option<Histogram>,
 }
 
-/// The head of the table of values.
+/// The header of the table of values.
 pub const VALUES: [&str; 11] = ["values", "type", "count", "null", "zero", "min", "mean", "std", "median", "max", "distinct"];
-/// The head of the table of sizes.
+/// The header of the table of sizes.
 pub const SIZES: [&str; 11] = ["sizes", "axis", "rows", "null", "empty", "min", "mean", "median", "90%", "99%", "max"];
 
 /// The row of a field in the table of values.
@@ -75,12 +75,12 @@ pub fn value_row(summary: &Summary, with_histogram: bool) -> TableRow {
     }
 }
 
-/// The mean and the standard deviation of finite numbers; not of bools, whose share of `true` is a note.
+/// The mean and standard deviation of finite numbers. Bools have none; their share of `true` is a note.
 pub fn mean_and_std(values: &ValueSummary) -> Option<(f64, f64)> {
     values.moments.mean_and_std()
 }
 
-/// Quantiles of the finite numbers: exact for integers that are all held, else numbers of the bins they are in.
+/// Quantiles of the finite numbers: exact for integers if all are held, otherwise a number in the bin.
 pub fn value_quantiles(values: &ValueSummary, shares: &[f64]) -> Option<Vec<f64>> {
     values.moments.mean_and_std()?;
     let extent = value_extent(values)?;
@@ -101,7 +101,7 @@ pub fn value_quantiles(values: &ValueSummary, shares: &[f64]) -> Option<Vec<f64>
     Some(shares.iter().map(quantile).collect())
 }
 
-/// The number of a run with the fewest digits, of at least three.
+/// The number in the range, near its middle, with the fewest significant digits but at least three.
 fn plainest((low, high, _): Run, extent: Extent) -> f64 {
     let (low, high) = match extent.is_whole && low < high {
         true => {
@@ -116,10 +116,10 @@ fn plainest((low, high, _): Run, extent: Extent) -> f64 {
     if high <= low { low } else { (2..17).map(rounded).find(fits).unwrap_or(low) }
 }
 
-/// The most frequent values of a field with their counts. None where no value occurs twice.
+/// The most frequent values of a field with their counts. `None` if no value occurs twice.
 pub fn frequent(summary: &Summary, most: usize) -> Vec<(Label, u64)> {
     let mut all = summary.values.top.first(most);
-    // Others may be as frequent as these.
+    // Other values may be equally frequent.
     all.retain(|(.., count)| *count > summary.values.top.error());
     if all.first().is_none_or(|(.., count)| *count < 2) {
         return Vec::new();
@@ -127,7 +127,7 @@ pub fn frequent(summary: &Summary, most: usize) -> Vec<(Label, u64)> {
     all.into_iter().map(|(_, label, count)| (label, count)).collect()
 }
 
-/// The most frequent values, each with its share: `"a" 66.7%`; `>=` where counts may be too low.
+/// The most frequent values, each with its share, such as `"a" 66.7%`; `>=` if the count may be too low.
 pub fn frequent_texts(summary: &Summary, most: usize) -> Vec<String> {
     let at_least = if summary.values.top.is_exact() { "" } else { ">=" };
     let share = |count: u64| percent(count as f64 / summary.values.count.max(1) as f64);
@@ -178,7 +178,7 @@ fn count(n: u64) -> String {
     if n == 0 { "-".to_owned() } else { grouped(n) }
 }
 
-/// The least and the greatest value, as printed.
+/// The smallest and largest value, as printed.
 fn range_text(summary: &Summary) -> (String, String) {
     match &summary.values.range {
         None => (String::new(), String::new()),
@@ -192,10 +192,10 @@ fn range_text(summary: &Summary) -> (String, String) {
     }
 }
 
-/// The start of a string in quotes, on one line.
+/// The start of a string, quoted, on one line.
 fn shown(bytes: &[u8], is_cut: bool, is_text: bool) -> String {
     let escaped = match is_text {
-        // A character may be cut.
+        // A multibyte character may be cut off.
         true => String::from_utf8_lossy(bytes).trim_end_matches(char::REPLACEMENT_CHARACTER).escape_debug().to_string(),
         false => bytes.escape_ascii().to_string(),
     };
@@ -206,7 +206,7 @@ fn shown(bytes: &[u8], is_cut: bool, is_text: bool) -> String {
     format!("{mark}\"{}…", escaped.chars().take(SHOWN - 1).collect::<String>())
 }
 
-/// The number of distinct values; an estimate has a tilde and three significant digits.
+/// The number of distinct values. An estimate is printed with a tilde and three significant digits.
 fn distinct_text(values: &ValueSummary) -> String {
     match values.distinct() {
         None => String::new(),
@@ -278,13 +278,13 @@ pub fn value_histogram(summary: &Summary) -> Option<Histogram> {
     Some(Histogram { title: format!("{}: values", summary.path), bars, is_whole: extent.is_whole })
 }
 
-/// The bars of sizes, if there are rows.
+/// The bars of sizes, if there are any rows.
 pub fn size_bars(sizes: &Sizes) -> Option<Vec<Bar>> {
     sizes.range()?;
     Some(chart::bars(sizes.iter(), size_extent(sizes), sizes.quantile(0.99) as f64))
 }
 
-/// The upper end of 99% of the values.
+/// The 99th percentile of the values.
 fn upper(runs: impl Iterator<Item = Run>, extent: Extent) -> f64 {
     let runs: Vec<Run> = runs.collect();
     let total: u64 = runs.iter().map(|(.., n)| n).sum();

@@ -1,37 +1,39 @@
-//! Counts by hash in little memory: an array of counts, and an open table of their numbers.
+//! Counts by hash in little memory: an array of counts, and an open-addressing table of their indices.
 
 /// How often a value occurs.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
     /// The hash of the value.
     pub hash: u64,
-    /// Occurrences since it is held.
+    /// Occurrences since the value is held.
     pub seen: u64,
-    /// Occurrences before that, at most.
+    /// Maximum number of occurrences before that.
     pub missed: u64,
 }
 
-/// Counts by hash, numbered in the order they came.
+/// Counts by hash, in order of insertion.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: Vec<Count>,
-    /// The number of a count plus 1; 0: empty. A power of two of them, of which at most 5/8 are in use.
+    /// The index of a count plus 1, or 0 for an empty slot. The length is a power of two, of which at most 5/8 is in
+    /// use.
     slots: Vec<u32>,
 }
 
 impl Tally {
-    /// The counts, in the order they came.
+    /// The counts, in order of insertion.
     pub fn counts(&self) -> &[Count] {
         &self.counts
     }
 
-    /// The number of the count of a hash.
+    /// The index of the count for a hash.
     #[inline]
     pub fn find(&self, hash: u64) -> Option<usize> {
         if self.slots.is_empty() { None } else { self.slot(hash).1 }
     }
 
-    /// Adds to the count of a hash; one that is new has missed that many, and `true` is returned. There will be `most` at most.
+    /// Adds to the count for a hash. A new count starts with `missed`, and the result is `true`. There will be at most
+    /// `most` counts.
     #[inline]
     pub fn add(&mut self, hash: u64, count: u64, missed: u64, most: usize) -> bool {
         if (self.counts.len() + 1) * 8 > self.slots.len() * 5 {
@@ -53,7 +55,7 @@ impl Tally {
         }
     }
 
-    /// The slot of a hash, and the number of its count; without one, the slot is empty.
+    /// The slot of a hash and the index of its count; if there is no count, the slot is empty.
     #[inline]
     fn slot(&self, hash: u64) -> (usize, Option<usize>) {
         let mask = self.slots.len() - 1;
@@ -80,7 +82,7 @@ impl Tally {
         }
     }
 
-    /// Keeps some of the counts; their numbers change.
+    /// Keeps some of the counts; their indices change.
     pub fn retain(&mut self, keep: impl FnMut(&Count) -> bool) {
         self.counts.retain(keep);
         self.fill_slots(self.slots.len());

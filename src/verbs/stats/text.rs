@@ -15,7 +15,7 @@ const BAR: usize = 40;
 /// A first column wider than this shifts only its own row.
 const WIDEST: usize = 36;
 
-/// The most frequent values in a row.
+/// Number of most frequent values in a row.
 const FREQUENT: usize = 5;
 
 /// The whole report.
@@ -65,15 +65,15 @@ fn frequent_values(text: &mut String, shown: &Shown, columns: Option<usize>) {
     section(text, &head, &all, rows, columns.map(|columns| (columns, dispensable)));
 }
 
-/// The cells of a row; the last one holds the histogram and the notes.
+/// The cells of a row; the last cell holds the histogram and the notes.
 fn cells(row: &TableRow) -> Vec<String> {
     let end = if row.notes.is_empty() { row.line.clone() } else { format!("{:16}  {}", row.line, row.notes) };
     row.cells.iter().cloned().chain([end]).collect()
 }
 
-/// A table with its head, after an empty line; nothing if there are no rows. The first column and those in `left` are
-/// left-aligned, all others right-aligned. To fit a number of columns of the screen, the widest cells are cut; then columns
-/// are left out, in the order given.
+/// A table with its header, preceded by an empty line; nothing if there are no rows. The first column and those in
+/// `left` are left-aligned, all others right-aligned. To fit the screen width, first the widest cells are truncated,
+/// then columns are omitted, in the order given.
 fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<String>>, fit: Option<(usize, Vec<usize>)>) {
     if rows.is_empty() {
         return;
@@ -97,7 +97,7 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
             let Some(width) = widths[column] else { continue };
             let cell = match (&fit, column) {
                 (None, _) => cell.into(),
-                // Names often differ at their ends only.
+                // Names often differ only at the end.
                 (Some(_), 0) => screen::cut_start(cell, width),
                 (Some(_), _) => screen::cut(cell, width),
             };
@@ -116,9 +116,9 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
     }
 }
 
-/// Takes space from the widest columns until the table fits, then leaves columns out.
+/// Narrows the widest columns until the table fits, then omits columns.
 fn narrow(widths: &mut [Option<usize>], columns: usize, dispensable: &[usize]) {
-    /// Numbers up to a million stay whole.
+    /// Keeps numbers up to a million whole.
     const LEAST: usize = 7;
     const LEAST_NAME: usize = 14;
     let total = |widths: &[Option<usize>]| widths.iter().flatten().map(|width| width + 2).sum::<usize>().saturating_sub(2);

@@ -1,9 +1,10 @@
 //! The most frequent values, in bounded memory.
 //!
-//! Counts are exact while there are no more distinct values than the sketch holds. At one more, the rarer half is dropped, and
-//! with it at most `floor` occurrences of any value (Misra and Gries, "Finding repeated elements", 1982, with the
-//! smallest counts subtracted in batches): `floor <= 2 n / capacity` for n values. The sketch is defined by the sequence of values:
-//! a part of it is added by its counts only where that gives the same as adding its values one by one.
+//! Counts are exact until the number of distinct values exceeds the capacity of the sketch. Then the rarer half is
+//! dropped, and with it at most `floor` occurrences of any value (Misra and Gries, "Finding repeated elements", 1982,
+//! with the smallest counts subtracted in batches): `floor <= 2 n / capacity` for n values. The sketch is defined by
+//! the sequence of values: the counts of a part are added only where that gives the same result as adding its values
+//! one by one.
 
 use super::distinct::{Identity, bits_of_hash, hash_bits, hash_bytes};
 use super::tally::{Count, Tally};
@@ -16,9 +17,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasherDefault;
 
-/// Bytes kept of a string.
+/// Maximum number of bytes kept of a string.
 const SHOWN: usize = 64;
-/// The most distinct values of a field, and of all fields together.
+/// Maximum number of distinct values held, for one field and for all fields together.
 const MOST: usize = 1 << 16;
 const MOST_IN_ALL: usize = 1 << 21;
 const LEAST: usize = 1 << 10;
@@ -28,24 +29,24 @@ const LEAST: usize = 1 << 10;
 pub enum Label {
     /// An integer.
     Int(i64),
-    /// An integer without a sign.
+    /// An unsigned integer.
     Unsigned(u64),
-    /// The first bytes of a string, and whether there are more.
+    /// The first bytes of a string, and whether it is longer.
     Text(Box<[u8]>, bool),
 }
 
-/// The values that are held, by the numbers of their counts.
+/// The values held, in the order of their counts.
 #[derive(Clone, Debug)]
 enum Labels {
-    /// Integers: the hash tells which.
+    /// Integers, which are recovered from the hash.
     Int,
-    /// As `Int`, without a sign.
+    /// Unsigned integers, also recovered from the hash.
     Unsigned,
-    /// The starts of strings.
+    /// Strings, of which the first bytes are kept.
     Text(Starts),
 }
 
-/// The first bytes of strings, one after the other: one more than [`SHOWN`] of those that are longer.
+/// The first bytes of strings, concatenated: up to [`SHOWN`], and one more if a string is longer.
 #[derive(Clone, Debug, Default)]
 struct Starts {
     bytes: Vec<u8>,
@@ -71,47 +72,48 @@ impl Starts {
     }
 }
 
-/// How often each value of an array occurs: hash, key and count. The key is the bits of an integer, or the row of a string.
+/// How often each value of an array occurs: hash, key and count. The key is the bits of an integer or the row of a
+/// string.
 pub type Counts = Vec<(u64, u64, u64)>;
 
 /// The most frequent values of a field.
 #[derive(Clone, Debug)]
 pub struct Top {
-    /// The most values that are held.
+    /// Maximum number of values held.
     capacity: usize,
     tally: Tally,
-    /// All integers of a short column instead, in ascending order: their ranks and counts.
+    /// Used instead for all integers of a short column: their ranks, ascending, and counts.
     all: Vec<(u64, u64)>,
     labels: Labels,
-    /// The most occurrences that a value may have had which is not held.
+    /// Maximum number of occurrences of a value that is not held.
     floor: u64,
-    /// Whether arrays are kept for [`Top::merge`]: of a part of the values.
+    /// Whether arrays are kept for [`Top::merge`], because this is a sketch of a part of the values.
     is_part: bool,
     parts: Vec<(ArrayRef, Option<Counts>)>,
 }
 
-/// The number of distinct values that is held of each of some fields.
+/// The number of distinct values held per field, given the number of fields.
 pub fn capacity(nfields: usize) -> usize {
     (MOST_IN_ALL / nfields.max(1)).clamp(LEAST, MOST)
 }
 
 impl Top {
-    /// No values yet.
+    /// An empty sketch.
     pub fn new(capacity: usize) -> Top {
         Top { capacity, tally: Tally::default(), all: Vec::new(), labels: Labels::Int, floor: 0, is_part: false, parts: Vec::new() }
     }
 
-    /// An empty sketch for a part of the values, to be merged.
+    /// An empty sketch for a part of the values, which will be merged.
     pub fn part(&self) -> Top {
         Top { is_part: true, ..Top::new(self.capacity) }
     }
 
-    /// The most values that are held.
+    /// Maximum number of values held.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Adds the values of an array without nulls; `counts` are its counts, where they are known.
+    /// Adds the values of an array without nulls. `counts` are its counts, if known.
     pub fn add(&mut self, array: &ArrayRef, counts: Option<Counts>) {
         if self.is_part {
             self.parts.push((array.clone(), counts));
@@ -120,12 +122,12 @@ impl Top {
         }
     }
 
-    /// Adds the values of a part that follows.
+    /// Adds the values of the next part.
     pub fn merge(&mut self, other: Top) {
         other.parts.into_iter().for_each(|(array, counts)| self.add(&array, counts));
     }
 
-    /// Holds all integers of a column, however many differ: their counts, in ascending order. Nothing is added after that.
+    /// Stores the counts of all integers of a column, in ascending order. Nothing may be added afterwards.
     pub fn hold_all(&mut self, array: &ArrayRef, counts: &Counts) {
         self.labels = labels(array);
         self.all = counts.iter().map(|(_, bits, count)| (self.rank(*bits), *count)).collect();
@@ -179,7 +181,7 @@ impl Top {
         self.floor == 0
     }
 
-    /// The most that a count may be too low.
+    /// Maximum error of a count, which is never too high.
     pub fn error(&self) -> u64 {
         self.floor
     }
@@ -189,7 +191,7 @@ impl Top {
         self.all.len() + self.tally.counts().len()
     }
 
-    /// How often a value occurs, by its hash; 0 if it is not held.
+    /// How often a value occurs, given its hash; 0 if it is not held.
     pub fn get(&self, hash: u64) -> u64 {
         if let Some(number) = self.tally.find(hash) {
             return self.tally.counts()[number].seen;
@@ -198,7 +200,7 @@ impl Top {
         self.all.binary_search_by_key(&rank, |(rank, _)| *rank).map_or(0, |number| self.all[number].1)
     }
 
-    /// The integers that are held, in ascending order, with their counts.
+    /// The integers held, in ascending order, with their counts.
     pub fn integers(&self) -> Vec<(f64, u64)> {
         if matches!(self.labels, Labels::Text(..)) {
             return Vec::new();
@@ -209,18 +211,18 @@ impl Top {
         all.into_iter().map(|(rank, seen)| (value(rank), seen)).collect()
     }
 
-    /// The ranks of the integers that are held, with their counts.
+    /// The ranks of the integers held, with their counts.
     fn ranked(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let held = self.tally.counts().iter().map(|count| (self.rank(bits_of_hash(count.hash)), count.seen));
         self.all.iter().copied().chain(held)
     }
 
-    /// Of the bits of an integer: greater for greater integers.
+    /// The rank of an integer, given its bits: larger integers have larger ranks.
     fn rank(&self, bits: u64) -> u64 {
         if matches!(self.labels, Labels::Int) { bits ^ (1 << 63) } else { bits }
     }
 
-    /// The most frequent values with their hashes and counts; of equal counts the least value first.
+    /// The most frequent values with their hashes and counts. Among equal counts, the smallest value comes first.
     pub fn first(&self, most: usize) -> Vec<(u64, Label, u64)> {
         let counts = self.tally.counts();
         let Labels::Text(labels) = &self.labels else {
@@ -231,7 +233,7 @@ impl Top {
             };
             return least(keys.collect(), most, Ord::cmp).into_iter().map(of_rank).collect();
         };
-        // Most are told apart without looking at the strings.
+        // Most strings differ in their first eight bytes.
         let keys = (0..counts.len()).map(|number| (Reverse(counts[number].seen), prefix(labels.get(number)), number));
         let order = |a: &(Reverse<u64>, u64, usize), b: &(Reverse<u64>, u64, usize)| {
             let least = || labels.get(a.2).cmp(labels.get(b.2)).then_with(|| counts[a.2].hash.cmp(&counts[b.2].hash));
@@ -246,7 +248,7 @@ impl Top {
     }
 }
 
-/// Orders strings as they are ordered themselves, where it differs.
+/// The first eight bytes of a string as a number. Strings with different prefixes are ordered like the prefixes.
 #[inline]
 pub fn prefix(string: &[u8]) -> u64 {
     match string.first_chunk() {
@@ -263,7 +265,7 @@ fn labels(array: &ArrayRef) -> Labels {
     }
 }
 
-/// The integer of a rank.
+/// The integer with that rank.
 fn unranked(rank: u64) -> i64 {
     (rank ^ (1 << 63)) as i64
 }
@@ -278,7 +280,7 @@ fn least<T>(mut all: Vec<T>, most: usize, order: impl Fn(&T, &T) -> Ordering) ->
     all
 }
 
-/// Calls `each` with the hash and the key of every value. O(values).
+/// Calls `each` with the hash and key of every value. O(values).
 fn for_each_value(array: &ArrayRef, mut each: impl FnMut(u64, u64)) {
     macro_rules! integers {
         ($($variant:ident => $t:ty),*) => {
@@ -294,7 +296,7 @@ fn for_each_value(array: &ArrayRef, mut each: impl FnMut(u64, u64)) {
         UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type);
 }
 
-/// The string or the bytes of a row.
+/// The first bytes of a string, and whether it is longer.
 fn string(array: &ArrayRef, row: u64) -> &[u8] {
     match array.data_type() {
         DataType::LargeUtf8 => array.as_string::<i64>().value(row as usize).as_bytes(),
@@ -302,12 +304,13 @@ fn string(array: &ArrayRef, row: u64) -> &[u8] {
     }
 }
 
-/// How often each string occurs; `None` if more than `most` are distinct.
+/// How often each string occurs; `None` if there are more than `most` distinct strings.
 pub fn count_texts<'a>(texts: impl Iterator<Item = &'a [u8]>, most: usize) -> Option<Counts> {
     count((0u64..).zip(texts).map(|(row, text)| (hash_bytes(text), row)), most)
 }
 
-/// How often each hash occurs, with the key of the first; `None` if more than `most` are distinct.
+/// How often each hash occurs, with the key of its first occurrence; `None` if there are more than `most` distinct
+/// hashes.
 pub fn count(hashes: impl Iterator<Item = (u64, u64)>, most: usize) -> Option<Counts> {
     let expected = hashes.size_hint().0.min(most).min(LEAST);
     let mut places: HashMap<u64, u32, BuildHasherDefault<Identity>> =
@@ -332,7 +335,7 @@ mod tests {
     use arrow_array::Int64Array;
     use std::sync::Arc;
 
-    /// Numbers of which few are frequent: i occurs about n / i times.
+    /// Numbers few of which are frequent: i occurs about n / i times.
     fn skewed(n: usize) -> Vec<i64> {
         let mut state = 7u64;
         let mut next = || {

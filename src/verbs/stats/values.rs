@@ -14,7 +14,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 
-/// Bytes kept of the least and the greatest string.
+/// Maximum number of bytes kept of the smallest and largest string.
 const SHOWN: usize = 64;
 
 /// The summary of the values of one field.
@@ -30,32 +30,32 @@ pub struct ValueSummary {
     pub infinite: u64,
     /// Number of true bools.
     pub trues: u64,
-    /// The least and the greatest value.
+    /// The smallest and largest value.
     pub range: Option<Range>,
     /// The histogram of numbers.
     pub bins: Bins,
     /// Mean and standard deviation of the finite numbers.
     pub moments: Moments,
-    /// `None` for values that are not examined.
+    /// `None` for types of values that are not examined.
     distinct: Option<Distinct>,
     /// The most frequent strings and integers.
     pub top: Top,
     /// Lengths of strings and bytes.
     pub bytes: Option<Sizes>,
-    /// Values that wait to be added together; `None` if they do not wait.
+    /// Values collected to be summarized together; `None` if they are summarized at once.
     waiting: Option<Waiting>,
 }
 
-/// Values without nulls, in order.
+/// Collected values without nulls, in order.
 #[derive(Clone, Debug)]
 struct Waiting {
     arrays: Vec<ArrayRef>,
     nbytes: usize,
-    /// From that many bytes on they are added.
+    /// Number of bytes at which they are summarized.
     most: usize,
 }
 
-/// Bytes that an array takes besides its values.
+/// Memory of an array in addition to its values.
 const ARRAY_NBYTES: usize = 256;
 
 /// The least and the greatest value. NaN is neither.
@@ -83,7 +83,7 @@ impl Range {
     }
 }
 
-/// The lesser of two; -0.0 is less than 0.0, so that the result does not depend on the order.
+/// The smaller of two values. -0.0 is less than 0.0, so that the result does not depend on the order.
 fn least(a: f64, b: f64) -> f64 {
     if a.total_cmp(&b).is_le() { a } else { b }
 }
@@ -116,10 +116,10 @@ macro_rules! integers {
 }
 integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// Integers are counted in an array where it has at most that many elements for each of them.
+/// Integers are counted in an array if that needs at most this many elements per value.
 const DENSE: usize = 4;
 
-/// How often each integer occurs between the least and the greatest, `span` apart, in ascending order.
+/// How often each integer between the smallest and the largest, `span` apart, occurs.
 fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
     let mut counts = vec![0u32; span + 1];
     values.iter().for_each(|x| counts[x.bits().wrapping_sub(least) as usize] += 1);
@@ -127,7 +127,7 @@ fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
     all.map(|(bits, count)| (hash_bits(bits), bits, u64::from(count))).collect()
 }
 
-/// Other integers are sorted to be counted, unless they are more than this.
+/// Maximum number of other integers that are sorted for counting.
 const SORTED: usize = 1 << 13;
 
 /// How often each integer occurs, in ascending order.
@@ -141,7 +141,7 @@ fn sorted_counts<T: Number + Ord>(values: &[T]) -> Counts {
 }
 
 impl ValueSummary {
-    /// No values yet; `top` is empty.
+    /// An empty summary; `top` is an empty sketch.
     pub fn new(top: Top) -> ValueSummary {
         ValueSummary {
             count: 0,
@@ -159,22 +159,22 @@ impl ValueSummary {
         }
     }
 
-    /// From now on values wait until they have so many bytes, which makes adding them cheaper and the summary of a short column exact.
-    /// They must come in order, and [`ValueSummary::end`] must be called after the last.
+    /// Collects up to `most` bytes of values before summarizing them, which is cheaper and makes the summary of a short
+    /// column exact. Values must be added in order, and [`ValueSummary::end`] must be called after the last.
     pub fn wait(&mut self, most: usize) {
         self.waiting = Some(Waiting { arrays: Vec::new(), nbytes: 0, most });
     }
 
     /// The number of distinct values, and whether it is exact; `None` for values that are not examined.
     pub fn distinct(&self) -> Option<(u64, bool)> {
-        // An estimate may exceed the number of values.
+        // An estimate can exceed the number of values.
         self.distinct.as_ref().map(Distinct::count).map(|(count, is_exact)| (count.min(self.count), is_exact))
     }
 
     /// Adds the values of an array. O(values).
     ///
     /// # Errors
-    /// As [`take`](crate::tensor::gather::take).
+    /// See [`take`](crate::tensor::gather::take).
     pub fn add(&mut self, array: &ArrayRef) -> Result<()> {
         let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
         let valid;
@@ -188,13 +188,13 @@ impl ValueSummary {
             }
         };
         let Some(waiting) = &mut self.waiting else { return self.add_valid(array, false) };
-        // Of two arrays, the values are always copied: one could share memory with all other columns.
+        // Concatenation copies two arrays, but shares one, whose memory may belong to all columns.
         waiting.arrays.push(concat_leaves(&[array, &array.slice(0, 0)])?);
         waiting.nbytes += Tensor::Leaf(array.clone()).nbytes() + ARRAY_NBYTES;
         if waiting.nbytes >= waiting.most { self.add_waiting(false) } else { Ok(()) }
     }
 
-    /// Adds the values that still wait: there will be no more.
+    /// Summarizes the remaining values. No more may be added.
     ///
     /// # Errors
     /// As [`ValueSummary::add`].
@@ -207,7 +207,7 @@ impl ValueSummary {
         let Some(waiting) = &mut self.waiting else { return Ok(()) };
         waiting.nbytes = 0;
         if self.count == 0 {
-            // A longer column gains as much by less, and its sketches take memory too.
+            // A longer column will not be exact anyway, and its sketches need memory too.
             waiting.most /= 4;
         }
         let arrays = std::mem::take(&mut waiting.arrays);
@@ -217,7 +217,7 @@ impl ValueSummary {
         }
     }
 
-    /// Adds values without nulls; `is_all`: these are all there are.
+    /// Summarizes values without nulls; `is_all`: these are all values of the column.
     fn add_valid(&mut self, array: &ArrayRef, is_all: bool) -> Result<()> {
         self.count += array.len() as u64;
         match array.data_type() {
@@ -282,7 +282,7 @@ impl ValueSummary {
         let values = array.as_primitive::<T>().values();
         let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else { return };
         self.widen(Range::Int((*least).into(), (*greatest).into()));
-        // The ends first, so that the bins get their final width at once.
+        // The extremes first, so that the bins get their final width at once.
         [least, greatest].iter().for_each(|x| self.bins.add(x.to_f64(), 0));
         let span = greatest.bits().wrapping_sub(least.bits());
         let counts = match usize::try_from(span) {
@@ -332,7 +332,7 @@ impl ValueSummary {
             }
         }
         self.nan += (values.clone().count() - count) as u64;
-        // All NaN count as one value, and so do the two zeros.
+        // All NaNs count as one value, and so do both zeros.
         let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
         self.hashes().extend(values.map(|x| hash_bits(bits(x))));
     }
@@ -341,7 +341,7 @@ impl ValueSummary {
         let bytes = self.bytes.get_or_insert_default();
         offsets.lengths().for_each(|n| bytes.add(n));
         let texts = || (0..array.len()).map(&text);
-        // One of each is enough, where not too many differ.
+        // One of each value is enough, unless there are too many distinct values.
         let counts = top::count_texts(texts(), self.top.capacity());
         match &counts {
             Some(counts) => {
@@ -357,7 +357,7 @@ impl ValueSummary {
     }
 
     fn widen_texts<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>) {
-        // Most are told apart without looking at the strings.
+        // Most strings differ in their first eight bytes.
         let mut texts = texts.map(|text| (prefix(text), text));
         let Some(first) = texts.next() else { return };
         let (least, greatest) = texts.fold((first, first), |(least, greatest), text| (least.min(text), greatest.max(text)));

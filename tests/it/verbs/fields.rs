@@ -1,9 +1,9 @@
-//! Verbs that choose, name and fill fields.
+//! Verbs that select, rename and fill fields.
 
 use super::*;
 use serde_json::Map;
 
-/// A value of that many axes with nulls in every place.
+/// A value with that many axes and nulls in every position.
 fn holes(rank: usize) -> BoxedStrategy<Value> {
     let there = match rank {
         0 => (-9i64..10).prop_map(Value::from).boxed(),
@@ -12,7 +12,7 @@ fn holes(rank: usize) -> BoxedStrategy<Value> {
     prop_oneof![1 => Just(Value::Null), 3 => there].boxed()
 }
 
-/// The value without the nulls that are filled: single values by `value`, lists where `lists` says so.
+/// The value with nulls replaced: scalars by `value`, lists by empty lists if `lists` is set.
 fn filled(x: &Value, rank: usize, value: Option<i64>, lists: bool) -> Value {
     match x {
         Value::Null if rank == 0 => value.map_or(Value::Null, Value::from),
@@ -53,14 +53,14 @@ proptest! {
         if reverse { chosen.reverse(); }
         let list = chosen.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",");
         let of = |record: &Value, names: &[&str]| Value::Object(names.iter().map(|name| ((*name).to_owned(), record[*name].clone())).collect());
-        // As text, because the order of fields counts.
+        // Compared as text, because the order of fields matters.
         let text = |records: Vec<Value>| records.iter().map(|r| format!("{r}\n")).collect::<String>();
         let selected = run(&["select", &list], &schema, &data);
         prop_assert_eq!(selected.text(), text(data.iter().map(|r| of(r, &chosen)).collect()));
         let rest: Vec<&str> = NAMES.into_iter().filter(|name| !chosen.contains(name)).collect();
         let dropped = run(&["drop", &list], &schema, &data);
         prop_assert_eq!(dropped.text(), text(data.iter().map(|r| of(r, &rest)).collect()));
-        // All names change at once: two may swap theirs.
+        // All names change at once, so two fields can swap names.
         let (pairs, new): (&str, [&str; 4]) = if swap { ("a=d,d=a", ["d", "b c", "a", "e.f"]) } else { ("`b c`=z", ["a", "z", "d", "e.f"]) };
         let renamed = run(&["rename", pairs], &schema, &data);
         let want = data.iter().map(|r| Value::Object(NAMES.iter().zip(new).map(|(old, new)| (new.to_owned(), r[*old].clone())).collect::<Map<_, _>>()));

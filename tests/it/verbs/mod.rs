@@ -1,4 +1,4 @@
-//! A slow, plain reference of each verb, over nested JSON values, and the laws between verbs.
+//! A slow, simple reference for each verb, over nested JSON values, and laws that relate verbs.
 
 mod fields;
 mod shape;
@@ -17,7 +17,7 @@ fn run(verbs: &[&str], schema: &str, records: &[Value]) -> Outcome {
     tatter(&[verbs, &options].concat(), &input)
 }
 
-/// The records that a run which must succeed prints.
+/// The records printed by a run that must succeed.
 fn records(outcome: &Outcome) -> Vec<Value> {
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);
     outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -27,7 +27,7 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Any ragged value of that many axes, with empty rows in every place.
+/// An arbitrary ragged value with that many axes, with empty rows in every position.
 fn ragged(rank: usize) -> BoxedStrategy<Value> {
     if rank == 0 {
         return (-9i64..10).prop_map(Value::from).boxed();
@@ -40,7 +40,7 @@ fn ragged(rank: usize) -> BoxedStrategy<Value> {
 enum Axis {
     /// `(?)`, or `?` as axis 0.
     Ragged,
-    /// `?`: one size in each record.
+    /// `?`: uniform within each record.
     Uniform,
     /// `2`
     Known(usize),
@@ -69,7 +69,7 @@ impl Column {
         if sizes.is_empty() { "int64".to_owned() } else { format!("int64[{}]", sizes.join(", ")) }
     }
 
-    /// The field `x` alone.
+    /// Only the field `x`.
     fn schema(&self) -> String {
         format!("x: {}", self.ty())
     }
@@ -80,14 +80,14 @@ impl Column {
         Column { axes: std::iter::once(Axis::Ragged).chain(inner).collect(), records: Vec::new() }
     }
 
-    /// The size of each axis of a value: the known one, else that of the longest row.
+    /// The size of each axis of a value: the known size, or else that of the longest row.
     fn bounds(&self, value: &Value) -> Vec<usize> {
         let found = bounds(value, self.rank());
         self.axes.iter().zip(found).map(|(axis, found)| if let Axis::Known(n) = axis { *n } else { found }).collect()
     }
 }
 
-/// A value of these axes; `sizes` are those of the uniform ones.
+/// A value with these axes; `sizes` has those of the uniform axes.
 fn value(axes: &[Axis], sizes: &[usize]) -> BoxedStrategy<Value> {
     let Some((axis, inner)) = axes.split_first() else { return (-9i64..10).prop_map(Value::from).boxed() };
     let items = value(inner, &sizes[1..]);
@@ -99,7 +99,7 @@ fn value(axes: &[Axis], sizes: &[usize]) -> BoxedStrategy<Value> {
     items.prop_map(Value::from).boxed()
 }
 
-/// Records of one field `x` of a random rank, whose axes are ragged, uniform or known.
+/// Records with one field `x` of random rank, whose axes are ragged, uniform or of known size.
 fn fields(ranks: std::ops::Range<usize>) -> impl Strategy<Value = Column> {
     let axis = prop_oneof![3 => Just(Axis::Ragged), 1 => Just(Axis::Uniform), 1 => (0usize..4).prop_map(Axis::Known)];
     let axes = ranks.prop_flat_map(move |rank| prop::collection::vec(axis.clone(), rank));
@@ -157,7 +157,7 @@ fn padded(value: &Value, sizes: &[usize], zero: &Value, left: bool) -> Value {
     items.into()
 }
 
-/// Rows of `axis + 1` levels flattened: `outer ..= inner` merged.
+/// Flattens rows of `axis + 1` levels: merges `outer ..= inner`.
 fn merged(value: &Value, outer: usize, inner: usize) -> Value {
     if outer > 0 {
         return list(value).iter().map(|item| merged(item, outer - 1, inner - 1)).collect();

@@ -21,7 +21,7 @@ fn sparse(value: &Value, sizes: &[usize]) -> Value {
     json!({ "indices": indices, "values": values, "dense_shape": sizes })
 }
 
-/// The lengths of all rows along each axis behind the first, in order.
+/// The lengths of all rows along each axis after the first, in order.
 fn row_lengths(value: &Value, rank: usize) -> Vec<Vec<usize>> {
     let mut rows: Vec<&Value> = list(value).iter().collect();
     let mut levels = Vec::new();
@@ -93,7 +93,7 @@ proptest! {
         };
         let mut verbs = vec!["to-dense", "--lengths", "--mask", "--side", side, "then", "from-dense", "-f", "x", "--lengths", &lengths, "--side", side, "then", "select", "x"];
         if axes.is_empty() {
-            // It is dense already.
+            // Already dense.
             verbs = vec!["to-dense", "--lengths"];
         }
         prop_assert_eq!(&records(&run(&verbs, &schema, data)), data);
@@ -106,7 +106,8 @@ proptest! {
         let mut verbs = words("to-dense -f x --lengths --mask --default x=77 --side");
         verbs.push(side);
         if multiple.is_some() { verbs.extend(["--multiple-of", &n_text]); }
-        // Axes that are known throughout stay as they are; in front of others axis 0 counts rows, which are not rounded.
+        // If all axes have known sizes, nothing changes. With other axes below it, axis 0 counts rows, which are not
+        // rounded.
         let is_known = |axis: usize| matches!(column.axes[axis], Axis::Known(_));
         let depth = (0..rank).rev().find(|axis| !is_known(*axis)).map_or(0, |axis| axis + 1);
         let is_rounded = |axis: usize| multiple.is_some() && !is_known(axis) && (axis > 0 || depth == 1);
@@ -192,7 +193,7 @@ proptest! {
     fn merged_axes_are_flattened(column in fields(2..6), a in 0usize..5, b in 0usize..5) {
         let (schema, rank, data) = (column.schema(), column.rank(), &column.records);
         let (outer, inner) = ((a % rank).min(b % rank), (a % rank).max(b % rank));
-        // From the end, too.
+        // Also counted from the last axis.
         let from_end = (inner as i64 - rank as i64).to_string();
         let outcome = run(&["merge-dims", "x", &outer.to_string(), &from_end], &schema, data);
         prop_assert_eq!(records(&outcome), map_x(data, |x| merged(x, outer, inner)));
@@ -264,7 +265,7 @@ proptest! {
         }).collect();
         let verbs = words("promote docs.id --as ids then promote docs.x then select ids,x");
         prop_assert_eq!(records(&run(&verbs, schema, &data)), want.clone());
-        // Behind a batch the axis of the records is one of the structures', too.
+        // After a batch, the record axis is also an axis of the structures.
         let batched: Vec<Value> = data.chunks(2).zip(want.chunks(2)).map(|(_, rows)| {
             let join = |name: &str| rows.iter().flat_map(|r| list(&r[name]).clone()).collect::<Vec<_>>();
             json!({ "ids": join("ids"), "x": join("x") })

@@ -1,4 +1,4 @@
-//! `stats` against plain counting.
+//! `stats`, compared with simple counting.
 
 use super::*;
 
@@ -69,7 +69,7 @@ proptest! {
         values.dedup();
         prop_assert_eq!(x.get("distinct").map_or(0, |n| n.as_u64().unwrap()), values.len() as u64);
         if is_padded {
-            // A null takes no place in the longest rows, but is a record of its batch.
+            // A null does not count for the longest rows, but is a record of its batch.
             let elements: usize = data.chunks(batch).map(|batch| {
                 let sizes = batch.iter().filter(|r| !r["x"].is_null()).map(|r| column.bounds(&r["x"]));
                 let longest = sizes.reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| a.max(b)).collect());

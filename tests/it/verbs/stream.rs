@@ -1,9 +1,9 @@
-//! Verbs that put records together, take them apart, and change their order.
+//! Verbs that combine, split and reorder records.
 
 use super::*;
 use std::collections::HashMap;
 
-/// Rows of packed sequences, in the order in which they close.
+/// Rows of packed sequences, in the order in which they are closed.
 fn packed(data: &[Value], length: usize, window: usize, strategy: &str, separator: bool, drop: bool) -> Vec<Value> {
     type Row = Vec<(Value, Vec<Value>)>;
     let used = |row: &Row| row.iter().map(|(_, items)| items.len()).sum::<usize>();
@@ -25,7 +25,7 @@ fn packed(data: &[Value], length: usize, window: usize, strategy: &str, separato
             }
             let fits = |row: &&Row| used(row) + piece.len() <= length;
             let found = match strategy {
-                // Of several that fit as well, the first.
+                // The first of several with the same fit.
                 "best-fit" => open.iter().filter(fits).map(used).max().and_then(|most| open.iter().position(|row| used(row) == most)),
                 _ => open.iter().position(|row| fits(&row)),
             };
@@ -118,7 +118,7 @@ proptest! {
         let schema = if structures && column.rank() == 1 {
             format!("key: int64; x: {{a: int64}}[{}", column.ty().trim_start_matches("int64["))
         } else if structures {
-            // The axes behind the first are those of the field in the structure, whose first has one slice.
+            // The axes after the first are those of the field in the structure, whose first axis has one slice.
             let inner = Column { axes: column.axes[1..].to_vec(), records: Vec::new() };
             let outer = Column { axes: column.axes[..1].to_vec(), records: Vec::new() };
             format!("key: int64; x: {{a: {}}}[{}", inner.ty(), outer.ty().trim_start_matches("int64["))
@@ -175,7 +175,7 @@ proptest! {
         let want = packed(&data, length, window, strategy, separator, overflow == "drop" && strategy != "concat");
         let out = records(&run(&verbs, "id: int64; t: int64[?]", &data));
         prop_assert_eq!(&out, &want);
-        // Segments put together again are the sequences, each with its own id.
+        // Concatenated segments equal the sequences, each with its own id.
         let mut found: Vec<(Value, Vec<Value>)> = Vec::new();
         for row in &out {
             for (number, id) in list(&row["id"]).iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Repeats sequences according to the lengths of another tensor's.
+//! Repeats sequences according to the sequence lengths of another tensor.
 
 use super::shared::{Sequences, counted};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_expand"],
         "x, y, ref_level=-1",
-        "Repeat each sequence of x (each row, if it has no LoD) by the length of the corresponding sequence of y.",
+        "Repeat each sequence of x (each row if x has no LoD) once for each item of the corresponding sequence of y.",
         [
             ("sequence_expand([[1, 2], [3]], [[0, 0], [0, 0, 0]])", "[[1, 2], [1, 2], [3], [3], [3]]"),
             ("sequence_expand([1, 2, 3], [[0, 0], [], [0]])", "[1, 1, 3]")
@@ -24,19 +24,19 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_expand_as"],
         "x, y",
-        "Repeat each row of x by the length of the corresponding sequence of y, as the sequences of y.",
+        "Repeat each row of x once for each step of the corresponding sequence of y, into sequences of the same lengths as in y.",
         [("sequence_expand_as([1, 2, 3], [[0, 0], [], [0]])", "[[1, 1], [], [3]]")],
         expand_as
     ),
 ];
 
-/// The rows of each record repeated: their numbers, and how many each record has then.
+/// The repeated rows of all records: row indices, and the number of rows in each record.
 struct Repeats {
     numbers: Vec<usize>,
     lengths: Vec<usize>,
 }
 
-/// Row k of a record as often as `times` says of item k of that record. `sizes` are the values of each row.
+/// Repeats row k of a record as often as `times` gives for item k of that record. `sizes` has the values of each row.
 fn repeats(rows: &RowPartition, sizes: &RowPartition, items: &RowPartition, times: &RowPartition, what: &str) -> Result<Repeats> {
     let mut out = Repeats { numbers: Vec::with_capacity(times.nvals()), lengths: Vec::with_capacity(rows.nrows()) };
     let mut nvals = 0usize;
@@ -108,7 +108,7 @@ fn expand_as(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(x.span.clone(), "sequence_expand_as repeats rows; this is a scalar"));
     }
     let y = Sequences::of(call, 1)?;
-    // The sequences of x itself make no difference.
+    // The sequences of x do not matter.
     let levels = last_ragged(&x.ty.dims).unwrap_or(0) + 1;
     let mut dims = y.arg.ty.dims[..=y.axis].to_vec();
     dims.extend_from_slice(&x.ty.dims[levels..]);

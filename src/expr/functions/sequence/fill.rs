@@ -1,4 +1,4 @@
-//! What empty sequences and padding are filled with.
+//! Fill values for empty sequences and padding.
 
 use super::shared::Sequences;
 use crate::error::{Error, Result};
@@ -13,10 +13,10 @@ use crate::expr::types::shape;
 use crate::schema::{Dim, Size};
 use crate::tensor::Tensor;
 
-/// Argument `i` as what a step is filled with: one value, or with `whole` a step; 0 where it was not given.
+/// Argument `i` as the fill value of a step: a single value or, with `whole`, a whole step; 0 if it was not given.
 ///
 /// # Errors
-/// Another dtype than that of `x`, or another shape.
+/// A dtype that differs from that of `x`, or an invalid shape.
 pub fn filling(call: &mut Call, i: usize, x: &Sequences, whole: bool) -> ExprResult<Arg> {
     let dtype = x.arg.dtype()?.clone();
     if call.given(i).is_none() {
@@ -35,10 +35,10 @@ pub fn filling(call: &mut Call, i: usize, x: &Sequences, whole: bool) -> ExprRes
 }
 
 impl Sequences {
-    /// No steps yet, of those of `steps` and of the filling. `tensor` is the one that `steps` are the steps of.
+    /// An empty builder for the steps of `steps` and the fill value. `tensor` is the tensor that contains `steps`.
     ///
     /// # Errors
-    /// A filling that has not the shape of a step.
+    /// The fill value does not have the shape of a step.
     pub fn filled<'a>(&self, tensor: &Tensor, steps: &'a Tensor, filling: &Arg, args: &Args) -> Result<Filled<'a>> {
         let step = self.step();
         let open = step.iter().any(|d| !matches!(d.size, Size::Known(_)));

@@ -1,4 +1,4 @@
-//! LoD-Tensors made of rows, and their levels.
+//! LoD-Tensors as nested rows, and their levels.
 
 use crate::error::Result;
 use crate::expr::call::{Call, Function};
@@ -18,7 +18,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["create_lod_tensor", "set_recursive_sequence_lengths"],
         "data|x, recursive_seq_lens, place=None",
-        "Sequences from the lengths of each level, outermost first.",
+        "A LoD-Tensor from the sequence lengths of each level, outermost first.",
         [
             ("create_lod_tensor([3, 1, 4], [[2, 1]])", "[[3, 1], [4]]"),
             ("create_lod_tensor([3, 1, 4, 1], [[2, 1], [1, 2, 1]])", "[[[3], [1, 4]], [[1]]]")
@@ -28,27 +28,27 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["set_lod"],
         "x, lod",
-        "Sequences from the offsets of each level, outermost first.",
+        "A LoD-Tensor from the sequence offsets of each level, outermost first.",
         [("set_lod([3, 1, 4], [[0, 2, 3]])", "[[3, 1], [4]]")],
         |c| partitions::nested(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["recursive_sequence_lengths"],
         "x",
-        "The lengths of the sequences of each level, outermost first.",
+        "The sequence lengths of each level, outermost first.",
         [("recursive_sequence_lengths([[[3], [1, 2]], []])", "[[2, 0], [1, 2]]")],
         |c| levels(c, |p, rows, out| out.extend(rows.map(|r| p.row_length(r) as i64)))
     ),
     function!(
         ["lod"],
         "x",
-        "The offsets of the sequences of each level, outermost first.",
+        "The sequence offsets of each level, outermost first.",
         [("lod([[[3], [1, 2]], []])", "[[0, 2, 2], [0, 1, 3]]")],
         |c| levels(c, |p, rows, out| out.extend((rows.start..=rows.end).map(|r| (p.start(r) - p.start(rows.start)) as i64)))
     ),
 ];
 
-/// `[levels, (?)]`: what `numbers` adds for the rows of a level that belong to one record.
+/// `[levels, (?)]`: the numbers that `numbers` appends for the rows of a level that belong to one record.
 fn levels(call: &mut Call, numbers: fn(&RowPartition, Range<usize>, &mut Vec<i64>)) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let count = last_ragged(&x.ty.dims).unwrap_or(0);

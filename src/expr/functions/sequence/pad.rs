@@ -22,21 +22,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_pad"],
         "x, pad_value, maxlen=None -> out, length",
-        "Pad sequences to one length (by default that of the longest), and their lengths.",
+        "Pad sequences to maxlen (default: the length of the longest); also returns the original lengths.",
         [("sequence_pad([[1, 2], [3, 4, 5]], 0)[0]", "[[1, 2, 0], [3, 4, 5]]"), ("sequence_pad([[1, 2], [3]], 0, maxlen=4)[1]", "[2, 1]")],
         sequence_pad
     ),
     function!(
         ["sequence_unpad"],
         "x, length",
-        "Remove padding: the first steps of each row as sequences.",
+        "Remove padding: each row becomes a sequence of its first length steps.",
         [("sequence_unpad([[1, 2, 0], [3, 4, 5]], [2, 3])", "[[[1], [2]], [[3], [4], [5]]]")],
         sequence_unpad
     ),
     function!(
         ["sequence_mask"],
         "x, maxlen=None, dtype=\"int64\"",
-        "Ones for the steps of each sequence length, then zeros up to maxlen (default: the greatest length).",
+        "A mask for each sequence length: ones for its steps, then zeros up to maxlen (default: the largest length).",
         [
             ("sequence_mask([2, 0, 3])", "[[1, 1, 0], [0, 0, 0], [1, 1, 1]]"),
             ("sequence_mask([2], maxlen=4, dtype=\"bool\")", "[[true, true, false, false]]")
@@ -46,13 +46,13 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["tf.sequence_mask"],
         "lengths|x, maxlen=None, dtype=bool",
-        "TensorFlow's sequence_mask: bool by default.",
+        "TensorFlow's sequence_mask, which gives bools by default.",
         [("tf.sequence_mask([1, 2])", "[[true, false], [true, true]]")],
         |c| mask(c, DType::Bool, false)
     ),
 ];
 
-/// The greatest length, given or not.
+/// The maximum length, if given.
 fn maxlen(call: &mut Call, i: usize) -> ExprResult<Option<Integer>> {
     if call.given(i).is_none() { Ok(None) } else { call.integer(i).map(Some) }
 }
@@ -61,7 +61,7 @@ fn sequence_pad(call: &mut Call) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     call.operand(1)?;
     let filling = filling(call, 1, &x, true)?;
-    // -1 is Paddle's way to leave it open.
+    // Paddle uses -1 for an unspecified length.
     let size = maxlen(call, 2)?.filter(|n| n.known() != Some(-1));
     if let Some(negative) = size.as_ref().and_then(Integer::known).filter(|n| *n < 0) {
         return Err(ExprError::at(call.operand(2)?.span.clone(), format!("sequence_pad: maxlen {negative} is negative")));
@@ -96,7 +96,7 @@ fn sequence_pad(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The length that the sequences of a record get.
+/// The padded length of the sequences of a record.
 fn padded_size(wanted: Option<&Integers>, record: usize, longest: usize) -> Result<usize> {
     let Some(wanted) = wanted.filter(|n| n.at(record) != -1) else { return Ok(longest) };
     let size = wanted.size(record, "maxlen")?;
@@ -155,7 +155,8 @@ fn sequence_unpad(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// `[...]` lengths to `[..., maxlen]`. Paddle reads a negative `maxlen` as none and refuses 0; in TensorFlow it is a size.
+/// Maps lengths `[...]` to a mask `[..., maxlen]`. Paddle treats a negative `maxlen` as unspecified and rejects 0;
+/// TensorFlow uses it as a size.
 fn mask(call: &mut Call, default: DType, paddle: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "lengths", DType::is_number)?;
@@ -184,7 +185,8 @@ fn mask(call: &mut Call, default: DType, paddle: bool) -> ExprResult<OperandKind
 fn masked(tensor: &Tensor, x: &Arg, wanted: Option<&Integers>, last: &Dim, dtype: &DType, args: &Args, paddle: bool) -> Result<Tensor> {
     let records = merged(tensor, 0, x.rank())?;
     let (_, below) = tensor.levels(x.rank())?;
-    // A step counts while it is below the length, whole or not; the greatest length is cut to an integer.
+    // A step counts if its index is below the length, which can be fractional; the maximum length is truncated to an
+    // integer.
     let values = below.as_leaf()?;
     let (whole, counts) = match x.ty.dtype() {
         Some(d) if d.is_float() => (cast(values, &DType::Int64)?, cast(&elementwise::float(Float::Ceil, values)?, &DType::Int64)?),

@@ -14,7 +14,8 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_pool"],
         "input|x, pool_type, pad_value=0.0, is_test=False",
-        "Pool each sequence to one step: \"sum\", \"average\", \"sqrt\" (sum divided by the root of the length), \"max\", \"first\" or \"last\"; pad_value if it is empty.",
+        "Pool each sequence into one step: \"sum\", \"average\", \"sqrt\" (sum divided by the square root of the length), \"max\", \
+         \"first\" or \"last\". An empty sequence gives pad_value.",
         [
             ("sequence_pool([[1.0, 3.0], [], [2.0, 4.0, 6.0]], \"average\")", "[2.0, 0.0, 4.0]"),
             ("sequence_pool([[[1.0, 8.0], [3.0, 2.0]], []], \"max\", pad_value=-1.0)", "[[3.0, 8.0], [-1.0, -1.0]]")
@@ -40,7 +41,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// What is left of a sequence.
+/// The pooled step of a sequence.
 #[derive(Clone, Copy)]
 enum Kind {
     First,
@@ -65,7 +66,7 @@ fn kind(call: &Call) -> ExprResult<Kind> {
     })
 }
 
-/// `[n, (a), w]` to `[n, w]`.
+/// Pools `[n, (a), w]` to `[n, w]`.
 fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     match kind {
@@ -94,7 +95,7 @@ fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> ExprResult<OperandKind> {
         }
         let ends = ends.finish()?;
         let Kind::Of(op) = kind else { return cut.around(ends) };
-        // The first steps are what the others are put onto.
+        // The first steps, onto which the others are accumulated.
         let inner = x.step().len();
         let (blocks, places) = (merged(steps, 0, inner)?, merged(&ends, 0, inner)?);
         let (_, values) = steps.levels(inner)?;

@@ -1,4 +1,4 @@
-//! Reordering, concatenating and slicing of sequences.
+//! Reordering, concatenating and slicing sequences.
 
 use super::fill::filling;
 use super::shared::{Sequences, counted};
@@ -75,7 +75,7 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
         let found = &other.arg.ty.dims;
         let meet = |(a, b): (&mut Dim, &Dim)| match (a.size, b.size) {
             (Size::Known(m), Size::Known(n)) => m == n,
-            // What one of them knows is checked in each record.
+            // A size known for only one of the inputs is checked for each record.
             (Size::Uniform, Size::Known(_)) => {
                 *a = b.clone();
                 true
@@ -93,7 +93,7 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
             ));
         }
     }
-    // Sequences of known length in all of them are ragged rows again.
+    // Sequences of known length in all inputs become ragged rows again.
     dims[first.axis] = Dim::RAGGED;
     let (axis, ty) = (first.axis, first.with_dims(dims.clone()));
     call.one(ty, move |args| {
@@ -104,7 +104,7 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The tensor with its axes of known size as such.
+/// The tensor, with its uniform axes represented as such.
 fn known_sizes(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
     (0..dims.len()).try_fold(tensor, |tensor, axis| match dims[axis].size {
         Size::Known(n) => tensor.map_below(axis, &mut |t| {
@@ -129,7 +129,7 @@ fn reverse(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// A number for each sequence of `x`: `[n]`, or `[n, 1]` as Paddle has it.
+/// A number for each sequence of `x`: `[n]`, or `[n, 1]` as in Paddle.
 fn each_sequence(call: &mut Call, i: usize, x: &Sequences) -> ExprResult<Arg> {
     let numbers = call.integers(i)?;
     let dims = &numbers.ty.dims;
@@ -151,10 +151,10 @@ fn each_sequence(call: &mut Call, i: usize, x: &Sequences) -> ExprResult<Arg> {
     Ok(numbers)
 }
 
-/// The numbers of each sequence.
+/// The numbers for each sequence.
 ///
 /// # Errors
-/// Another number of them in a record.
+/// A record has a different number of them.
 fn numbers_of(numbers: &Tensor, arg: &Arg, tensor: &Tensor, x: &Sequences, what: &str) -> Result<ArrayRef> {
     check_same(tensor, numbers, x.axis, &format!("the sequences and their {what}"))?;
     let (_, each) = numbers.levels(x.axis)?;
@@ -197,7 +197,7 @@ fn cut(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Argument 1: the values of a step of the result.
+/// Argument 1: the number of values in a step of the result.
 fn width(call: &mut Call, least: usize) -> ExprResult<usize> {
     let width = call.int(1)?;
     usize::try_from(width).ok().filter(|n| *n >= least).ok_or_else(|| {
@@ -279,7 +279,7 @@ struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    /// Calls `f` with the steps of each window that are there, how many are not, and the record.
+    /// Calls `f` with the existing steps of each window, the number of missing steps, and the record.
     fn each(&self, mut f: impl FnMut(std::ops::Range<usize>, usize, usize)) {
         for record in 0..self.records.nrows() {
             for range in self.records.range(record).map(|s| self.sequences.range(s)) {
@@ -291,7 +291,7 @@ impl Windows<'_> {
         }
     }
 
-    /// The place of each value; that of a record's padding is after the `nsteps` steps.
+    /// The position of each value. The padding of a record is stored after the `nsteps` steps.
     fn places(&self, nsteps: usize) -> Vec<usize> {
         let mut out = Vec::with_capacity(nsteps * self.width);
         self.each(|steps, missing, record| {

@@ -1,4 +1,4 @@
-//! Values added to places that sequences of indices name.
+//! Adding values at positions given by index sequences.
 
 use super::shared::{Sequences, counted};
 use crate::error::{Error, Result};
@@ -54,12 +54,12 @@ fn sequence_scatter(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Where each index points to among the values of the matrices.
+/// The position of each index among the values of the matrices.
 fn places(tensor: &Tensor, records: &RowPartition, sequences: &RowPartition, ids: &Tensor, rank: usize) -> Result<Vec<usize>> {
     let (partitions, _) = tensor.levels(2)?;
     let (_, flat) = ids.levels(rank)?;
     let flat = i64s(flat.as_leaf()?)?;
-    // One value a step: the values of a sequence are where its steps are.
+    // With one value per step, the values of a sequence are at the positions of its steps.
     let steps = merged(ids, 2, rank)?;
     if let Some(step) = (0..steps.nrows()).find(|step| steps.row_length(*step) != 1) {
         let record = crate::expr::kernels::level::record_of(ids, 2, step);
@@ -84,7 +84,7 @@ fn places(tensor: &Tensor, records: &RowPartition, sequences: &RowPartition, ids
     Ok(out)
 }
 
-/// The values with the updates added, one after the other.
+/// The values with the updates added in order.
 fn added(array: &ArrayRef, places: &[usize], updates: &ArrayRef) -> Result<ArrayRef> {
     let dtype = dtype_of(array)?;
     numbers!(&dtype, T => {

@@ -1,4 +1,4 @@
-//! What the functions of sequences share: an argument that holds sequences, and its rows.
+//! Shared by the sequence functions: an argument that holds sequences, and its rows.
 
 use crate::error::Result;
 use crate::expr::call::{Arg, Call};
@@ -20,9 +20,9 @@ pub struct Sequences {
 pub struct Cut<'a> {
     /// The levels above the sequences, outermost first.
     pub outer: Vec<&'a RowPartition>,
-    /// Which sequences belong to which record.
+    /// The partition of sequences by record.
     pub records: RowPartition,
-    /// Which steps belong to which sequence, and the steps.
+    /// The partition of steps by sequence, and the steps.
     pub list: &'a List,
 }
 
@@ -54,19 +54,19 @@ impl Sequences {
         &self.arg.ty.dims[self.axis + 1..]
     }
 
-    /// The type of a tensor of these axes with the dtype of this one.
+    /// A type with these axes and the dtype of this tensor.
     pub fn with_dims(&self, dims: Vec<Dim>) -> Type {
         Type { dims, ..self.arg.ty.clone() }
     }
 
-    /// The type of the same sequences with steps of this width.
+    /// The type of the same sequences, with steps of this width.
     pub fn with_steps(&self, width: usize) -> Type {
         let mut dims = self.arg.ty.dims[..=self.axis].to_vec();
         dims.push(Dim::known(width as u64));
         self.with_dims(dims)
     }
 
-    /// Refuses steps that are known to hold more than one value.
+    /// Rejects steps that are known to hold more than one value.
     pub fn one_value_a_step(&self, call: &Call) -> ExprResult<()> {
         if self.step().iter().any(|d| matches!(d.size, Size::Known(n) if n != 1)) {
             return Err(ExprError::at(
@@ -89,13 +89,13 @@ pub fn counted(n: usize, what: &str) -> String {
 }
 
 impl Cut<'_> {
-    /// The record that holds a sequence, and the number of the sequence there.
+    /// The record that holds a sequence, and the index of the sequence in it.
     pub fn place_of(&self, sequence: usize) -> (usize, usize) {
         let record = row_of(&self.records, sequence);
         (record, sequence - self.records.start(record))
     }
 
-    /// The levels above the sequences around one item for each sequence.
+    /// Wraps one item per sequence in the levels above the sequences.
     pub fn around(&self, items: Tensor) -> Result<Tensor> {
         crate::expr::kernels::level::wrap(self.outer.iter().map(|p| (*p).clone()), items)
     }

@@ -1,4 +1,4 @@
-//! Products and quotients of a sparse and a dense tensor, and functions of only the values.
+//! Products and quotients of a sparse and a dense tensor, and functions applied to sparse values only.
 //!
 //! ```text
 //! sp        . 2 .      y  [10 20 30]      sp * y    . 40 .      the entries stay, the dense tensor is
@@ -26,10 +26,11 @@ use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::ArrayRef;
 use std::borrow::Cow;
 
-/// The product or the quotient, where an operand is sparse; `None` where none is.
+/// The product or quotient, if an operand is sparse; otherwise `None`.
 ///
 /// # Errors
-/// Two sparse operands, another operation, a sparse divisor, a dense operand that does not broadcast to the sparse shape.
+/// Two sparse operands, another operation, a sparse divisor, or a dense operand that does not broadcast to the sparse
+/// shape.
 pub fn with_dense(call: &mut Call, op: Binary) -> ExprResult<Option<OperandKind>> {
     let (a, b) = (call.operand(0)?.clone(), call.operand(1)?.clone());
     let (left, right) = (is_sparse(&a), is_sparse(&b));
@@ -106,11 +107,12 @@ fn broadcast(call: &mut Call, op: Binary, sparse: &Operand, other: &Operand) -> 
     })
 }
 
-/// The operands with one dtype: a literal takes that of the sparse tensor where it can.
+/// The operands with one dtype. A literal takes the dtype of the sparse tensor if it can.
 fn operands(call: &mut Call, sparse: &Operand, other: &Operand) -> ExprResult<(Arg, Arg)> {
     let x = super::shared::sparse_of(call, sparse)?;
     let dtype = x.dtype()?.clone();
-    // The values represent the sparse tensor: they have its dtype, and meet the other one as tensors do.
+    // The sparse values stand in for the sparse tensor: they have its dtype and are promoted as tensors, not as
+    // literals.
     let stand_in = Operand { kind: OperandKind::Tensor(empty_of(&dtype, call)?), span: sparse.span.clone() };
     let y = call.promoted_items(&[stand_in, other.clone()])?.pop().ok_or_else(|| call.internal("two operands"))?;
     let wide = y.dtype()?.clone();
@@ -122,7 +124,7 @@ fn operands(call: &mut Call, sparse: &Operand, other: &Operand) -> ExprResult<(A
     Ok((call.push(node), y))
 }
 
-/// No values of a dtype, as a tensor that is not a literal.
+/// An empty tensor of a dtype that is not a literal.
 fn empty_of(dtype: &DType, call: &Call) -> ExprResult<Node> {
     let ty = Type::tensor(dtype.clone(), vec![Dim::known(0)]);
     let none = Tensor::Leaf(arrow_array::new_empty_array(&dtype.arrow()));
@@ -155,15 +157,15 @@ fn gathered(s: &Sparse, y: &Arg, skipped: usize, args: &Args) -> Result<ArrayRef
     take(values, &places)
 }
 
-/// The place of the first 0.
+/// The position of the first 0.
 fn zero_at(values: &ArrayRef, dtype: &DType) -> Result<Option<usize>> {
     floats!(dtype, T => Ok(native::<T>(values)?.iter().position(|v| *v == <T as Number>::ZERO)), Ok(None))
 }
 
-/// A function of the values of a sparse argument 0, entry by entry; `None` where it is not sparse.
+/// An element-wise function of the values of argument 0 if it is sparse; otherwise `None`.
 ///
 /// # Errors
-/// Another dtype than `fits` allows.
+/// A dtype that `fits` rejects.
 pub fn of_values(
     call: &mut Call,
     expected: &str,
@@ -183,10 +185,10 @@ pub fn of_values(
     .map(Some)
 }
 
-/// The dtype that two tensors meet in.
+/// The promoted dtype of two tensors.
 ///
 /// # Errors
-/// Strings beside numbers.
+/// Strings mixed with numbers.
 pub fn meeting(call: &Call, a: &DType, b: &DType) -> ExprResult<DType> {
     promote(a, b).ok_or_else(|| call.error(format!("{} cannot combine {a} and {b}", call.name)))
 }

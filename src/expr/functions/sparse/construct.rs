@@ -1,4 +1,4 @@
-//! Sparse tensors from their components, from dense tensors, and filled with ones.
+//! Sparse tensors from components, from dense tensors, and with a diagonal of ones.
 //!
 //! Source of the meaning: `tf.SparseTensor`, `tf.sparse.from_dense`, `tf.sparse.eye`.
 
@@ -22,21 +22,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["SparseTensor", "sparse.SparseTensor", "SparseTensorValue"],
         "indices, values, dense_shape|shape",
-        "A sparse tensor from indices (a row for each value), values and dense shape.",
+        "A sparse tensor from indices (one row for each value), values and dense shape.",
         [("SparseTensor(indices=[[0, 1], [2, 0]], values=[5, 7], dense_shape=[3, 2])", "{[0, 1]: 5, [2, 0]: 7} of [3, 2]")],
         construct
     ),
     function!(
         ["sparse.from_dense"],
         "tensor|x",
-        "Convert a dense tensor to a sparse one; zeros, empty strings and False are left out.",
+        "Convert a dense tensor to a sparse one, omitting zeros, empty strings and False.",
         [("sparse.from_dense([[0, 3], [0, 0]])", "{[0, 1]: 3} of [2, 2]")],
         from_dense
     ),
     function!(
         ["sparse.eye"],
         "num_rows, num_columns=None, dtype=\"float32\"",
-        "Ones on the diagonal.",
+        "A sparse matrix with ones on the diagonal.",
         [("sparse.eye(2, 3, dtype=int32)", "{[0, 0]: 1, [1, 1]: 1} of [2, 3]")],
         eye
     ),
@@ -56,7 +56,7 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(place, format!("{}: the size {n} in dense_shape is negative", call.name)));
     }
     let indices = call.integers(0)?;
-    // `[]` is no indices of any rank.
+    // `[]` means no indices, of any rank.
     let none = indices.rank() == 1 && matches!(indices.ty.dims[0].size, Size::Known(0));
     let fits = indices.rank() == 2 && !matches!(indices.ty.dims[1].size, Size::Known(n) if n != rank as u64);
     if !none && !fits {
@@ -118,7 +118,7 @@ fn from_dense(call: &mut Call) -> ExprResult<OperandKind> {
         for record in 0..args.nrows {
             let own = rest.partition_point(|place| *place < starts[record + 1]);
             let shape = &shapes[record * rank..(record + 1) * rank];
-            // Places grow, so that the numbers before the last axis change only with its rows.
+            // Positions increase, so indices before the last axis change only when its row ends.
             let size = shape[rank - 1].max(1) as usize;
             let (mut row, mut end) = (0, size);
             let mut prefix = vec![0i64; rank - 1];
@@ -143,7 +143,7 @@ fn from_dense(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The places of the values that are not 0, not empty, not false. NaN is not 0.
+/// The positions of values that are not 0, empty or false. NaN counts as nonzero.
 fn nonzero(values: &ArrayRef) -> Result<Vec<usize>> {
     if let Ok(texts) = Texts::of(values) {
         return Ok((0..texts.len()).filter(|i| !texts.get(*i).is_empty()).collect());
@@ -151,7 +151,7 @@ fn nonzero(values: &ArrayRef) -> Result<Vec<usize>> {
     let dtype = dtype_of(values)?;
     numbers!(&dtype, T => {
         let values = native::<T>(values)?;
-        // Whether a value is 0 is added to the count, not branched on.
+        // Branch-free: the comparison result is added to the count.
         let (mut places, mut n) = (vec![0; values.len()], 0);
         for (i, value) in values.iter().enumerate() {
             places[n] = i;

@@ -1,4 +1,4 @@
-//! How often each number occurs among values, as a sparse tensor.
+//! Counts how often each integer occurs, as a sparse tensor.
 //!
 //! Source of the meaning: `tf.sparse.bincount`.
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["sparse.bincount"],
     "values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False",
-    "Count each integer, or sum its weights: in all values, or in each row with axis=-1.",
+    "Count the occurrences of each integer, or sum their weights, over all values or, with axis=-1, in each row.",
     [
         ("sparse.bincount([2, 1, 1, 5])", "{[1]: 2, [2]: 1, [5]: 1} of [6]"),
         ("sparse.bincount([[1, 1], [2, 0]], axis=-1)", "{[0, 1]: 2, [1, 0]: 1, [1, 2]: 1} of [2, 3]")
@@ -28,11 +28,11 @@ pub static FUNCTIONS: &[Function] = &[function!(
     bincount
 )];
 
-/// Values that are counted: numbers, the record of each, its row there, and its weight.
+/// The values to count: integers, their record, their row in it, and their weight.
 struct Counted {
-    /// Which values belong to which record.
+    /// The partition of values by record.
     records: RowPartition,
-    /// The row of each value inside its record; `None`: there is one row.
+    /// The row of each value within its record; `None` if there is only one row.
     rows: Option<Vec<i64>>,
     /// The number of rows in each record.
     nrows: Vec<i64>,
@@ -176,7 +176,7 @@ impl Counted {
         let wide = cast(&self.values, &DType::Int64)?;
         let values = i64s(&wide)?;
         let (mut indices, mut lengths, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
-        // The values of each group, by number; a group is a row and a number.
+        // The values of each group, sorted by integer. A group is a row and an integer.
         let (mut members, mut ends) = (Vec::with_capacity(values.len()), Vec::new());
         let mut keys: Vec<(i64, i64, usize)> = Vec::new();
         for record in 0..self.records.nrows() {

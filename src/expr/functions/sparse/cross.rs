@@ -1,7 +1,7 @@
 //! Combinations of the values of several sparse and dense matrices, row by row, as a sparse matrix.
 //!
-//! A row without values in one of the inputs has no combinations. Sparse inputs come before dense ones;
-//! the last input varies fastest.
+//! A row that is empty in any input has no combinations. Sparse inputs come before dense ones, and the last input
+//! varies fastest.
 //!
 //! Source of the meaning: `tf.sparse.cross`, `tf.sparse.cross_hashed`.
 
@@ -53,20 +53,20 @@ fn cross_hashed(call: &mut Call) -> ExprResult<OperandKind> {
     call.one(ty, move |args| inputs.combined(args, |columns| hashed(columns, buckets, key)))
 }
 
-/// The matrices that are combined, sparse ones first.
+/// The matrices to combine, sparse ones first.
 struct Inputs {
     args: Vec<Arg>,
     rows: Option<i64>,
 }
 
-/// One input's entries row after row, in each record: as many as `values` has.
+/// The entries of one input, row by row in each record, aligned with `values`.
 struct Source {
     values: ArrayRef,
-    /// The row of each value of a sparse matrix; a dense one has values in every row.
+    /// The row of each value of a sparse matrix; `None` for a dense one, which has values in every row.
     rows: Option<Vec<i64>>,
-    /// Which values belong to which record.
+    /// The partition of values by record.
     records: RowPartition,
-    /// Rows and, of a dense matrix, columns of each record.
+    /// Number of rows and, for a dense matrix, columns of each record.
     sizes: Vec<[i64; 2]>,
 }
 
@@ -103,10 +103,10 @@ impl Inputs {
         vec![super::shared::dim_of(self.rows), Dim::UNIFORM]
     }
 
-    /// The result: `combine` gives the combinations of each row, from columns that have the same rows.
+    /// The result. `combine` returns the combinations of each row, given columns with the same rows.
     fn combined(&self, args: &Args, combine: impl Fn(&[Column]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
         let sources = self.args.iter().map(|arg| Source::new(arg, args)).collect::<Result<Vec<_>>>()?;
-        // The rows that every input has values in, and where the values of each are.
+        // The rows in which every input has values, and the location of these values.
         let (mut rows, mut present, mut nrows) = (Vec::new(), Vec::with_capacity(args.nrows), Vec::with_capacity(args.nrows));
         let mut places: Vec<(Vec<usize>, Vec<usize>)> = vec![(Vec::new(), Vec::new()); sources.len()];
         for record in 0..args.nrows {
@@ -123,7 +123,7 @@ impl Inputs {
                     match source.of_row(record, row, at) {
                         Ok(range) => ranges.push(range),
                         Err(next) => {
-                            // No input has a whole row in between.
+                            // This input has no values in the rows before `next`.
                             row = next.max(row + 1);
                             continue 'rows;
                         }
@@ -182,7 +182,7 @@ impl Source {
         Ok(Source { values, rows: Some((0..s.entries().nvals()).map(row).collect()), records: s.entries().clone(), sizes })
     }
 
-    /// The values of a row; `at` goes through the record's values. `Err`: there are none before that row.
+    /// The values of a row; `at` advances through the record's values. `Err` if there are none before that row.
     fn of_row(&self, record: usize, row: i64, at: &mut usize) -> std::result::Result<std::ops::Range<usize>, i64> {
         let range = self.records.range(record);
         let Some(rows) = &self.rows else {

@@ -1,4 +1,4 @@
-//! Sparse tensors as dense ones.
+//! Conversion of sparse tensors to dense tensors.
 //!
 //! Source of the meaning: `tf.sparse.to_dense`, `tf.sparse.to_indicator`, `tf.compat.v1.sparse_to_dense`.
 
@@ -22,7 +22,8 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.to_dense", "sparse_tensor_to_dense"],
         "sp_input, default_value=None, validate_indices=True",
-        "Convert to a dense tensor, default_value elsewhere (0, empty or False). Entries must be in row-major order; sparse.reorder sorts.",
+        "Convert to a dense tensor, with default_value (0, empty or False) elsewhere. Entries must be in row-major order \
+         (see sparse.reorder).",
         [("sparse.to_dense(SparseTensor([[0, 1], [1, 0]], [5, 7], [2, 2]), default_value=-1)", "[[-1, 5], [7, -1]]")],
         to_dense
     ),
@@ -55,7 +56,7 @@ fn to_dense(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Argument `i` as one value of that dtype; 0, an empty string or false if it was not given.
+/// Argument `i` as a single value of that dtype; 0, an empty string or false if it was not given.
 fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> ExprResult<Arg> {
     if call.given(i).is_none() {
         if !of_any && !dtype.is_number() {
@@ -79,7 +80,7 @@ fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> Expr
 }
 
 /// # Errors
-/// Entries that are not in row-major order, an index that occurs twice.
+/// Entries that are not in row-major order, or a repeated index.
 fn check_order(s: &Sparse) -> Result<()> {
     for record in 0..s.nrows() {
         for entry in s.entries().range(record).skip(1) {
@@ -96,10 +97,11 @@ fn check_order(s: &Sparse) -> Result<()> {
     Ok(())
 }
 
-/// The values of the entries in their places, the record's default elsewhere; the last one of several counts.
+/// The values of the entries at their positions, with the record's default elsewhere. The last of several values at one
+/// position wins.
 ///
 /// # Errors
-/// As [`check_order`] where `validate` asks for it; a shape that takes too much memory.
+/// See [`check_order`], if `validate` is set; also a shape that takes too much memory.
 fn filled(s: &Sparse, dims: &[Dim], default: &Arg, validate: bool, args: &Args) -> Result<Tensor> {
     let rows = DenseRows::new(dims, s.dense_shape(), s.nrows())?;
     let axes: Vec<usize> = (0..s.ndims()).collect();
@@ -108,7 +110,7 @@ fn filled(s: &Sparse, dims: &[Dim], default: &Arg, validate: bool, args: &Args) 
     let default = args.value(default.index)?;
     let (one, default) = (default.constant, default.tensor.as_leaf()?);
     let dtype = dtype_of(s.values())?;
-    // Entries in order, without repeats, have places that grow, over all records.
+    // Positions of sorted, distinct entries increase across all records.
     let (mut next, mut unordered) = (0, false);
     let values = numbers!(&dtype, T => {
         let (values, default) = (native::<T>(s.values())?, native::<T>(default)?);
@@ -126,7 +128,7 @@ fn filled(s: &Sparse, dims: &[Dim], default: &Arg, validate: bool, args: &Args) 
         })?;
         Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
     }, {
-        // Values first, then the defaults.
+        // The values, followed by the defaults.
         let nvals = s.values().len();
         let mut places = Vec::with_capacity(rows.nvals());
         (0..s.nrows()).for_each(|record| places.resize(rows.starts[record + 1], nvals + if one { 0 } else { record }));
@@ -245,7 +247,7 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
                 }
                 list.values().as_leaf()?.clone()
             }
-            // One value for all indices of a record.
+            // A single value for all indices of a record.
             one => {
                 let records: Vec<usize> = entries.value_rowids().into_iter().map(|r| r as usize).collect();
                 take(one.as_leaf()?, &records)?
@@ -257,7 +259,7 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// sparse_values, of the dtype of default_value where they are literals and it is a tensor.
+/// The argument sparse_values. Literals take the dtype of default_value if it is a tensor.
 fn values_of(call: &mut Call) -> ExprResult<Arg> {
     let item: Operand = call.operand(2)?.clone();
     let of_default = call.given(3).and_then(|d| d.node()).and_then(|n| n.ty.dtype().cloned());

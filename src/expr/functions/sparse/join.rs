@@ -40,7 +40,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.split", "sparse_split"],
         "sp_input, num_split, axis|split_dim",
-        "Split along an axis into num_split parts; the first ones are longer by one if the size does not divide.",
+        "Split along an axis into num_split parts. If the size does not divide evenly, the first parts are longer by one.",
         [("dense_shape(sparse.split(sparse.from_dense([[1, 0, 2]]), 2, axis=1)[0])", "[1, 2]")],
         split
     ),
@@ -162,14 +162,15 @@ fn slice(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The size of a slice of an axis of `all` items.
+/// The size of a slice of an axis with `all` items.
 fn left(all: i64, start: i64, size: i64) -> i64 {
     if start >= all { 0 } else { (i128::from(all) - i128::from(start)).min(i128::from(size)) as i64 }
 }
 
-/// The entries of a box in each record: of sizes `shapes` from `starts` on, counted from there.
+/// The entries inside a box in each record: of size `shapes`, starting at `starts`. Indices become relative to its
+/// corner.
 fn boxes(s: &Sparse, starts: &[i64], shapes: &[i64]) -> crate::error::Result<Sparse> {
-    // Whether an index lies inside is added to the count, not branched on.
+    // Branch-free: whether an index is inside the box is added to the count.
     fn of_rank<const N: usize>(s: &Sparse, starts: &[i64], shapes: &[i64]) -> (Vec<usize>, Vec<i64>, Vec<usize>) {
         let nvals = s.entries().nvals();
         let (mut places, mut indices, mut lengths) = (vec![0; nvals], vec![[0i64; N]; nvals], Vec::with_capacity(s.nrows()));
@@ -186,7 +187,7 @@ fn boxes(s: &Sparse, starts: &[i64], shapes: &[i64]) -> crate::error::Result<Spa
                 let mut index = all[entry];
                 let mut inside = true;
                 for axis in 0..N {
-                    // What comes before is a huge number; what wraps is beyond every size.
+                    // Indices before the start wrap around to values beyond every size.
                     index[axis] = index[axis].wrapping_sub(from[axis]);
                     inside &= (index[axis] as u64) < size[axis];
                 }
@@ -262,7 +263,8 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
             Error::data(format!("splitting {} records at once into {parts} parts takes too much memory", s.nrows()))
                 .help("--chunk-rows 64 takes fewer records at a time")
         })?;
-        // The part of each entry, then the entries of each part: one walk for all parts. Short axes have a table.
+        // The part of each entry, then the entries of each part, in a single pass for all parts. Short axes use a
+        // lookup table.
         const LONGEST_TABLE: i64 = 1 << 12;
         let mut table: Vec<u32> = Vec::new();
         let mut places: Vec<Vec<usize>> = vec![Vec::new(); parts];
@@ -301,7 +303,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Where a part starts, and its size.
+/// The start of a part, and its size.
 fn part_of(size: i64, count: i64, part: i64) -> (i64, i64) {
     let (short, longer) = (size / count, size % count);
     (part * short + part.min(longer), short + i64::from(part < longer))

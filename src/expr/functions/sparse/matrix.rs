@@ -1,7 +1,7 @@
 //! Products of a sparse and a dense matrix.
 //!
-//! Source of the meaning: `tf.sparse.sparse_dense_matmul`. Each entry adds a row of the dense matrix,
-//! times its value, to a row of the result, in the order of the entries.
+//! Source of the meaning: `tf.sparse.sparse_dense_matmul`. For each entry, in order, adds its value times a row of the
+//! dense matrix to a row of the result.
 
 use super::arithmetic::meeting;
 use super::shared::{Rows, dense, is_sparse, said, size_of, sparse_of};
@@ -26,7 +26,7 @@ pub static FUNCTIONS: &[Function] = &[function!(
     matmul
 )];
 
-/// A product: which matrices, and whether they are transposed.
+/// A product: the order of the matrices, and whether they are transposed.
 struct Product {
     sparse: Arg,
     dense: Arg,
@@ -94,7 +94,7 @@ impl Product {
         let s = entries::sparse(&tensor)?;
         let rows = Rows::of(&self.dense, args)?;
         let (values, starts, shapes) = dense_parts(&rows.tensor, &self.dense.ty.dims)?;
-        // Sizes of the matrices as they are multiplied.
+        // Sizes of the matrices after any transposition.
         let sizes = |record: usize| -> ([i64; 2], [i64; 2]) {
             let (own, row) = (s.shape_of(record), rows.at(record));
             let (mut p, mut q) = ([own[0], own[1]], [shapes[row * 2], shapes[row * 2 + 1]]);
@@ -123,7 +123,8 @@ impl Product {
                 let (_, q) = sizes(record);
                 let columns = out_shapes[2 * record + 1] as usize;
                 let (m, n) = (q[0].max(0) as usize, q[1].max(0) as usize);
-                // The dense matrix by the axis that is summed, and by the other one; then the result by the sparse one's and the other.
+                // The dense matrix is laid out by the summed axis and then the other axis; the result by the axis of
+                // the sparse matrix and then the other.
                 let (inner, other_step) = match (self.first, self.dense_adjoint) {
                     (true, false) => (n, 1),
                     (true, true) => (1, m),
@@ -131,7 +132,7 @@ impl Product {
                     (false, true) => (m, 1),
                 };
                 let (count, out_own, out_other) = if self.first { (n, columns, 1) } else { (m, 1, columns) };
-                // Which number of an index counts the result's axis; the other one counts the axis that is summed.
+                // The component of an index along the result axis; the other one is along the summed axis.
                 let kept = usize::from(self.first == self.sparse_adjoint);
                 let (base, from) = (result.starts[record], starts[rows.at(record)]);
                 for entry in s.entries().range(record) {

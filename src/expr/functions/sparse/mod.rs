@@ -1,4 +1,4 @@
-//! Functions of sparse tensors: an index, a value and a dense shape for what is not the default.
+//! Functions of sparse tensors, which store an index and a value for each entry, and a dense shape.
 //!
 //! ```text
 //! indices      [[0 1] [2 0]]          . a .
@@ -6,16 +6,16 @@
 //! dense_shape  [3 3]                  b . .
 //! ```
 //!
-//! Source of the meaning: `tf.sparse`, `tf.SparseTensor`. Entries may be in any order and an index
-//! may occur twice, as there; what needs the canonical order says so. Every kernel is one walk over the entries of
-//! a chunk, on the columns of [`crate::tensor::Sparse`].
+//! Source of the meaning: `tf.sparse`, `tf.SparseTensor`. As there, entries may be in any order and an index may be
+//! repeated; functions that need the canonical order check it. Every kernel is a single pass over the entries of a
+//! chunk, on the columns of [`crate::tensor::Sparse`].
 //!
 //! - [`construct`]: SparseTensor, from_dense, eye, and related accessors.
-//! - [`structure`]: other shapes, orders and choices of the same entries.
+//! - [`structure`]: changing the shape, order and selection of entries.
 //! - [`join`]: concat, slice, split.
 //! - [`dense`]: to_dense, to_indicator, sparse_to_dense.
-//! - [`arithmetic`], [`union`], [`matrix`], [`softmax`]: numbers.
-//! - [`reduce`], [`count`], [`segments`]: sums, greatest values, counts.
+//! - [`arithmetic`], [`union`], [`matrix`], [`softmax`]: numeric functions.
+//! - [`reduce`], [`count`], [`segments`]: sums, maxima, counts.
 //! - [`cross`]: combinations of values.
 
 pub mod arithmetic;

@@ -1,7 +1,7 @@
-//! Sums and greatest values along axes.
+//! Sums and maxima along axes.
 //!
-//! Only entries take part; what has none is 0. A dense result is added up in place, whatever the order
-//! of the entries; for a sparse one they are put in the order of the axes that stay.
+//! Only entries take part; a result without entries is 0. A dense result is accumulated in place, in any entry order;
+//! for a sparse result, entries are sorted by the remaining axes.
 //!
 //! Source of the meaning: `tf.sparse.reduce_sum`, `reduce_max`, and their `_sparse` forms.
 
@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reduce_sum", "sparse_reduce_sum"],
         "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None, output_is_sparse=False",
-        "Sums along axes; 0 without entries.",
+        "Sum of the entries over axes, or 0 where there are none.",
         [
             ("sparse.reduce_sum(sparse.from_dense([[1, 0, 1], [0, 1, 0]]), axis=1)", "[2, 1]"),
             ("sparse.reduce_sum(sparse.from_dense([[1, 0, 1], [0, 0, 0]]), axis=1, output_is_sparse=True)", "{[0]: 2} of [2]")
@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reduce_max", "sparse_reduce_max"],
         "sp_input, axis|reduction_axes=None, keepdims|keep_dims=None, output_is_sparse=False",
-        "Maxima of the entries along axes; 0 without entries.",
+        "Maximum of the entries over axes, or 0 where there are none.",
         [("sparse.reduce_max(sparse.from_dense([[-3, 0], [0, 0]]), axis=1)", "[-3, 0]")],
         |c| {
             let sparse = c.flag(3, false)?;
@@ -66,7 +66,7 @@ enum Op {
 }
 
 impl Op {
-    /// The result with one more entry. A NaN that comes later wins, as in the source.
+    /// Combines the result with another entry. A later NaN wins, as in TensorFlow.
     #[inline]
     fn with<T: Number>(self, before: T::Native, value: T::Native) -> T::Native {
         match self {
@@ -87,7 +87,7 @@ fn reduce(call: &mut Call, op: Op, to_sparse: bool) -> ExprResult<OperandKind> {
     };
     let keepdims = call.flag(2, false)?;
     let kept: Vec<usize> = (0..rank).filter(|axis| !reduced.contains(axis)).collect();
-    // The axes of the result: an axis that stays, or one of size 1.
+    // The axes of the result: a remaining axis, or one of size 1.
     let axes: Vec<Option<usize>> =
         (0..rank).map(|axis| Some(axis).filter(|axis| kept.contains(axis))).filter(|axis| keepdims || axis.is_some()).collect();
     let dims: Vec<Dim> = axes.iter().map(|axis| axis.map_or(Dim::known(1), |axis| plain(&x.ty.dims[axis]))).collect();
@@ -141,11 +141,11 @@ fn in_place<T: Number>(op: Op, s: &Sparse, kept: &[usize], rows: &DenseRows) -> 
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-/// Runs of entries that agree on the axes that stay.
+/// Runs of entries that agree on the remaining axes.
 struct Groups {
-    /// The entries in the order of these axes, if they are not in it.
+    /// The permutation that sorts the entries by these axes; `None` if they are sorted.
     sorted: Option<Vec<usize>>,
-    /// Where each run ends, counted in that order.
+    /// The end of each run, in that order.
     ends: Vec<usize>,
     /// The first entry of each run.
     firsts: Vec<usize>,

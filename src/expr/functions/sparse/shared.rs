@@ -1,4 +1,4 @@
-//! What the functions of sparse tensors share: arguments, shapes, messages.
+//! Shared by the functions of sparse tensors: arguments, shapes, messages.
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Integer, cast_node, strict_node};
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 /// Argument `i` as a sparse tensor.
 ///
 /// # Errors
-/// It is something else.
+/// The argument is not a sparse tensor.
 pub fn sparse(call: &mut Call, i: usize) -> ExprResult<Arg> {
     let item = call.operand(i)?.clone();
     sparse_of(call, &item)
@@ -22,16 +22,16 @@ pub fn sparse(call: &mut Call, i: usize) -> ExprResult<Arg> {
 /// An item as a sparse tensor.
 ///
 /// # Errors
-/// It is something else.
+/// The item is not a sparse tensor.
 pub fn sparse_of(call: &mut Call, item: &Operand) -> ExprResult<Arg> {
     let node = sparse_node(call, item)?;
     Ok(call.push(node))
 }
 
-/// An item that is a sparse tensor, before it is an argument.
+/// An item as a sparse tensor node, not yet an argument.
 ///
 /// # Errors
-/// It is something else.
+/// The item is not a sparse tensor.
 pub fn sparse_node(call: &Call, item: &Operand) -> ExprResult<Node> {
     let node = item.node().map(|_| strict_node(item)).transpose()?;
     node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
@@ -45,10 +45,10 @@ pub fn is_sparse_item(call: &Call, i: usize) -> ExprResult<bool> {
     Ok(is_sparse(call.operand(i)?))
 }
 
-/// Refuses what is not dense.
+/// Rejects tensors that are not dense.
 ///
 /// # Errors
-/// It is ragged or sparse.
+/// The tensor is ragged or sparse.
 pub fn dense(call: &Call, arg: Arg) -> ExprResult<Arg> {
     call.plain(&arg)?;
     match last_ragged(&arg.ty.dims) {
@@ -58,10 +58,10 @@ pub fn dense(call: &Call, arg: Arg) -> ExprResult<Arg> {
     }
 }
 
-/// Sparse tensors of one dtype: they are promoted as NumPy does.
+/// Sparse tensors with one dtype, promoted as in NumPy.
 ///
 /// # Errors
-/// No sparse tensors; strings beside numbers.
+/// Not sparse tensors, or strings mixed with numbers.
 pub fn common(call: &mut Call, items: &[Operand]) -> ExprResult<Vec<Arg>> {
     let mut dtype: Option<DType> = None;
     let mut nodes = Vec::with_capacity(items.len());
@@ -85,10 +85,10 @@ pub fn common(call: &mut Call, items: &[Operand]) -> ExprResult<Vec<Arg>> {
         .collect()
 }
 
-/// Refuses tensors of another rank, and shapes that differ where they are known.
+/// Rejects tensors of different rank, and known sizes that differ.
 ///
 /// # Errors
-/// They differ.
+/// The shapes differ.
 pub fn same_shape(call: &Call, a: &Arg, b: &Arg) -> ExprResult<()> {
     if a.rank() != b.rank() {
         return Err(call.error(format!("{} works on tensors of the same shape; these have {} and {} axes", call.name, a.rank(), b.rank())));
@@ -103,12 +103,12 @@ pub fn same_shape(call: &Call, a: &Arg, b: &Arg) -> ExprResult<()> {
     Ok(())
 }
 
-/// The axes that are of one known size where either says so.
+/// The axes, with the size known if either tensor's size is known.
 pub fn known_of(a: &[Dim], b: &[Dim]) -> Vec<Dim> {
     a.iter().zip(b).map(|(a, b)| if let Size::Known(_) = a.size { plain(a) } else { plain(b) }).collect()
 }
 
-/// The axis without a label.
+/// The axis without its label.
 pub fn plain(dim: &Dim) -> Dim {
     Dim::of(dim.size)
 }
@@ -121,7 +121,7 @@ pub fn size_of(dim: &Dim) -> Option<i64> {
     }
 }
 
-/// An axis of that size, of open size if it is not known.
+/// An axis of that size, or of unknown size.
 pub fn dim_of(size: Option<i64>) -> Dim {
     size.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)
 }
@@ -131,23 +131,23 @@ pub fn with_dims(ty: &Type, dims: Vec<Dim>) -> Type {
     Type { dims, ..ty.clone() }
 }
 
-/// The sparse type of another dtype.
+/// The sparse type with another dtype.
 pub fn with_dtype(ty: &Type, dtype: DType) -> Type {
     Type { element: Element::Sparse(dtype), ..ty.clone() }
 }
 
-/// Refuses what is not a number.
+/// Rejects dtypes that are not numeric.
 pub fn numbers(call: &Call, arg: &Arg) -> ExprResult<()> {
     call.check_dtype(arg, "numbers", DType::is_number)
 }
 
-/// Integers of every record, `numbers[i]` at `[record * numbers.len() + i]`.
+/// The integers of every record: `numbers[i]` at `[record * numbers.len() + i]`.
 pub fn rows_of(numbers: &[Integer], args: &Args) -> Result<Vec<i64>> {
     let columns = numbers.iter().map(|n| n.of(args)).collect::<Result<Vec<_>>>()?;
     Ok((0..args.nrows).flat_map(|record| columns.iter().map(move |c| c.at(record))).collect())
 }
 
-/// Whether an item is a list or a tensor of one axis.
+/// Whether an item is a list or a tensor with one axis.
 pub fn is_vector(item: &Operand) -> bool {
     item.elements().is_some() || item.node().is_some_and(|n| n.ty.rank() == 1)
 }
@@ -155,7 +155,7 @@ pub fn is_vector(item: &Operand) -> bool {
 /// Argument `i` as one integer for each axis of `x`.
 ///
 /// # Errors
-/// Another number of integers.
+/// A different number of integers.
 pub fn one_per_axis(call: &mut Call, i: usize, rank: usize) -> ExprResult<Vec<Integer>> {
     let numbers = call.all_integers(i)?;
     let vector = is_vector(call.operand(i)?);
@@ -170,7 +170,7 @@ pub fn one_per_axis(call: &mut Call, i: usize, rank: usize) -> ExprResult<Vec<In
     Ok(numbers)
 }
 
-/// A tensor that is one row for all records is not repeated: row 0 is that of each.
+/// A constant tensor is not repeated: its row 0 serves all records.
 pub struct Rows<'a> {
     pub tensor: Cow<'a, Tensor>,
     pub constant: bool,
@@ -188,12 +188,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The dense shapes of two tensors of a record differ.
+/// The error for different dense shapes of two tensors in a record.
 pub fn shapes_differ(a: &[i64], b: &[i64], record: usize) -> Error {
     Error::data(format!("the shapes differ: {a:?} and {b:?}")).at_row(record)
 }
 
-/// A type in the words of messages.
+/// Describes a type for messages.
 pub fn said(arg: &Arg) -> String {
     describe(&arg.ty)
 }

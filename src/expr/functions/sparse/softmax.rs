@@ -1,6 +1,6 @@
-//! Softmax over the entries of each row: what has no entry takes no part.
+//! Softmax over the entries of each row; missing entries take no part.
 //!
-//! Source of the meaning: `tf.sparse.softmax`. Each result stays with its entry, whatever their order.
+//! Source of the meaning: `tf.sparse.softmax`. Entries keep their order.
 
 use super::shared::sparse;
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ fn softmax(call: &mut Call) -> ExprResult<OperandKind> {
 fn of_rows<T: Number>(s: &Sparse) -> Result<Vec<T::Native>> {
     let values = native::<T>(s.values())?;
     let mut out = values.to_vec();
-    // float16 is rounded after each step, as in the source; wider floats are computed in float64.
+    // float16 is rounded after each step, as in TensorFlow; wider floats are computed in float64.
     let narrow = T::DATA_TYPE == arrow_schema::DataType::Float16;
     let rounded = |x: f64| if narrow { T::to_f64(T::of_f64(x)) } else { x };
     let outer = s.ndims().saturating_sub(1);

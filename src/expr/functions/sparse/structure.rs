@@ -1,4 +1,4 @@
-//! Other shapes, orders and choices of the same entries.
+//! Changing the shape, order and selection of entries.
 //!
 //! Source of the meaning: `tf.sparse.reorder`, `reset_shape`, `retain`, `reshape`, `transpose`,
 //! `expand_dims`, `fill_empty_rows`.
@@ -29,7 +29,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reset_shape", "sparse_reset_shape"],
         "sp_input, new_shape=None",
-        "Replace the dense shape by one at least as large, or by the smallest that holds the entries.",
+        "Replace the dense shape with one at least as large or, by default, with the smallest that holds the entries.",
         [("dense_shape(sparse.reset_shape(SparseTensor([[1, 0]], [5], [4, 9])))", "[2, 1]")],
         reset_shape
     ),
@@ -43,7 +43,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.reshape", "sparse_reshape"],
         "sp_input, shape",
-        "The same values in another dense shape; one size may be -1.",
+        "Reshape a sparse tensor; one size may be -1, to be inferred.",
         [("indices(sparse.reshape(SparseTensor([[1, 2]], [5], [2, 3]), [-1]))", "[[5]]")],
         reshape
     ),
@@ -64,7 +64,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.fill_empty_rows", "sparse_fill_empty_rows"],
         "sp_input, default_value -> sp_ordered_output, empty_row_indicator",
-        "Insert an entry into every empty row, and tell which rows were empty.",
+        "Insert an entry with default_value into every empty row; also returns which rows were empty.",
         [
             ("values(sparse.fill_empty_rows(sparse.from_dense([[5, 0], [0, 0]]), -1)[0])", "[5, -1]"),
             ("sparse.fill_empty_rows(sparse.from_dense([[5, 0], [0, 0]]), -1)[1]", "[false, true]")
@@ -196,7 +196,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
             let old = s.shape_of(record);
             let new = new_shape(old, &wanted[record * rank..(record + 1) * rank]).map_err(|e| Error::data(e).at_row(record))?;
             for entry in s.entries().range(record) {
-                // The product of the sizes fits, so every place does.
+                // The product of the sizes fits, so every position does too.
                 let mut place = s.index_of(entry).iter().zip(old).fold(0u64, |place, (i, n)| place * *n as u64 + *i as u64);
                 let at = indices.len();
                 indices.resize(at + rank, 0i64);
@@ -212,12 +212,12 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The product of sizes, where 63 bits hold it.
+/// The product of the sizes, if it fits in 63 bits.
 fn product<'a>(mut sizes: impl Iterator<Item = &'a i64>) -> Option<i64> {
     sizes.try_fold(1i64, |all, n| all.checked_mul(*n))
 }
 
-/// The shape with -1 filled in.
+/// The shape with -1 replaced.
 fn new_shape(old: &[i64], wanted: &[i64]) -> std::result::Result<Vec<i64>, String> {
     let too_large = || format!("the shape {old:?} has more than 2^63 values");
     let total = product(old.iter()).ok_or_else(too_large)?;
@@ -233,7 +233,7 @@ fn new_shape(old: &[i64], wanted: &[i64]) -> std::result::Result<Vec<i64>, Strin
     }
 }
 
-/// Checks that the sizes of a shape are sizes, one of them perhaps -1.
+/// Checks that a shape has nonnegative sizes and at most one -1.
 fn check_open(wanted: &[i64]) -> std::result::Result<(), String> {
     if let Some(n) = wanted.iter().find(|n| **n < -1) {
         return Err(format!("the size {n} is negative; only -1, the remaining size, is allowed"));
@@ -279,7 +279,7 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Indices, or shapes, with their numbers in another order.
+/// Permutes the components of indices or shapes.
 fn permuted(numbers: &[i64], perm: &[usize]) -> Vec<i64> {
     fn of_rank<const N: usize>(numbers: &[i64], perm: &[usize]) -> Vec<i64> {
         let mut from = [0usize; N];
@@ -355,7 +355,7 @@ fn fill_empty_rows(call: &mut Call) -> ExprResult<OperandKind> {
             for row in 0..nrows as i64 {
                 let first = at;
                 match &sorted {
-                    // Rows that are in order are copied whole.
+                    // Sorted rows are copied whole.
                     None => {
                         while at < own.end && s.indices()[at * rank] == row {
                             at += 1;

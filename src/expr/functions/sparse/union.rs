@@ -1,6 +1,6 @@
-//! Two sparse tensors of one shape, entry by entry; a sparse and a dense one added.
+//! Element-wise functions of two sparse tensors of the same shape, and sums of a sparse and a dense tensor.
 //!
-//! The entries of both are merged as if they were in order; an index that one of them lacks is 0 there.
+//! The entries of both are merged in index order; an index that is missing in one of them counts as 0 there.
 //!
 //! Source of the meaning: `tf.sparse.add`, `maximum`, `minimum`.
 
@@ -26,7 +26,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.add", "sparse_add"],
         "a, b, threshold|thresh=0",
-        "Add two sparse tensors, dropping sums smaller than threshold, or a sparse and a dense one.",
+        "Add two sparse tensors, dropping sums with a magnitude below threshold, or a sparse and a dense tensor.",
         [
             ("sparse.add(SparseTensor([[0], [2]], [1, 2], [4]), SparseTensor([[2], [3]], [5, 6], [4]))", "{[0]: 1, [2]: 7, [3]: 6} of [4]"),
             ("sparse.add(sparse.from_dense([0, 5]), [1, 1])", "[1, 6]")
@@ -36,14 +36,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.maximum", "sparse_maximum"],
         "sp_a|a, sp_b|b",
-        "Maximum of two sparse tensors; missing entries count as 0.",
+        "Element-wise maximum of two sparse tensors; missing entries count as 0.",
         [("values(sparse.maximum(SparseTensor([[0], [2]], [-1, 2], [4]), SparseTensor([[2]], [5], [4])))", "[0, 5]")],
         |c| of_two(c, Op::Maximum)
     ),
     function!(
         ["sparse.minimum", "sparse_minimum"],
         "sp_a|a, sp_b|b",
-        "Minimum of two sparse tensors; missing entries count as 0.",
+        "Element-wise minimum of two sparse tensors; missing entries count as 0.",
         [("values(sparse.minimum(SparseTensor([[0], [2]], [-1, 2], [4]), SparseTensor([[2]], [5], [4])))", "[-1, 2]")],
         |c| of_two(c, Op::Minimum)
     ),
@@ -99,7 +99,7 @@ fn merged<T: Number>(op: Op, x: &Sparse, y: &Sparse, least: Option<&ArrayRef>) -
         Op::Maximum => T::maximum(a, b),
         Op::Minimum => T::minimum(a, b),
     };
-    // A sum with nothing is the value itself, -0.0 too.
+    // Adding nothing leaves the value unchanged, even -0.0.
     let alone = |a: T::Native| if op == Op::Add { a } else { of(a, T::ZERO) };
     for record in 0..x.nrows() {
         if x.shape_of(record) != y.shape_of(record) {
@@ -120,7 +120,7 @@ fn merged<T: Number>(op: Op, x: &Sparse, y: &Sparse, least: Option<&ArrayRef>) -
                 Ordering::Greater => (y.index_of(right.start), alone(q[right.start])),
                 Ordering::Equal => (x.index_of(left.start), of(p[left.start], q[right.start])),
             };
-            // Only sums are compared with the threshold; NaN is below every one.
+            // Only sums are compared with the threshold; NaN is below every threshold.
             if op != Op::Add || order != Ordering::Equal || T::absolute(value) >= least {
                 indices.extend_from_slice(index);
                 values.push(value);
@@ -190,7 +190,7 @@ fn sum_dense(x: &Arg, y: &Arg, args: &Args) -> Result<Tensor> {
         visit_places(s, &|record| starts[record], &weights, |entry, place| out[place] = <T as Number>::add(out[place], own[entry]))?;
         Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef
     }, return Err(Error::internal("a sum of other values")));
-    // The shape is the sparse tensor's; a known size of either is the size of both.
+    // The shape is that of the sparse tensor; a size known for either operand is known for both.
     let dims = known_of(&y.ty.dims, &x.ty.dims);
     entries::DenseRows::new(&dims, s.dense_shape(), s.nrows())?.wrap(sums)
 }

@@ -1,4 +1,4 @@
-//! Bytes as base64 in the alphabet for addresses, and back.
+//! Web-safe base64 encoding and decoding.
 //!
 //! Source of the meaning: `tf.io.encode_base64`, `tf.io.decode_base64`.
 
@@ -11,7 +11,7 @@ use base64::alphabet::URL_SAFE;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE as PADDED, URL_SAFE_NO_PAD};
 
-/// Bits beyond the last byte do not count.
+/// Bits after the last byte are ignored.
 const fn lenient(padding: DecodePaddingMode) -> GeneralPurpose {
     GeneralPurpose::new(&URL_SAFE, GeneralPurposeConfig::new().with_decode_padding_mode(padding).with_decode_allow_trailing_bits(true))
 }
@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["io.encode_base64", "encode_base64"],
         "input|x, pad=False",
-        "Bytes as base64 with - and _.",
+        "Encode bytes as web-safe base64, with - and _.",
         [("io.encode_base64([\"hello\", \"a?>~\"])", "[\"aGVsbG8\", \"YT8-fg\"]")],
         |c| {
             let x = text(c, 0)?;
@@ -38,7 +38,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["io.decode_base64", "decode_base64"],
         "input|x",
-        "The bytes that base64 with - and _ encodes; padding is complete or missing.",
+        "Decode web-safe base64, with - and _. Padding must be complete or absent.",
         [("cast(io.decode_base64(\"aGVsbG8\"), string)", "\"hello\"")],
         |c| {
             let x = text(c, 0)?;

@@ -1,4 +1,4 @@
-//! Compressed bytes as what they hold.
+//! Decompression of byte strings.
 //!
 //! Source of the meaning: `tf.io.decode_compressed`.
 
@@ -14,12 +14,12 @@ use std::io::Read;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["io.decode_compressed"],
     "bytes|x, compression_type=\"\"",
-    "The bytes that \"GZIP\" or \"ZLIB\" compressed; \"\" leaves them as they are.",
+    "Decompress bytes compressed with \"GZIP\" or \"ZLIB\"; \"\" leaves them unchanged.",
     [("strings.length(io.decode_compressed(io.decode_base64(\"eNpLAgAAYwBj\"), compression_type=\"ZLIB\"))", "1")],
     decode_compressed
 )];
 
-/// The most bytes that one value holds.
+/// Maximum number of decompressed bytes per value.
 const MOST: u64 = 1 << 28;
 
 fn decode_compressed(call: &mut Call) -> ExprResult<OperandKind> {

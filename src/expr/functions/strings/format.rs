@@ -1,6 +1,6 @@
 //! Tensors as text in a template.
 //!
-//! Dense tensors are written as TensorFlow prints them, ragged ones as nested lists:
+//! Dense tensors are formatted as TensorFlow prints them, and ragged tensors as nested lists:
 //!
 //! ```text
 //! strings.format("a {}", [[1, 2], [3, 4]])            a [[1 2]
@@ -29,7 +29,7 @@ use arrow_array::{Array, ArrayRef};
 pub static FUNCTIONS: &[Function] = &[function!(
     ["strings.format"],
     "template, inputs, placeholder=\"{}\", summarize=3",
-    "A template with the text of tensors at its placeholders; of an axis the first and last summarize items, with -1 all.",
+    "Replace the placeholders of a template with tensors. Each axis shows its first and last summarize items, or all with -1.",
     [
         ("strings.format(\"sizes: {}\", range(8))", "\"sizes: [0 1 2 ... 5 6 7]\""),
         ("strings.format(\"{} of {}\", (ragged.constant([[1], []]), 2))", "\"[[1], []] of 2\"")
@@ -82,16 +82,16 @@ fn format(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// A tensor of which records are written.
+/// A tensor whose records are formatted.
 struct Shown {
     levels: Vec<RowPartition>,
-    /// How many values each record has.
+    /// The number of values of each record.
     sizes: RowPartition,
     /// The text of each value.
     values: ArrayRef,
     ragged: bool,
     boolean: bool,
-    /// How many items at each end of an axis are written; all without.
+    /// The number of items formatted at each end of an axis; `None` for all.
     ends: Option<usize>,
 }
 
@@ -115,7 +115,8 @@ impl Shown {
         if self.ragged {
             return self.axis(0, record, self.ends, out);
         }
-        // TensorFlow writes no more of the ends of a dense axis than there are values, and no brackets around no booleans.
+        // TensorFlow writes at most as many items at each end of a dense axis as the tensor has values, and no brackets
+        // for an empty bool tensor.
         let most = self.sizes.row_length(record);
         let ends = self.ends.map_or(most, |n| n.min(most));
         if ends > 0 || !(self.boolean || self.levels.is_empty()) {
@@ -125,7 +126,7 @@ impl Shown {
         }
     }
 
-    /// Item `row` of an axis, with all that is below it.
+    /// Formats item `row` of an axis and everything below it.
     fn axis(&self, axis: usize, row: usize, ends: Option<usize>, out: &mut Vec<u8>) {
         let Some(partition) = self.levels.get(axis) else {
             if let Ok(texts) = Texts::of(&self.values) {
@@ -156,21 +157,21 @@ impl Shown {
         out.push(b']');
     }
 
-    /// What is between two items of an axis.
+    /// The separator between two items of an axis.
     fn space(&self, axis: usize, out: &mut Vec<u8>) {
         if self.ragged {
             out.extend_from_slice(b", ");
         } else if axis + 1 == self.levels.len() {
             out.push(b' ');
         } else {
-            // Items of several axes on lines of their own, below each other.
+            // Items with several axes are on separate lines.
             out.resize(out.len() + self.levels.len() - axis - 1, b'\n');
             out.resize(out.len() + axis + 1, b' ');
         }
     }
 }
 
-/// The text of each value, as it is written in a ragged or in a dense tensor.
+/// The text of each value, in the style of ragged or dense tensors.
 fn texts_of(array: &ArrayRef, ragged: bool) -> Result<ArrayRef> {
     let fixed = Format { notation: Notation::Fixed, precision: None, width: 0, fill: None };
     let mut out = TextBuilder::with_capacity(array.len(), 0);
@@ -201,7 +202,7 @@ fn texts_of(array: &ArrayRef, ragged: bool) -> Result<ArrayRef> {
     out.finish(&DType::Bytes)
 }
 
-/// A string in quotes, with escapes.
+/// Appends a string in quotes, with escapes.
 fn quoted(text: &[u8], ragged: bool, out: &mut Vec<u8>) {
     let quote = if ragged { b'\'' } else { b'"' };
     out.push(quote);

@@ -29,7 +29,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.to_hash_bucket_strong"],
         "input|x, num_buckets, key",
-        "Hash each string into a bucket with a keyed hash (two integers).",
+        "Hash each string into a bucket with a strong hash, keyed by two integers.",
         [("strings.to_hash_bucket_strong([\"Hello\", \"TF\"], 3, [1, 2])", "[2, 0]")],
         |c| {
             let key = c.ints(2)?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Strings joined and split.
+//! Joining and splitting strings.
 //!
 //! Source of the meaning: `tf.strings.join`, `reduce_join`, `split`.
 
@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.join"],
         "inputs, separator=\"\"",
-        "Join strings of several tensors element by element.",
+        "Join the strings of several tensors element-wise.",
         [("strings.join([[\"a\", \"b\"], \"x\"], separator=\"-\")", "[\"a-x\", \"b-x\"]")],
         join
     ),
@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.split"],
         "input|x, sep=None, maxsplit=-1",
-        "Split strings at a separator, or at white space.",
+        "Split strings at a separator, or at whitespace.",
         [("strings.split([\" to be \", \"\"])", "[[\"to\", \"be\"], []]"), ("strings.split(\"a,,b\", sep=\",\")", "[\"a\", \"\", \"b\"]")],
         split
     ),
@@ -81,8 +81,8 @@ fn join(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Along the rows of a ragged tensor axis by axis, the innermost first, separators only after what is not empty; of a dense one all values of
-/// the axes at once, the last axis that is named outermost.
+/// A ragged tensor is joined axis by axis, innermost first, with separators only after nonempty strings. A dense tensor
+/// is joined over all axes at once, and the last axis given is the outermost.
 fn reduce_join(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let separator = call.bytes(3)?.unwrap_or_default();
@@ -147,7 +147,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// Words between white space; the rest is left as it is after the `most`th one.
+/// Words separated by whitespace; after `most` splits, the remainder is kept as is.
 fn words(text: &[u8], most: Option<usize>, out: &mut TextBuilder) -> usize {
     let is_space = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
     let without_spaces = |text: &[u8]| text.iter().position(|b| !is_space(b)).unwrap_or(text.len());
@@ -166,7 +166,7 @@ fn words(text: &[u8], most: Option<usize>, out: &mut TextBuilder) -> usize {
     count
 }
 
-/// The parts between separators; the rest is left as it is after the `most`th one.
+/// The parts between separators; after `most` splits, the remainder is kept as is.
 fn parts(text: &[u8], separator: &memchr::memmem::Finder, length: usize, most: Option<usize>, out: &mut TextBuilder) -> usize {
     let (mut rest, mut count) = (text, 0);
     while Some(count) != most

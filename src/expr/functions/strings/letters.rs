@@ -1,7 +1,7 @@
-//! Lengths, parts and letters of strings.
+//! Lengths, substrings, case and bytes of strings.
 //!
-//! Source of the meaning: `tf.strings.length`, `substr`, `lower`, `upper`, `strip`, `bytes_split`.
-//! TensorFlow's `lower` and `upper` drop what follows a NUL; these do not.
+//! Source of the meaning: `tf.strings.length`, `substr`, `lower`, `upper`, `strip`, `bytes_split`. TensorFlow's `lower`
+//! and `upper` drop everything after a NUL; these functions do not.
 
 use super::shared::{each, flat, rows, text};
 use crate::error::Error;
@@ -22,35 +22,35 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.length"],
         "input|x, unit=\"BYTE\"",
-        "The number of bytes, or of characters with unit=\"UTF8_CHAR\".",
+        "The length in bytes, or in characters with unit=\"UTF8_CHAR\".",
         [("strings.length([\"é!\", \"\"])", "[3, 0]"), ("strings.length(\"é!\", unit=\"UTF8_CHAR\")", "2")],
         length
     ),
     function!(
         ["strings.substr"],
         "input|x, pos, len, unit=\"BYTE\"",
-        "Substrings in bytes, or in characters with unit=\"UTF8_CHAR\". A negative pos counts from the end.",
+        "Substrings; pos and len count bytes, or characters with unit=\"UTF8_CHAR\". A negative pos counts from the end.",
         [("strings.substr([\"Hello\", \"World\"], -3, 2, unit=\"UTF8_CHAR\")", "[\"ll\", \"rl\"]")],
         substr
     ),
     function!(
         ["strings.lower"],
         "input|x, encoding=\"\"",
-        "Lowercase ASCII letters, or all with encoding=\"utf-8\".",
+        "Convert ASCII letters to lowercase, or all letters with encoding=\"utf-8\".",
         [("strings.lower(\"CamelCase Ä\")", "\"camelcase Ä\""), ("strings.lower(\"Ä\", encoding=\"utf-8\")", "\"ä\"")],
         |c| case(c, |b| b.make_ascii_lowercase(), str::to_lowercase)
     ),
     function!(
         ["strings.upper"],
         "input|x, encoding=\"\"",
-        "Uppercase ASCII letters, or all with encoding=\"utf-8\".",
+        "Convert ASCII letters to uppercase, or all letters with encoding=\"utf-8\".",
         [("strings.upper([\"a\", \"ß\"])", "[\"A\", \"ß\"]"), ("strings.upper(\"ß\", encoding=\"utf-8\")", "\"SS\"")],
         |c| case(c, |b| b.make_ascii_uppercase(), str::to_uppercase)
     ),
     function!(
         ["strings.strip"],
         "input|x",
-        "Strip leading and trailing white space.",
+        "Strip leading and trailing whitespace.",
         [("strings.strip([\" a b\\n\", \"\"])", "[\"a b\", \"\"]")],
         |c| {
             let x = text(c, 0)?;
@@ -64,7 +64,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.bytes_split"],
         "input|x",
-        "The bytes of each string.",
+        "Split each string into its bytes.",
         [("strings.bytes_split([\"abc\", \"\"])", "[[[97], [98], [99]], []]")],
         |c| {
             let x = text(c, 0)?;
@@ -92,7 +92,7 @@ fn characters(call: &Call, i: usize) -> ExprResult<bool> {
     }
 }
 
-/// Whether a byte goes on with a character that has begun before.
+/// Whether a byte is a UTF-8 continuation byte.
 fn continues(byte: &u8) -> bool {
     byte & 0xc0 == 0x80
 }
@@ -138,7 +138,7 @@ fn substr(call: &mut Call) -> ExprResult<OperandKind> {
     if last_ragged(&x.ty.dims).is_some() && pos.rank() > 0 {
         return Err(ExprError::at(pos.span.clone(), format!("{}: pos and len of a ragged tensor must be single integers", call.name)));
     }
-    // A part of bytes may cut a character.
+    // A byte range can cut a character.
     let dtype = if characters { x.dtype()?.clone() } else { DType::Bytes };
     let to = dtype.clone();
     pointwise(call, [x, pos, len], dtype, move |[x, pos, len]| {
@@ -160,16 +160,17 @@ fn outside(i: usize, text: &[u8], pos: i64) -> RowError {
     (i, Error::data(format!("position {pos} is outside the string {shown:?}")))
 }
 
-/// Bytes from `pos`, counted from the end if it is negative; as many as there are, up to `len` if that is not negative.
+/// Bytes from `pos`, which counts from the end if negative: at most `len` bytes, or all if `len` is negative.
 fn byte_part(text: &[u8], pos: i64, len: i64) -> Option<&[u8]> {
     let start = if pos < 0 { text.len().checked_sub(usize::try_from(pos.unsigned_abs()).ok()?)? } else { usize::try_from(pos).ok()? };
     let rest = text.get(start..)?;
     Some(&rest[..usize::try_from(len).unwrap_or(usize::MAX).min(rest.len())])
 }
 
-/// The same in characters: a byte and those that go on with it. A negative length takes nothing, and none at all from the end.
+/// The same for characters: a byte and its continuation bytes. A negative length gives an empty string, or an error if
+/// it counts from the end.
 fn character_part(text: &[u8], pos: i64, len: i64) -> Option<&[u8]> {
-    // A string that starts with bytes that go on with nothing has a first character all the same.
+    // Leading continuation bytes count as the first character.
     let starts = || (0..text.len()).filter(|i| *i == 0 || !continues(&text[*i]));
     let (start, len) = if pos < 0 {
         let len = usize::try_from(len).ok()?;

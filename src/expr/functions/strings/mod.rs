@@ -1,7 +1,7 @@
-//! Functions of strings: a file per idea, and the frame that they share.
+//! String functions: one file per topic, and shared code.
 //!
-//! A string is UTF-8, bytes are anything; both are taken everywhere. What may cut a character or
-//! leave UTF-8 gives bytes.
+//! A string is UTF-8; bytes are arbitrary. Both are accepted everywhere. Functions that can cut a character or produce
+//! invalid UTF-8 return bytes.
 //!
 //! Source of the meaning: `tf.strings`.
 

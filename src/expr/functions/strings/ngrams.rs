@@ -1,4 +1,4 @@
-//! n-grams: adjacent strings of each row joined.
+//! n-grams: joins adjacent strings of each row.
 //!
 //! Source of the meaning: `tf.strings.ngrams`.
 
@@ -14,7 +14,7 @@ use crate::tensor::{RowPartition, Tensor};
 pub static FUNCTIONS: &[Function] = &[function!(
     ["strings.ngrams"],
     "data|x, ngram_width, separator=\" \", pad_values=None, padding_width=None, preserve_short_sequences=False",
-    "n-grams of each row.",
+    "The n-grams of each row.",
     [
         ("strings.ngrams([[\"to\", \"be\", \"or\"], [\"not\"]], 2)", "[[\"to be\", \"be or\"], []]"),
         ("strings.ngrams([\"a\", \"b\"], 2, pad_values=\"#\")", "[\"# a\", \"a b\", \"b #\"]")
@@ -27,7 +27,7 @@ struct Ngrams {
     separator: Vec<u8>,
     left: Vec<u8>,
     right: Vec<u8>,
-    /// The most that is padded on each side; `None`: a width less one.
+    /// Maximum padding on each side; `None` means the width minus one.
     padding: Option<usize>,
     keep_short: bool,
 }
@@ -52,7 +52,7 @@ fn ngrams(call: &mut Call) -> ExprResult<OperandKind> {
     ty.dims[axis] = Dim::of(size);
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
-        // A record without any string has no n-grams, not even of padding.
+        // A record without strings has no n-grams, not even of padding.
         let owners = merged(&tensor, 0, axis)?;
         let whole = merged(&tensor, 0, axis + 1)?;
         let mut bare = Vec::with_capacity(owners.nvals());
@@ -121,17 +121,17 @@ fn options(call: &Call) -> ExprResult<Ngrams> {
 }
 
 impl Ngrams {
-    /// How far a width is padded on each side.
+    /// The padding on each side for a width.
     fn padding(&self, width: usize) -> usize {
         self.padding.unwrap_or(width - 1).min(width - 1)
     }
 
-    /// How many n-grams of a width a row of that length has.
+    /// The number of n-grams of a width in a row of that length.
     fn of_width(&self, width: usize, length: usize) -> Option<usize> {
         Some(length.checked_add(2 * self.padding(width))?.saturating_add(1).saturating_sub(width))
     }
 
-    /// How many n-grams a row of that length has; `None`: more than can be counted.
+    /// The number of n-grams in a row of that length; `None` on overflow.
     fn count(&self, length: usize) -> Option<usize> {
         let all = self.widths.iter().try_fold(0usize, |all, width| all.checked_add(self.of_width(*width, length)?))?;
         Some(if all == 0 && self.is_kept(length) { 1 } else { all })
@@ -141,7 +141,7 @@ impl Ngrams {
         self.keep_short && length > 0 && !self.widths.is_empty()
     }
 
-    /// The n-grams of a row, width by width; their number.
+    /// Appends the n-grams of a row, width by width, and returns their number.
     fn row<'a>(&'a self, length: usize, get: impl Fn(usize) -> &'a [u8], out: &mut TextBuilder) -> usize {
         let mut all = 0;
         for width in &self.widths {
@@ -150,7 +150,7 @@ impl Ngrams {
             all += count;
         }
         if all == 0 && self.is_kept(length) {
-            // A row too short for any is one n-gram, its padding included.
+            // A row that is too short for any n-gram becomes a single one, including its padding.
             let padding = self.padding.unwrap_or(0);
             self.ngrams(1, length + 2 * padding, padding, &get, out);
             return 1;

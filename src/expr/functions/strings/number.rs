@@ -1,4 +1,4 @@
-//! Numbers as strings, and strings as numbers.
+//! Conversion of numbers to strings, and of strings to numbers.
 //!
 //! Source of the meaning: `tf.strings.as_string`, `to_number`.
 
@@ -21,7 +21,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.as_string", "as_string"],
         "input|x, precision=-1, scientific=False, shortest=False, width=-1, fill=\"\"",
-        "Numbers and bools as text, in the formats of printf.",
+        "Convert numbers and bools to text, formatted as by printf.",
         [
             ("strings.as_string([3, 2])", "[\"3\", \"2\"]"),
             ("strings.as_string([3.1415926, 2.71828], precision=2)", "[\"3.14\", \"2.72\"]"),
@@ -32,13 +32,13 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.to_number"],
         "input|x, out_type=float32",
-        "Strings as numbers.",
+        "Convert strings to numbers.",
         [("strings.to_number([\"1.5\", \" -inf\"])", "[1.5, -inf]"), ("strings.to_number(\"42\", out_type=int64)", "42")],
         to_number
     ),
 ];
 
-/// The most digits and the widest field that are written.
+/// Maximum precision and field width.
 const WIDEST: i64 = 10_000;
 
 fn as_string(call: &mut Call) -> ExprResult<OperandKind> {

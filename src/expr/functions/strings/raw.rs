@@ -1,4 +1,4 @@
-//! Bytes as the numbers that they hold.
+//! Reinterprets bytes as numbers.
 //!
 //! Source of the meaning: `tf.io.decode_raw`.
 
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["io.decode_raw"],
     "input_bytes|x, out_type, little_endian=True",
-    "The numbers whose bytes each value holds, as an array of that dtype has them in memory. Values of one record have as many.",
+    "Reinterpret the bytes of each string as a row of numbers. In a dense tensor, all strings of a record have the same length.",
     [("io.decode_raw(\"\\x01\\x00\\x02\\x00\", int16)", "[1, 2]"), ("io.decode_raw(\"ab\", uint8)", "[97, 98]")],
     decode_raw
 )];
@@ -25,7 +25,7 @@ fn decode_raw(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let dtype = call.dtype(1)?.filter(|dtype| dtype.is_number() || *dtype == DType::Bool);
     let dtype = dtype.ok_or_else(|| call.error("io.decode_raw: out_type must be a number dtype, such as float32, or bool"))?;
-    // A bool is a byte.
+    // A bool is one byte.
     let held = if dtype == DType::Bool { DType::UInt8 } else { dtype.clone() };
     let width = held.arrow().primitive_width().ok_or_else(|| call.internal("a number without a width"))?;
     let is_little = call.flag(2, true)?;

@@ -15,7 +15,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.regex_replace"],
         "input|x, pattern, rewrite, replace_global=True",
-        "Replace matches of a pattern; \\\\0 is the match, \\\\1 its first group.",
+        "Replace matches of a regular expression; \\\\0 is the match, \\\\1 its first group.",
         [
             (
                 "strings.regex_replace(\"Text with tags.<br /><b>contains html</b>\", \"<[^>]+>\", \" \")",
@@ -28,7 +28,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.regex_full_match"],
         "input|x, pattern",
-        "Whether a pattern matches the whole string.",
+        "Whether a regular expression matches the whole string.",
         [("strings.regex_full_match([\"TF lib\", \"lib TF\"], \".*lib$\")", "[true, false]")],
         |c| {
             let x = text(c, 0)?;

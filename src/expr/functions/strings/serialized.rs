@@ -1,4 +1,4 @@
-//! Tensors as bytes: TensorProto messages.
+//! Tensors serialized as TensorProto messages.
 //!
 //! Source of the meaning: `tf.io.parse_tensor`, `tf.io.serialize_tensor`; `tensorflow/core/framework/tensor.proto`, `types.proto`, `tensor_shape.proto`.
 
@@ -24,14 +24,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["io.parse_tensor"],
         "serialized|x, out_type",
-        "The values of a tensor that tf.io.serialize_tensor wrote, all in one row: reshape gives them their shape.",
+        "Parse a tensor written by tf.io.serialize_tensor. The values are in one row; use reshape to restore the shape.",
         [("io.parse_tensor(io.decode_base64(\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\"), int32)", "[1, 2, 3, 4]")],
         parse_tensor
     ),
     function!(
         ["io.serialize_tensor"],
         "tensor|x",
-        "The dtype, the shape and the values of a dense tensor as bytes, which io.parse_tensor reads.",
+        "Serialize a dense tensor (its dtype, shape and values) to bytes that io.parse_tensor reads.",
         [
             ("io.encode_base64(io.serialize_tensor([[1, 2], [3, 4]]))", "\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\""),
             ("io.parse_tensor(io.serialize_tensor([\"a\", \"\", \"bc\"]), string)", "[\"a\", \"\", \"bc\"]"),
@@ -40,10 +40,10 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The most values that a tensor has where one of them is written for all.
+/// Maximum number of values of a tensor that stores one value for all.
 const MOST: u64 = 1 << 24;
 
-/// The number of a dtype in a message, and the field that holds its values one by one.
+/// The number of a dtype in a message, and the field that holds its values individually.
 fn numbers(dtype: &DType) -> Option<(u64, u64)> {
     Some(match dtype {
         DType::Float32 => (1, 5),
@@ -68,7 +68,7 @@ fn parse_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let dtype = call.dtype(1)?.and_then(|dtype| Some((numbers(&dtype)?, dtype)));
     let ((number, field), dtype) = dtype.ok_or_else(|| call.error("io.parse_tensor: out_type must be a number dtype, bool or string"))?;
     let is_text = field == 8;
-    // A bool is a byte.
+    // A bool is one byte.
     let held = if dtype == DType::Bool { DType::UInt8 } else { dtype.clone() };
     let width = if is_text { 1 } else { held.arrow().primitive_width().ok_or_else(|| call.internal("a number without a width"))? };
     let axis = if x.ty.is_ragged() { Dim::RAGGED } else { Dim::UNIFORM };
@@ -141,9 +141,9 @@ fn serialize_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// The values of tensors, to be written down.
+/// The values of tensors to be serialized.
 enum Content<'a> {
-    /// As they are in memory, each of that many bytes.
+    /// The in-memory representation, with that many bytes per value.
     Numbers(Buffer, usize),
     Texts(Texts<'a>),
 }
@@ -180,22 +180,22 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A TensorProto.
+/// A parsed TensorProto.
 #[derive(Default)]
 struct Serialized<'a> {
-    /// That of its dtype.
+    /// The dtype number.
     number: u64,
-    /// The sizes of its axes.
+    /// The size of each axis.
     sizes: Vec<u64>,
-    /// All values as they are in memory.
+    /// All values in their in-memory representation.
     content: &'a [u8],
-    /// The values one by one: the last is that of all that follow.
+    /// Individual values; the last one is repeated for the rest.
     listed: Vec<u8>,
     strings: Vec<&'a [u8]>,
 }
 
 impl<'a> Serialized<'a> {
-    /// `field` holds values one by one, of `width` bytes.
+    /// `field` holds individual values, of `width` bytes.
     fn parse(message: &'a [u8], field: u64, width: usize) -> Result<Serialized<'a>> {
         let mut tensor = Serialized::default();
         for entry in wire::fields(message) {
@@ -227,12 +227,12 @@ impl<'a> Serialized<'a> {
         Ok(tensor)
     }
 
-    /// Adds values that are written one by one.
+    /// Adds values stored individually.
     fn list(&mut self, field: u64, value: Value<'a>, width: usize) -> Result<()> {
         let mut number = |n: u64| self.listed.extend_from_slice(n.to_le_bytes().get(..width).unwrap_or_default());
         match value {
             Value::Varint(n) | Value::Fixed(n) => number(n),
-            // Packed: floats as they are, integers of varying length.
+            // Packed: floats verbatim, integers as varints.
             Value::Bytes(packed) if field == 5 || field == 6 => self.listed.extend_from_slice(packed),
             Value::Bytes(mut packed) => {
                 while !packed.is_empty() {

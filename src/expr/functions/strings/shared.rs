@@ -1,4 +1,4 @@
-//! What the functions of strings share: a value, a string or a row of values for each string.
+//! Shared by the string functions: producing a value, a string or a row of values for each string.
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call};
@@ -25,7 +25,7 @@ pub fn text(call: &mut Call, i: usize) -> ExprResult<Arg> {
     Ok(x)
 }
 
-/// A value of `dtype` for each string.
+/// Computes a value of `dtype` for each string.
 pub fn flat(
     call: &mut Call,
     x: Arg,
@@ -41,7 +41,7 @@ pub fn flat(
     })
 }
 
-/// A string for each string: `f` appends it.
+/// Computes a string for each string; `f` appends it.
 pub fn each(
     call: &mut Call,
     x: Arg,
@@ -59,8 +59,8 @@ pub fn each(
     })
 }
 
-/// A row for each string, one more axis: `f` pushes the length of each row, and gives the values of
-/// all rows, once for each dtype. Where the new axis is uniform, the rows of a record have one length.
+/// Computes a row for each string, adding one axis. `f` pushes the length of each row and returns the values of all
+/// rows, one array for each dtype. If the new axis is uniform, all rows of a record must have the same length.
 pub fn rows(
     call: &mut Call,
     x: Arg,

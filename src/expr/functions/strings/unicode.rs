@@ -1,4 +1,4 @@
-//! Strings as code points and characters, encodings and scripts.
+//! Strings as code points and characters; encodings and scripts.
 //!
 //! Source of the meaning: `tf.strings.unicode_decode`, `unicode_split`, `unicode_encode`,
 //! `unicode_transcode`, `unicode_script`.
@@ -58,14 +58,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.unicode_transcode"],
         "input|x, input_encoding, output_encoding, errors=\"replace\", replacement_char=65533, replace_control_characters=False",
-        "Convert strings to another encoding, or repair ill-formed ones.",
+        "Convert strings to another encoding, or repair ill-formed strings.",
         [("strings.unicode_transcode(b\"a\\xff\", \"UTF-8\", \"UTF-8\", errors=\"ignore\")", "\"a\"")],
         transcode
     ),
     function!(
         ["strings.unicode_script"],
         "input|x",
-        "The script of each code point, as ICU numbers them; -1 if it is not a code point.",
+        "The ICU script number of each code point, or -1 for an invalid code point.",
         [("strings.unicode_script([97, 31, 38, -1])", "[25, 0, 0, -1]")],
         |c| {
             let x = c.integers(0)?;
@@ -74,7 +74,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// What becomes of what is ill-formed.
+/// How ill-formed text is handled.
 #[derive(Clone, Copy)]
 struct Policy {
     errors: Errors,
@@ -90,7 +90,7 @@ enum Errors {
 }
 
 impl Policy {
-    /// By the arguments from `i` on: errors, replacement_char and perhaps replace_control_characters.
+    /// Parses the arguments from `i`: errors, replacement_char and possibly replace_control_characters.
     fn new(call: &Call, i: usize, control: Option<usize>) -> ExprResult<Policy> {
         let errors = match call.string(i)?.as_deref() {
             None | Some("replace") => Errors::Replace,
@@ -112,7 +112,7 @@ impl Policy {
         Ok(Policy { errors, replacement, control })
     }
 
-    /// The code point that is kept of what has been read, `None` for nothing.
+    /// The code point to keep; `None` drops it.
     fn of(&self, c: Option<char>) -> Option<u32> {
         match c {
             Some(c) if !(self.control && c <= '\u{1f}') => Some(c.into()),
@@ -120,7 +120,7 @@ impl Policy {
         }
     }
 
-    /// Calls `keep` with the code points that are kept of a string, and where they start.
+    /// Calls `keep` with each code point kept from a string, and its start.
     fn read(&self, encoding: Encoding, bytes: &[u8], mut keep: impl FnMut(u32, usize)) -> Result<()> {
         let mut wrong = None;
         encoding.decode(bytes, |c, at| {
@@ -140,7 +140,7 @@ impl Policy {
 
 const GO_ON: &str = "errors=\"replace\" and errors=\"ignore\" continue";
 
-/// The character of a code point; U+FFFD where it is a surrogate.
+/// The character of a code point, or U+FFFD for a surrogate.
 fn character(code: u32) -> char {
     char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
@@ -226,7 +226,7 @@ fn transcode(call: &mut Call) -> ExprResult<OperandKind> {
     let policy = Policy::new(call, 3, Some(5))?;
     each(call, x, dtype_in(to), move |text, out| {
         if policy.control && policy.errors == Errors::Strict {
-            // Here control characters count as ill-formed.
+            // Here, control characters count as ill-formed.
             let mut found = false;
             from.decode(text, |c, _| found |= c.is_some_and(|c| c <= '\u{1f}'));
             if found {

@@ -1,4 +1,4 @@
-//! Structured tensors made of fields, and of shapes.
+//! Structured tensors from fields and shapes.
 //!
 //! Source of the meaning: `tf.experimental.StructuredTensor.from_fields`, `from_shape`.
 
@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let rank = c.int(1)?;
             let rank = usize::try_from(rank).map_err(|_| c.error(format!("the rank {rank} is negative")))?;
-            // Only scalars make a scalar of rank 1, as in TensorFlow.
+            // As in TensorFlow, only scalars make a scalar of rank 1.
             let scalars = match &c.operand(0)?.kind {
                 OperandKind::Dict(fields) if !fields.is_empty() => fields
                     .iter()
@@ -47,14 +47,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["StructuredTensor.from_shape"],
         "ragged_shape",
-        "Structures without fields, of a given shape.",
+        "A structured tensor with no fields and the given shape.",
         [("len(StructuredTensor.from_shape([2, (3, 1)]))", "2")],
         from_shape
     ),
     function!(
         ["DynamicRaggedShape.from_lengths"],
         "lengths",
-        "A shape with a size, or the lengths of the rows, for each axis.",
+        "A shape from the size or the row lengths of each axis.",
         [("StructuredTensor.from_shape(DynamicRaggedShape.from_lengths([2, (3, 1)])).nrows()", "2")],
         |c| {
             c.list(0)?;
@@ -145,7 +145,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
     })
 }
 
-/// Structures without fields, of a shape whose first size may be given as `nrows`.
+/// Structures without fields, of a shape whose first size can be given as `nrows`.
 fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>, nrows: Option<Integer>) -> ExprResult<OperandKind> {
     let mut sizes: Vec<Option<Integer>> = shape.unwrap_or_default().iter().map(|n| n.map(Integer::Known)).collect();
     if let (Some(first), Some(nrows)) = (sizes.first_mut(), nrows) {
@@ -168,7 +168,7 @@ fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>, nrows: Optio
     })
 }
 
-/// Structures without fields, of a size or the lengths of the rows for each axis.
+/// Structures without fields, given a size or row lengths for each axis.
 fn from_shape(call: &mut Call) -> ExprResult<OperandKind> {
     let item = call.operand(0)?.clone();
     let wrong = |e: &Operand| ExprError::at(e.span.clone(), format!("expected a size or a list of row lengths, found {}", e.describe()));

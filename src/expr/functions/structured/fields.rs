@@ -1,4 +1,4 @@
-//! Access to and updates of the fields of structures; comparison of structures.
+//! Reading and updating the fields of structures, and comparing structures.
 //!
 //! Source of the meaning: `tf.experimental.StructuredTensor`.
 
@@ -12,7 +12,7 @@ use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
-    function!(["field_value"], "st|x|self, field_name|path", "A field by name or path.", [], |c| {
+    function!(["field_value"], "st|x|self, field_name|path", "The value of a field, given its name or path.", [], |c| {
         let node = structure(c)?;
         let path = path_of(c, 1)?;
         Ok(OperandKind::Tensor(walk(&node, &path).map_err(|e| e.or_at(c.span.clone()))?))
@@ -20,15 +20,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["with_updates"],
         "st|x|self, updates, validate=False",
-        "Add, replace (by name or path) or, with None, remove fields; a function changes the old value.",
+        "Add or replace fields, by name or path. None removes a field; a function is applied to the old value.",
         [],
         with_updates
     ),
-    function!(["promote"], "st|x|self, source_path, new_name", "Copy a field to its grandparent, merging the axes between.", [], promote),
+    function!(
+        ["promote"],
+        "st|x|self, source_path, new_name",
+        "Copy a field to its grandparent, merging the axes between them.",
+        [],
+        promote
+    ),
     function!(
         ["partition_outer_dimension"],
         "st|x|self, row_splits|row_partition=None, row_lengths=None, row_starts=None, row_limits=None, value_rowids=None, nrows=None, uniform_row_length=None",
-        "Partition axis 0 into rows, by a RowPartition or one of the encodings.",
+        "Partition axis 0 into rows, given a RowPartition or one of its encodings.",
         [("partition_outer_dimension([3, 1, 4], row_lengths=[2, 0, 1])", "[[3, 1], [], [4]]")],
         crate::expr::functions::partitions::partition_outer_dimension
     ),
@@ -42,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["row_partitions"],
         "st|x|self",
-        "The partitions between the axes, the outermost first.",
+        "The row partitions of the shape, outermost first.",
         [("row_partitions(StructuredTensor.from_pyval([[{\"a\": 1}], []]))[0].row_splits()", "[0, 1, 1]")],
         row_partitions
     ),
@@ -57,7 +63,7 @@ fn structure(call: &Call) -> ExprResult<Node> {
     Ok(node)
 }
 
-/// The names that an item is: one string, or several.
+/// The field names given by an item: one string, or several.
 fn names_of(item: &Operand) -> Option<Vec<String>> {
     match item.literal()? {
         Literal::String(name) => Some(vec![name]),
@@ -211,7 +217,7 @@ fn row_partitions(call: &mut Call) -> ExprResult<OperandKind> {
     Ok(OperandKind::Tuple(all))
 }
 
-/// Whether two structures are equal, in each record; `None` where neither is a structure.
+/// Whether two structures are equal, for each record; `None` if neither is a structure.
 pub fn equal(call: &mut Call, negate: bool) -> ExprResult<Option<OperandKind>> {
     let is_structure = |item: &Operand| item.node().is_some_and(|n| n.ty.fields().is_some());
     let (a, b) = (call.operand(0)?.clone(), call.operand(1)?.clone());

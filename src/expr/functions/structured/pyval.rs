@@ -1,4 +1,4 @@
-//! Structured tensors from Python's dictionaries and lists.
+//! Structured tensors from Python dictionaries and lists.
 //!
 //! Source of the meaning: `tf.experimental.StructuredTensor.from_pyval`.
 
@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["StructuredTensor.Spec._from_fields_and_rank", "StructuredTensor.Spec"],
         "fields, rank=None",
-        "The type of structures, for from_pyval: a dict of the types of their fields, with the axes of the structures.",
+        "The type of a structured tensor, for from_pyval: a dict of field types, which include the axes of the structured tensor.",
         [(
             "StructuredTensor.from_pyval({\"a\": 1}, typespec=StructuredTensor.Spec({\"a\": TensorSpec([], int64)}))[\"a\"].dtype == int64",
             "true"
@@ -41,7 +41,7 @@ fn from_pyval(call: &mut Call) -> ExprResult<OperandKind> {
     Ok(OperandKind::Tensor(constant(tensor, ty, call.span.clone())))
 }
 
-/// The type of the field `name` in the type of structures.
+/// The type of field `name` within the type of a structure.
 fn spec_of<'a>(spec: Option<&'a Operand>, name: &str, item: &Operand) -> ExprResult<Option<&'a Operand>> {
     let Some(spec) = spec else { return Ok(None) };
     let OperandKind::Dict(fields) = &spec.kind else {
@@ -52,7 +52,7 @@ fn spec_of<'a>(spec: Option<&'a Operand>, name: &str, item: &Operand) -> ExprRes
     found.map(|(_, spec)| Some(spec)).ok_or_else(missing)
 }
 
-/// Whether the fields of the typespec are those that were found.
+/// Checks that the fields of the typespec are the fields found.
 fn all_found(spec: Option<&Operand>, names: &[String], item: &Operand) -> ExprResult<()> {
     let Some(OperandKind::Dict(fields)) = spec.map(|s| &s.kind) else { return Ok(()) };
     for (key, _) in fields {
@@ -87,7 +87,8 @@ fn fits(spec: Option<&Operand>, dims: &[Dim], outer: usize, item: &Operand) -> E
     ))
 }
 
-/// A nested Python value: dicts are structures, lists of dicts structured tensors, other lists ragged ones.
+/// Converts a nested Python value: dicts become structures, lists of dicts structured tensors, other lists ragged
+/// tensors.
 fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprResult<(Type, Tensor)> {
     if depth > crate::expr::syntax::MAX_DEPTH {
         return Err(ExprError::new("the value is nested too deeply"));
@@ -162,7 +163,7 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
                 }
             })
             .collect::<ExprResult<Vec<_>>>()?;
-        // The values of all dicts are one list: its first axis is taken off again.
+        // The values of all dicts are bound as one list; its first axis is removed afterwards.
         let all = Operand { kind: OperandKind::List(values), span: item.span.clone() };
         let spec = spec_of(spec, name, item)?;
         let (ty, tensor) = python_value(&all, spec, depth + 1)?;
@@ -193,7 +194,7 @@ fn list_of(item: &Operand) -> Option<&[Operand]> {
     }
 }
 
-/// How many lists deep the dicts lie; `None` without dicts.
+/// The list depth of the dicts; `None` without dicts.
 fn depth_of_dicts(item: &Operand) -> ExprResult<Option<usize>> {
     if let OperandKind::Dict(_) = item.kind {
         return Ok(Some(0));
@@ -210,10 +211,10 @@ fn depth_of_dicts(item: &Operand) -> ExprResult<Option<usize>> {
     Ok(found)
 }
 
-/// A name of a field.
+/// A field name.
 ///
 /// # Errors
-/// It is not an identifier.
+/// The name is not an identifier.
 pub fn key_name(key: &Operand) -> ExprResult<String> {
     let OperandKind::Literal(Literal::String(name)) = &key.kind else {
         return Err(ExprError::at(key.span.clone(), format!("expected a name, found {}", key.describe())));

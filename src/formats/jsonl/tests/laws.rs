@@ -1,4 +1,4 @@
-//! What holds for all JSON: nothing is lost, what is no JSON is refused, nothing panics.
+//! Properties that hold for all JSON: nothing is lost, invalid JSON is rejected, nothing panics.
 
 use super::{infer, normal, request, rewrite};
 use crate::formats::jsonl::arrow_text::{from_text, to_text};
@@ -40,7 +40,7 @@ fn lines(records: &[Map<String, Value>]) -> String {
     records.iter().map(|r| format!("{}\n", Value::Object(r.clone()))).collect()
 }
 
-/// The string NaN is a number among numbers.
+/// The string NaN is a number if the other values are numbers.
 fn equal(mine: &Value, theirs: &Value) -> bool {
     match (mine, theirs) {
         (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| equal(x, y)),
@@ -49,7 +49,7 @@ fn equal(mine: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// Without what is null: absent and null are one in a structure.
+/// Removes nulls: absent and null are equivalent in a structure.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(without_nulls).collect(),
@@ -71,7 +71,7 @@ proptest! {
             Ok(schema) => schema,
             Err(error) => return Err(TestCaseError::fail(format!("{text}{error}"))),
         };
-        // A structure that looks like a sparse tensor or like bytes, and is none, is refused: in words.
+        // A structure that looks like a sparse tensor or bytes, but is not, is rejected with a message.
         let (out, bad) = match rewrite(text.as_bytes(), true, &schema, &request) {
             Err(error) if error.message().contains("would read back") || error.message().contains("outside the dense_shape") => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(format!("{text}{schema}\n{error}"))),
@@ -87,7 +87,7 @@ proptest! {
             let record = without_nulls(&Value::Object(record.clone()));
             prop_assert!(equal(&without_nulls(&read), &record), "{record}\n{line}\n{schema}");
         }
-        // What is written reads back as the same under the schema that is printed.
+        // Written output reads back unchanged under the schema that is printed.
         let printed = super::request(&schema.to_string(), |_| ());
         let again = rewrite(out.as_bytes(), true, &printed.declared, &printed).map_err(|e| TestCaseError::fail(format!("{out}{schema}\n{e}")))?;
         prop_assert_eq!((again.0, again.1), (out, Vec::new()));
@@ -129,7 +129,7 @@ proptest! {
     }
 }
 
-/// All types whose values are integers of time.
+/// All types whose values are integer times.
 fn time_types() -> Vec<DataType> {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     let zones = [None, Some("+00:00"), Some("Europe/Berlin"), Some("-05:30")];
@@ -140,7 +140,8 @@ fn time_types() -> Vec<DataType> {
 }
 
 proptest! {
-    /// Every value of every type has a text, which reads back as the value: seconds of years that no calendar has, too.
+    /// Every value of every type has a text form that parses back to the value, even seconds in years that no calendar
+    /// has.
     #[test]
     fn times_come_back(values in proptest::collection::vec(proptest::option::of(prop_oneof![any::<i64>(), -100_000_000i64..100_000_000, Just(i64::MIN), Just(i64::MAX)]), 0..8)) {
         for ty in time_types() {

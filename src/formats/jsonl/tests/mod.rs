@@ -1,4 +1,4 @@
-//! JSON as users meet it: one table for each promise.
+//! JSON from the user's perspective: one table for each guarantee.
 
 mod laws;
 
@@ -42,7 +42,7 @@ pub fn infer(text: &[u8], is_lines: bool, request: &Request) -> Result<Schema> {
     all.map_or_else(|| Ok(Schema::default()), |all| all.schema(request))
 }
 
-/// Reads with a schema and writes again; the messages of the bad records.
+/// Reads with a schema and writes again. Also returns the messages of the bad records.
 pub fn rewrite(text: &[u8], is_lines: bool, schema: &Schema, request: &Request) -> Result<(String, Vec<String>)> {
     write::check(schema)?;
     let (mut out, mut bad) = (Vec::new(), Vec::new());
@@ -55,7 +55,7 @@ pub fn rewrite(text: &[u8], is_lines: bool, schema: &Schema, request: &Request) 
     Ok((String::from_utf8(out).unwrap(), bad))
 }
 
-/// The schema and the records as they come out again, or the error.
+/// The schema and the rewritten records, or the error.
 fn through(text: &str, declared: &str, change: impl FnOnce(&mut Options)) -> String {
     let request = request(declared, change);
     let result = infer(text.as_bytes(), true, &request).and_then(|schema| {
@@ -107,7 +107,7 @@ fn widening_is_asked_for() {
     }
 }
 
-/// What Python's and TensorFlow's users meet: kept exactly, or refused in words.
+/// Common cases for Python and TensorFlow users: kept exactly, or rejected with a message.
 #[test]
 fn clashes_are_all_listed_and_end_in_a_schema_that_reads_them() {
     let text =
@@ -229,7 +229,7 @@ fn null_and_the_empty_list_stay_apart() {
     assert!(left_out.ends_with("{\"a\":1}\n{\"b\":{\"d\":1}}\n"), "{left_out}");
 }
 
-/// In the style of the public conformance suite: what must be read, and what must be refused, always with its place.
+/// In the style of the public conformance suite: valid and invalid inputs, always with the location of the error.
 #[test]
 fn the_grammar_is_kept() {
     for value in [
@@ -383,13 +383,13 @@ fn the_grammar_is_kept() {
         let text = format!("{{\"u\":1}}\n{{\"v\":{value}}}\n");
         let found = through(&text, "", |_| ());
         assert!(found.starts_with("x: record 2 (line 2, column "), "{value}: {found}");
-        // A declared field, a field that is not wanted, and a field kept as text are held to the same grammar.
+        // A declared field, a field that is not required, and a field kept as text follow the same grammar.
         let declared = through(&text, "u: optional int64; v: optional json", |_| ());
         assert!(declared.starts_with("x: record 2 (line 2, column ") || value == "{\"a\":1,\"a\":2}", "{value}: {declared}");
     }
 }
 
-/// Numbers as their exact values, absent and null alike.
+/// Numbers as their exact values. Absent and null are equivalent.
 fn normal(value: &serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {
@@ -530,7 +530,7 @@ fn what_is_not_wanted_is_not_parsed() {
     let schema = infer(text.as_bytes(), true, &request).unwrap();
     assert_eq!(schema.to_string().trim(), "a: int64");
     assert_eq!(rewrite(text.as_bytes(), true, &schema, &request).unwrap().0, "{\"a\":1}\n{\"a\":2}\n");
-    // Nothing is known of the records, but what is wanted may be in them: it is no field that is lost.
+    // Nothing is known of the records, but they may contain the required fields, so no field is lost.
     for (wanted, lost) in [(Wanted::All, true), (Wanted::Matching(vec!["a".into()]), true), (Wanted::Matching(Vec::new()), false)] {
         let request = Request { wanted, ..request.clone() };
         let read = rewrite(text.as_bytes(), true, &Schema::default(), &request);

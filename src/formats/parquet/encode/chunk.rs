@@ -1,4 +1,4 @@
-//! The values of a leaf in a row group, page after page.
+//! Encodes the values of a leaf in a row group, page by page.
 
 use super::codec::Codec;
 use super::interner::{Numbers, Strings};
@@ -17,11 +17,13 @@ use parquet::file::properties::{DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT, DEFAULT_DICTI
 use parquet::schema::types::ColumnDescPtr;
 use std::ops::Range;
 
-/// Slots after which a page may end: a batch has as many, or fewer of long strings, and whole rows.
+/// Number of slots after which a page may end. Batches have this many slots, or fewer if strings are long, and consist
+/// of whole rows.
 const BATCH: usize = 1024;
-/// Slots of a long row that are written at a time.
+/// Number of slots of a long row written at a time.
 const PART: usize = 1 << 16;
-/// Bytes after which a page or a dictionary ends in the middle of a row. Such a column has no offset index, as the format has it.
+/// Number of bytes after which a page or dictionary ends in the middle of a row. As the format requires, such a column
+/// has no offset index.
 const LONGEST_PAGE: usize = 8 * DEFAULT_PAGE_SIZE;
 
 /// Writes the pages of a leaf.
@@ -29,7 +31,7 @@ pub struct ChunkWriter {
     kind: Kind,
     dictionary: Dictionary,
     page: PageInWork,
-    /// Numbers of a batch.
+    /// The dictionary indices of a batch.
     numbers: Vec<u64>,
     range: ValueRange,
     pages: Pages,
@@ -58,14 +60,14 @@ impl Dictionary {
         }
     }
 
-    /// Bits of an index.
+    /// Bit width of an index.
     fn width(&self) -> u8 {
         hybrid::width_of(self.count().saturating_sub(1)).max(1)
     }
 }
 
 impl ChunkWriter {
-    /// `dictionary`: it starts with one.
+    /// `dictionary`: whether to start with dictionary encoding.
     pub fn new(column: ColumnDescPtr, kind: Kind, dictionary: bool, compression: Compression) -> ChunkWriter {
         let dictionary = match kind {
             Kind::Bytes { .. } if dictionary => Dictionary::Strings(Strings::new()),
@@ -169,12 +171,12 @@ impl ChunkWriter {
         }
     }
 
-    /// About the bytes of the values in the page.
+    /// Approximate bytes of the values in the page.
     fn page_nbytes(&self) -> usize {
         self.page.plain.len() + self.page.bits.len() / 8 + self.page.indices.len() * usize::from(self.dictionary.width()) / 8
     }
 
-    /// Ends the page if it is full. A dictionary that has become too large gets no further pages.
+    /// Ends the page if it is full. If the dictionary has become too large, it gets no further pages.
     fn end_batch(&mut self, in_row: bool, codec: &mut Codec) -> Result<()> {
         let is_large = self.dictionary.nbytes(self.kind) > DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
         let is_full = self.page.rows >= DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT || self.page_nbytes() >= DEFAULT_PAGE_SIZE;
@@ -204,7 +206,7 @@ impl ChunkWriter {
         if count > 0 { self.pages.end_dictionary(page, count, codec) } else { Ok(()) }
     }
 
-    /// The column chunk.
+    /// Finishes the column chunk.
     ///
     /// # Errors
     /// The codec fails.
@@ -216,7 +218,7 @@ impl ChunkWriter {
 }
 
 impl Slots {
-    /// The first end of a row from `at` on.
+    /// The first row end at or after `at`.
     fn row_end(&self, at: usize) -> usize {
         let at = at.min(self.count);
         self.repetition
@@ -226,8 +228,8 @@ impl Slots {
     }
 }
 
-/// As many slots as have about a page of strings. It depends on the values only, not on how they are allocated: pages must
-/// begin at the same rows in every run.
+/// The number of slots with about a page of strings. It depends only on the values, not on their allocation, because
+/// pages must start at the same rows in every run.
 fn batch_size(array: &ArrayRef) -> usize {
     let nbytes = match array.data_type() {
         DataType::Utf8 => span(array.as_string::<i32>().value_offsets()),
@@ -241,7 +243,7 @@ fn batch_size(array: &ArrayRef) -> usize {
     (DEFAULT_PAGE_SIZE / width).clamp(1, BATCH)
 }
 
-/// Bytes of the values between the first and the last offset.
+/// Number of bytes between the first and the last offset.
 fn span<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
     match offsets {
         [first, .., last] => last.as_usize().saturating_sub(first.as_usize()),

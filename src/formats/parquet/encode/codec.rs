@@ -5,7 +5,7 @@ use flate2::write::GzEncoder;
 use parquet::basic::Compression;
 use std::io::Write;
 
-/// A codec, with its memory.
+/// A codec, with its working memory.
 pub enum Codec {
     None,
     Snappy(Box<snap::raw::Encoder>),
@@ -16,7 +16,7 @@ pub enum Codec {
 
 impl Codec {
     /// # Errors
-    /// A codec that is not written.
+    /// The codec cannot be written.
     pub fn new(compression: Compression) -> Result<Codec> {
         Ok(match compression {
             Compression::UNCOMPRESSED => Codec::None,
@@ -30,7 +30,7 @@ impl Codec {
         })
     }
 
-    /// The page, compressed.
+    /// Compresses a page.
     ///
     /// # Errors
     /// The codec fails.

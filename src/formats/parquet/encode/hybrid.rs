@@ -1,19 +1,19 @@
-//! Small numbers as runs of equal ones and as bits. Source: "Run Length Encoding / Bit-Packing Hybrid" of Parquet's
-//! `Encodings.md`.
+//! Encodes small numbers as runs of equal values and as packed bits. Source: "Run Length Encoding / Bit-Packing Hybrid"
+//! in Parquet's `Encodings.md`.
 
 use crate::wire::varint;
 
-/// Groups of eight in a bit-packed run: what fits a header of one byte.
+/// Maximum number of groups of eight in a bit-packed run, limited by a header of one byte.
 const MOST_GROUPS: usize = 63;
 
-/// Bits that hold numbers up to `max`.
+/// Bit width of numbers up to `max`.
 pub fn width_of(max: usize) -> u8 {
     (usize::BITS - max.leading_zeros()) as u8
 }
 
-/// Appends the numbers, each less than 2 to the power of `width`.
+/// Appends numbers that are less than 2 to the power of `width`.
 pub fn encode<T: Copy + PartialEq + Into<u32>>(numbers: &[T], width: u8, out: &mut Vec<u8>) {
-    // Where the numbers begin that are to be packed.
+    // The start of the numbers that will be bit-packed.
     let (mut packed, mut at) = (0, 0);
     while at < numbers.len() {
         let rest = &numbers[at..];
@@ -35,7 +35,7 @@ pub fn encode<T: Copy + PartialEq + Into<u32>>(numbers: &[T], width: u8, out: &m
     pack(&numbers[packed..], width, out);
 }
 
-/// Whether all numbers of a group are that one: without a branch for each, which nothing could predict.
+/// Whether all numbers of a group equal that number. Branch-free, because the branches would be unpredictable.
 #[inline(always)]
 fn all_equal<T: Copy + PartialEq>(group: &[T], number: T) -> bool {
     match group.first_chunk::<8>() {
@@ -44,17 +44,17 @@ fn all_equal<T: Copy + PartialEq>(group: &[T], number: T) -> bool {
     }
 }
 
-/// Runs of packed numbers; the last group is filled up with zeros.
+/// Runs of packed numbers; the last group is padded with zeros.
 fn pack<T: Copy + Into<u32>>(numbers: &[T], width: u8, out: &mut Vec<u8>) {
     let nbytes = usize::from(width);
     for run in numbers.chunks(8 * MOST_GROUPS) {
         let ngroups = run.len().div_ceil(8);
         varint(out, (ngroups as u64) << 1 | 1);
         let start = out.len();
-        // Each group is written as words; what is too long is overwritten by the next.
+        // Each group is written as whole words; excess bytes are overwritten by the next group.
         out.resize(start + ngroups * nbytes + GROUP_NBYTES, 0);
         for (i, group) in run.chunks(8).enumerate() {
-            // Plain loops: without optimisation across units, closures over arrays are calls.
+            // Plain loops: without cross-crate optimization, closures over arrays are compiled as calls.
             let mut numbers = [0; 8];
             for (to, number) in numbers.iter_mut().zip(group) {
                 *to = (*number).into();
@@ -70,10 +70,10 @@ fn pack<T: Copy + Into<u32>>(numbers: &[T], width: u8, out: &mut Vec<u8>) {
 /// Eight numbers of up to 32 bits.
 const GROUP_NBYTES: usize = 32;
 
-/// Eight packed numbers: as many bytes as a number has bits.
+/// Eight packed numbers take as many bytes as a number has bits.
 #[inline(always)]
 fn pack_group(group: &[u32; 8], width: u8, out: &mut [u8; GROUP_NBYTES]) {
-    // As far as they fit, numbers are put together in words of 64 bits.
+    // Numbers are combined in 64-bit words, as far as they fit.
     let pair = |at: usize| u64::from(group[at]) | u64::from(group[at + 1]) << width;
     let (first, second) = if width <= 16 {
         let (low, high) = (pair(0) | pair(2) << (2 * width), pair(4) | pair(6) << (2 * width));
@@ -94,7 +94,7 @@ fn pack_group(group: &[u32; 8], width: u8, out: &mut [u8; GROUP_NBYTES]) {
 mod tests {
     use super::*;
 
-    /// What a reader makes of it.
+    /// Decodes the runs, as a reader does.
     fn decoded(bytes: &[u8], width: u8, count: usize) -> Vec<u32> {
         let (mut at, mut numbers) = (0, Vec::new());
         while numbers.len() < count {

@@ -1,19 +1,19 @@
-//! Values to dictionary indices, numbered in the order of their first appearance.
+//! Maps values to dictionary indices, in order of first occurrence.
 //!
-//! Keys are 64 bits. Numbers are their own keys, and so are strings of up to seven bytes, with their length in the
-//! top byte: most words never touch the dictionary's text. Only longer strings are hashed into a key and compared.
+//! Keys are 64 bits. Numbers are their own keys, and so are strings of up to seven bytes, with their length in the top
+//! byte, so most words never access the text of the dictionary. Only longer strings are hashed into a key and compared.
 
 use crate::formats::short::same;
 use std::hash::{BuildHasher, RandomState};
 
-/// Numbers below this have a separate table, without hashing.
+/// Numbers below this use a separate table, without hashing.
 const DIRECT: u64 = 1 << 17;
 const EMPTY: u32 = u32::MAX;
 const FIRST_SLOTS: usize = 1024;
-/// What the keys of long strings have in the top byte.
+/// The top byte in the keys of long strings.
 const HASHED: u64 = 0xff << 56;
 
-/// A key, its index, and where in the dictionary its text is, if that is compared.
+/// A key, its index, and the position of its text in the dictionary, if it is compared.
 #[derive(Clone, Copy)]
 struct Slot {
     key: u64,
@@ -33,7 +33,7 @@ impl Table {
         Table { slots: Vec::new(), count: 0, seed: RandomState::new().hash_one(0) | 1 }
     }
 
-    /// The index of a key, of which `is_same` has the last word; `new` is the slot of a new one.
+    /// The index of a key, if `is_same` confirms the match; `new` is the slot for a new key.
     #[inline]
     fn index_of(&mut self, new: Slot, is_same: impl Fn(Slot) -> bool) -> u32 {
         if self.count * 2 >= self.slots.len() {
@@ -102,7 +102,7 @@ impl Numbers {
         }));
     }
 
-    /// How many of the numbers differ.
+    /// Number of distinct numbers.
     pub fn distinct(numbers: &[u64]) -> usize {
         let mut interner = Numbers::new();
         interner.intern(numbers, &mut Vec::with_capacity(numbers.len()));
@@ -122,11 +122,11 @@ impl Numbers {
     }
 }
 
-/// Strings, as a dictionary page has them: each after its length in four bytes.
+/// Strings in the layout of a dictionary page: each preceded by its four-byte length.
 pub struct Strings {
     table: Table,
     pub page: Vec<u8>,
-    /// Where each string ends in the page.
+    /// The end of each string in the page.
     ends: Vec<usize>,
 }
 
@@ -143,7 +143,7 @@ impl Strings {
         (0..self.ends.len()).map(|index| string_at(&self.page, &self.ends, index))
     }
 
-    /// The index of the string at a range of `bytes`.
+    /// The index of the string in a range of `bytes`.
     #[inline]
     pub fn intern(&mut self, bytes: &[u8], start: usize, end: usize) -> u32 {
         let next = self.ends.len() as u32;
@@ -175,7 +175,7 @@ impl Strings {
     }
 }
 
-/// The length that is before a string of the page.
+/// The length that precedes a string of the page.
 #[inline]
 fn length_before(page: &[u8], text: usize) -> usize {
     page.get(text - 4..text).and_then(|length| length.try_into().ok()).map_or(usize::MAX, |length| u32::from_le_bytes(length) as usize)
@@ -186,7 +186,7 @@ fn string_at<'a>(page: &'a [u8], ends: &[usize], index: usize) -> &'a [u8] {
     &page[start..ends[index]]
 }
 
-/// A hash of at least eight bytes.
+/// A hash of eight or more bytes.
 fn hash(string: &[u8], seed: u64) -> u64 {
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
     let last = word(&string[string.len() - 8..]);

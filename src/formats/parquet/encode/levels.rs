@@ -1,4 +1,5 @@
-//! The repetition and definition levels of the leaves of a column. Source: Melnik et al., Dremel (2010), section 4.1.
+//! Computes the repetition and definition levels of the leaves of a column. Source: Melnik et al., Dremel (2010),
+//! section 4.1.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -6,29 +7,28 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field};
 use std::ops::Range;
 
-/// A leaf of some rows of a column.
+/// One leaf of a column, for some rows.
 pub struct Leaf {
     pub slots: Slots,
     pub values: ArrayRef,
 }
 
-/// A place for a value in a leaf, or for the absence of one, each; a slot whose definition level is the highest has a
-/// value.
+/// Each slot of a leaf holds a value or the absence of one. A slot has a value if its definition level is the maximum.
 #[derive(Clone, Debug, Default)]
 pub struct Slots {
     pub count: usize,
-    /// Empty where nothing repeats.
+    /// Empty if nothing repeats.
     pub repetition: Vec<u8>,
-    /// Empty where nothing may be absent.
+    /// Empty if nothing is optional.
     pub definition: Vec<u8>,
-    /// The highest levels.
+    /// The maximum levels.
     pub max_repetition: u8,
     pub max_definition: u8,
-    /// The elements of the array that the slots with a value are, in order.
+    /// The array elements for the slots with a value, in order.
     pub ranges: Vec<Range<usize>>,
 }
 
-/// The leaves of an array, in the order of Parquet's columns.
+/// The leaves of an array, in Parquet column order.
 pub fn leaves_of(field: &Field, array: &ArrayRef) -> Vec<Leaf> {
     let slots = Slots { count: array.len(), ranges: std::iter::once(0..array.len()).collect(), ..Slots::default() };
     let mut leaves = Vec::new();
@@ -75,7 +75,7 @@ fn walk(field: &Field, array: &ArrayRef, mut slots: Slots, leaves: &mut Vec<Leaf
 }
 
 impl Slots {
-    /// The node at hand may be null.
+    /// Handles an optional node.
     fn optional(&mut self, nulls: Option<&NullBuffer>) {
         let open = self.max_definition;
         self.max_definition += 1;
@@ -98,14 +98,15 @@ impl Slots {
         }
     }
 
-    /// The node at hand repeats: each row has the elements `elements_of(row)`.
+    /// Handles a repeated node: each row has the elements `elements_of(row)`.
     fn repeated(&mut self, elements_of: impl Fn(usize) -> Range<usize>) {
         let open = self.max_definition;
         self.max_definition += 1;
         self.max_repetition += 1;
         let old = std::mem::take(self);
         *self = Slots { count: 0, max_repetition: old.max_repetition, max_definition: old.max_definition, ..Slots::default() };
-        // A slot for each element, or for the absence of any. Most are further elements: what others have is written over that.
+        // A slot for each element, or for the absence of elements. Most slots are for further elements; the others are
+        // overwritten.
         let elements = old.ranges.iter().cloned().flatten().map(|row| elements_of(row).len()).sum::<usize>();
         self.repetition = vec![old.max_repetition; old.count + elements];
         self.definition = vec![old.max_definition; old.count + elements];
@@ -127,7 +128,7 @@ impl Slots {
     }
 }
 
-/// Adds a range, which often continues the last one.
+/// Adds a range, which often continues the previous one.
 fn extend(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
     match ranges.last_mut() {
         Some(last) if last.end == range.start => last.end = range.end,

@@ -1,13 +1,13 @@
-//! Column chunks: values, levels and dictionaries into pages.
+//! Column chunks: encodes values, levels and dictionaries into pages.
 //!
 //! - [`levels`]: the repetition and definition levels of the leaves of a column;
 //! - [`hybrid`]: the run-length and bit-packing encoding of levels and dictionary indices;
 //! - [`interner`]: values to dictionary indices;
-//! - [`range`]: the smallest and the largest value; [`codec`]: compression;
+//! - [`range`]: minimum and maximum values; [`codec`]: compression;
 //! - [`chunk`]: the values of a leaf in a row group, [`page`]: its pages.
 //!
-//! The parquet crate writes page headers and footers. Its own column writers hash every value with a hash table of
-//! strings, and copy each value several times; they take the types that are rare.
+//! The parquet crate writes page headers and footers. Its own column writers hash every string in a hash table and copy
+//! each value several times; they are used for rare types.
 
 mod chunk;
 mod codec;
@@ -31,7 +31,7 @@ use parquet::schema::types::ColumnDescriptor;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Bool,
-    /// In four bytes, or eight.
+    /// Whether numbers take four bytes or eight.
     Signed {
         nbytes: usize,
     },
@@ -81,7 +81,7 @@ impl Kind {
         (physical == column.physical_type() && has_order).then_some(kind)
     }
 
-    /// Bytes of a number.
+    /// The size of a number in bytes.
     fn width(self) -> usize {
         match self {
             Kind::Signed { nbytes } | Kind::Unsigned { nbytes } => nbytes,
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// The types of the leaves of a field, in the order of Parquet's columns.
+/// The types of the leaves of a field, in Parquet column order.
 pub fn leaf_types<'a>(field: &'a Field, out: &mut Vec<&'a DataType>) {
     match field.data_type() {
         DataType::Struct(fields) => fields.iter().for_each(|f| leaf_types(f, out)),

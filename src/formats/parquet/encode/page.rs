@@ -1,4 +1,4 @@
-//! Pages, and their description in the footer.
+//! Pages, and their descriptions in the footer.
 
 use super::super::failure::lifted;
 use super::codec::Codec;
@@ -19,16 +19,16 @@ use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::ops::Range;
 
-/// The page that is filled.
+/// The page being filled.
 #[derive(Default)]
 pub struct PageInWork {
     repetition: Vec<u8>,
     definition: Vec<u8>,
     slots: usize,
     values: usize,
-    /// Rows that begin in it.
+    /// Number of rows that start in it.
     pub rows: usize,
-    /// Values: of a dictionary, plain, or booleans.
+    /// Values: dictionary indices, plain values, or booleans.
     pub indices: Vec<u32>,
     pub plain: Vec<u8>,
     pub bits: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct PageInWork {
 }
 
 impl PageInWork {
-    /// Appends some slots, and gives the number of their values.
+    /// Appends slots, and returns the number of their values.
     pub fn push_levels(&mut self, slots: &Slots, part: Range<usize>) -> usize {
         let (count, max) = (part.len(), slots.max_definition);
         let repetition = if slots.max_repetition > 0 { &slots.repetition[part.clone()] } else { &[] };
@@ -51,7 +51,7 @@ impl PageInWork {
     }
 }
 
-/// Pages that are done.
+/// Finished pages.
 pub struct Pages {
     column: ColumnDescPtr,
     compression: Compression,
@@ -59,7 +59,7 @@ pub struct Pages {
     /// The data pages with their headers.
     bytes: VecDeque<Bytes>,
     nbytes: u64,
-    /// For the page that is put together.
+    /// A buffer for the page being assembled.
     body: Vec<u8>,
     specs: Vec<PageWriteSpec>,
     rows: Vec<usize>,
@@ -68,7 +68,7 @@ pub struct Pages {
     nulls: usize,
     repetition: Option<LevelHistogram>,
     definition: Option<LevelHistogram>,
-    /// A page ends in the middle of a row.
+    /// Whether a page ends in the middle of a row.
     splits_rows: bool,
 }
 
@@ -92,7 +92,7 @@ impl Pages {
         }
     }
 
-    /// Ends a data page, unless it is empty. `in_row`: in the middle of a row.
+    /// Ends a data page unless it is empty. `in_row`: in the middle of a row.
     pub fn end_page(&mut self, page: &mut PageInWork, index_width: u8, in_row: bool, codec: &mut Codec) -> Result<()> {
         if page.slots == 0 {
             return Ok(());
@@ -113,7 +113,7 @@ impl Pages {
         }
         body.extend(page.bits.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit)));
         page.bits.clear();
-        // Values alone are compressed where they are.
+        // Without levels, the values are compressed directly.
         let body = if body.is_empty() {
             &page.plain
         } else {
@@ -151,7 +151,7 @@ impl Pages {
         }
     }
 
-    /// The dictionary of `count` values, which is first in the file.
+    /// Writes the dictionary of `count` values, which comes first in the column chunk.
     pub fn end_dictionary(&mut self, page: Vec<u8>, count: usize, codec: &mut Codec) -> Result<()> {
         let size = page.len();
         let buf = codec.compress(&page)?.into();
@@ -163,7 +163,7 @@ impl Pages {
         Ok(())
     }
 
-    /// The column chunk.
+    /// Finishes the column chunk.
     pub fn finish(mut self, kind: Kind, range: ValueRange) -> Result<EncodedChunk> {
         let (dictionary, first) = self.dictionary.unzip();
         let start = dictionary.as_ref().map_or(0, Bytes::len) as i64;
@@ -206,22 +206,22 @@ impl Pages {
     }
 }
 
-/// A page after its header. `size`: before compression.
+/// Writes a page with its header. `size` is the uncompressed size.
 fn with_header(page: Page, size: usize) -> Result<(Bytes, PageWriteSpec)> {
     let mut out = TrackedWrite::new(Vec::with_capacity(page.buffer().len() + HEADER_NBYTES));
     let spec = SerializedPageWriter::new(&mut out).write_page(CompressedPage::new(page, size)).map_err(lifted)?;
     Ok((out.into_inner().map_err(lifted)?.into(), spec))
 }
 
-/// About the bytes of a header.
+/// Approximate size of a header.
 const HEADER_NBYTES: usize = 64;
 
-/// How many levels are that one.
+/// The number of levels with that value.
 fn number_of(levels: &[u8], wanted: u8) -> usize {
     memchr::memchr_iter(wanted, levels).count()
 }
 
-/// Levels as a page has them: their length in four bytes, then runs.
+/// Levels in page form: a four-byte length, followed by runs.
 fn level_section(levels: &[u8], histogram: &mut LevelHistogram, out: &mut Vec<u8>) {
     let max = histogram.len() - 1;
     let mut rest = levels.len();
@@ -238,16 +238,16 @@ fn level_section(levels: &[u8], histogram: &mut LevelHistogram, out: &mut Vec<u8
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// A column chunk, to be appended to a row group.
+/// A column chunk to append to a row group.
 pub struct EncodedChunk {
-    /// The dictionary page, if there is one, and the data pages.
+    /// The dictionary page, if any, and the data pages.
     bytes: VecDeque<Bytes>,
     close: ColumnCloseResult,
 }
 
 impl EncodedChunk {
     /// # Errors
-    /// The output fails.
+    /// Writing fails.
     pub fn append_to<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<W>) -> ParquetResult<()> {
         group.append_column(&ChunkBytes(self.bytes), self.close)
     }
@@ -302,7 +302,7 @@ mod tests {
     use parquet::file::writer::SerializedFileWriter;
     use std::sync::Arc;
 
-    /// What a reader makes of windows of a column, and the encodings and the offset index of its first leaf.
+    /// Reads back windows of a column, with the encodings and the offset index of its first leaf.
     fn read_back(windows: &[ArrayRef], kind: Kind, compression: Compression) -> (ArrayRef, ColumnChunkMetaData) {
         let field = Field::new("a", windows[0].data_type().clone(), true);
         let schema = Schema::new(vec![field.clone()]);

@@ -1,13 +1,13 @@
-//! The smallest and the largest value of a column chunk.
+//! Minimum and maximum values of a column chunk.
 
 use super::Kind;
 use parquet::data_type::ByteArray;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 
-/// Bytes of a string in a footer, at most.
+/// Maximum number of bytes of a string in a footer.
 const LONGEST: usize = 64;
 
-/// As far as values have been seen.
+/// The range of the values so far.
 #[derive(Default)]
 pub struct ValueRange {
     numbers: Option<(u64, u64)>,
@@ -17,7 +17,7 @@ pub struct ValueRange {
 impl ValueRange {
     /// Numbers are given as their bits.
     pub fn see_numbers(&mut self, kind: Kind, numbers: &[u64]) {
-        /// NaN is neither smaller nor larger than anything.
+        /// NaN is ignored.
         fn ends<T: PartialOrd + Copy>(numbers: &[u64], outside: (T, T), value_of: impl Fn(u64) -> T) -> Option<(T, T)> {
             let (mut min, mut max) = outside;
             for bits in numbers {
@@ -73,7 +73,7 @@ impl ValueRange {
                     .with_backwards_compatible_min_max(matches!(kind, Kind::Signed { .. }))
                     .into()
             }
-            // Zeros compare as equal: the range has both.
+            // Zeros compare as equal, so the range includes both.
             Kind::Float => {
                 let min = min.map(|b| f32::from_bits(b as u32)).map(|v| if v == 0.0 { -0.0 } else { v });
                 let max = max.map(|b| f32::from_bits(b as u32)).map(|v| if v == 0.0 { 0.0 } else { v });
@@ -87,7 +87,7 @@ impl ValueRange {
             Kind::Bytes { utf8 } => {
                 let (min, max) = self.strings.unzip();
                 let min = min.map(|min| below(min, utf8));
-                // Without a shorter end, the whole string.
+                // The whole string, if there is no shorter upper bound.
                 let max = max.map(|max| above(&max, utf8).map_or((max, true), |cut| (cut, false)));
                 let exact = |end: &Option<(Vec<u8>, bool)>| end.as_ref().is_none_or(|(_, exact)| *exact);
                 let (min_exact, max_exact) = (exact(&min), exact(&max));
@@ -101,7 +101,7 @@ impl ValueRange {
     }
 }
 
-/// The beginning of a string that is long, and whether it is all of it.
+/// The prefix of a long string, and whether it is the whole string.
 fn below(mut string: Vec<u8>, utf8: bool) -> (Vec<u8>, bool) {
     if string.len() <= LONGEST {
         return (string, true);
@@ -110,7 +110,8 @@ fn below(mut string: Vec<u8>, utf8: bool) -> (Vec<u8>, bool) {
     (string, false)
 }
 
-/// A short string above one that is long and all that begin like it; `None` if it is not long or there is none.
+/// A short string greater than a long string and all strings with its prefix; `None` if it is not long or there is no
+/// such string.
 fn above(string: &[u8], utf8: bool) -> Option<Vec<u8>> {
     if string.len() <= LONGEST {
         return None;
@@ -129,7 +130,7 @@ fn above(string: &[u8], utf8: bool) -> Option<Vec<u8>> {
     })
 }
 
-/// Where a string is cut.
+/// The position at which a string is truncated.
 fn boundary(string: &[u8], utf8: bool) -> usize {
     let is_boundary = |at: &usize| !utf8 || string[*at] & 0xc0 != 0x80;
     (LONGEST.saturating_sub(3)..=LONGEST).rev().find(is_boundary).unwrap_or(LONGEST)

@@ -1,4 +1,4 @@
-//! A chunk as the features of tf.Examples: the mirror of the mapping that reads them.
+//! Encodes a chunk as features of tf.Examples: the inverse of the mapping that reads them.
 
 use super::super::features::Encoding;
 use super::plan::{Leaf, Node, Plan, null_error};
@@ -16,7 +16,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::{Buffer, NullBuffer};
 use std::io::Write;
 
-/// The features of a chunk, in the order of its fields.
+/// The features of a chunk, in field order.
 ///
 /// # Errors
 /// A null.
@@ -28,7 +28,7 @@ pub fn flatten(plan: &Plan, chunk: &Chunk) -> Result<Vec<Feature>> {
     Ok(features)
 }
 
-/// `above`: the partitions of the sequences around it, outermost first.
+/// `above`: the partitions of the enclosing sequences, outermost first.
 fn walk(node: &Node, tensor: Tensor, above: &[RowPartition], path: &FieldPath, features: &mut Vec<Feature>) -> Result<()> {
     let (levels, path) = match node {
         Node::Struct(levels, inner) => (*levels, first_path(inner).and_then(FieldPath::parent).unwrap_or_else(|| path.clone())),
@@ -105,7 +105,7 @@ fn leaf(leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<
             let mut row = item;
             for (partition, known) in inner.iter().zip(&leaf.shape) {
                 let range = if row < partition.nrows() { partition.range(row) } else { 0..0 };
-                // Where there is no row, an unknown size is 0.
+                // Without rows, an unknown size is 0.
                 sizes.push(known.map_or(range.len() as i64, |size| i64::try_from(size).unwrap_or(0)));
                 row = if range.is_empty() { usize::MAX } else { range.start };
             }
@@ -117,7 +117,7 @@ fn leaf(leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<
     push(features, &base, packed, merged(above), above, valid.as_ref())
 }
 
-/// Adds a feature with the row lengths of the sequences around it.
+/// Adds a feature, with the row lengths of the enclosing sequences.
 fn push(
     features: &mut Vec<Feature>,
     base: &str,
@@ -145,7 +145,7 @@ fn internal(error: arrow_schema::ArrowError) -> Error {
     Error::internal(format!("{error}"))
 }
 
-/// The values of an array as those of a feature; of uint64 the bits.
+/// The values of an array as feature values; for uint64, the bits.
 fn values(dtype: &DType, array: &ArrayRef) -> Result<FeatureValues> {
     let cast = |to| arrow_cast::cast(array, &to).map_err(internal);
     Ok(match dtype {
@@ -158,7 +158,7 @@ fn values(dtype: &DType, array: &ArrayRef) -> Result<FeatureValues> {
     })
 }
 
-/// Tensors as their bytes: one for each row of `items`, or for each value.
+/// Tensors as bytes: one for each row of `items`, or for each value.
 fn packed(dtype: &DType, array: &ArrayRef, items: Option<&RowPartition>, zlib: bool) -> Result<FeatureValues> {
     fn bytes<T: ArrowPrimitiveType>(array: &ArrayRef) -> (Buffer, usize) {
         (array.as_primitive::<T>().values().inner().clone(), size_of::<T::Native>())

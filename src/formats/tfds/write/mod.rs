@@ -1,8 +1,8 @@
-//! A directory that `tfds.builder_from_directory` reads.
+//! Writes a directory that `tfds.builder_from_directory` reads.
 //!
-//! `plan` chooses connectors by the schema, `flatten` makes the features of a chunk; shards are framed as TFRecords. The
-//! directory is that of the version: its name is the version if it looks like one, and that above it the name of the data
-//! set. A data set that is there already gets one more split, or a new version of the split.
+//! `plan` chooses connectors based on the schema, `flatten` builds the features of a chunk, and shards are framed as
+//! TFRecords. The directory is that of the version: its name is the version if it looks like one, and its parent's name
+//! is that of the dataset. An existing dataset gets an additional split, or a new version of the split.
 
 mod flatten;
 mod plan;
@@ -19,13 +19,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The bytes around a record in its file.
+/// Bytes of framing for a record.
 const FRAME: u64 = 16;
 
 /// A writer of one shard.
 ///
 /// # Errors
-/// What TFDS cannot hold; the existing data set has different features.
+/// Data that TFDS cannot represent, or an existing dataset with different features.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     if options.compression.is_some_and(|compression| compression != Compression::None) {
         return Err(Error::usage("--compression: the shards of TFDS are not compressed"));
@@ -37,7 +37,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     Ok(Box::new(TfRecordWriter::of(Serializer::Features(Box::new(move |chunk| flatten::flatten(&plan, chunk))))))
 }
 
-/// The files of a data set.
+/// The files of a dataset.
 pub struct Dataset;
 
 impl Directory for Dataset {
@@ -66,7 +66,7 @@ fn text(value: &Value) -> Vec<u8> {
     format!("{value:#}\n").into_bytes()
 }
 
-/// dataset_info.json, with the splits that are there already.
+/// dataset_info.json, including the existing splits.
 fn info(directory: &Path, shards: &[Shard], options: &Options) -> Result<Value> {
     let Identity { name, version, known } = identity(directory, options)?;
     let split = split_name(options)?;
@@ -87,7 +87,7 @@ fn info(directory: &Path, shards: &[Shard], options: &Options) -> Result<Value> 
     Ok(info)
 }
 
-/// The name of the split that is written: that of the one that is read, or `train`.
+/// The name of the split to write: that of the split read, or `train`.
 fn split_name(options: &Options) -> Result<String> {
     let Some(given) = options.split.as_deref() else { return Ok("train".to_owned()) };
     let name = given.split_once('[').map_or(given, |(name, _)| name);
@@ -100,11 +100,11 @@ fn split_name(options: &Options) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// What a data set is called.
+/// The name and version of a dataset.
 struct Identity {
     name: String,
     version: String,
-    /// The dataset_info.json that is there.
+    /// The existing dataset_info.json.
     known: Option<Value>,
 }
 
@@ -134,7 +134,7 @@ fn identity(directory: &Path, options: &Options) -> Result<Identity> {
     Err(error.help("give it with --name NAME"))
 }
 
-/// A data set that is there already has to have the same features.
+/// Checks that an existing dataset has the same features.
 fn check_features(directory: &Path, features: &Value) -> Result<()> {
     let path = directory.join(FEATURES);
     if !path.is_file() || json::object(&path)? == *features {

@@ -1,13 +1,14 @@
-//! Which connectors the fields of a schema become, and how their tensors are stored: decided once, before the first record.
+//! Plans which connectors the fields of a schema become, and how their tensors are stored. Decided once, before the
+//! first record.
 //!
 //! | field | connector |
 //! |---|---|
-//! | a structure; a list of structures | FeaturesDict; Sequence of it, or Dataset if it is the field `steps` of the record |
+//! | a structure; a list of structures | FeaturesDict; a Sequence of it, or Dataset if it is the record's field `steps` |
 //! | numbers and bools of known sizes and at most one `?` | Tensor |
 //! | ragged axes, several `?`, any `?` below a list of structures | a Sequence for each axis up to the last of them |
-//! | float64 | Tensor with encoding `bytes`, as features hold float32 |
+//! | float64 | Tensor with encoding `bytes`, because features hold float32 |
 //! | string; bytes | Text; Tensor of strings |
-//! | what was read from a data set and is of the same type | the connector it had |
+//! | a field read from a dataset that still has the same type | the original connector |
 
 use super::super::features::{self, Encoding, Feature, class_name, dimensions};
 use super::super::labels::file_name;
@@ -19,41 +20,41 @@ use crate::schema::{DType, Element as Content, Field, Schema, Size};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 
-/// How records become features.
+/// How records are encoded as features.
 pub struct Plan {
     /// One for each field of the record.
     pub nodes: Vec<Node>,
     /// The contents of features.json.
     pub features: Value,
-    /// Files with the names of classes.
+    /// Files with class names.
     pub labels: Vec<(String, Vec<String>)>,
 }
 
-/// How a field becomes features.
+/// How a field is encoded as features.
 pub enum Node {
-    /// A structure inside this number of nested sequences.
+    /// A structure inside this many nested sequences.
     Struct(usize, Vec<Node>),
     /// A tensor.
     Leaf(Box<Leaf>),
 }
 
-/// How a tensor becomes a feature.
+/// How a tensor is encoded as a feature.
 pub struct Leaf {
     /// The field.
     pub path: FieldPath,
-    /// The names that lead to it, joined by slashes.
+    /// The names on its path, joined by slashes.
     pub key: String,
-    /// Its outermost axes that are sequences.
+    /// Number of its outermost axes that are sequences.
     pub levels: usize,
     /// Its dtype.
     pub dtype: DType,
-    /// Whether tensors are stored as bytes.
+    /// Whether tensors are stored as raw bytes.
     pub encoding: Encoding,
-    /// Whether the sizes of a tensor are stored with it.
+    /// Whether the shape of a tensor is stored with it.
     pub has_sizes: bool,
-    /// The size of each axis of a tensor; `None`: it differs.
+    /// The size of each axis of a tensor; `None` if it varies.
     pub shape: Vec<Option<u64>>,
-    /// Whether a record may lack it.
+    /// Whether it can be missing in a record.
     pub optional: bool,
 }
 
@@ -61,7 +62,7 @@ impl Plan {
     /// The plan for records of this schema.
     ///
     /// # Errors
-    /// What TFDS cannot hold, with the field and the way out.
+    /// A field that TFDS cannot represent, with advice.
     pub fn new(schema: &Schema) -> Result<Plan> {
         let mut planner = Planner { labels: Vec::new(), keys: HashSet::new() };
         let (nodes, features) = planner.fields(&schema.fields, None, "", 0)?;
@@ -87,7 +88,7 @@ impl Planner {
         Ok((nodes, json!({"pythonClassName": class_name("FeaturesDict"), "featuresDict": {"features": features}})))
     }
 
-    /// `depth`: the sequences around it.
+    /// `depth`: the number of enclosing sequences.
     fn field(&mut self, field: &Field, path: FieldPath, key: String, depth: usize) -> Result<(Node, Value)> {
         let drop = format!("leave it out: drop {path}");
         match &field.ty.element {
@@ -133,7 +134,7 @@ impl Planner {
         Ok((leaf, sequences(connector, levels, "Sequence")))
     }
 
-    /// The connector that the field had where it was read, if it is still of that type.
+    /// The connector that the field had on input, if it still has that type.
     fn own_connector(
         &mut self,
         field: &Field,
@@ -147,10 +148,10 @@ impl Planner {
         let Ok(Feature::Tensor(tensor)) = features::parse_one(&connector) else { return None };
         let levels = sizes.len().checked_sub(tensor.shape.len())?;
         let nopen = tensor.shape.iter().filter(|size| size.is_none()).count();
-        // Several unknown sizes are stored only with bytes, and each is the same throughout a tensor.
+        // Several unknown sizes can be stored only with raw bytes, and each must be uniform within a tensor.
         let is_stored = tensor.encoding != Encoding::None || nopen == 0 || (nopen == 1 && levels + depth == 0);
         let inside_ragged = field.ty.dims[levels..].iter().skip(1).any(|dim| dim.size == Size::Ragged) && levels + depth == 0;
-        // A feature holds float32, and the values may be others by now.
+        // A feature holds float32, and the values may have changed.
         let is_exact = *dtype != DType::Float64 || tensor.encoding != Encoding::None;
         if !is_exact || tensor.element != Element::Of(dtype.clone()) || tensor.shape != sizes[levels..] || !is_stored || inside_ragged {
             return None;
@@ -181,12 +182,12 @@ fn default_connector(field: &Field, dtype: &DType, sizes: &[Option<u64>], depth:
     (levels, encoding, false, connector)
 }
 
-/// A feature inside sequences. None of them states its length: TFDS does not read nested ones that do.
+/// A feature inside sequences. None of them states its length, because TFDS cannot read nested ones that do.
 fn sequences(feature: Value, levels: usize, name: &str) -> Value {
     (0..levels).fold(feature, |inner, _| json!({"pythonClassName": class_name(name), "sequence": {"feature": inner, "length": "-1"}}))
 }
 
-/// A null that TFDS has no place for.
+/// The error for a null that TFDS cannot represent.
 pub fn null_error(path: &FieldPath) -> Error {
     let top = path.names().first().map_or_else(String::new, |name| quoted(name));
     Error::data("a TFDS dataset cannot store nulls")
