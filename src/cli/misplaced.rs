@@ -71,6 +71,24 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     Ok(())
 }
 
+/// Inputs of a verb that combines several, with a name or a weight in the syntax of another tool.
+///
+/// # Errors
+/// There is one.
+pub fn in_inputs(inputs: &[OsString], verb: &str) -> Result<()> {
+    let is_file = |name: &str| Path::new(name).exists();
+    for name in inputs.iter().filter_map(|input| input.to_str()).filter(|name| !is_file(name)) {
+        let error = || Error::new(Kind::Io, "there is no such file").in_input(name);
+        if verb == "zip" && name.split_once('=').is_some_and(|(_, file)| is_file(file)) {
+            return Err(error().help("names of inputs are given with --as: zip --as a,b A B"));
+        }
+        if verb == "mix" && name.rsplit_once(':').is_some_and(|(file, weight)| is_file(file) && weight.parse::<f64>().is_ok()) {
+            return Err(error().help("a weight follows its input and `=`: mix a.jsonl=0.7 b.jsonl=0.3"));
+        }
+    }
+    Ok(())
+}
+
 /// Detects `select data.jsonl`, where a FILE is given instead of an argument. Without FILE, the run would wait for
 /// standard input; it does with `-`.
 ///

@@ -138,6 +138,8 @@ fn chain(words: &mut Words) -> Result<Found> {
                 misplaced::file_as_argument(&files, verb, &matches)?;
                 misplaced::forgotten_comma(&files, verb, &matches, words)?;
                 misplaced::in_files(&files, verb, &options, words)?;
+            } else if let Some(name) = words.verbs[0].first().and_then(|name| name.to_str()) {
+                misplaced::in_inputs(&files, name)?;
             }
             if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
                 let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", owner.name));

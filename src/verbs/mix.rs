@@ -2,7 +2,7 @@
 
 use super::combine::{Chooser, Combination, Combined, Sources, check_inputs, in_brackets};
 use super::verb::{Example, Verb};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::random::Random;
 use std::ffi::{OsStr, OsString};
@@ -76,14 +76,6 @@ with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
         if let Some(weight) = inputs.iter().find(is_number) {
             let error = Error::usage(format!("expected an input, found the number {}", weight.display()));
             return Err(error.help("a weight follows its input: mix a.jsonl=0.7 b.jsonl=0.3"));
-        }
-        let has_colon = |word: &&OsString| {
-            let split = word.to_str().and_then(|text| text.rsplit_once(':'));
-            split.is_some_and(|(file, weight)| weight.parse::<f64>().is_ok() && Path::new(file).exists()) && !Path::new(word).exists()
-        };
-        if let Some(word) = inputs.iter().find(has_colon) {
-            let error = Error::new(Kind::Io, "there is no such file").in_input(word.to_string_lossy().as_ref());
-            return Err(error.help("a weight follows its input and `=`: mix a.jsonl=0.7 b.jsonl=0.3"));
         }
         if let Some(without) = weights.iter().position(Option::is_none)
             && weights.iter().any(Option::is_some)

@@ -3,10 +3,9 @@
 use super::combine::{Combination, Combined, check_inputs};
 use super::shared::args::split_commas;
 use super::verb::{Example, Verb};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::options::Options;
 use std::ffi::OsString;
-use std::path::Path;
 
 /// The records of several inputs side by side.
 #[derive(clap::Args, Clone, Debug)]
@@ -52,21 +51,12 @@ only. To match them by key use `lookup`, or DuckDB: `tatter join` prints the com
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &inputs, 2, options)?;
-        if let Some((name, file)) = inputs.iter().filter_map(|input| input.to_str()?.split_once('=')).find(is_named) {
-            let error = Error::new(Kind::Io, "there is no such file").in_input(format!("{name}={file}"));
-            return Err(error.help("names of inputs are given with --as: zip --as a,b A B"));
-        }
         let names = match self.names.as_deref() {
             Some(text) => Some(names(text, inputs.len())?),
             None => None,
         };
         Ok(Some(Combined { inputs, each_file: false, how: Combination::Zipped { names, shortest: self.shortest } }))
     }
-}
-
-/// Whether `NAME=FILE` is not itself a file.
-fn is_named((name, file): &(&str, &str)) -> bool {
-    Path::new(file).exists() && !Path::new(&format!("{name}={file}")).exists()
 }
 
 /// A name for each input.
