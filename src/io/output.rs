@@ -375,7 +375,7 @@ impl Outputs {
     /// # Errors
     /// One of these paths is an output.
     pub fn refuse_inputs<'a>(&self, inputs: impl Iterator<Item = &'a Path>) -> Result<()> {
-        let Target::Files(directory, names) = &self.target else { return Ok(()) };
+        let Target::Files(directory, _) = &self.target else { return Ok(()) };
         let Ok(directory) = directory.canonicalize() else { return Ok(()) };
         for input in inputs {
             let Ok(path) = input.canonicalize() else { continue };
@@ -383,12 +383,19 @@ impl Outputs {
                 let error = Error::usage("the output would be written into this input").in_input(input.display().to_string());
                 return Err(error.help("allow it with --in-place, or write to another directory"));
             }
-            if path.parent() == Some(&directory) && path.file_name().is_some_and(|name| self.includes(names, name)) {
+            if self.replaces(&path) {
                 let error = Error::usage("the output would replace this input").in_input(input.display().to_string());
                 return Err(error.help("allow it with --in-place, or write to another file"));
             }
         }
         Ok(())
+    }
+
+    /// Whether one of the files would replace this one.
+    pub fn replaces(&self, file: &Path) -> bool {
+        let Target::Files(directory, names) = &self.target else { return false };
+        let (Ok(directory), Ok(file)) = (directory.canonicalize(), file.canonicalize()) else { return false };
+        file.parent() == Some(&directory) && file.file_name().is_some_and(|name| self.includes(names, name))
     }
 
     fn refuse_stale(&self, directory: &Path, names: &Names, is_written: impl Fn(u64) -> bool) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Ends a successful run: renames outputs to their final names, shows notices and writes the summary.
 
+use super::beside::Beside;
 use super::execute::Done;
 use super::manifest::{Listed, Manifest};
 use super::progress::{Progress, summary};
@@ -19,6 +20,8 @@ use std::time::Instant;
 /// The finished runs of a command: one, or one for each input. No output has its final name yet.
 pub struct Ended {
     manifest: Option<Manifest>,
+    /// The files that are written besides the outputs.
+    pub beside: Beside,
     listed: Vec<Listed>,
     verdict: Verdict,
     counts: Counts,
@@ -34,10 +37,11 @@ pub struct Ended {
 
 impl Ended {
     /// Starts without runs.
-    pub fn new(manifest: Option<Manifest>) -> Ended {
+    pub fn new(manifest: Option<Manifest>, beside: Beside) -> Ended {
         let (listed, first_faults) = (Vec::new(), Vec::new());
         Ended {
             manifest,
+            beside,
             listed,
             verdict: Verdict::Good,
             counts: Counts::default(),
@@ -68,6 +72,7 @@ impl Ended {
             let error = Error::usage("two inputs would be written to this file").in_input(twice.name().clone());
             return Err(error.help("convert inputs of the same name in separate runs, to different directories"));
         }
+        outputs.iter().chain(self.manifest_output()).try_for_each(|output| self.beside.refuse_output(output))?;
         self.manifest.as_ref().map_or(Ok(()), |manifest| manifest.refuse(outputs))
     }
 

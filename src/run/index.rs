@@ -25,6 +25,10 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
         let input = Input::regular(&path)?;
         let name = options.output.clone().unwrap_or_else(|| form.path(&path).into_os_string());
         let output = Outputs::plan(&Options { output: Some(name), is_output_literal: true, shards: None, ..options.clone() })?;
+        if output.replaces(&path) {
+            let error = Error::usage("the index would replace its file").in_input(path.display().to_string());
+            return Err(error.help("leave out -o: the index is written next to the file"));
+        }
         let mut index = output.create(0)?;
         let records = write_index(&input, form, &mut index)?;
         index.flush().map_err(|e| Error::io(output.name(), "writing", &e))?;

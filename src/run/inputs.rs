@@ -183,9 +183,11 @@ impl Inputs {
 
     /// The request to the readers.
     pub fn request(&self, demand: Demand, sample_bytes: Option<u64>) -> Request {
+        // Records that are left out do not count, so that more may have to be read than are needed.
+        let needed = demand.records.filter(|_| self.options.on_error == OnError::Fail);
         Request {
             wanted: demand.fields,
-            records: demand.records.into_iter().chain(self.options.only.as_ref().map(|only| only.last())).min(),
+            records: needed.into_iter().chain(self.options.only.as_ref().map(|only| only.last())).min(),
             only: self.options.only.clone(),
             sample_bytes,
             declared: self.declared.clone(),

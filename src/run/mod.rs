@@ -7,6 +7,7 @@
 //! ```
 
 pub mod baseline;
+mod beside;
 pub mod branch;
 pub mod chain;
 pub mod combine;

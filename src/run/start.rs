@@ -2,6 +2,7 @@
 //! this with a wider schema where allowed.
 
 use super::baseline::with_baseline;
+use super::beside::{self, Beside};
 use super::branch::Branches;
 use super::chain::Chain;
 use super::combine::open_chain;
@@ -26,6 +27,7 @@ use crate::options::{OnError, Options};
 use crate::schema::Schema;
 use crate::verbs::{Operator, Parsed, Verdict};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -68,7 +70,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         None => options,
     };
     let last = verbs.last().map(AsRef::as_ref);
-    let mut ended = Ended::new(Manifest::plan(&options)?);
+    let mut ended = Ended::new(Manifest::plan(&options)?, Beside::plan(&options)?);
     let Some(directory) = &options.output_dir else {
         let targets = Targets::plan(last, &options)?;
         let inputs = open_chain(&verbs, &files, &branches, options.clone())?;
@@ -112,7 +114,11 @@ impl<'a> Run<'a> {
             let error = Error::usage("--in-place lets the output replace an input, but there is no -o");
             return Err(error.help("repeat the name of the input: -o FILE"));
         }
-        let paths = || inputs.iter().filter_map(|opened| opened.input.path());
+        let read = beside::read(verbs, options);
+        // Standard input may be a regular file.
+        let paths =
+            || inputs.iter().map(|opened| opened.input.path().unwrap_or(Path::new("/dev/stdin"))).chain(read.iter().map(PathBuf::as_path));
+        paths().try_for_each(|path| ended.beside.refuse_read(path))?;
         if !options.in_place {
             targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(paths()))?;
         }

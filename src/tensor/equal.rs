@@ -13,8 +13,18 @@ impl Tensor {
         (0..self.nrows()).find(|row| !self.rows_equal(*row, other, *row))
     }
 
-    /// Whether row `a` of this tensor equals row `b` of `other`.
+    /// Whether row `a` of this tensor equals row `b` of `other`. NaNs are equal to each other; 0.0 and -0.0 are not.
     pub fn rows_equal(&self, a: usize, other: &Tensor, b: usize) -> bool {
+        self.matches::<true>(a, other, b)
+    }
+
+    /// Whether row `a` of this tensor is the same key as row `b` of `other`. As [`Tensor::rows_equal`], but 0.0 and -0.0
+    /// are equal, as they are in sorting.
+    pub fn keys_equal(&self, a: usize, other: &Tensor, b: usize) -> bool {
+        self.matches::<false>(a, other, b)
+    }
+
+    fn matches<const EXACT: bool>(&self, a: usize, other: &Tensor, b: usize) -> bool {
         let valid = |t: &Tensor, row: usize| match t {
             Tensor::Leaf(array) => !array.is_null(row),
             Tensor::List(list) => list.validity.as_ref().is_none_or(|v| v.is_valid(row)),
@@ -27,19 +37,19 @@ impl Tensor {
             _ => return false,
         }
         match (self, other) {
-            (Tensor::Leaf(x), Tensor::Leaf(y)) => values_equal(x, a, y, b),
+            (Tensor::Leaf(x), Tensor::Leaf(y)) => values_match::<EXACT>(x, a, y, b),
             (Tensor::List(x), Tensor::List(y)) => {
                 let same_length = x.partition.row_length(a) == y.partition.row_length(b);
-                same_length && pairs(&x.partition, a, &y.partition, b).all(|(i, j)| x.values.rows_equal(i, &y.values, j))
+                same_length && pairs(&x.partition, a, &y.partition, b).all(|(i, j)| x.values.matches::<EXACT>(i, &y.values, j))
             }
             (Tensor::Struct(x), Tensor::Struct(y)) => {
-                x.fields.len() == y.fields.len() && x.fields.iter().zip(&y.fields).all(|(f, g)| f.rows_equal(a, g, b))
+                x.fields.len() == y.fields.len() && x.fields.iter().zip(&y.fields).all(|(f, g)| f.matches::<EXACT>(a, g, b))
             }
             (Tensor::Sparse(x), Tensor::Sparse(y)) => {
                 x.shape_of(a) == y.shape_of(b)
                     && x.entries().row_length(a) == y.entries().row_length(b)
                     && pairs(x.entries(), a, y.entries(), b)
-                        .all(|(i, j)| x.index_of(i) == y.index_of(j) && values_equal(x.values(), i, y.values(), j))
+                        .all(|(i, j)| x.index_of(i) == y.index_of(j) && values_match::<EXACT>(x.values(), i, y.values(), j))
             }
             _ => false,
         }
@@ -50,14 +60,14 @@ fn pairs<'a>(x: &'a RowPartition, a: usize, y: &'a RowPartition, b: usize) -> im
     x.range(a).zip(y.range(b))
 }
 
-fn values_equal(x: &ArrayRef, a: usize, y: &ArrayRef, b: usize) -> bool {
+fn values_match<const EXACT: bool>(x: &ArrayRef, a: usize, y: &ArrayRef, b: usize) -> bool {
     if x.is_null(a) || y.is_null(b) {
         return x.is_null(a) && y.is_null(b);
     }
     macro_rules! floats {
         ($t:ty) => {{
             let (p, q) = (x.as_primitive::<$t>().value(a), y.as_primitive::<$t>().value(b));
-            p.to_bits() == q.to_bits() || (p.is_nan() && q.is_nan())
+            p.to_bits() == q.to_bits() || (p.is_nan() && q.is_nan()) || (!EXACT && p == q)
         }};
     }
     match (x.data_type(), y.data_type()) {

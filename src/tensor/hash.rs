@@ -1,4 +1,4 @@
-//! Hashes of rows. Rows that are equal according to [`Tensor::rows_equal`] have equal hashes.
+//! Hashes of rows. Rows that are equal according to [`Tensor::keys_equal`] have equal hashes.
 
 use super::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
@@ -6,6 +6,7 @@ use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
+use half::f16;
 
 /// The hash of a null.
 const NULL: u64 = 0x9ae1_6a3b_2f90_404f;
@@ -63,9 +64,10 @@ fn rows(partition: &RowPartition, values: &[u64]) -> Vec<u64> {
 
 fn leaf(array: &ArrayRef) -> Vec<u64> {
     let mut hashes: Vec<u64> = match array.data_type() {
-        DataType::Float16 => floats::<Float16Type>(array, |x| if x.is_nan() { u64::MAX } else { u64::from(x.to_bits()) }),
-        DataType::Float32 => floats::<Float32Type>(array, |x| if x.is_nan() { u64::MAX } else { u64::from(x.to_bits()) }),
-        DataType::Float64 => floats::<Float64Type>(array, |x| if x.is_nan() { u64::MAX } else { x.to_bits() }),
+        // The sum of -0.0 and 0.0 is 0.0.
+        DataType::Float16 => floats::<Float16Type>(array, |x| if x.is_nan() { u64::MAX } else { u64::from((x + f16::ZERO).to_bits()) }),
+        DataType::Float32 => floats::<Float32Type>(array, |x| if x.is_nan() { u64::MAX } else { u64::from((x + 0.0).to_bits()) }),
+        DataType::Float64 => floats::<Float64Type>(array, |x| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() }),
         DataType::Boolean => array.as_boolean().values().iter().map(|bit| combined(1, u64::from(bit))).collect(),
         DataType::LargeUtf8 => array
             .as_string::<i64>()
@@ -121,7 +123,7 @@ mod tests {
     fn equal_rows_have_equal_hashes() {
         let columns: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(vec![Some(1), None, Some(1), None, Some(0)])),
-            Arc::new(Float64Array::from(vec![Some(f64::NAN), Some(1.0), Some(-f64::NAN), Some(1.0), None])),
+            Arc::new(Float64Array::from(vec![Some(f64::NAN), Some(0.0), Some(-f64::NAN), Some(-0.0), None])),
             Arc::new(LargeStringArray::from(vec![Some("12345678"), Some(""), Some("12345678"), Some(""), Some("123456789")])),
         ];
         for array in columns {
@@ -129,7 +131,7 @@ mod tests {
             let hashes = hashes_of(&tensor);
             for a in 0..5 {
                 for b in 0..5 {
-                    assert_eq!(hashes[a] == hashes[b], tensor.rows_equal(a, &tensor, b), "{a} {b}");
+                    assert_eq!(hashes[a] == hashes[b], tensor.keys_equal(a, &tensor, b), "{a} {b}");
                 }
             }
         }

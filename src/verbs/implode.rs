@@ -83,7 +83,7 @@ impl Fold for Groups {
         }
         let mut starts: Vec<usize> = Vec::new();
         if let Some(last) = &self.last
-            && !self.keys.iter().all(|k| last.columns[*k].rows_equal(0, &chunk.columns[*k], 0))
+            && !self.keys.iter().all(|k| last.columns[*k].keys_equal(0, &chunk.columns[*k], 0))
         {
             starts.push(0);
         }
@@ -142,7 +142,7 @@ fn mark_changes(tensor: &Tensor, changes: &mut [bool]) {
         return;
     }
     for (row, change) in changes.iter_mut().enumerate().skip(1) {
-        *change = *change || !tensor.rows_equal(row - 1, tensor, row);
+        *change = *change || !tensor.keys_equal(row - 1, tensor, row);
     }
 }
 

@@ -166,6 +166,9 @@ impl Lookup {
             let like = match (&a, &b) {
                 (DType::String, _) => format!("map {}", shell_word(&format!("{name} = strings.to_number({name}, {b})"))),
                 (_, DType::String) => format!("map {}", shell_word(&format!("{name} = strings.as_string({name})"))),
+                // What the other dtype does not hold has no key there, and a cast would wrap it around.
+                (_, DType::UInt64) => format!("filter {} then cast {}={b}", shell_word(&format!("{name} >= 0")), self.field),
+                (DType::UInt64, _) => format!("filter {} then cast {}={b}", shell_word(&format!("{name} <= {}", i64::MAX)), self.field),
                 _ => format!("cast {}={b}", self.field),
             };
             Error::usage(text).help(format!("convert one of them first: {like} then lookup {} in {table}", self.field))
@@ -195,7 +198,8 @@ impl Rows {
     fn filled(mut self, table: &Table, key: usize, field: &Field, taken: &[(usize, Type)]) -> Result<Rows> {
         let column = &table.columns[key];
         let rows: Vec<usize> = (0..table.nrows).filter(|row| !is_null(column, *row)).collect();
-        let keys = column.gather(&rows)?.widen(&field.ty, &self.key_type)?;
+        let keys = column.gather(&rows)?.widen(&field.ty, &self.key_type);
+        let keys = keys.map_err(|e| e.in_field(quoted(&field.name)).in_input(self.table.as_str()))?;
         let found = self.keys.insert(&Chunk::try_new(rows.len(), vec![keys], Origin::default())?)?;
         // Keys are numbered in the order of their first occurrence.
         if let Some((at, first)) = found.numbers.iter().enumerate().find(|(at, number)| **number as usize != *at) {

@@ -131,7 +131,7 @@ impl Fold for Seen {
                 if of_row != hash {
                     (hash, known) = (of_row, Vec::new());
                 }
-                let is_equal = |key: &Chunk| key.columns.iter().zip(&keys.columns).all(|(a, b)| a.rows_equal(0, b, row));
+                let is_equal = |key: &Chunk| key.columns.iter().zip(&keys.columns).all(|(a, b)| a.keys_equal(0, b, row));
                 if !known.iter().any(is_equal) {
                     known.push(keys.slice(row, 1));
                     rows.push(row);

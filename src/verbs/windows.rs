@@ -52,10 +52,11 @@ consecutive records use `window`. To write each window as a record: windows FIEL
         },
     ];
 
-    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let mut edits = Edits::new(schema);
         let path = self.field.clone();
         let windowing = self.windowing;
+        let max_items = usize::try_from(options.max_memory / ITEM_NBYTES).unwrap_or(usize::MAX);
         edits.change(&self.field, |ty| {
             if ty.rank() == 0 || ty.is_sparse() {
                 let error = Error::usage(format!("is {ty} and has no axis 0 to divide"));
@@ -74,7 +75,7 @@ consecutive records use `window`. To write each window as a record: windows FIEL
             windowed.dims.splice(0..1, [Dim::of(outer), Dim::of(inner)]);
             Ok((windowed, move |tensor: &Tensor, scope: &Scope| {
                 scope.refuse_nulls(tensor, &path)?;
-                apply(windowing, tensor, padding.as_ref())
+                apply(windowing, tensor, padding.as_ref(), max_items)
             }))
         })?;
         let Bound { schema, operator } = edits.bound();
@@ -122,8 +123,14 @@ impl Map for Multiplying {
     }
 }
 
+/// The index of an item, and the item.
+const ITEM_NBYTES: u64 = 16;
+
 /// `[n, (a), ...]` becomes `[n, (w), (s), ...]`. Copies the values: O(windows * size).
-fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>) -> Result<Tensor> {
+///
+/// # Errors
+/// The windows have more than `max_items` items.
+fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>, max_items: usize) -> Result<Tensor> {
     let list = tensor.as_list()?;
     let (partition, values) = (list.partition(), list.values());
     let padded = padding.map(|padding| Tensor::concat(&[values, padding])).transpose()?;
@@ -133,8 +140,12 @@ fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>) -> Res
         let before = lengths.len();
         for first in windowing.starts(end - start) {
             let len = windowing.len(first, end - start);
-            rows.extend((0..len).map(|number| start + first + number * windowing.stride));
             let filled = if padded.is_some() { windowing.size } else { len };
+            if rows.len().saturating_add(filled) > max_items {
+                let error = Error::data("its windows need more memory than is allowed").at_row(row);
+                return Err(error.help("make them smaller or fewer, or allow more with --max-memory"));
+            }
+            rows.extend((0..len).map(|number| start + first + number * windowing.stride));
             rows.resize(rows.len() + filled - len, values.nrows());
             lengths.push(filled as i64);
         }

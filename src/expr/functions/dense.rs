@@ -68,12 +68,13 @@ pub static FUNCTIONS: &[Function] = &[
             ("searchsorted([10, 20, 30], [5, 20, 35], side=\"right\")", "[0, 2, 3]")
         ],
         |call| {
+            // NaN sorts after all other values.
             let is_before = match call.string(2)?.as_deref() {
-                None | Some("left") => "<",
-                Some("right") => "<=",
+                None | Some("left") => "expand_dims(sorted_sequence, -2) < expand_dims(values, -1)",
+                Some("right") => "logical_not(expand_dims(values, -1) < expand_dims(sorted_sequence, -2))",
                 Some(_) => return Err(call.error("searchsorted: side must be \"left\" or \"right\"")),
             };
-            Ok(format!("reduce_sum(cast(expand_dims(sorted_sequence, -2) {is_before} expand_dims(values, -1), out_type), -1)"))
+            Ok(format!("reduce_sum(cast({is_before}, out_type), -1)"))
         }
     ),
     formula!(

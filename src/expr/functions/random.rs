@@ -22,8 +22,8 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["random.uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
-        "Uniform random numbers from minval up to, but not including, maxval (1). All random functions depend on --seed, the record \
-         and the call.",
+        "Uniform random numbers from minval up to, but not including, maxval (1). All random functions depend on --seed, the name of \
+         the input as it is given, the number of the record in it, and the call.",
         [],
         uniform
     ),

@@ -13,8 +13,8 @@ use crate::expr::syntax::Compare;
 use crate::schema::time::{TimeKind, TimeType};
 use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
-use crate::tensor::time::{converts, ticks_in};
-use arrow_array::{ArrayRef, LargeStringArray};
+use crate::tensor::time::{converts, ticks, ticks_in};
+use arrow_array::{Array, ArrayRef, LargeStringArray};
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
 
@@ -134,5 +134,36 @@ fn literal(call: &mut Call, i: usize, dtype: &DType) -> ExprResult<Arg> {
     };
     let texts: ArrayRef = Arc::new(LargeStringArray::from(vec![text]));
     let value = time_of(&texts, &dtype.arrow()).map_err(|e| ExprError::at(item.span.clone(), e.message()))?;
-    Ok(call.push(constant(Tensor::Leaf(value), Type::tensor(dtype.clone(), Vec::new()), item.span.clone())))
+    let (value, dtype) = match exact(&texts, &value) {
+        Some(finer) => (finer.clone(), DType::Arrow(Box::new(finer.data_type().clone()))),
+        None => (value, dtype.clone()),
+    };
+    Ok(call.push(constant(Tensor::Leaf(value), Type::tensor(dtype, Vec::new()), item.span.clone())))
+}
+
+/// The time in the coarsest unit that holds it exactly; `None` if `value` does.
+fn exact(text: &ArrayRef, value: &ArrayRef) -> Option<ArrayRef> {
+    let nanos = |value: &ArrayRef| {
+        let unit = TimeType::of(value.data_type())?.nanos;
+        Some(i128::from(ticks(value).ok()?.values().first().copied()?) * i128::from(unit))
+    };
+    let finer: Vec<ArrayRef> = finer(value.data_type()).iter().filter_map(|to| time_of(text, to).ok()).collect();
+    let finest = nanos(finer.last()?)?;
+    if nanos(value)? == finest { None } else { finer.into_iter().find(|value| nanos(value) == Some(finest)) }
+}
+
+/// The types of the same kind with smaller units, the coarsest first.
+fn finer(of: &DataType) -> Vec<DataType> {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    const UNITS: [TimeUnit; 4] = [Second, Millisecond, Microsecond, Nanosecond];
+    match of {
+        DataType::Timestamp(unit, zone) => {
+            UNITS.into_iter().skip_while(|other| other != unit).skip(1).map(|unit| DataType::Timestamp(unit, zone.clone())).collect()
+        }
+        DataType::Date32 | DataType::Date64 => UNITS.map(|unit| DataType::Timestamp(unit, None)).into(),
+        DataType::Time32(Second) => vec![DataType::Time32(Millisecond), DataType::Time64(Microsecond), DataType::Time64(Nanosecond)],
+        DataType::Time32(_) => vec![DataType::Time64(Microsecond), DataType::Time64(Nanosecond)],
+        DataType::Time64(Microsecond) => vec![DataType::Time64(Nanosecond)],
+        _ => Vec::new(),
+    }
 }

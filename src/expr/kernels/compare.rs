@@ -6,6 +6,7 @@ use super::number::{Number, common, floats, wider};
 use crate::error::{Error, Result};
 use crate::expr::syntax::Compare;
 use crate::schema::DType;
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
@@ -47,6 +48,35 @@ pub fn compare(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
         }
     };
     Ok(Arc::new(BooleanArray::new(found, None)))
+}
+
+/// Computes `a op b` element-wise and exactly for uint64 and a signed integer dtype, in any order.
+///
+/// # Errors
+/// Other dtypes, which is a bug.
+pub fn compare_signs(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
+    let (x, y) = (wide(a.array)?, wide(b.array)?);
+    let len = if a.scalar { y.len() } else { x.len() };
+    let at = |values: &[i128], scalar: bool, i: usize| values[if scalar { 0 } else { i }];
+    let found = BooleanBuffer::collect_bool(len, |i| {
+        let (x, y) = (at(&x, a.scalar, i), at(&y, b.scalar, i));
+        match op {
+            Compare::Equal => x == y,
+            Compare::NotEqual => x != y,
+            Compare::Less => x < y,
+            Compare::LessEqual => x <= y,
+            Compare::Greater => x > y,
+            Compare::GreaterEqual => x >= y,
+        }
+    });
+    Ok(Arc::new(BooleanArray::new(found, None)))
+}
+
+fn wide(array: &ArrayRef) -> Result<Vec<i128>> {
+    Ok(match dtype_of(array)? {
+        DType::UInt64 => native::<UInt64Type>(array)?.iter().map(|x| i128::from(*x)).collect(),
+        _ => native::<Int64Type>(&cast(array, &DType::Int64)?)?.iter().map(|x| i128::from(*x)).collect(),
+    })
 }
 
 fn compare_numbers<T: Number>(op: Compare, a: Datum, b: Datum, len: usize) -> Result<BooleanBuffer> {

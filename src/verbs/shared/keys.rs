@@ -69,7 +69,7 @@ impl Keys {
 }
 
 /// The distinct keys seen so far, numbered from 0 in order of first occurrence. Values are compared exactly
-/// ([`crate::tensor::Tensor::rows_equal`]): nulls are equal to each other, and so are NaNs.
+/// ([`crate::tensor::Tensor::keys_equal`]): nulls are equal to each other, and so are NaNs and the two zeros.
 pub struct KeyTable {
     /// The latest key with each hash.
     last: HashMap<u64, u32>,
@@ -126,9 +126,9 @@ impl KeyTable {
                     let equal = |key: u32| {
                         let (of, place) = at[key as usize];
                         if of == part {
-                            keys.columns.iter().all(|c| c.rows_equal(found.fresh[place as usize], c, row))
+                            keys.columns.iter().all(|c| c.keys_equal(found.fresh[place as usize], c, row))
                         } else {
-                            parts[of as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.rows_equal(place as usize, b, row))
+                            parts[of as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.keys_equal(place as usize, b, row))
                         }
                     };
                     let earlier = |key: &u32| Some(before[*key as usize]).filter(|b| b != key);
@@ -160,7 +160,7 @@ impl KeyTable {
             let earlier = |key: &u32| Some(self.before[*key as usize]).filter(|b| b != key);
             std::iter::successors(self.last.get(&hashes[row]).copied(), earlier).find(|key| {
                 let (part, place) = self.at[*key as usize];
-                self.parts[part as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.rows_equal(place as usize, b, row))
+                self.parts[part as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.keys_equal(place as usize, b, row))
             })
         };
         (0..keys.nrows).map(find).collect()

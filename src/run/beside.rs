@@ -1,0 +1,76 @@
+//! The files that a command reads and writes besides its inputs and outputs. No file that is read may be replaced
+//! unnoticed, nor may two files be written under one name.
+
+use crate::error::{Error, Result};
+use crate::io::Outputs;
+use crate::options::{OnError, Options};
+use crate::verbs::Parsed;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The files of `--summary` and `--on-error quarantine=FILE`.
+pub struct Beside(Vec<(&'static str, Outputs)>);
+
+impl Beside {
+    /// Plans the files.
+    ///
+    /// # Errors
+    /// See [`Outputs::plan`]. Also an error if two of them have the same name.
+    pub fn plan(options: &Options) -> Result<Beside> {
+        let summary = options.summary.as_deref().filter(|path| *path != Path::new("-")).map(|path| ("the summary", path));
+        let quarantine = match &options.on_error {
+            OnError::Quarantine(path) => Some(("the quarantine file", path.as_path())),
+            _ => None,
+        };
+        let mut planned: Vec<(&'static str, Outputs)> = Vec::new();
+        for (what, path) in summary.into_iter().chain(quarantine) {
+            let output = Some(path.as_os_str().to_owned());
+            let own = Options { output, is_output_literal: true, shards: None, manifest: None, ..options.clone() };
+            let output = Outputs::plan(&own)?;
+            refuse_overlap(&planned, &output)?;
+            planned.push((what, output));
+        }
+        Ok(Beside(planned))
+    }
+
+    /// Rejects an output with the same name as one of the files.
+    ///
+    /// # Errors
+    /// A usage error that names the file.
+    pub fn refuse_output(&self, output: &Outputs) -> Result<()> {
+        refuse_overlap(&self.0, output)
+    }
+
+    /// Rejects files that would replace this file, which is read.
+    ///
+    /// # Errors
+    /// A usage error that names the file.
+    pub fn refuse_read(&self, read: &Path) -> Result<()> {
+        match self.0.iter().find(|(_, output)| output.replaces(read)) {
+            Some((what, _)) => {
+                let error = Error::usage(format!("{what} would replace this file, which is read")).in_input(read.display().to_string());
+                Err(error.help("write to another file"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn refuse_overlap(planned: &[(&'static str, Outputs)], output: &Outputs) -> Result<()> {
+    match planned.iter().find(|(_, other)| other.overlaps(output)) {
+        Some((what, _)) => Err(Error::usage(format!("{what} has the same name as another output")).in_input(output.name().clone())),
+        None => Ok(()),
+    }
+}
+
+/// The files that are read besides the inputs: tables, constants, a schema, a list of files, a baseline.
+pub fn read(verbs: &[Box<dyn Parsed>], options: &Options) -> Vec<PathBuf> {
+    let tables = verbs.iter().flat_map(|verb| verb.tables()).map(|(file, _)| file);
+    let baselines = verbs.iter().filter_map(|verb| verb.baseline());
+    let constants = options.with.iter().filter_map(|text| text.split_once('=')).map(|(_, file)| OsString::from(file));
+    let schema =
+        options.schema.as_deref().and_then(|text| text.as_bytes().strip_prefix(b"@")).map(|file| OsStr::from_bytes(file).to_owned());
+    let files = tables.chain(baselines).chain(constants).chain(schema).chain(options.files_from.clone());
+    files.filter(|file| file != "-").map(PathBuf::from).collect()
+}
