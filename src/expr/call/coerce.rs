@@ -193,7 +193,19 @@ pub fn strict(node: Node) -> ExprResult<Node> {
         return Err(match dtype {
             DType::Null => error.help("no record has a value here; give its dtype with --schema, such as 'x: int64[?]'"),
             DType::Json => error.help("it is kept as text; give its type with --schema"),
-            _ => error.help("cast it on the way in, or leave it unchanged"),
+            _ => {
+                let to = match dtype {
+                    DType::Arrow(ty) if ty.is_decimal() => Some("float64"),
+                    dtype => dtype.time().map(|_| "int64"),
+                };
+                match (to, &node.kind) {
+                    (Some(to), NodeKind::Slot { name, .. } | NodeKind::Field { name, .. }) => {
+                        error.help(format!("convert it first: cast {name}={to}"))
+                    }
+                    (Some(to), _) => error.help(format!("convert it to {to} first, with `cast`")),
+                    (None, _) => error.help("such values can only be passed on unchanged"),
+                }
+            }
         });
     }
     Ok(not_null(node))
