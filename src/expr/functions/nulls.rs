@@ -135,7 +135,11 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
         && dtype != found
     {
         let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
-        return Err(if dtype.is_number() && found.is_number() { error.help(format!("cast(value, {dtype}) converts")) } else { error });
+        return Err(match dtype.time() {
+            Some(time) => error.help(format!("give it as text, such as {}", time.zero_literal())),
+            None if dtype.is_number() && found.is_number() => error.help(format!("cast(value, {dtype}) converts")),
+            None => error,
+        });
     }
     let element = filler.ty.element.clone();
     let rank = filler.ty.rank();
