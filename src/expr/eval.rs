@@ -5,6 +5,7 @@
 
 use super::span::{Span, name_text, underlined};
 use crate::error::{Error, Result};
+use crate::schema::time::TimeType;
 use crate::schema::{DType, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
@@ -276,11 +277,12 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     // A field inside a structure is replaced by assignment.
     let filled =
         |value: &str| if of_structure { format!("map '{x} = fill_null({x}, {value})'") } else { format!("fill_null({x}, {value})") };
+    let time = ty.dtype().and_then(DType::time);
     let value = match ty.dtype() {
         Some(DType::String) => "\"\"",
         Some(DType::Bytes) => "b\"\"",
         Some(DType::Bool) => "False",
-        _ => "0",
+        _ => time.as_ref().map_or("0", TimeType::zero_literal),
     };
     let mut level = Some(tensor);
     for depth in 0..partitions.len() {
@@ -306,8 +308,8 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
         return null_error(tensor, &field.ty, &format!("{x}.{}", name_text(&field.name)), true, below_axes);
     }
     let error = Error::data(if below_axes { format!("{name} contains a null") } else { format!("{name} is null") });
-    let error =
-        if ty.dtype().is_some() && !ty.is_sparse() { error.help(format!("{} replaces it with a value", filled(value))) } else { error };
+    let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());
+    let error = if has_literals && !ty.is_sparse() { error.help(format!("{} replaces it with a value", filled(value))) } else { error };
     match (below_axes, of_structure) {
         (false, _) => error.help(format!("filter 'not is_null({x})' leaves such records out")),
         (true, false) => error.help(format!("drop_null({x}) leaves nulls out")),

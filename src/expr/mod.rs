@@ -51,6 +51,6 @@ mod types;
 
 pub use kernels::cast::{can_cast, cast};
 pub use kernels::hash::sip;
-pub use kernels::time::time_of;
+pub use kernels::time::{time_of, time_of_text};
 pub use manual::{function_help, function_list, functions_of, manual};
 pub use program::{Program, ScalarExpr, bind_scalar, names_used};

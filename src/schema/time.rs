@@ -43,6 +43,16 @@ impl TimeType {
         Some(TimeType { kind, nanos, zone })
     }
 
+    /// Zero as a quoted literal, for messages.
+    pub fn zero_literal(&self) -> &'static str {
+        match self.kind {
+            TimeKind::Timestamp if self.zone.is_some() => "\"1970-01-01T00:00:00Z\"",
+            TimeKind::Timestamp | TimeKind::Date => "\"1970-01-01\"",
+            TimeKind::TimeOfDay => "\"00:00:00\"",
+            TimeKind::Duration => "\"PT0S\"",
+        }
+    }
+
     /// Whether the zone is a name for UTC.
     pub fn is_utc(&self) -> bool {
         self.zone.as_deref().is_some_and(|zone| ["UTC", "Z", "Etc/UTC", "+00:00"].contains(&zone))

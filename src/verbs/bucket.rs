@@ -33,7 +33,7 @@ pub struct Bucket {
     #[arg(long, value_name = "EXPR")]
     by: String,
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
-    #[arg(long, value_name = "N,..", value_parser = parse_boundaries)]
+    #[arg(long, value_name = "N,..", allow_hyphen_values = true, value_parser = parse_boundaries)]
     boundaries: Option<Numbers>,
     /// Batch size of each bucket, one more than there are boundaries; with keys cat=4,dog=2,8, where 8 is for all other keys
     #[arg(long, value_name = "N,..")]
@@ -62,7 +62,11 @@ fn numbers(text: &str) -> Result<Vec<usize>, Error> {
 }
 
 fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
-    numbers(text).map(Numbers)
+    let is_negative = |part: &str| part.trim().parse::<i64>().is_ok_and(|n| n < 0);
+    numbers(text).map(Numbers).map_err(|e| match text.split(',').find(|part| is_negative(part)) {
+        Some(part) => Error::usage(format!("a boundary must be at least 0, found {}", part.trim())),
+        None => e,
+    })
 }
 
 /// The batch size of each bucket, with `--boundaries`.

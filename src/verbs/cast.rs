@@ -83,7 +83,9 @@ Axes and sizes stay; the values of ragged, sparse and structured fields are cast
 truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to true. string and bytes cast to each \
 other (bytes that are not valid UTF-8 are an error); json casts to string, as its text. Strings and numbers do not cast to each other: \
 use strings.to_number and strings.as_string in `map`. Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to \
-other units and zones, rounding down; int64 means their count of units, and strings are parsed as ISO 8601. Nulls are refused.";
+other units and zones, rounding down; int64 means their count of units. Strings are parsed as times: 2024-05-01, 12:30:00, \
+2024-05-01T12:30:00 (a fraction of the second and a UTC offset, such as Z or +02:00, may follow), durations as PT1H30M. Decimals cast to \
+floats. Nulls are refused.";
     const MEANING: &'static str = "tf.cast";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -139,6 +141,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
     let known = match from {
         DType::Null => true,
         DType::Json => *to == DType::String,
+        DType::Arrow(ty) if ty.is_decimal() => to.is_float(),
         from if from.time().is_some() || to.time().is_some() => match (from.time(), to.time()) {
             (Some(a), Some(b)) => time::converts(&a, &b),
             (Some(_), None) => *to == DType::Int64,
@@ -194,6 +197,10 @@ fn cast_below(tensor: &Tensor, to: &DType) -> Result<Tensor> {
 }
 
 fn cast_plain(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
+    if array.data_type().is_decimal() {
+        let wide = arrow_cast::cast(array, &DType::Float64.arrow()).map_err(|e| Error::data(e.to_string()))?;
+        return expr::cast(&wide, to);
+    }
     if to.time().is_some() { expr::time_of(array, &to.arrow()) } else { expr::cast(array, to) }
 }
 

@@ -6,6 +6,7 @@ use super::shared::fields::split_assignment;
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
+use crate::expr;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::schema::notation::parse_literal_for;
@@ -13,8 +14,10 @@ use crate::schema::{DType, Element, Literal, Schema, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::literal::literal_array;
 use crate::tensor::nulls::{Filling, all_known, fill_sparse, fill_structures, fill_values};
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, LargeStringArray};
 use arrow_buffer::BooleanBuffer;
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// Replaces nulls with a value.
@@ -46,7 +49,7 @@ field where it is null as a whole. Both can be given: x=[],x=0. In a sparse tens
 replaces a null tensor with one that has no entries. A null row of known size, such as float32[4], is replaced by either. s={} replaces a \
 null structure with one whose fields are null; then fill those: s={},s.a=0.
 
-A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes. It must fit the field's dtype; a field that is \
+A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes, nor does a time (t=1970-01-01). It must fit the field's dtype; a field that is \
 always null takes the dtype of the value.";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -126,8 +129,13 @@ impl Fills {
             return Ok(());
         }
         let Some(dtype) = self.ty.dtype().cloned() else { return Ok(()) };
-        if let DType::Arrow(_) = dtype {
-            return Err(Error::usage(format!("is {dtype}, which has no literals")));
+        if let DType::Arrow(ty) = &dtype {
+            if text.trim() == "[]" && (self.ty.is_sparse() || !all_known(&self.ty.dims)) {
+                self.lists = true;
+            } else {
+                self.value = Some(foreign_value(text, &dtype, ty)?);
+            }
+            return Ok(());
         }
         let literal = if dtype == DType::Json { json_literal(text)? } else { literal_of(text, &dtype)? };
         if literal == Literal::None {
@@ -226,6 +234,24 @@ impl Fills {
             _ => Ok(tensor),
         }
     }
+}
+
+/// A time or a decimal, from its text.
+fn foreign_value(text: &str, dtype: &DType, ty: &DataType) -> Result<ArrayRef> {
+    let is_decimal = ty.is_decimal();
+    if dtype.time().is_none() && !is_decimal {
+        return Err(Error::usage(format!("is {dtype}, which has no literals")));
+    }
+    let wrong = || Error::usage(format!("cannot be filled with {text}: expected a value of {dtype}"));
+    let Literal::String(value) = parse_literal_for(text, Some(&DType::String)).map_err(|_| wrong())? else { return Err(wrong()) };
+    if is_decimal {
+        let array: ArrayRef = Arc::new(LargeStringArray::from(vec![value.trim()]));
+        return cast_with_options(&array, ty, &CastOptions { safe: false, ..CastOptions::default() }).map_err(|_| wrong());
+    }
+    expr::time_of_text(&value, ty).map_err(|e| {
+        let error = Error::usage(format!("cannot be filled with {text}: {}", e.message()));
+        e.helps().iter().fold(error, |error, help| error.help(help))
+    })
 }
 
 fn literal_of(text: &str, dtype: &DType) -> Result<Literal> {

@@ -125,7 +125,13 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         dtype = Some(match dtype {
             None => own,
             Some(before) => {
-                let wide = promote(&before, &own).ok_or_else(|| clash(&item.span, &before, &own))?;
+                let wide = promote(&before, &own).ok_or_else(|| {
+                    let error = clash(&item.span, &before, &own);
+                    match text.get(item.span.clone()).filter(|word| before == DType::String && is_name(word)) {
+                        Some(arg) => error.help(format!("--arg '{arg}=\"...\"' passes a string, with the quotes")),
+                        None => error,
+                    }
+                })?;
                 // A fraction is outside the range of the narrow float dtype chosen.
                 if wide.is_float() && !literal::holds(&wide, &literal) { DType::Float64 } else { wide }
             }
@@ -144,6 +150,12 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             }
         })
         .collect()
+}
+
+/// Whether the text of a literal is the name of a value from the command line.
+fn is_name(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    starts && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !matches!(text, "True" | "False" | "None")
 }
 
 /// Casts the tensor to another dtype.
@@ -193,7 +205,19 @@ pub fn strict(node: Node) -> ExprResult<Node> {
         return Err(match dtype {
             DType::Null => error.help("no record has a value here; give its dtype with --schema, such as 'x: int64[?]'"),
             DType::Json => error.help("it is kept as text; give its type with --schema"),
-            _ => error.help("cast it on the way in, or leave it unchanged"),
+            _ => {
+                let to = match dtype {
+                    DType::Arrow(ty) if ty.is_decimal() => Some("float64"),
+                    dtype => dtype.time().map(|_| "int64"),
+                };
+                match (to, &node.kind) {
+                    (Some(to), NodeKind::Slot { name, .. } | NodeKind::Field { name, .. }) => {
+                        error.help(format!("convert it first: cast {name}={to}"))
+                    }
+                    (Some(to), _) => error.help(format!("convert it to {to} first, with `cast`")),
+                    (None, _) => error.help("such values can only be passed on unchanged"),
+                }
+            }
         });
     }
     Ok(not_null(node))

@@ -203,6 +203,11 @@ fn pad(call: &Call) -> ExprResult<String> {
     let ty = dense(call)?;
     let mode = call.string(2)?.unwrap_or_default().to_uppercase();
     let pairs = call.list(1)?.iter().map(|pair| static_ints(pair).filter(|ints| ints.len() == 2)).collect::<Option<Vec<_>>>();
+    if pairs.is_none() && call.list(1)?.iter().any(|pair| pair.literal().is_none()) {
+        return Err(
+            call.error("pad: paddings must be known before the first record, such as [[0, 0], [1, 2]]; they cannot come from a field")
+        );
+    }
     let Some(pairs) = pairs.filter(|pairs| pairs.iter().flatten().all(|n| *n >= 0)) else {
         return Err(call.error("pad: paddings must be a list with two sizes for each axis, such as [[0, 0], [1, 2]]"));
     };

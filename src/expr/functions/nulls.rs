@@ -16,8 +16,9 @@ use crate::expr::call::{Arg, Call, Function, as_node, strict};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::level::{from_lengths, record_of};
-use crate::expr::operand::{Operand, OperandKind, describe};
-use crate::schema::{DType, Dim, Element, Size, Type};
+use crate::expr::kernels::time::time_of_text;
+use crate::expr::operand::{Operand, OperandKind, constant, describe};
+use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::nulls::{Filling, all_known, fill_values};
 use arrow_array::BooleanArray;
@@ -35,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["fill_null"],
         "x, value",
-        "Replace null values with a value and null lists with [].",
+        "Replace null values with a value. Null lists stay null, except with the value [], which replaces only them. Times are given as text.",
         [("fill_null([3, 1], 0)", "[3, 1]")],
         fill_null
     ),
@@ -126,12 +127,19 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
         return fill_lists(call, &node, x, &value);
     }
     let dtype = node.ty.dtype().filter(|d| **d != DType::Null).cloned();
-    let filler = strict(as_node(&value, dtype.as_ref())?)?;
+    let filler = match (dtype.as_ref().filter(|dtype| dtype.time().is_some()), value.literal()) {
+        (Some(dtype), Some(Literal::String(text))) => time_constant(&text, dtype, &value)?,
+        _ => strict(as_node(&value, dtype.as_ref())?)?,
+    };
     if let (Some(dtype), Some(found)) = (&dtype, filler.ty.dtype())
         && dtype != found
     {
         let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
-        return Err(if dtype.is_number() && found.is_number() { error.help(format!("cast(value, {dtype}) converts")) } else { error });
+        return Err(match dtype.time() {
+            Some(time) => error.help(format!("give it as text, such as {}", time.zero_literal())),
+            None if dtype.is_number() && found.is_number() => error.help(format!("cast(value, {dtype}) converts")),
+            None => error,
+        });
     }
     let element = filler.ty.element.clone();
     let rank = filler.ty.rank();
@@ -179,6 +187,15 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
             Tensor::concat(&[t, &*filler])?.gather(&places)
         })
     })
+}
+
+/// A text as a constant time.
+fn time_constant(text: &str, dtype: &DType, value: &Operand) -> ExprResult<Node> {
+    let time = time_of_text(text, &dtype.arrow()).map_err(|e| {
+        let error = ExprError::at(value.span.clone(), format!("fill_null: {}", e.message()));
+        e.helps().iter().fold(error, |error, help| error.help(help.to_string()))
+    })?;
+    Ok(constant(Tensor::Leaf(time), Type::tensor(dtype.clone(), Vec::new()), value.span.clone()))
 }
 
 /// Replaces null lists with empty lists, at all levels.

@@ -87,7 +87,8 @@ pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
             Some(partition) => partition,
             None => {
                 places.iter_mut().for_each(Places::write_out);
-                slow(&levels, &places, &sizes, &all_dims, axis, rows).map_err(|(row, e)| e.at_row(record_below(partitions.iter(), row)))?
+                let record = |row: usize| record_below(partitions.iter(), row);
+                slow(&levels, &places, &sizes, &all_dims, axis, rows, record).map_err(|(row, e)| e.at_row(record(row)))?
             }
         };
         for (place, level) in places.iter_mut().zip(&levels) {
@@ -128,6 +129,7 @@ fn slow(
     dims: &[&[Dim]],
     axis: usize,
     rows: usize,
+    record: impl Fn(usize) -> usize,
 ) -> Result<RowPartition, (usize, Error)> {
     let rank = dims.iter().map(|d| d.len()).max().unwrap_or(0);
     let repeated: Vec<bool> = dims.iter().map(|d| is_repeated(d, dims, rank, axis)).collect();
@@ -135,15 +137,15 @@ fn slow(
     let mut splits = Vec::with_capacity(rows + 1);
     let mut end = 0i64;
     splits.push(0);
+    let length_of = |i: usize, row: usize| match levels[i] {
+        None => 1,
+        Some(p) => p.row_length(places[i].at(row)),
+    };
     for row in 0..rows {
-        let length_of = |i: usize| match levels[i] {
-            None => 1,
-            Some(p) => p.row_length(places[i].at(row)),
-        };
         let mut length = None;
         let mut fits = true;
         for i in 0..levels.len() {
-            let own = length_of(i);
+            let own = length_of(i, row);
             if own == 1 && sizes[i] != Size::Ragged {
                 continue;
             }
@@ -151,12 +153,17 @@ fn slow(
             fits &= !(ragged && sizes[i] != Size::Ragged && repeated[i]);
         }
         if !fits {
-            let lengths: Vec<String> = (0..levels.len()).map(|i| length_of(i).to_string()).collect();
-            let error = Error::data(format!(
-                "the shapes {} do not broadcast here: rows of {} items on axis {axis}",
-                shapes(dims),
-                lengths.join(" and ")
-            ));
+            // A repeated row of several items may have the length of this row, but not of another one.
+            let differ = |row: &usize| (1..levels.len()).any(|i| length_of(i, *row) != length_of(0, *row));
+            let shown = (row..rows).take_while(|other| record(*other) == record(row)).find(differ);
+            let why = match shown {
+                Some(shown) => {
+                    let lengths: Vec<String> = (0..levels.len()).map(|i| length_of(i, shown).to_string()).collect();
+                    format!("rows of {} items on axis {axis}", lengths.join(" and "))
+                }
+                None => format!("a uniform row of {} items is not repeated along ragged rows", length_of(0, row)),
+            };
+            let error = Error::data(format!("the shapes {} do not broadcast here: {why}", shapes(dims)));
             let error =
                 if ragged { error.help("a ragged axis accepts rows of the same lengths, or a uniform axis of size 1") } else { error };
             return Err((row, error));

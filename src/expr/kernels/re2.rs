@@ -426,6 +426,11 @@ impl<'a> Translation<'a> {
             let high = match self.rest.strip_prefix('-') {
                 Some(rest) if !rest.starts_with(']') => {
                     self.rest = rest;
+                    if let Some(c) = rest.strip_prefix('\\').and_then(|rest| rest.chars().next())
+                        && (perl_class(c).is_some() || matches!(c, 'p' | 'P'))
+                    {
+                        return Err(format!("\\{c} is a class, which cannot end a range"));
+                    }
                     self.class_character()?
                 }
                 _ => low,

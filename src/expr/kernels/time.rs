@@ -3,14 +3,15 @@
 //! Source of the meaning: the temporal functions of `pyarrow.compute`.
 
 use crate::error::{Error, Result};
+use crate::schema::DType;
+use crate::schema::iso8601::{NANOS, Written, parse_count, parse_datetime, parse_duration, parse_time};
 use crate::schema::time::{TimeKind, TimeType};
 use crate::tensor::time::{Rounding, convert, ticks, times};
 use arrow_array::cast::AsArray;
 use arrow_array::timezone::Tz;
 use arrow_array::{Array, ArrayRef, Int64Array, LargeStringArray};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
-use chrono::{DateTime, Datelike, NaiveDateTime, Offset, TimeZone, Timelike};
+use chrono::{DateTime, Datelike, LocalResult, NaiveDateTime, Offset, TimeZone, Timelike};
 use std::sync::Arc;
 
 /// A component of a time.
@@ -106,28 +107,93 @@ pub fn part(array: &ArrayRef, part: Part) -> Result<ArrayRef> {
 pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::LargeUtf8 => {
-            let options = CastOptions { safe: true, ..CastOptions::default() };
-            let time = TimeType::of(to).ok_or_else(|| Error::internal(format!("text as {to}")))?;
-            zone(&time)?;
-            // The parser does not know the names of UTC.
-            let offset = match to {
-                DataType::Timestamp(unit, Some(_)) if time.is_utc() => DataType::Timestamp(*unit, Some("+00:00".into())),
-                other => other.clone(),
-            };
-            let parsed = cast_with_options(array, &offset, &options).map_err(|e| Error::internal(e.to_string()))?;
+            let reader = TimeReader::new(to)?;
             let texts: &LargeStringArray = array.as_string();
-            match (0..texts.len()).find(|row| parsed.is_null(*row) && texts.is_valid(*row)) {
-                Some(row) => {
-                    let text: String = texts.value(row).chars().take(40).collect();
-                    let error = Error::data(format!("{text:?} is not a valid {}", crate::schema::DType::Arrow(Box::new(to.clone()))));
-                    Err(error.at_row(row).help("write times as 2024-05-01T12:30:00"))
-                }
-                None => times(&ticks(&parsed)?, to),
+            let mut counts = Vec::with_capacity(texts.len());
+            for row in 0..texts.len() {
+                counts.push(if texts.is_valid(row) { Some(reader.read(texts.value(row)).map_err(|e| e.at_row(row))?) } else { None });
             }
+            times(&Int64Array::from(counts), to)
         }
         DataType::Int64 => times(array.as_primitive(), to),
         _ => convert(array, to, Rounding::Down),
     }
+}
+
+/// A single text as a time of type `to`, an array of length 1.
+///
+/// # Errors
+/// See [`time_of`]; the error names no row.
+pub fn time_of_text(text: &str, to: &DataType) -> Result<ArrayRef> {
+    times(&Int64Array::from(vec![TimeReader::new(to)?.read(text)?]), to)
+}
+
+/// Reads texts as times of one type.
+struct TimeReader {
+    dtype: DType,
+    time: TimeType,
+    /// The zone of texts without an offset; `None` for UTC and for times without a zone.
+    zone: Option<Tz>,
+}
+
+impl TimeReader {
+    fn new(to: &DataType) -> Result<TimeReader> {
+        let time = TimeType::of(to).ok_or_else(|| Error::internal(format!("text as {to}")))?;
+        Ok(TimeReader { dtype: DType::Arrow(Box::new(to.clone())), zone: zone(&time)?, time })
+    }
+
+    /// The count of units, rounded down.
+    fn read(&self, text: &str) -> Result<i64> {
+        let nanos = match parse_count(text) {
+            Some((count, unit)) => Some(count * unit),
+            None => match self.time.kind {
+                TimeKind::TimeOfDay => parse_time(text),
+                TimeKind::Duration => parse_duration(text),
+                TimeKind::Timestamp | TimeKind::Date => match (parse_datetime(text), &self.zone) {
+                    (None, _) => None,
+                    (Some(Written { nanos, offset: Some(offset) }), _) => Some(nanos - offset),
+                    (Some(Written { nanos, offset: None }), None) => Some(nanos),
+                    (Some(Written { nanos, offset: None }), Some(zone)) => Some(nanos - self.offset(nanos, zone, text)?),
+                },
+            },
+        };
+        let Some(nanos) = nanos else { return Err(self.invalid(text)) };
+        i64::try_from(nanos.div_euclid(i128::from(self.time.nanos)))
+            .map_err(|_| Error::data(format!("the time {:?} is outside the range of {}", shown(text), self.dtype)))
+    }
+
+    /// The offset of the zone at a local time, in nanoseconds.
+    fn offset(&self, nanos: i128, zone: &Tz, text: &str) -> Result<i128> {
+        let seconds = i64::try_from(nanos.div_euclid(NANOS)).ok();
+        let local = seconds.and_then(|seconds| DateTime::from_timestamp(seconds, 0)).ok_or_else(|| self.invalid(text))?.naive_utc();
+        let name = self.time.zone.as_deref().unwrap_or("UTC");
+        let with = |time: &DateTime<Tz>| format!("{}{}", text.trim(), time.offset().fix());
+        match zone.from_local_datetime(&local) {
+            LocalResult::Single(time) => Ok(i128::from(time.offset().fix().local_minus_utc()) * NANOS),
+            LocalResult::Ambiguous(a, b) => {
+                let error = Error::data(format!("{:?} occurs twice in {name}: the clocks are set back", shown(text)));
+                Err(error.help(format!("write it with its UTC offset: {} or {}", with(&a), with(&b))))
+            }
+            LocalResult::None => {
+                let error = Error::data(format!("{:?} does not exist in {name}: the clocks are set forward past it", shown(text)));
+                Err(error.help(format!("write it with its UTC offset, such as {}", with(&zone.from_utc_datetime(&local)))))
+            }
+        }
+    }
+
+    #[cold]
+    fn invalid(&self, text: &str) -> Error {
+        Error::data(format!("{:?} is not a valid {}", shown(text), self.dtype)).help(match self.time.kind {
+            TimeKind::Timestamp => "write times as 2024-05-01T12:30:00",
+            TimeKind::Date => "write dates as 2024-05-01",
+            TimeKind::TimeOfDay => "write times of day as 12:30:00",
+            TimeKind::Duration => "write durations as PT1H30M or P1DT0.5S",
+        })
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
 }
 
 /// Whether times of that kind have date components.

@@ -1,11 +1,11 @@
 //! The text form of Arrow types that are not tensor types: one for each type, lossless in both directions.
 
 use super::builder::{LateError, LateErrors};
-use super::times::{
-    NANOS, date_text, datetime_text, duration_text, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, time_text,
-};
 use crate::error::{Error, Result};
 use crate::schema::DType;
+use crate::schema::iso8601::{
+    NANOS, date_text, datetime_text, duration_text, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, time_text,
+};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, LargeStringArray, PrimitiveArray, make_array};

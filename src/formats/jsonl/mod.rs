@@ -8,7 +8,7 @@
 //!           column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
 //! writing   write, text                       rows as text
-//! both      arrow_text, times                 the text of dates, times, decimals and other Arrow types
+//! both      arrow_text                        the text of dates, times, decimals and other Arrow types
 //! ```
 //!
 //! Text is decoded directly into columns: the type of each value is known, so no value tree is built. Source of the
@@ -47,7 +47,6 @@ mod stream;
 mod string;
 mod suggest;
 mod text;
-mod times;
 mod union;
 mod write;
 mod writer;

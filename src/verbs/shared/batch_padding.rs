@@ -80,8 +80,8 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
         }
         let positions = schema.find(&path)?.0;
         let Some(dtype) = ty.dtype().filter(|_| ty.rank() > 0) else {
-            let is_tensor = ty.dtype().is_none_or(|d| d.is_tensor() || *d == DType::Null);
-            if ty.optional && is_tensor {
+            let is_checked = ty.dtype().is_none_or(|d| d.is_tensor() || matches!(d, DType::Null | DType::Arrow(_)));
+            if ty.optional && is_checked {
                 limits.push(RecordLimit { path, positions, filling: filling.clone(), targets: Vec::new() });
             }
             continue;

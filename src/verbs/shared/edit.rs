@@ -7,6 +7,7 @@ use super::nulls;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
+use crate::schema::time::TimeType;
 use crate::schema::{Element, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use crate::verbs::verb::{Bound, Map, Operator};
@@ -38,34 +39,38 @@ impl Scope {
             }),
         };
         let Some(row) = row else { return Ok(()) };
-        let own = format!("{path}={}", filling(tensor));
+        let error = Error::data("contains a null, which a tensor cannot represent").at_row(row).in_field(path);
+        let Some(value) = filling(tensor) else {
+            return Err(error.help(format!("leave such records out with filter, or drop the field: drop {path}")));
+        };
+        let own = format!("{path}={value}");
         let pairs = match &self.filling {
             Some(all) if all.split(',').any(|pair| pair.starts_with(&format!("{path}="))) => all.to_string(),
             Some(others) => format!("{own},{others}"),
             None => own,
         };
-        let help = format!("fill it first: fill-null '{pairs}'");
-        Err(Error::data("contains a null, which a tensor cannot represent").at_row(row).help(help))
+        Err(error.help(format!("fill it first: fill-null '{pairs}'")))
     }
 }
 
-/// An example value to fill nulls with, for a message.
-fn filling(tensor: &Tensor) -> &'static str {
+/// An example value to fill nulls with, for a message; `None` if the dtype has no literals.
+fn filling(tensor: &Tensor) -> Option<&'static str> {
     match tensor {
-        Tensor::List(list) if list.values().first_null_row().is_none() => "[]",
+        Tensor::List(list) if list.values().first_null_row().is_none() => Some("[]"),
         Tensor::List(list) => filling(list.values()),
-        Tensor::Sparse(sparse) if sparse.validity().is_some() => "[]",
+        Tensor::Sparse(sparse) if sparse.validity().is_some() => Some("[]"),
         Tensor::Sparse(sparse) => value_of(sparse.values().data_type()),
         Tensor::Leaf(array) => value_of(array.data_type()),
-        Tensor::Struct(_) => "{}",
+        Tensor::Struct(_) => Some("{}"),
     }
 }
 
-fn value_of(dtype: &DataType) -> &'static str {
+fn value_of(dtype: &DataType) -> Option<&'static str> {
     match dtype {
-        DataType::LargeUtf8 | DataType::LargeBinary => "\"\"",
-        DataType::Boolean => "False",
-        _ => "0",
+        DataType::LargeUtf8 | DataType::LargeBinary => Some("\"\""),
+        DataType::Boolean => Some("False"),
+        DataType::FixedSizeBinary(_) => None,
+        _ => Some(TimeType::of(dtype).as_ref().map_or("0", TimeType::zero_literal)),
     }
 }
 

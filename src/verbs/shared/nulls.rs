@@ -1,7 +1,9 @@
 //! The `fill-null` that replaces all nulls of some fields, for messages.
 
 use crate::path::FieldPath;
+use crate::schema::time::TimeType;
 use crate::schema::{DType, Element, Schema, Size, Type};
+use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// Maximum number of values in a suggestion.
@@ -60,17 +62,21 @@ fn add(path: &FieldPath, ty: &Type, is_inside_null: bool, pairs: &mut Vec<String
     if has_lists && (is_optional || (ty.with_nulls && ty.rank() > 1)) {
         pairs.push(format!("{path}=[]"));
     }
-    if ty.with_nulls || (is_optional && !has_lists) {
-        pairs.push(format!("{path}={}", value(ty.dtype())));
+    if let Some(value) = value(ty.dtype())
+        && (ty.with_nulls || (is_optional && !has_lists))
+    {
+        pairs.push(format!("{path}={value}"));
     }
 }
 
-/// A replacement for nulls of that dtype.
-fn value(dtype: Option<&DType>) -> &'static str {
+/// A replacement for nulls of that dtype; `None` if it has no literals.
+fn value(dtype: Option<&DType>) -> Option<&'static str> {
     match dtype {
-        Some(DType::String | DType::Bytes) => "\"\"",
-        Some(DType::Bool) => "False",
-        _ => "0",
+        Some(DType::String | DType::Bytes) => Some("\"\""),
+        Some(DType::Bool) => Some("False"),
+        Some(DType::Arrow(ty)) if matches!(**ty, DataType::FixedSizeBinary(_)) => None,
+        Some(dtype) => Some(dtype.time().as_ref().map_or("0", TimeType::zero_literal)),
+        None => Some("0"),
     }
 }
 
@@ -87,6 +93,8 @@ mod tests {
             ("x: optional string[?] with nulls", Some("x=[],x=\"\"")),
             ("x: optional bool[2]", Some("x=False")),
             ("x: int64[?, (?)] with nulls", Some("x=[],x=0")),
+            ("x: optional arrow<date32>", Some("x=\"1970-01-01\"")),
+            ("x: optional arrow<duration[s]>[?]", Some("x=[]")),
             ("x: optional {a: int64, b: string[?]}", Some("x={},x.a=0,x.b=[]")),
         ] {
             let schema = notation::parse(schema).unwrap();
