@@ -292,7 +292,13 @@ mod tests {
             ("a", Some(2), Ok(("a-00000-of-00002", "a-00001-of-00002"))),
             ("a.x", Some(0), Err("0 shards: expected 1 to 99999")),
             ("a-###.x", None, Ok(("a-000.x", "a-001.x"))),
-            ("a-###.x", Some(2), Err("DIR/a-###.x: # writes one file for each record, and shards are a given number of files\n  for shards, leave out the #: -o DIR/a.x --shards 2")),
+            (
+                "a-###.x",
+                Some(2),
+                Err(
+                    "DIR/a-###.x: # writes one file for each record, and shards are a given number of files\n  for shards, leave out the #: -o DIR/a.x --shards 2",
+                ),
+            ),
             ("a-#-#.x", None, Err("a-#-#.x has two runs of #: expected one, for the number of the record")),
             ("there@8.x", None, Ok(("there@8.x", "there@8.x"))),
             ("there-#.x", None, Ok(("there-#.x", "there-#.x"))),

@@ -84,7 +84,8 @@ impl Container for Safetensors {
                 Entry { name: array.name.clone(), element: array.element.clone(), shape: array.shape.clone(), start, end: at }
             })
             .collect();
-        let kept = embedded.schema.facts.metadata.iter().filter(|(key, _)| *key != KEY).map(|(key, text)| (key.to_string(), text.to_string()));
+        let kept =
+            embedded.schema.facts.metadata.iter().filter(|(key, _)| *key != KEY).map(|(key, text)| (key.to_string(), text.to_string()));
         let metadata: Vec<(String, String)> = kept.chain([(KEY.to_owned(), embedded.text())]).collect();
         out.write_all(&header::bytes(&entries, &metadata)?).map_err(|e| Error::io("the output", "writing", &e))?;
         order.iter().try_for_each(|number| spool.copy(*number, out))
