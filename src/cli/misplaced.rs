@@ -23,6 +23,10 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     let others_exist = files.iter().any(|file| Path::new(file).exists());
     let command = verb.command();
     if name.parse::<u64>().is_ok() {
+        let takes_number = verb.optional_argument || has_option(&command, "-n") || verb.name == "shuffle";
+        if let Some(given) = number_given(words, name).filter(|_| takes_number) {
+            return Err(error().help(format!("the number is already given: {given}")));
+        }
         if verb.optional_argument {
             return Err(error().help(format!("the number follows the verb: {}", moved(words, name, 1, &[name]))));
         }
@@ -69,6 +73,18 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
         return Err(error().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
     }
     Ok(())
+}
+
+/// A number among the words of the last verb, other than the misplaced `word`.
+fn number_given<'a>(words: &'a Words, word: &str) -> Option<&'a str> {
+    let own = words.verbs.last()?;
+    let misplaced = own.iter().rposition(|own| own == word);
+    let is_number = |at: usize| Some(at) != misplaced && own[at].to_str().is_some_and(|own| own.parse::<u64>().is_ok());
+    let is_argument = |at: usize| {
+        let before = own.get(at.wrapping_sub(1)).map(|before| before.to_string_lossy());
+        before.is_none_or(|before| !before.starts_with('-') || before == "-n" || before == "--buffer")
+    };
+    (1..own.len()).find(|at| is_number(*at) && is_argument(*at)).and_then(|at| own[at].to_str())
 }
 
 /// Inputs of a verb that combines several, with a name or a weight in the syntax of another tool.

@@ -10,12 +10,16 @@ pub struct LineWriter {
     encoder: Arc<dyn Encode>,
     header: Vec<u8>,
     out: Box<dyn Write + Send>,
+    /// Whether nothing has been written yet.
+    is_start: bool,
 }
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl LineWriter {
     /// A writer with the lines that precede those of the records.
     pub fn new(encoder: Arc<dyn Encode>, header: Vec<u8>) -> LineWriter {
-        LineWriter { encoder, header, out: Box::new(std::io::sink()) }
+        LineWriter { encoder, header, out: Box::new(std::io::sink()), is_start: true }
     }
 }
 
@@ -26,11 +30,17 @@ impl Writer for LineWriter {
 
     fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
         self.out = out;
+        self.is_start = self.header.is_empty();
         self.out.write_all(&self.header).map_err(|e| failed(&e))
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
         let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
+        if self.is_start && lines.starts_with(BYTE_ORDER_MARK) {
+            let error = Error::data("the output would start with U+FEFF, which readers take for a byte order mark and drop");
+            return Err(error.help("write --to jsonl"));
+        }
+        self.is_start &= lines.is_empty();
         self.out.write_all(&lines).map_err(|e| failed(&e))
     }
 

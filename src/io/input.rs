@@ -9,6 +9,7 @@ use super::names::STANDARD_INPUT;
 use super::output::scratch_directory;
 use super::pipe::Pipe;
 use super::recognise::{self, Suspect};
+use super::sharded::Sharded;
 use super::stream::{About, Regular, fill};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
@@ -219,6 +220,11 @@ impl Input {
     /// Whether it is empty after decompression.
     pub fn is_empty(&self) -> bool {
         self.head().is_empty() && self.directory().is_none()
+    }
+
+    /// Whether its name is that of a shard, such as `a-00000-of-00008.tfrecord`.
+    pub fn is_shard(&self) -> bool {
+        self.path().and_then(|path| path.file_name()?.to_str()).is_some_and(|name| Sharded::of(name).is_some())
     }
 
     /// Whether it can be opened repeatedly, because it is a regular file.

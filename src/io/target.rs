@@ -57,7 +57,19 @@ impl Target {
             Target::Files(directory, Names::Single(file)) => directory.join(file).symlink_metadata().is_ok(),
             _ => true,
         };
-        let names = match (shards, Sharded::parse(file)?) {
+        let sharded = Sharded::parse(file)?;
+        if let (true, false, Some(Names::Numbered { front, back, .. })) =
+            (shards.is_some() || sharded.is_some(), is_there, numbered(file).unwrap_or_default())
+        {
+            let error = Error::usage("# writes one file for each record, and shards are a given number of files").in_input(name);
+            let front = Some(front.trim_end_matches(['-', '_', '.'])).filter(|front| !front.is_empty()).unwrap_or("out");
+            let plain = format!("{front}{back}");
+            let at = name.len() - file.len();
+            let plain = shell_word(&format!("{}{plain}", &name[..at]));
+            let shards = if sharded.is_some() { String::new() } else { shards.map_or(String::new(), |n| format!(" --shards {n}")) };
+            return Err(error.help(format!("for shards, leave out the #: -o {plain}{shards}")));
+        }
+        let names = match (shards, sharded) {
             (None, Some(sharded)) if !is_there => Some(Names::Shards(sharded)),
             (Some(n), Some(sharded)) if sharded.nshards != n => {
                 return Err(Error::usage(format!("{name} specifies {} shards, but --shards says {n}", sharded.nshards)));
@@ -280,6 +292,13 @@ mod tests {
             ("a", Some(2), Ok(("a-00000-of-00002", "a-00001-of-00002"))),
             ("a.x", Some(0), Err("0 shards: expected 1 to 99999")),
             ("a-###.x", None, Ok(("a-000.x", "a-001.x"))),
+            (
+                "a-###.x",
+                Some(2),
+                Err(
+                    "DIR/a-###.x: # writes one file for each record, and shards are a given number of files\n  for shards, leave out the #: -o DIR/a.x --shards 2",
+                ),
+            ),
             ("a-#-#.x", None, Err("a-#-#.x has two runs of #: expected one, for the number of the record")),
             ("there@8.x", None, Ok(("there@8.x", "there@8.x"))),
             ("there-#.x", None, Ok(("there-#.x", "there-#.x"))),

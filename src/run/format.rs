@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
 use crate::io::{Codec, Input, Outputs};
-use crate::options::{Compression, Options};
+use crate::options::{Compression, Options, Scalars};
 use std::path::Path;
 
 /// Extensions of compressed formats that cannot be written, and the programs that write them.
@@ -28,23 +28,32 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
     }
 }
 
-/// Adds a notice for each CSV option if there is no CSV input or output.
+/// Adds a notice for each option of a format that neither an input nor the output has.
 ///
 /// # Errors
 /// There is such an option, under `--strict`.
-pub fn note_unused<'a>(mut formats: impl Iterator<Item = &'a str>, options: &Options) -> Result<()> {
-    if formats.any(|name| name == "csv" || name == "tsv") {
-        return Ok(());
-    }
-    let csv = &options.csv;
+pub fn note_unused<'a>(formats: impl Iterator<Item = &'a str>, options: &Options) -> Result<()> {
+    const CSV: (&str, &[&str]) = ("CSV", &["csv", "tsv"]);
+    const MEGATRON: (&str, &[&str]) = ("Megatron", &["megatron"]);
+    const LIBSVM: (&str, &[&str]) = ("libsvm", &["libsvm"]);
+    const TFRECORD: (&str, &[&str]) = ("TFRecord or ArrayRecord", &["tfrecord", "sequence-example", "array-record"]);
+    let formats: Vec<&str> = formats.collect();
+    let (csv, megatron) = (&options.csv, &options.megatron);
     let given = [
-        (csv.delimiter.is_some(), "--delimiter", ""),
-        (csv.list_separator.is_some(), "--list-separator", ""),
-        (csv.nulls.is_some(), "--nulls", ""),
-        (csv.columns.is_some(), "--columns", "; fields are chosen with the verb select"),
+        (csv.delimiter.is_some(), "--delimiter", CSV, ""),
+        (csv.list_separator.is_some(), "--list-separator", CSV, ""),
+        (csv.nulls.is_some(), "--nulls", CSV, ""),
+        (csv.columns.is_some(), "--columns", CSV, "; fields are chosen with the verb select"),
+        (megatron.vocab_size.is_some(), "--vocab-size", MEGATRON, ""),
+        (megatron.append_eod.is_some(), "--append-eod", MEGATRON, ""),
+        (options.index_base.is_some(), "--index-base", LIBSVM, ""),
+        (options.raw_records, "--raw-records", TFRECORD, ""),
+        (options.scalar != Scalars::None, "--scalar", TFRECORD, ""),
     ];
-    for (_, option, more) in given.iter().filter(|(is_given, ..)| *is_given) {
-        options.notices.add(format!("{option} has no effect: neither an input nor the output is CSV{more}"), options.strict)?;
+    for (_, option, (what, names), more) in given.into_iter().filter(|(is_given, ..)| *is_given) {
+        if !formats.iter().any(|name| names.contains(name)) {
+            options.notices.add(format!("{option} has no effect: neither an input nor the output is {what}{more}"), options.strict)?;
+        }
     }
     Ok(())
 }

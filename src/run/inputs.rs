@@ -71,6 +71,7 @@ impl Inputs {
         } else {
             let inputs = io::inputs(files, &options, &format::is_dataset(&options))?;
             refuse_empty(&inputs, &options)?;
+            note_empty(&inputs, &options)?;
             inputs
         };
         let opened: Vec<Opened> = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
@@ -268,6 +269,23 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });
     let help = format!("if it is meant to be empty, give its format: --from {likely}");
     Err(error.in_input(first.name().clone()).help(help))
+}
+
+/// Adds a notice for empty files among others. Shards may be empty, if there are more of them than records.
+///
+/// # Errors
+/// There is an empty file, under `--strict`.
+fn note_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
+    if options.from.is_some() || options.schema.is_some() || inputs.iter().all(|input| input.is_empty()) {
+        return Ok(());
+    }
+    let empty = || inputs.iter().filter(|input| input.is_empty() && input.is_regular() && !input.is_shard());
+    let Some(first) = empty().next() else { return Ok(()) };
+    let more = match empty().count() - 1 {
+        0 => " is empty: it is read as 0 records".to_owned(),
+        n => format!(" and {n} more are empty: they are read as 0 records"),
+    };
+    options.notices.add(format!("{}{more}", first.name()), options.strict)
 }
 
 /// Checks that a directory holds files of only one format.

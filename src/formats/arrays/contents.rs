@@ -62,6 +62,8 @@ pub struct Contents {
     pub embedded: Option<EmbeddedSchema>,
     /// Parts that are not arrays.
     pub others: Vec<String>,
+    /// The metadata of the schema.
+    pub metadata: Vec<(String, String)>,
 }
 
 /// Opens a file of arrays and reads its descriptions, not its values.

@@ -4,6 +4,7 @@ use super::bind::Bound;
 use super::block::{Blocks, LeafBlock, LeafReader, Opening};
 use super::contents::{Contents, Location, Open, StoredArray};
 use super::decode::FieldDecoder;
+use super::element::Kind;
 use super::stream::{ArrayStream, Numbers};
 use crate::chunk::{Decoded, Origin};
 use crate::error::{Error, Result};
@@ -11,6 +12,8 @@ use crate::formats::columnar::adapt::{Columns, declared_over};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
+use crate::path::quoted;
+use crate::schema::facts::Facts;
 use crate::schema::{Schema, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -40,6 +43,15 @@ impl ArraysReader {
         let contents = contents(&self.input, self.open)?;
         for other in &contents.others {
             let notice = format!("{}: {other} is not an array; it was not read", self.input.name());
+            request.options.notices.add(notice, request.options.strict)?;
+        }
+        let is_bfloat16 = |array: &&StoredArray| array.element.kind == Kind::BFloat16 && request.wanted.includes(&array.name);
+        if let Some(first) = contents.arrays.iter().find(is_bfloat16) {
+            let more = match contents.arrays.iter().filter(is_bfloat16).count() - 1 {
+                0 => " is".to_owned(),
+                n => format!(" and {n} more are"),
+            };
+            let notice = format!("{}: {}{more} bfloat16, read as float32", self.input.name(), quoted(&first.name));
             request.options.notices.add(notice, request.options.strict)?;
         }
         Ok(self.contents.insert(Arc::new(contents)).clone())
@@ -89,7 +101,9 @@ impl Reader for ArraysReader {
         let contents = self.contents(request)?;
         let bound = Bound::of(&contents, &request.declared, &request.wanted).map_err(|e| e.in_input(name.clone()))?;
         bound.nrecords(&wanted(&bound, request), &contents).map_err(|e| e.in_input(name))?;
-        Ok(Inference::Known(declared_over(&request.declared, bound.schema())))
+        let metadata = contents.metadata.iter().cloned().collect();
+        let found = Schema { facts: Facts { metadata, ..Facts::default() }, ..bound.schema() };
+        Ok(Inference::Known(declared_over(&request.declared, found)))
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {

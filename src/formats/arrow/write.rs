@@ -27,6 +27,9 @@ const ROWS: usize = 1 << 16;
 const NBYTES: usize = 8 << 20;
 /// The alignment of messages and buffers recommended by the format.
 const ALIGNMENT: usize = 64;
+/// Maximum depth of nested fields. Readers refuse metadata of more than 64 nested tables, and the message, the schema
+/// and the type of the innermost field are tables too; with a dictionary, there is one more.
+const MAX_DEPTH: usize = 61;
 
 /// Writes one stream or file.
 pub struct ArrowWriter {
@@ -77,6 +80,11 @@ impl ArrowWriter {
             return Err(Error::usage("a dictionary inside a type that is passed through unchanged cannot be written")
                 .in_field(quoted(field.name()))
                 .help(format!("leave it out: drop {}", quoted(field.name()))));
+        }
+        if let Some(field) = fields.iter().find(|field| depth(field.data_type()) > MAX_DEPTH) {
+            let found = depth(field.data_type());
+            let error = Error::usage(format!("expected at most {MAX_DEPTH} nested Arrow fields, which readers accept, found {found}"));
+            return Err(error.in_field(quoted(field.name())).help("write --to jsonl or --to parquet"));
         }
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;
         write = write.try_with_compression(codec).and_then(|write| write.try_with_compression_level(level)).map_err(unexpected)?;
@@ -194,6 +202,24 @@ impl ArrowWriter {
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(MAGIC);
         Ok(bytes)
+    }
+}
+
+/// The number of nested fields in a field of that type, including itself.
+fn depth(ty: &DataType) -> usize {
+    let below = |f: &FieldRef| depth(f.data_type());
+    1 + match ty {
+        DataType::Dictionary(_, values) => return (depth(values) + 1).max(2),
+        DataType::List(f)
+        | DataType::LargeList(f)
+        | DataType::ListView(f)
+        | DataType::LargeListView(f)
+        | DataType::FixedSizeList(f, _)
+        | DataType::Map(f, _)
+        | DataType::RunEndEncoded(_, f) => below(f),
+        DataType::Struct(fields) => fields.iter().map(below).max().unwrap_or(0),
+        DataType::Union(fields, _) => fields.iter().map(|(_, f)| below(f)).max().unwrap_or(0),
+        _ => 0,
     }
 }
 

@@ -39,7 +39,7 @@ impl Columns {
     /// # Errors
     /// A source that only TFRecord features have (`split by`, `at`), or a missing field that must not be null.
     pub fn plan(found: &[Field], schema: &Schema, wanted: &Wanted) -> Result<Columns> {
-        let (mut columns, mut roots) = (Vec::new(), Vec::new());
+        let (mut columns, mut roots, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for target in schema.fields.iter().filter(|f| wanted.includes(&f.name)) {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
                 return Err(Error::usage("`split by` and `at` combine features of TFRecords; a column contains whole values")
@@ -58,13 +58,21 @@ impl Columns {
                 }
             };
             if source.is_none() && !target.ty.optional && target.default.is_none() {
-                return Err(Error::data(format!("there is no column {}", quoted(name))).in_field(quoted(&target.name)).help(format!(
-                    "--schema '{}: optional {}' reads it as null",
-                    quoted(&target.name),
-                    target.ty
-                )));
+                missing.push(target);
             }
             columns.push(Column { source, target: target.clone() });
+        }
+        if let Some(first) = missing.first() {
+            let name = first.source.values.as_ref().unwrap_or(&first.name);
+            let declared = |target: &&Field| match &target.source.values {
+                Some(source) => format!("{}: optional {} from {}", quoted(&target.name), target.ty, quoted(source)),
+                None => format!("{}: optional {}", quoted(&target.name), target.ty),
+            };
+            let all: Vec<String> = missing.iter().map(declared).collect();
+            let it = if missing.len() == 1 { "it" } else { "them" };
+            return Err(Error::data(format!("there is no column {}", quoted(name)))
+                .in_field(quoted(&first.name))
+                .help(format!("--schema '{}' reads {it} as null", all.join("; "))));
         }
         // Columns are read in file order.
         let mut order: Vec<usize> = (0..roots.len()).collect();

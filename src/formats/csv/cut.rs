@@ -105,7 +105,7 @@ impl Cutter {
             };
             request.options.notices.add(text, request.options.strict)?;
         }
-        cutter.check(&names).map_err(|e| e.in_input(input.name().clone()))?;
+        check(&names, dialect.columns.is_some()).map_err(|e| e.in_input(input.name().clone()))?;
         cutter.names = Arc::new(names);
         Ok(cutter)
     }
@@ -125,16 +125,6 @@ impl Cutter {
             name.map(str::to_owned).map_err(|_| Error::data("the header is not valid UTF-8").in_input(self.input.clone()))
         };
         (0..block.ends.len()).map(name).collect()
-    }
-
-    fn check(&self, names: &[String]) -> Result<()> {
-        let given = "name the columns with --columns; then the first line is a record: leave it out with skip 1";
-        let mut seen = std::collections::HashSet::new();
-        match names.iter().find(|name| name.is_empty() || !seen.insert(name.as_str())) {
-            Some(name) if name.is_empty() => Err(Error::data("a column has no name").help(given)),
-            Some(name) => Err(Error::data(format!("two columns are called {}", crate::path::quoted(name))).help(given)),
-            None => Ok(()),
-        }
     }
 
     fn fill(&mut self) -> Result<()> {
@@ -222,6 +212,20 @@ impl Cutter {
         block.ends[first..].iter_mut().for_each(|end| *end += start);
         block.records.push((nfields, line));
         Ok(true)
+    }
+}
+
+/// Checks that each column has a name of its own.
+fn check(names: &[String], are_given: bool) -> Result<()> {
+    let advice = match are_given {
+        true => "--columns gives each column a name of its own",
+        false => "name the columns with --columns; then the first line is a record: leave it out with skip 1",
+    };
+    let mut seen = std::collections::HashSet::new();
+    match names.iter().find(|name| name.is_empty() || !seen.insert(name.as_str())) {
+        Some(name) if name.is_empty() => Err(Error::data("a column has no name").help(advice)),
+        Some(name) => Err(Error::data(format!("two columns are called {}", crate::path::quoted(name))).help(advice)),
+        None => Ok(()),
     }
 }
 

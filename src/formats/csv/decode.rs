@@ -35,6 +35,7 @@ struct ColumnReader {
     ty: Type,
     may_be_null: bool,
     is_declared: bool,
+    floats: Exact,
 }
 
 /// An invalid field of a record.
@@ -63,6 +64,7 @@ impl Decoder {
                 ty: natural[*root].ty.clone(),
                 may_be_null: field.ty.optional || field.default.is_some() || field.ty.dtype() == Some(&DType::Null),
                 is_declared: request.declared.index_of(&field.name).is_some(),
+                floats: Exact::of(&field.ty, request.declared.index_of(&field.name).is_some()),
             })
         });
         Ok(Decoder {
@@ -197,23 +199,58 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
     Ok(Type { element: Element::Value(dtype), dims, optional: true, with_nulls })
 }
 
+/// The integers that a column of floats can store exactly.
+#[derive(Clone, Copy, Debug)]
+struct Exact {
+    /// Up to this magnitude, all of them.
+    limit: f64,
+    /// Converts to the type of the column and back.
+    rounded: fn(f64) -> f64,
+    /// Whether integers beyond the limit are accepted if they are exact. With an inferred type, they are not, because
+    /// other integers of the column may have been observed as int64.
+    beyond: bool,
+    /// What is expected instead of another integer.
+    expected: &'static str,
+}
+
+impl Exact {
+    fn of(ty: &Type, beyond: bool) -> Exact {
+        let (nbits, rounded, expected): (i32, fn(f64) -> f64, _) = match ty.dtype() {
+            Some(DType::Float16) => (11, |v| half::f16::from_f64(v).to_f64(), "a number that float16 can represent exactly"),
+            Some(DType::Float32) => (24, |v| f64::from(v as f32), "a number that float32 can represent exactly"),
+            _ => (53, |v| v, "a number that float64 can represent exactly"),
+        };
+        Exact { limit: 2f64.powi(nbits), rounded, beyond, expected }
+    }
+
+    /// Whether a text is a fraction, or an integer equal to `value` after rounding.
+    #[inline]
+    fn holds(&self, value: f64, text: &[u8]) -> bool {
+        let is_short = value.abs() <= self.limit && value != (1u64 << 53) as f64 && value != -((1u64 << 53) as f64);
+        if is_short || !text.iter().all(|b| b.is_ascii_digit() || *b == b'-') {
+            return true;
+        }
+        (self.beyond || value.abs() <= self.limit) && format!("{:.0}", (self.rounded)(value)).as_bytes() == text
+    }
+}
+
 /// Values under construction.
 enum Values {
     Nulls(usize),
     Bools(Vec<bool>),
     Integers(Vec<i64>),
     Unsigned(Vec<u64>),
-    Floats(Vec<f64>),
+    Floats(Vec<f64>, Exact),
     Texts(Vec<u8>, Vec<i64>, bool),
 }
 
 impl Values {
-    fn new(dtype: &DType) -> Values {
+    fn new(dtype: &DType, floats: Exact) -> Values {
         match dtype {
             DType::Bool => Values::Bools(Vec::new()),
             DType::Int64 => Values::Integers(Vec::new()),
             DType::UInt64 => Values::Unsigned(Vec::new()),
-            DType::Float64 => Values::Floats(Vec::new()),
+            DType::Float64 => Values::Floats(Vec::new(), floats),
             DType::String => Values::Texts(Vec::new(), vec![0], true),
             DType::Bytes => Values::Texts(Vec::new(), vec![0], false),
             _ => Values::Nulls(0),
@@ -227,7 +264,13 @@ impl Values {
             Values::Bools(values) => values.push(boolean(text).ok_or("true or false")?),
             Values::Integers(values) => values.push(whole(text).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
             Values::Unsigned(values) => values.push(whole(text).and_then(|n| u64::try_from(n).ok()).ok_or("an integer of 0 or more")?),
-            Values::Floats(values) => values.push(number(text).ok_or("a number")?),
+            Values::Floats(values, exact) => {
+                let value = number(text).ok_or("a number")?;
+                if !exact.holds(value, text) {
+                    return Err(exact.expected);
+                }
+                values.push(value);
+            }
             Values::Texts(bytes, ends, is_text) => {
                 if *is_text && simdutf8::basic::from_utf8(text).is_err() {
                     return Err("text in UTF-8 (bytes reads any)");
@@ -246,7 +289,7 @@ impl Values {
             Values::Bools(values) => values.push(false),
             Values::Integers(values) => values.push(0),
             Values::Unsigned(values) => values.push(0),
-            Values::Floats(values) => values.push(0.0),
+            Values::Floats(values, _) => values.push(0.0),
             Values::Texts(bytes, ends, _) => ends.push(bytes.len() as i64),
         }
     }
@@ -258,7 +301,7 @@ impl Values {
             Values::Bools(values) => Arc::new(BooleanArray::new(values.into(), validity)),
             Values::Integers(values) => Arc::new(Int64Array::new(values.into(), validity)),
             Values::Unsigned(values) => Arc::new(UInt64Array::new(values.into(), validity)),
-            Values::Floats(values) => Arc::new(Float64Array::new(values.into(), validity)),
+            Values::Floats(values, _) => Arc::new(Float64Array::new(values.into(), validity)),
             Values::Texts(bytes, ends, is_text) => {
                 let (ends, bytes) = (arrow_buffer::OffsetBuffer::new(ends.into()), arrow_buffer::Buffer::from_vec(bytes));
                 match is_text {
@@ -304,7 +347,7 @@ impl ColumnReader {
     }
 
     fn scalars(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
-        let (mut values, mut valid) = (Values::new(dtype), Vec::with_capacity(cells.len()));
+        let (mut values, mut valid) = (Values::new(dtype, self.floats), Vec::with_capacity(cells.len()));
         for (row, cell) in cells {
             let is_null = dialect.is_null(cell);
             if is_null {
@@ -322,7 +365,7 @@ impl ColumnReader {
     }
 
     fn lists(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
-        let (mut values, mut valid, mut lengths, mut valid_items) = (Values::new(dtype), Vec::new(), Vec::new(), Vec::new());
+        let (mut values, mut valid, mut lengths, mut valid_items) = (Values::new(dtype, self.floats), Vec::new(), Vec::new(), Vec::new());
         for (row, cell) in cells {
             let before = valid_items.len();
             let is_null = !cell.is_empty() && dialect.is_null(cell);
@@ -331,10 +374,8 @@ impl ColumnReader {
             } else {
                 for item in dialect.items(cell) {
                     let is_item = !dialect.is_null(item);
-                    let pushed = if is_item { values.push(item).is_ok() } else { false };
-                    if is_item && !pushed {
-                        note(*row, expected(wanted(dtype), item));
-                    } else if !is_item && !self.ty.with_nulls && *dtype != DType::Null {
+                    let pushed = is_item && values.push(item).map_err(|what| note(*row, expected(what, item))).is_ok();
+                    if !is_item && !self.ty.with_nulls && *dtype != DType::Null {
                         note(*row, format!("an item is null, but the type has no nulls: {}", expected(wanted(dtype), item)));
                     }
                     if !pushed {
@@ -356,7 +397,7 @@ impl ColumnReader {
             _ => None,
         };
         let (mut values, mut indices, mut valid, mut lengths, mut shapes) =
-            (Values::new(dtype), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            (Values::new(dtype, self.floats), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (row, cell) in cells {
             let before = indices.len();
             let is_null = !cell.is_empty() && dialect.is_null(cell);

@@ -106,7 +106,12 @@ impl Reader for CsvReader {
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let cutter = Cutter::open(&self.input, &self.dialect, request)?;
-        let decoder = Arc::new(Decoder::try_new(cutter.names(), schema, &self.dialect, request)?);
+        if cutter.names().is_empty() {
+            // An empty file has no columns.
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let decoder =
+            Arc::new(Decoder::try_new(cutter.names(), schema, &self.dialect, request).map_err(|e| e.in_input(self.input.name().clone()))?);
         Ok(Box::new(cutter.map(move |block| {
             let (block, decoder) = (block?, decoder.clone());
             let task: Task<Decoded> = Box::new(move || decoder.decode(&block));

@@ -8,6 +8,7 @@ use crate::formats::format::{Observed, Request};
 use crate::path::quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The largest magnitude up to which a float64 holds every integer.
@@ -36,6 +37,8 @@ struct ColumnSeen {
     has_nulls: bool,
     has_null_items: bool,
     is_list: bool,
+    /// Whether a file does not have the column.
+    is_absent: bool,
 }
 
 impl ColumnSeen {
@@ -51,6 +54,7 @@ impl ColumnSeen {
             has_nulls: false,
             has_null_items: false,
             is_list: false,
+            is_absent: false,
         }
     }
 
@@ -85,6 +89,7 @@ impl ColumnSeen {
         self.has_nulls |= other.has_nulls;
         self.has_null_items |= other.has_null_items;
         self.is_list |= other.is_list;
+        self.is_absent |= other.is_absent;
     }
 
     /// The line in which a kind first occurred, including other kinds that count as this kind here.
@@ -146,7 +151,7 @@ impl ColumnSeen {
         Ok(Type {
             element: Element::Value(dtype),
             dims,
-            optional: self.has_nulls || (self.empty.is_some() && self.is_empty_null && !self.is_list),
+            optional: self.is_absent || self.has_nulls || (self.empty.is_some() && self.is_empty_null && !self.is_list),
             with_nulls: self.is_list && self.has_null_items,
         })
     }
@@ -188,7 +193,16 @@ pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, reque
 
 impl Observed for Seen {
     fn merge(&mut self, other: Box<dyn Observed>) {
-        let Ok(other) = other.into_any().downcast::<Seen>() else { return };
+        let Ok(mut other) = other.into_any().downcast::<Seen>() else { return };
+        // The columns of an empty file are not known.
+        if !self.columns.is_empty() && !other.columns.is_empty() {
+            let names = |columns: &[ColumnSeen]| columns.iter().map(|column| column.name.clone()).collect::<HashSet<String>>();
+            let (ours, theirs) = (names(&self.columns), names(&other.columns));
+            if ours != theirs {
+                self.columns.iter_mut().for_each(|column| column.is_absent |= !theirs.contains(&column.name));
+                other.columns.iter_mut().for_each(|column| column.is_absent |= !ours.contains(&column.name));
+            }
+        }
         for theirs in other.columns {
             match self.columns.iter_mut().find(|own| own.name == theirs.name) {
                 Some(own) => own.merge(&theirs),

@@ -237,7 +237,8 @@ impl RecordEncoder {
     fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
         let is_special = |b: &u8| matches!(b, b'"' | b'\n' | b'\r') || *b == self.dialect.delimiter;
         // A record with a single empty field would be a blank line.
-        let needs_quotes = cell.iter().any(is_special) || (is_alone && cell.is_empty());
+        // Quotes keep U+FEFF at the start of the output from being dropped as a byte order mark.
+        let needs_quotes = cell.starts_with("\u{feff}".as_bytes()) || cell.iter().any(is_special) || (is_alone && cell.is_empty());
         if !needs_quotes {
             out.extend_from_slice(cell);
             return;

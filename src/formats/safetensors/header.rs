@@ -63,35 +63,33 @@ pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
     Ok(length)
 }
 
-/// The contents of a header: the tensors in order, and the value of `key` in `__metadata__`. `nbytes` follow the
-/// header.
+/// The contents of a header: the tensors in order, and the texts in `__metadata__`. `nbytes` follow the header.
 ///
 /// # Errors
 /// Not such a header, tensors that overlap, have gaps or do not end with the file, or an unsupported dtype.
-pub fn parse(text: &[u8], nbytes: u64, key: &str) -> Result<(Vec<Entry>, Option<String>)> {
+pub fn parse(text: &[u8], nbytes: u64) -> Result<(Vec<Entry>, Vec<(String, String)>)> {
     let no_header = || Error::data("the header is not the JSON object of a safetensors file");
     let end = text.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
     let Members(members) = serde_json::from_slice(&text[..end]).map_err(|_| no_header())?;
-    let (mut entries, mut about, mut seen) = (Vec::new(), None, HashSet::new());
+    let (mut entries, mut metadata, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     for (name, value) in members {
         if !seen.insert(name.clone()) {
             return Err(Error::data(format!("the header has the name {name} twice")));
         }
         if name == METADATA {
-            about = member(value.get(), key);
+            metadata = texts(value.get());
         } else {
             entries.push(entry(&name, value.get()).map_err(|e| e.in_field(crate::path::quoted(&name)))?);
         }
     }
     check_extents(&entries, nbytes)?;
-    Ok((entries, about))
+    Ok((entries, metadata))
 }
 
-/// The value of a key in `__metadata__`. Other metadata can have any size.
-fn member(text: &str, key: &str) -> Option<String> {
-    let Members(members) = serde_json::from_str(text).ok()?;
-    let (_, value) = members.into_iter().find(|(name, _)| name == key)?;
-    serde_json::from_str(value.get()).ok()
+/// The members of `__metadata__` that are texts, as the format requires.
+fn texts(text: &str) -> Vec<(String, String)> {
+    let Ok(Members(members)) = serde_json::from_str(text) else { return Vec::new() };
+    members.into_iter().filter_map(|(name, value)| Some((name, serde_json::from_str(value.get()).ok()?))).collect()
 }
 
 /// The members of a JSON object in order, including repeated names; values are not parsed.
@@ -165,9 +163,10 @@ fn check_extents(entries: &[Entry], nbytes: u64) -> Result<()> {
 ///
 /// # Errors
 /// The header is too long to be read.
-pub fn bytes(entries: &[Entry], key: &str, about: &str) -> Result<Vec<u8>> {
+pub fn bytes(entries: &[Entry], metadata: &[(String, String)]) -> Result<Vec<u8>> {
     let mut object = Map::new();
-    object.insert(METADATA.to_owned(), json!({ key: about }));
+    let texts = metadata.iter().map(|(key, text)| (key.clone(), Value::from(text.as_str())));
+    object.insert(METADATA.to_owned(), Value::Object(texts.collect()));
     for entry in entries {
         let dtype = DTYPES.iter().find(|(_, kind)| *kind == entry.element.kind).map_or("", |(name, _)| name);
         object.insert(entry.name.clone(), json!({ "dtype": dtype, "shape": entry.shape, "data_offsets": [entry.start, entry.end] }));
@@ -197,10 +196,11 @@ mod tests {
             Entry { name: "\"x\"".to_owned(), element: element(DType::Bool), shape: vec![], start: 16, end: 17 },
             Entry { name: "none".to_owned(), element: element(DType::UInt16), shape: vec![0, 7], start: 17, end: 17 },
         ];
-        let bytes = bytes(&entries, "tatter", "two\nlines").unwrap();
+        let metadata = [("format".to_owned(), "pt".to_owned()), ("tatter".to_owned(), "two\nlines".to_owned())];
+        let bytes = bytes(&entries, &metadata).unwrap();
         assert_eq!(bytes.len() % 8, 0);
         assert_eq!(length(bytes[..8].try_into().unwrap(), 1000).unwrap() as usize, bytes.len() - 8);
-        assert_eq!(parse(&bytes[8..], 17, "tatter").unwrap(), (entries.to_vec(), Some("two\nlines".to_owned())));
+        assert_eq!(parse(&bytes[8..], 17).unwrap(), (entries.to_vec(), metadata.to_vec()));
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
                 "the header has the name x twice",
             ),
         ] {
-            let error = parse(text.as_bytes(), nbytes, "tatter").unwrap_err();
+            let error = parse(text.as_bytes(), nbytes).unwrap_err();
             assert_eq!(error.message(), expected, "{}", &text[..text.len().min(80)]);
         }
         assert!(length([0xff; 8], u64::MAX).is_err());

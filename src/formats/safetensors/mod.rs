@@ -1,7 +1,8 @@
 //! safetensors: tensors of PyTorch, JAX and others after a single header. Source: [`header`].
 //!
 //! Tensors are ordered by the width of their numbers, widest first, so that all are aligned. The schema is kept in
-//! `__metadata__`, so that output reads back unchanged. bfloat16 is read as float32.
+//! `__metadata__`, so that output reads back unchanged; other metadata is that of the schema. bfloat16 is read as float32,
+//! with a notice.
 
 mod header;
 
@@ -28,6 +29,7 @@ impl Container for Safetensors {
     const NAME: &'static str = "safetensors";
     const SUMMARY: &'static str = "tensors of PyTorch, JAX and others, all records stacked";
     const CHECKSUMS: bool = false;
+    const KEEPS_METADATA: bool = true;
 
     fn sniff(head: &[u8]) -> bool {
         // The length of the header, and either its first key or its end.
@@ -44,7 +46,8 @@ impl Container for Safetensors {
         let length = header::length(first.try_into().map_err(|_| too_short())?, source.nbytes())?;
         let start = 8 + length;
         let text = read(8, usize::try_from(length).map_err(|_| too_short())?)?;
-        let (entries, embedded) = header::parse(&text, source.nbytes() - start, KEY)?;
+        let (entries, metadata) = header::parse(&text, source.nbytes() - start)?;
+        let embedded = metadata.iter().find(|(key, _)| key == KEY).and_then(|(_, text)| EmbeddedSchema::parse(text));
         let arrays = entries.into_iter().map(|entry| StoredArray {
             name: entry.name,
             element: entry.element,
@@ -54,7 +57,8 @@ impl Container for Safetensors {
             nbytes: entry.end - entry.start,
             dense_shape: Vec::new(),
         });
-        Ok(Contents { arrays: arrays.collect(), embedded: embedded.as_deref().and_then(EmbeddedSchema::parse), others: Vec::new() })
+        let metadata = metadata.into_iter().filter(|(key, _)| key != KEY).collect();
+        Ok(Contents { arrays: arrays.collect(), embedded, others: Vec::new(), metadata })
     }
 
     fn check(&self, layout: &StoredSchema) -> Result<()> {
@@ -80,7 +84,10 @@ impl Container for Safetensors {
                 Entry { name: array.name.clone(), element: array.element.clone(), shape: array.shape.clone(), start, end: at }
             })
             .collect();
-        out.write_all(&header::bytes(&entries, KEY, &embedded.text())?).map_err(|e| Error::io("the output", "writing", &e))?;
+        let kept =
+            embedded.schema.facts.metadata.iter().filter(|(key, _)| *key != KEY).map(|(key, text)| (key.to_string(), text.to_string()));
+        let metadata: Vec<(String, String)> = kept.chain([(KEY.to_owned(), embedded.text())]).collect();
+        out.write_all(&header::bytes(&entries, &metadata)?).map_err(|e| Error::io("the output", "writing", &e))?;
         order.iter().try_for_each(|number| spool.copy(*number, out))
     }
 }

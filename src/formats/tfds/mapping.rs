@@ -135,7 +135,12 @@ impl Mapper<'_> {
             (_, Element::Of(DType::UInt64)) => Stored::Bits,
             _ => Stored::Values,
         };
-        let dtype = if matches!(stored, Stored::Named(_)) { DType::String } else { dtype };
+        let dtype = match (&stored, dtype) {
+            (Stored::Named(_), _) => DType::String,
+            // Strings that are not text.
+            (_, DType::String) if scope.declared.is_some_and(|field| field.ty.dtype() == Some(&DType::Bytes)) => DType::Bytes,
+            (_, dtype) => dtype,
+        };
         let optional = tensor.optional && nsequences == 0;
         let absent = match stored_dims.first() {
             _ if optional => Absent::Null,

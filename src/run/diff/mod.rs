@@ -11,6 +11,7 @@ use super::records::Records;
 use crate::chunk::{Chunk, Decoded};
 use crate::error::{Error, Kind, Result};
 use crate::formats::value_text;
+use crate::io::{Distribution, Outputs};
 use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::{Field, Schema, Type, unify};
@@ -18,12 +19,13 @@ use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::Verdict;
 use std::ffi::OsStr;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum length of a printed value, in characters.
 const VALUE_CHARS: usize = 120;
 
-/// Compares two datasets and prints the first difference. `values_only` ignores everything that the files declare
+/// Compares two datasets and writes the first difference to `-o`, or to `out`. `values_only` ignores everything that the files declare
 /// besides values.
 ///
 /// # Errors
@@ -31,6 +33,13 @@ const VALUE_CHARS: usize = 120;
 pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
     if a == "-" && b == "-" {
         return Err(Error::usage("only one of the two can be standard input"));
+    }
+    let output = options.output.as_ref().map(|_| Outputs::plan(options)).transpose()?.filter(|output| !output.is_stdout());
+    if let Some(output) = &output {
+        output.refuse_inputs([a, b].map(Path::new).into_iter())?;
+        if output.distribution() != Distribution::Single {
+            return Err(Error::usage("diff writes its report to one file, not to several").in_input(output.name().clone()));
+        }
     }
     let (mut left, mut right) = (Records::open(a, options)?, Records::open(b, options)?);
     let schemas = (left.schema()?, right.schema()?);
@@ -46,11 +55,18 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
         Err(clash) => Some(format!("the types differ: {clash}\n")),
     };
     show_notices(options, &Progress::start(None, options));
-    let Some(text) = difference else { return Ok(Verdict::Good) };
-    match out.write_all(text.as_bytes()) {
-        Err(e) => Err(Error::io("output", "writing", &e)),
-        Ok(()) => Ok(Verdict::Bad),
+    let text = difference.as_deref().unwrap_or_default();
+    let failed = |e: std::io::Error| Error::io("the output", "writing", &e);
+    match output {
+        Some(output) => {
+            let mut file = output.create(0)?;
+            file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
+            drop(file);
+            output.commit()?;
+        }
+        None => out.write_all(text.as_bytes()).map_err(failed)?,
     }
+    Ok(if difference.is_none() { Verdict::Good } else { Verdict::Bad })
 }
 
 /// One of the two streams, with the records read but not compared yet.
