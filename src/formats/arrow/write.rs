@@ -205,38 +205,35 @@ impl ArrowWriter {
     }
 }
 
-/// The number of nested fields in a field of that type, including itself.
-fn depth(ty: &DataType) -> usize {
-    let below = |f: &FieldRef| depth(f.data_type());
-    1 + match ty {
-        DataType::Dictionary(_, values) => return (depth(values) + 1).max(2),
+/// The fields in a type.
+fn children(ty: &DataType) -> Vec<&FieldRef> {
+    match ty {
         DataType::List(f)
         | DataType::LargeList(f)
         | DataType::ListView(f)
         | DataType::LargeListView(f)
         | DataType::FixedSizeList(f, _)
         | DataType::Map(f, _)
-        | DataType::RunEndEncoded(_, f) => below(f),
-        DataType::Struct(fields) => fields.iter().map(below).max().unwrap_or(0),
-        DataType::Union(fields, _) => fields.iter().map(|(_, f)| below(f)).max().unwrap_or(0),
-        _ => 0,
+        | DataType::RunEndEncoded(_, f) => vec![f],
+        DataType::Struct(fields) => fields.iter().collect(),
+        DataType::Union(fields, _) => fields.iter().map(|(_, f)| f).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The number of nested fields in a field of that type, including itself.
+fn depth(ty: &DataType) -> usize {
+    match ty {
+        DataType::Dictionary(_, values) => (depth(values) + 1).max(2),
+        _ => 1 + children(ty).into_iter().map(|f| depth(f.data_type())).max().unwrap_or(0),
     }
 }
 
 fn has_dictionary_in_union(ty: &DataType, in_union: bool) -> bool {
-    let below = |f: &FieldRef| has_dictionary_in_union(f.data_type(), in_union);
+    let in_union = in_union || matches!(ty, DataType::Union(..));
     match ty {
         DataType::Dictionary(..) => in_union,
-        DataType::List(f)
-        | DataType::LargeList(f)
-        | DataType::ListView(f)
-        | DataType::LargeListView(f)
-        | DataType::FixedSizeList(f, _)
-        | DataType::Map(f, _)
-        | DataType::RunEndEncoded(_, f) => below(f),
-        DataType::Struct(fields) => fields.iter().any(below),
-        DataType::Union(fields, _) => fields.iter().any(|(_, f)| has_dictionary_in_union(f.data_type(), true)),
-        _ => false,
+        _ => children(ty).into_iter().any(|f| has_dictionary_in_union(f.data_type(), in_union)),
     }
 }
 
