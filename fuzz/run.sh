@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh MINUTES [TARGET...]: runs every fuzz target for its share of the minutes, from the seeds (those kept here, and those
-# that seeds.sh makes) and from what earlier runs have found, then minimises the corpus. Needs cargo-fuzz, a nightly toolchain
-# and a release build.
+# run.sh MINUTES [TARGET...]: divides MINUTES among the fuzz targets (default: all), runs each from its seeds (those in the
+# repository and those that seeds.sh generates) and the corpus of earlier runs, then minimizes the corpus. Needs cargo-fuzz, a
+# nightly toolchain and a release build.
 set -euo pipefail
 cd "$(dirname "$0")"
 minutes=${1:?MINUTES}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# seeds.sh DIR: writes into DIR/TARGET what the fuzzers start from: the fixtures written in every format, codec and group
-# size, and the command lines, expressions and schemas of the transcripts. Runs the program TATTER, or the release build.
+# seeds.sh DIR: writes the seeds of each fuzz target to DIR/TARGET: the fixtures in every format, codec and group size, and
+# the command lines, expressions and schemas of the transcripts. Runs the program TATTER, or the release build.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$PWD/..
@@ -10,7 +10,7 @@ out=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# keep TARGET FILE...: as seeds of the target.
+# keep TARGET FILE...: copies the files as seeds of the target.
 n=0
 keep() {
     local target=$1 file
@@ -21,7 +21,7 @@ keep() {
         cp "$file" "$out/$target/$n"
     done
 }
-# texts TARGET: each line of the input as a seed.
+# texts TARGET: stores each line of standard input as a seed.
 texts() {
     local line
     mkdir -p "$out/$1"
@@ -30,7 +30,7 @@ texts() {
         printf '%b' "$line" > "$out/$1/$n"
     done
 }
-# write TARGET INPUT OPTION...: the input written with these options; not every format takes every field.
+# write TARGET INPUT OPTION...: writes the input with these options; not every format can store every field.
 write() {
     local target=$1 input=$2
     shift 2
@@ -73,7 +73,7 @@ for file in "$root"/fixtures/inputs/array-record/*.gz; do
     gzip -dc "$file" > "$work/record"
     keep array_record "$work/record"
 done
-# A data set of TFDS: the first byte says which file it is.
+# A TFDS dataset: the first byte says which file it is.
 for file in "$root"/fixtures/inputs/episodes/*/*; do
     case $file in *features.json) which='\0' ;; *dataset_info.json) which='\1' ;; *) which='\2' ;; esac
     { printf "$which"; cat "$file"; } > "$work/file"
@@ -89,14 +89,14 @@ while IFS= read -r schema; do
         keep declared "$work/declared"
     done
 done < "$work/schemas"
-# `map` and `filter`: byte 0 before statements, 1 before an expression.
+# `map` and `filter`: byte 0 precedes statements, byte 1 an expression.
 grep -hoE "(map|filter) '[^']+'" "${transcripts[@]}" | sed -E "s/^map '(.*)'$/\\\\0000\1/; s/^filter '(.*)'$/\\\\0001\1/" | sort -u | texts expression
 grep -hE '^\$ tatter [^|>;&$]*$' "${transcripts[@]}" | sed -E 's/^\$ //' | sort -u | while IFS= read -r line; do
     if xargs printf '%s\n' <<< "$line" 2> "$work/messages" > "$work/words"; then
         keep command "$work/words"
     fi
 done
-# Long files only slow a fuzzer down; an ArrayRecord has whole blocks of 64 KiB.
+# Large files only slow a fuzzer down; an ArrayRecord consists of whole 64 KiB blocks.
 find "$out" -type f -size +130k -delete
 for target in "$out"/*; do
     echo "$(basename "$target"): $(find "$target" -type f | wc -l) seeds"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# release.sh [OUT]: wheel, source distribution, crate and stripped program in OUT (dist), with their SHA-256 sums.
+# release.sh [OUT]: builds the wheel, source distribution, crate and stripped program in OUT (default: dist), with their
+# SHA-256 checksums.
 #
-# The wheel runs on Linux with glibc 2.17 and later (manylinux2014): zig links it. PROFILE=release builds in a fraction of the
-# time, without link-time optimisation; ZIG=no links with the system's linker, for the system's glibc.
+# The wheel is linked by zig and runs on Linux with glibc 2.17 or later (manylinux2014). PROFILE=release builds in a fraction
+# of the time, without link-time optimization; ZIG=no uses the system's linker and glibc.
 # Needs a Rust toolchain, python3 with venv, and PyPI for maturin and zig.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -31,7 +32,7 @@ maturin sdist --out "$out"
 cargo package --locked --no-verify --allow-dirty
 cp "target/package/tatter-$version.crate" "$out"
 
-# The program of the wheel, with its manual pages and completions.
+# The program from the wheel, with its man pages and completions.
 name=tatter-$version-$target
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

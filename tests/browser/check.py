@@ -1,4 +1,4 @@
-"""check.py DOM: the tables of a page, as the browser has understood it, are accessible, and nothing is loaded."""
+"""check.py DOM: checks that the tables of a page, as parsed by the browser, are accessible, and that it loads nothing."""
 
 import sys
 from html.parser import HTMLParser
@@ -34,20 +34,20 @@ class Page(HTMLParser):
             else:
                 self.tables[-1][attrs["scope"]] += 1
         if tag == "svg" and not (attrs.get("role") == "img" and attrs.get("aria-label")):
-            self.wrong.append("a picture without a name")
+            self.wrong.append("an image without a name")
         if tag == "b":
-            self.wrong.append("text of a value is taken for markup")
+            self.wrong.append("a value is interpreted as markup")
 
 
 page = Page()
 page.feed(open(sys.argv[1], encoding="utf-8").read())
 wrong = page.wrong
 if page.headings != 1 or page.titles < 1:
-    wrong.append(f"{page.headings} headings of the first level, {page.titles} titles")
+    wrong.append(f"{page.headings} level-1 headings, {page.titles} titles")
 if not page.tables:
     wrong.append("no tables")
 for table in page.tables:
     if table["caption"] != 1 or table["col"] < 2 or table["row"] != table["rows"] - 1:
-        wrong.append(f"a table without a caption, or with rows or columns without heads: {table}")
+        wrong.append(f"a table without a caption, or with rows or columns without headers: {table}")
 if wrong:
     sys.exit(f"{sys.argv[1]}: " + "; ".join(sorted(set(wrong))))

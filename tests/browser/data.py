@@ -1,4 +1,4 @@
-"""data.py SHIFT: records whose fields need escaping, with nulls and NaN, and other distributions for another SHIFT."""
+"""data.py SHIFT: prints records with fields that need escaping, nulls and NaN; SHIFT changes the distributions."""
 
 import json
 import random

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# run.sh PROGRAM [DIRECTORY]: the web page of `stats` in a headless Chromium: it is drawn in light and dark, printed, writes nothing on
-# the console, loads nothing, and its tables are accessible. Skipped where there is no Chromium. The pictures are kept in DIRECTORY.
+# run.sh PROGRAM [DIRECTORY]: opens the HTML reports of `stats` in a headless Chromium: they render in light and dark mode, print, log
+# nothing to the console, load nothing, and have accessible tables. Skipped if there is no Chromium. Screenshots are kept in DIRECTORY.
 set -euo pipefail
 program=$(realpath "$1")
 browser=$(command -v chromium chromium-browser google-chrome | head -1 || true)
-[ -n "$browser" ] || { echo "browser: skipped, there is no Chromium"; exit 0; }
+[ -n "$browser" ] || { echo "browser: skipped: Chromium is not installed"; exit 0; }
 here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,10 +24,10 @@ for page in one drift groups; do
     browse --blink-settings=preferredColorScheme=0 --screenshot="$page-dark.png" "file://$work/$page.html" > out
     browse --print-to-pdf="$page.pdf" "file://$work/$page.html" > out
     browse --dump-dom "file://$work/$page.html" > "$page.dom"
-    cmp -s "$page-light.png" "$page-dark.png" && { echo "browser: $page.html is the same in light and dark"; exit 1; }
+    cmp -s "$page-light.png" "$page-dark.png" && { echo "browser: $page.html looks the same in light and dark mode"; exit 1; }
     [ -s "$page.pdf" ] || { echo "browser: $page.html was not printed"; exit 1; }
     python3 "$here/check.py" "$page.dom"
 done
-if grep CONSOLE log; then echo "browser: messages on the console"; exit 1; fi
+if grep CONSOLE log; then echo "browser: messages in the console"; exit 1; fi
 if [ -n "${2:-}" ]; then mkdir -p "$OLDPWD/$2" && cp ./*.png ./*.pdf ./*.html "$OLDPWD/$2"; fi
-echo "browser: 3 pages in light, dark and print; no messages on the console"
+echo "browser: 3 pages in light mode, dark mode and print; no messages in the console"

@@ -1,19 +1,19 @@
-"""Runs commands with a fault in one call of the system each: reading, writing, renaming and so on, at every call.
+"""Runs commands with a fault in one system call: reading, writing, renaming and so on, at every call.
 
     run.sh TATTER [--quick] [SCENARIO...]
 
-Of every run it holds that:
+Requirements for every run:
 
-- it ends in time, not by a signal, not by a panic, not as a bug (status 70);
-- status 0: the output is that of a run without a fault;
+- it ends in time, without a signal, a panic or an internal error (status 70);
+- with status 0, the output is that of a run without a fault;
 - no socket is opened, with or without a fault;
-- another status: one message says what failed, with the reason of the system; under the name of an output is what was
-  there before, or all of the new; nothing else is left, but what a fault in removing it leaves.
+- with another status, one message says what failed, with the system's reason; each output has its previous contents or
+  the complete new ones; no other files remain, except those that could not be removed because of the fault.
 
-Memory that the system refuses may end a run by SIGABRT, with what it wrote still beside the output's name; the next run
-then removes it, and its output is whole.
+If the system refuses memory, a run may end with SIGABRT and leave temporary files next to the output; the next run must
+remove them and write complete output.
 
-`--quick` takes some of the calls where there are many.
+`--quick` tests only some of the calls if there are many.
 """
 
 import errno
@@ -28,7 +28,7 @@ from pathlib import Path
 SECONDS = 60
 SEPARATOR = "\0"
 
-# Calls, and how they fail. A lasting failure ("+") is a disk that stays full or broken.
+# Calls and their failures. A lasting failure ("+") represents a disk that stays full or broken.
 HARD = [
     ("open", [errno.EMFILE, errno.EACCES]),
     ("read", [errno.EIO, "eof"]),
@@ -40,7 +40,7 @@ HARD = [
     ("sync", [errno.EIO]),
     ("list", [errno.EIO]),
 ]
-# The run may go on: a call is repeated, or is not needed.
+# The run may continue: the call is repeated or not needed.
 SOFT = [
     ("read", ["short", errno.EINTR]),
     ("write", ["short", errno.EINTR]),
@@ -74,7 +74,7 @@ def inputs(tatter, folder):
         subprocess.run([tatter, "convert", "a.jsonl", "-o", name], cwd=folder, check=True)
 
 
-# Name -> arguments, as a shell reads them. `old.jsonl` exists before.
+# Name -> arguments, in shell syntax. `old.jsonl` exists before the run.
 SCENARIOS = {
     "jsonl-parquet": "convert a.jsonl -o out.parquet",
     "jsonl-tfrecord": "convert a.jsonl -o out.tfrecord",
@@ -116,9 +116,9 @@ SCENARIOS = {
     "map-with": "map 'n = len(tokens)' --with c=c.npz a.jsonl -o out.jsonl",
     "durable": "convert a.jsonl -o out.parquet --durable",
 }
-# What is written as the run goes: a failed run leaves it incomplete.
+# Outputs that are written as the run proceeds: a failed run leaves them incomplete.
 STREAMED = {"stdout": "out.jsonl", "pipe": "piped.arrows", "quarantine": "rejected.jsonl"}
-# A file that ends too early cannot be told from a shorter one: a pipe, a list of names, a schema.
+# Truncation of a pipe, a list of names or a schema cannot be detected.
 MAY_END = {"piped", "stdin", "files-from", "schema-file"}
 
 
@@ -128,7 +128,7 @@ class Scenario:
         self.command = SCENARIOS[name]
 
     def copy(self, folder):
-        """The inputs."""
+        """Copies the inputs to the folder."""
         for path in self.base.rglob("*"):
             target = folder / path.relative_to(self.base)
             target.mkdir() if path.is_dir() else os.link(path, target)
@@ -136,9 +136,9 @@ class Scenario:
             (folder / name).write_text(lines(7))
 
     def run(self, folder, **fault):
-        """The status, standard output, messages and files of a run in a folder of the inputs."""
+        """The status, standard output, messages and files of a run in a folder with the inputs."""
         environment = dict(os.environ, FAULT_ROOT=str(folder), **fault)
-        # The fault is in the program only, not in the shell.
+        # The fault affects only the program, not the shell.
         program = 'env LD_PRELOAD="$LIBRARY" "$TATTER"'
         environment.update(LIBRARY=self.library, TATTER=self.tatter)
         before = "cat a.jsonl | " if self.name == "piped" else ""
@@ -177,7 +177,7 @@ class Scenario:
         files0 = {name: timeless(name, content) for name, content in files0.items()}
         if status == status0:
             if out != out0:
-                return f"status {status}, but another output: {messages}"
+                return f"status {status}, but different output: {messages}"
             different = {name for name in files.keys() | files0.keys() if files.get(name) != files0.get(name)}
             different = {name for name in different if not (call in REMOVING and ".tatter" in name)}
             if different:
@@ -187,7 +187,7 @@ class Scenario:
             return f"status {status} without a message: {messages!r}"
         if not str(mode).startswith(("short", "eof")):
             reason = os.strerror(int(str(mode).lstrip("+"))).lower()
-            # A glob that is not there as a file of that name is looked for, and then opened without a fault.
+            # A glob for which no file of that name is found is expanded, and its files are opened without a fault.
             is_gone = (self.name, call) == ("glob", "stat")
             if reason not in messages.lower() and not is_gone:
                 return f"the reason {reason!r} is not in: {messages}"
@@ -198,14 +198,14 @@ class Scenario:
             if ".tatter" in name:
                 if call in REMOVING:
                     continue
-                return f"{name} is left: {messages}"
+                return f"{name} is left over: {messages}"
             if content != files0.get(name) and not (name == "old.jsonl" and content == old):
                 return f"{name} is incomplete: {messages}"
         return None
 
 
     def check_memory(self, call, mode, nth, expected):
-        """The same for memory that is refused once; then a run in the same folder without a fault."""
+        """The same for one refused allocation, followed by a run in the same folder without a fault."""
         status0, out0, _, files0, _ = expected
         files0 = {name: timeless(name, content) for name, content in files0.items()}
         with tempfile.TemporaryDirectory(prefix="tatter-faults-") as folder:
@@ -214,7 +214,7 @@ class Scenario:
             if status is None or status in (101,) or (status > 128 and status != 134):
                 return f"status {status}: {messages}"
             if status == status0 and out != out0:
-                return f"status {status}, but another output: {messages}"
+                return f"status {status}, but different output: {messages}"
             for name, content in files.items():
                 is_old = name == "old.jsonl" and content == lines(7).encode()
                 if STREAMED.get(self.name) != name and ".tatter" not in name and timeless(name, content) != files0.get(name) and not is_old:
@@ -230,12 +230,12 @@ class Scenario:
 
 
 def timeless(name, content):
-    """Without the seconds that a run took."""
+    """The content without the duration of the run."""
     return re.sub(rb'"seconds": *[0-9.e-]+', b"", content) if name.endswith(".json") else content
 
 
 def chosen(n, quick):
-    """The calls that fail: all, or those at both ends and some between."""
+    """The numbers of the calls that fail: all, or the first, the middle and the last ones."""
     if not quick or n <= 6:
         return range(1, n + 1)
     return sorted({1, 2, 3, n // 2, n - 1, n})

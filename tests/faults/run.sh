@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh TATTER [--quick] [SCENARIO...]: every call of the system fails once in each of some runs; see faults.py.
+# run.sh TATTER [--quick] [SCENARIO...]: makes each system call fail, one in each run; see faults.py.
 # Needs Linux, a C compiler and python3.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

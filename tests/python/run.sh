@@ -1,11 +1,11 @@
 #!/bin/sh
-# run.sh TATTER [PYTEST ARGUMENTS]: tests of the Python module, from the source tree, with the program TATTER.
+# run.sh TATTER [PYTEST ARGUMENTS]: tests the Python module in the source tree with the program TATTER.
 #
 #     tests/python/run.sh target/release/tatter               everything
 #     tests/python/run.sh target/release/tatter -m 'not slow' a quick slice
 #
-# Makes its own Python environment (PYTHON_VENV, or target/python-venv) from PyPI. PyTorch takes gigabytes there: with
-# TORCH=1 it is installed; without it its tests are skipped.
+# Creates its own Python environment (PYTHON_VENV, or target/python-venv) from PyPI. PyTorch, which takes gigabytes, is
+# installed only with TORCH=1; without it, its tests are skipped.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tatter=$(realpath "$1")

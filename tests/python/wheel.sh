@@ -1,5 +1,5 @@
 #!/bin/sh
-# wheel.sh WHEEL: the wheel in a fresh environment with nothing else: the program, its exit codes, Ctrl-C, the module.
+# wheel.sh WHEEL: tests the wheel in a fresh environment: the program, its exit codes, Ctrl-C, the module.
 set -eu
 wheel=$(realpath "$1")
 work=$(mktemp -d)
@@ -29,7 +29,7 @@ for program in "$work/venv/bin/tatter" "$python -m tatter_data"; do
     [ "$(code $program select y x.jsonl)" = 2 ]
     [ "$(code $program count missing)" = 3 ]
     [ "$(printf '{"x": [}\n' | code $program convert)" = 1 ]
-    # Ctrl-C reaches the program as it is.
+    # Ctrl-C reaches the program in both cases.
     [ "$("$python" interrupt.py $program)" = 130 ]
 done
 "$python" - << 'PYTHON'
@@ -41,7 +41,7 @@ td.write(td.read("x.jsonl"), "x.tfrecord")
 assert td.read("x.tfrecord").to_arrow().num_rows == 2
 assert td.__version__
 PYTHON
-# Other places that pip installs to.
+# Another place that pip installs to.
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$work/target" "$wheel"
 "$work/venv/bin/python" -m pip uninstall --quiet --yes tatter-data
 [ "$(PYTHONPATH=$work/target "$python" -m tatter_data count x.jsonl)" = 2 ]

@@ -1,8 +1,8 @@
 #!/bin/sh
-# run.sh TATTER [PYTEST ARGUMENTS]: tests of the Ray Dataset, with the program TATTER.
+# run.sh TATTER [PYTEST ARGUMENTS]: tests the Ray Dataset with the program TATTER.
 #
-# Makes its own Python environment (RAY_VENV, or target/ray-venv) from PyPI. Where it is not to be had, the tests are
-# skipped by name.
+# Creates its own Python environment (RAY_VENV, or target/ray-venv) from PyPI. If that fails, the tests are skipped with a
+# message.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tatter=$(realpath "$1")
@@ -11,7 +11,7 @@ venv=${RAY_VENV:-$here/../../target/ray-venv}
 if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
     python3 -m venv "$venv"
     if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt"; then
-        printf 'tests/ray: skipped: PyPI is out of reach\n'
+        printf 'tests/ray: skipped: PyPI is unreachable\n'
         exit 0
     fi
     cp "$here/requirements.txt" "$venv/requirements.txt"

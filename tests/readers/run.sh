@@ -1,16 +1,16 @@
 #!/bin/sh
-# run.sh TATTER [NAME...]: what tatter writes is read by the readers that people use, and what they write by tatter.
-# run.sh TATTER differential [--calls N] [--seed S]: random calls of functions, of tatter and of TensorFlow; see differential.py.
-# Makes its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs choose suites: arrow facts jsonl numpy samples tfrecord.
-# `containers` and `tfds` are suites with packages of their own, run only where they are named.
-# Paddle's functions are called in an environment of their own (PADDLE_VENV, or target/paddle-venv), and left out where it cannot be made.
+# run.sh TATTER [NAME...]: common libraries read what tatter writes, and tatter reads what they write.
+# run.sh TATTER differential [--calls N] [--seed S]: random function calls in tatter and TensorFlow; see differential.py.
+# Creates its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs select suites: arrow facts jsonl numpy samples tfrecord.
+# The suites `containers` and `tfds` have packages of their own and run only if they are named.
+# Paddle's functions are called in a separate environment (PADDLE_VENV, or target/paddle-venv), and left out if it cannot be created.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tatter=$(realpath "$1")
 shift
 venv=${READERS_VENV:-$here/../../target/readers-venv}
 requirements=requirements.txt
-# Readers of other containers than tables, in an environment of their own (CONTAINERS_VENV, or target/containers-venv).
+# Readers of containers other than tables, in a separate environment (CONTAINERS_VENV, or target/containers-venv).
 if [ "${1:-}" = containers ]; then
     venv=${CONTAINERS_VENV:-$here/../../target/containers-venv}
     requirements=requirements-containers.txt
@@ -24,7 +24,7 @@ if ! cmp -s "$here/$requirements" "$venv/$requirements"; then
     python3 -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/$requirements"
     if [ "$requirements" = requirements-containers.txt ]; then
-        # Packages of which one module is used, without the frameworks that they ask for.
+        # Packages of which only one module is used, without the frameworks that they require.
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$here/requirements-containers-bare.txt"
     fi
     cp "$here/$requirements" "$venv/$requirements"
@@ -36,7 +36,7 @@ if [ "${1:-}" = differential ]; then
     shift
     paddle=${PADDLE_VENV:-$here/../../target/paddle-venv}
     if ! cmp -s "$here/requirements-paddle.txt" "$paddle/requirements-paddle.txt"; then
-        # Without it for the Python at hand, the environment stays empty, and is not tried again.
+        # If Paddle does not support this Python, the environment stays empty, and installation is not retried.
         python3 -m venv "$paddle"
         "$paddle/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements-paddle.txt" || true
         cp "$here/requirements-paddle.txt" "$paddle/requirements-paddle.txt"

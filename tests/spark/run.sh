@@ -1,11 +1,11 @@
 #!/bin/sh
-# run.sh TATTER [PYTEST ARGUMENTS]: tests of pipe and of the data source on Spark, with the program TATTER.
+# run.sh TATTER [PYTEST ARGUMENTS]: tests pipe and the data source on Spark with the program TATTER.
 #
 #     tests/spark/run.sh target/release/tatter           a quick slice in one process
 #     CLUSTER=1 tests/spark/run.sh target/release/tatter everything, on a cluster of two executors
 #
-# Makes its own Python environment (SPARK_VENV, or target/spark-venv) from PyPI; installs a Java runtime with apt-get where
-# there is none. Where either is not to be had, the tests are skipped by name.
+# Creates its own Python environment (SPARK_VENV, or target/spark-venv) from PyPI; installs a Java runtime with apt-get if
+# there is none. If either fails, the tests are skipped with a message.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tatter=$(realpath "$1")
@@ -21,7 +21,7 @@ fi
 venv=${SPARK_VENV:-$here/../../target/spark-venv}
 if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
     python3 -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt" || skip 'PyPI is out of reach'
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt" || skip 'PyPI is unreachable'
     cp "$here/requirements.txt" "$venv/requirements.txt"
 fi
 export TATTER_BIN="$tatter" PYTHONPATH="$here/../../python" PYTHONDONTWRITEBYTECODE=1 PYSPARK_PYTHON="$venv/bin/python"
