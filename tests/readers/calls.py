@@ -1,12 +1,12 @@
-"""The calls of the differential runner: for each function, how a call of it is drawn. A call is one expression, as
-TensorFlow and tatter both read it."""
+"""The calls of the differential runner: how a random call of each function is drawn. A call is one expression that both
+TensorFlow and tatter evaluate."""
 from draw import ALL, COMMON, FLOATS, INTEGERS, NUMBERS, written
 from registry import CALLS, call, each, options, unary
 
-# ---- value by value
+# ---- elementwise
 
 def operands(d, dtypes):
-    """Two operands: alike, one that is broadcast, a literal."""
+    """Two operands: of the same shape, or one of them broadcast or a literal."""
     x = d.tensor(dtypes)
     dtype, dims = d.inputs[x][0].dtype, d.inputs[x][0].dims
     kind = d.int(0, 9)
@@ -35,7 +35,7 @@ def operator(symbol, dtypes):
 
 
 def typed(d, names):
-    """Operands of which one at least is a tensor of TensorFlow, so that Python does not compute itself."""
+    """The operands, at least one of them a TensorFlow tensor, so that Python does not evaluate the expression itself."""
     return [f"tf.convert_to_tensor({n})" if n not in d.inputs and not any(m in d.inputs for m in names) else n for n in names]
 
 
@@ -59,7 +59,7 @@ CALLS["nn.sigmoid_cross_entropy_with_logits"] = (lambda d: "tf.nn.sigmoid_cross_
 CALLS["saturate_cast"] = (lambda d: f"tf.saturate_cast({d.tensor(NUMBERS, low=-300, high=70000)}, tf.{d.some(NUMBERS)})", 1)
 @call("literals", 2)
 def _(d):
-    # Numbers that every dtype holds exactly, beside a tensor of their kind.
+    # Numbers that every dtype represents exactly, combined with a tensor of the same kind.
     dtype = d.some(COMMON)
     number = (lambda: str(d.int(1, 30))) if dtype in INTEGERS else (lambda: str(d.int(1, 60) / 4))
     inner = d.one(f"{number()} + {number()}", f"{number()} - {number()}", f"{number()} * {number()}", f"{d.int(-90, 90)} // {d.int(1, 9)}",
@@ -102,7 +102,7 @@ def _(d):
 
 @call("cast", 4)
 def _(d):
-    # Within the range of the result: TensorFlow's vectorised loops differ from its scalar ones beyond it.
+    # Within the range of the result: beyond it, TensorFlow's vectorized loops differ from its scalar loops.
     to = d.some(NUMBERS + ["bool"] * 2)
     least = 0 if to.startswith("u") else -100
     return f"tf.cast({d.tensor(NUMBERS + ['bool'] * 3, low=least, high=100)}, tf.{to})"
@@ -183,7 +183,7 @@ def _(d):
 
 
 def rows(d):
-    """Values and row lengths that fit them, mostly."""
+    """Values and row lengths that usually match."""
     dtype = d.some(ALL)
     values, lengths = [], []
     inner = d.one([], [], [2], [None])
@@ -360,10 +360,10 @@ def _(d):
     return f"{x}[{', '.join(key() for _ in range(d.int(1, rank + (1 if d.chance(0.1) else 0))))}]"
 
 
-# ---- joining, cutting, axes
+# ---- joining, splitting, axes
 
 def alike(d, dims, n, dtype):
-    """Tensors of these axes; open sizes and ragged rows drawn for each, or the same."""
+    """Tensors with these axes; unknown sizes and ragged rows are drawn for each, or shared."""
     first = d.of(dtype, dims)
     return [first] + [d.like(first) if d.chance(0.6) else d.of(dtype, dims) for _ in range(n - 1)]
 
@@ -480,7 +480,7 @@ def _(d):
     x = d.tensor(ALL, 1, 3)
     rank = d.rank(x)
     if d.chance(0.3):
-        # One row of indices for each row.
+        # A row of indices for each row.
         n = d.one("a", 2)
         x = d.of(d.some(ALL), [n] + d.one([None], [3], ["b"], [3, 2]))
         i = d.of(d.one("int32", "int64"), [n] + d.one([None], [2], []), low=0, high=2)

@@ -1,4 +1,4 @@
-"""Calls of functions of dense tensors: padding, shifting, searching, norms, histograms."""
+"""Calls of functions on dense tensors: padding, shifting, searching, norms, histograms."""
 import struct
 
 from draw import ALL, COMMON, INTEGERS, NUMBERS
@@ -138,7 +138,7 @@ def _(d):
 
 @call("io.decode_raw", 2)
 def _(d):
-    # What ASCII holds, so that the bytes are the same text in both.
+    # Only ASCII, so that the bytes are the same text in both.
     dtype = d.some(INTEGERS + ["float32", "float64", "float16", "bool"])
     size = struct.calcsize({"int8": "b", "uint8": "B", "bool": "B", "int16": "h", "uint16": "H", "float16": "h", "int32": "i", "uint32": "I",
                             "float32": "f"}.get(dtype, "q"))
@@ -165,7 +165,7 @@ def _(d):
 
 
 def scattered(d, shape, low=0):
-    """Indices into a tensor of that shape, as a field, and the axes of the updates."""
+    """Indices into a tensor of the given shape, as a field, and the axes of the updates."""
     depth = d.int(1, len(shape))
     n = [] if d.chance(0.05) else d.one([d.int(0, 5)], [d.int(1, 4)], [2, d.int(1, 2)])
     def rows(dims):

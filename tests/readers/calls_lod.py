@@ -1,4 +1,4 @@
-"""Calls of Paddle's functions of sequences. A level of sequences is a ragged axis."""
+"""Calls of Paddle's sequence functions. Each level of sequences is a ragged axis."""
 from draw import written
 from registry import options
 
@@ -15,7 +15,7 @@ def call(name, weight=1):
 
 
 def sequences(d, dtypes, levels=1, steps=None, n=None, least=0, **kw):
-    """Sequences of steps; `least` steps in each."""
+    """Sequences of at least `least` steps each."""
     dims = [n or d.int(1, 4)] + [None] * levels + (steps if steps is not None else [d.one(1, 1, 2, 3)])
     dtype = d.some(dtypes)
 

@@ -1,4 +1,4 @@
-"""Calls of functions of sparse tensors."""
+"""Calls of functions on sparse tensors."""
 from draw import ALL, COMMON, FLOATS, NUMBERS
 from registry import CALLS, call, each, options
 
@@ -32,7 +32,7 @@ def _(d):
 
 
 def entries(d, dtypes, rank=None, shape=None):
-    """A sparse tensor made by a call: indices in any order, some repeated or out of range."""
+    """A sparse tensor constructed by a call: indices in any order, some repeated or out of range."""
     dtype = d.some(dtypes)
     shape = shape or [d.int(1, 4) for _ in range(rank or d.one(1, 2, 2, 3))]
     n = d.int(0, 4)

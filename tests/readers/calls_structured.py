@@ -1,10 +1,10 @@
-"""Calls of functions of structured tensors."""
+"""Calls of functions on structured tensors."""
 from draw import ALL, COMMON
 from registry import call, options
 
 
 def structured(d, ranks=(1, 1, 2)):
-    """Structures `a` (a number), `s` (strings), `t` (rows), some with structures `in` inside."""
+    """Structures with the fields `a` (a number), `s` (a string) and `t` (rows), some without `s` or `t`."""
     outer = [[d.one("n", 2, 3)], ["n", None]][d.some(ranks) - 1]
     fields = {"a": (d.some(COMMON), []), "s": ("string", []), "t": (d.some([t for t in ALL if t != "float16"]), [None])}
     return d.structured(outer, {k: fields[k] for k in fields if k == "a" or d.chance(0.8)})

@@ -1,4 +1,4 @@
-"""ArrayRecord against the package's own writer and reader: the same records, and without compression the same bytes."""
+"""ArrayRecord compared with the package's own writer and reader: the same records, and without compression the same bytes."""
 import base64
 import json
 import random
@@ -6,7 +6,7 @@ import random
 from array_record.python.array_record_data_source import ArrayRecordDataSource
 from array_record.python.array_record_module import ArrayRecordReader, ArrayRecordWriter
 
-# As theirs and as ours: the last three are read, not written.
+# Codecs in array_record and as options of tatter, which reads the last three but does not write them.
 CODECS = [
     ("zstd", ["--compression", "zstd:3"]),
     ("zstd:9", ["--compression", "zstd:9"]),
@@ -62,7 +62,7 @@ def value(printed):
 
 
 def both(harness, name, records, codec, ours, group):
-    label = f"{name}, {codec}, {group} to a chunk"
+    label = f"{name}, {codec}, {group} per chunk"
     theirs = harness.path("theirs.array_record")
     write(theirs, f"group_size:{group},{codec}", records)
 
@@ -78,17 +78,17 @@ def both(harness, name, records, codec, ours, group):
         out = harness.path("ours.array_record")
         harness.run("convert", theirs, "--raw-records", "-o", out, "--row-group-rows", group, *ours)
         assert read_by_theirs(out) == records
-        # Snappy's compressors choose differently, and Zstandard's stream does not know the size of larger buffers.
+        # Snappy compressors make different choices, and Zstandard's stream does not know the size of larger buffers.
         is_same = codec == "uncompressed" or (codec.startswith("zstd") and name in ("none", "one", "small"))
-        assert not is_same or open(out, "rb").read() == open(theirs, "rb").read(), "other bytes than theirs"
+        assert not is_same or open(out, "rb").read() == open(theirs, "rb").read(), "the bytes differ from array_record's"
 
     harness.check(f"array_record read: {label}", read)
     if ours:
-        harness.check(f"array_record reads ours: {label}", written)
+        harness.check(f"array_record reads tatter's file: {label}", written)
 
 
 def examples(harness):
-    """tf.Examples in several files, as Grain's data source reads them."""
+    """tf.Examples in several files, read by Grain's data source."""
     path = harness.path("part@3.array_record")
     lines = "".join(json.dumps({"id": i, "tokens": list(range(i % 5))}) + "\n" for i in range(100)).encode()
 
@@ -102,11 +102,11 @@ def examples(harness):
         assert [found[i] for i in range(100)] == records
         assert [r["id"] for r in harness.records("convert", path, "--scalar", "id")] == [i for k in range(3) for i in range(k, 100, 3)]
 
-    harness.check("Grain's data source reads several of ours", source)
+    harness.check("Grain's data source reads several of tatter's files", source)
 
 
 def damaged(harness, seed):
-    """Every byte that is changed is noticed, and a file that is cut off is refused."""
+    """Every changed byte is detected, and a truncated file is refused."""
     rng = random.Random(seed)
     path, bad = harness.path("whole.array_record"), harness.path("bad.array_record")
     records = [rng.randbytes(rng.choice([0, 5, 300, 20_000])) for _ in range(30)]
@@ -128,9 +128,9 @@ def damaged(harness, seed):
             assert done.returncode in (0, 1), (done.returncode, done.stderr[-300:])
             found = [value(json.loads(line)["bytes"]) for line in done.stdout.splitlines()]
             rest = iter(records)
-            assert all(record in rest for record in found), "records that were not there"
+            assert all(record in rest for record in found), "records that were not written"
 
-        harness.check(f"a changed byte is noticed, seed {seed}", noticed)
+        harness.check(f"a changed byte is detected, seed {seed}", noticed)
 
 
 def transposed(harness):

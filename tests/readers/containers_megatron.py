@@ -1,4 +1,4 @@
-"""Indexed datasets against megatron-core's own builder and reader: files byte for byte, and the sequences of each other's files."""
+"""Indexed datasets compared with megatron-core's own builder and reader: identical files, and equal sequences in both directions."""
 import importlib.metadata
 import importlib.util
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def indexed_dataset():
-    """The module of megatron-core, installed without its dependencies: of torch it needs a base class and `tensor.numpy()`."""
+    """The module of megatron-core, installed without its dependencies: it needs only a base class and `tensor.numpy()` of torch."""
     torch = types.ModuleType("torch")
     torch.Tensor = object
     torch.utils = types.SimpleNamespace(data=types.SimpleNamespace(Dataset=object))
@@ -36,7 +36,7 @@ def indexed_dataset():
 
 
 class Item:
-    """What the builder takes for a tensor."""
+    """A substitute for the tensors that the builder expects."""
 
     def __init__(self, values):
         self.values = values
@@ -115,7 +115,7 @@ def every_dtype(harness, megatron, seed, dtype):
         same_files(ours + "-again", theirs)
 
     harness.check(f"megatron {name} read", read)
-    harness.check(f"megatron {name} written as its builder does", written)
+    harness.check(f"megatron {name} written like its builder", written)
     harness.check(f"megatron {name} read and written again", again)
 
 
@@ -171,7 +171,7 @@ def multimodal(harness, megatron):
 
 
 def damaged(harness, megatron, seed):
-    """Cut off, and with bytes changed: records or a message, never a crash."""
+    """Truncated files and changed bytes: records or a message, never a crash."""
     rng = random.Random(seed)
     prefix = harness.path(f"whole{seed}")
     build(megatron, prefix, random_documents(rng, np.uint16), np.uint16)

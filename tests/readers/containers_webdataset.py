@@ -1,4 +1,4 @@
-"""WebDataset archives against the package's own writer and reader."""
+"""WebDataset archives compared with the package's own writer and reader."""
 import io
 import json
 import random
@@ -34,7 +34,7 @@ def random_samples(rng):
 
 
 def plain(sample):
-    """As tatter prints it: every field, null where a member is missing."""
+    """The record that tatter prints: all fields, null if a member is missing."""
     return {name: sample.get(name) for name in ["__key__", "jpg", "json", "cls", "txt"]}
 
 
@@ -87,11 +87,11 @@ def ours(harness, seed):
         with tarfile.open(path) as archive:
             assert all((m.mtime, m.mode, m.uid, m.gid) == (0, 0o644, 0, 0) for m in archive)
 
-    harness.check(f"webdataset reads ours, seed {seed}", written)
+    harness.check(f"webdataset reads tatter's archive, seed {seed}", written)
 
 
 def forms(harness, seed):
-    """The forms that tarfile writes, with long names, directories, links and a device."""
+    """The tar formats that tarfile writes, with long names, directories, links and a device."""
     rng = random.Random(seed)
     for name, form in [("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)]:
         path = harness.path(f"{name}{seed}.tar")
@@ -114,11 +114,11 @@ def forms(harness, seed):
             assert harness.records("convert", path) == expected
             assert read_by_webdataset(path) == expected
 
-        harness.check(f"tar in the form {name}, seed {seed}", read)
+        harness.check(f"tar in the format {name}, seed {seed}", read)
 
 
 def damaged(harness, seed):
-    """Cut off, and with bytes changed: records or a message, never a crash."""
+    """Truncated archives and changed bytes: records or a message, never a crash."""
     rng = random.Random(seed)
     path, bad = harness.path(f"whole{seed}.tar"), harness.path(f"bad{seed}.tar")
     with wds.TarWriter(path) as sink:

@@ -1,14 +1,14 @@
-"""Random calls of functions, of TensorFlow (of sequences: Paddle) and of tatter: differential.py TATTER [--calls N] [--seed S] [--only NAME]
+"""Random function calls in TensorFlow (sequence functions: Paddle) and in tatter: differential.py TATTER [--calls N] [--seed S] [--only NAME]
 [--vectors FILE].
 
-A call is one expression over fields of a record; both read the same text. PADDLE_PYTHON names a Python with PaddlePaddle;
-without one its functions are left out. It disagrees where
-  value      both give a result, and not the same one (or not of the same type)
+A call is one expression over the fields of a record; both evaluate the same text. PADDLE_PYTHON names a Python with
+PaddlePaddle; without it, Paddle's functions are left out. Kinds of disagreement:
+  value      both give a result, but the values or types differ
   refused    the library gives a result, tatter an error
   accepted   the library gives an error, tatter a result
-  broken     tatter crashes, or reports a bug of its own
-The lines of deviations.txt beside this file say which disagreements are meant; the others are printed, and fail the run.
---vectors appends the calls that disagree to FILE, in the form of fixtures/oracle."""
+  broken     tatter crashes or reports an internal error
+The lines of deviations.txt next to this file list intended disagreements; any others are printed and fail the run.
+--vectors appends the calls that disagree to FILE, in the format of fixtures/oracle."""
 import argparse
 import collections
 import concurrent.futures
@@ -32,14 +32,14 @@ from lod import Died, Paddle
 from registry import CALLS
 
 BATCH = 40
-# Functions of which TensorFlow computes small results as differences of larger ones: what they may differ by.
+# Absolute tolerances for functions whose small results TensorFlow computes as differences of larger numbers.
 ABSOLUTE = {"nn.log_softmax": 2e-6, "nn.softmax": 1e-7, "nn.gelu": 1e-6, "math.lgamma": 1e-6, "math.digamma": 1e-6, "math.reduce_variance": 1e-6, "math.reduce_std": 1e-3}
 NAMES = {"tf": oracle.tf, "math": math}
 PADDLE = Paddle()
 
 
 class Call:
-    """A drawn call and what TensorFlow says to it."""
+    """A random call and the library's result."""
 
     def __init__(self, number, seed, name, text=None):
         self.number, self.name, self.why, self.kind = number, name, None, None
@@ -55,18 +55,18 @@ class Call:
             except Died:
                 self.records, self.error = [(r, None)], None
                 break
-            except Exception as e:  # whatever TensorFlow and Python raise
+            except Exception as e:  # any exception of TensorFlow or Python
                 result = None
                 self.error = " ".join(str(e).split())[:300] or type(e).__name__
             self.records.append((r, result))
         good = [(r, out) for r, out in self.records if out is not None]
         if good and self.error:
-            # Records that are legal are compared; the others would stop the run.
+            # Only valid records are compared; the others would stop the run.
             self.records, self.error = good, None
         self.noutputs = len(self.records[0][1]) if not self.error and self.records[0][1] is not None else 0
 
     def result(self, r, values):
-        """What the library gives for a record."""
+        """The library's result for a record."""
         if self.name in LOD_CALLS:
             return PADDLE.run(self.text, values)
         tensors = {n: oracle.to_tensorflow(v) for n, v in values.items()}
@@ -85,7 +85,7 @@ class Call:
         return [f"{self.prefix}o{i}" for i in range(max(self.noutputs, 1))]
 
     def assignment(self):
-        """Names for the results; a list of one is subscripted."""
+        """The assignment of the results to names; a list of one is subscripted."""
         several = self.noutputs > 1
         return f"{', '.join(self.names())} = {self.text}" if several or not self.is_list() else f"{self.names()[0]} = ({self.text})[0]"
 
@@ -109,7 +109,7 @@ def arguments(calls, dummy="unused: int64"):
 
 
 def stdin(calls, rounds):
-    """The records: call by call the round's record, or its last one."""
+    """The input records: in each round, every call contributes its next record, or its last one again."""
     lines = []
     for i in range(rounds):
         record = {}
@@ -120,7 +120,7 @@ def stdin(calls, rounds):
 
 
 def run_together(program, calls):
-    """Compares calls that TensorFlow computes. One bad call spoils the run of all: then the halves are run."""
+    """Compares calls that TensorFlow computes. A bad call fails the run of all: then each half is run separately."""
     rounds = max(len(c.records) for c in calls)
     verbs, options = arguments(calls)
     data = stdin(calls, rounds)
@@ -171,7 +171,7 @@ def first_line(text):
 
 class Deviations:
     """Lines `KIND NAME :: PATTERN :: REASON`: KIND and NAME as printed (either may be *, and NAME may end with *), PATTERN a
-    regular expression that is searched in the text of the call, its types, what differs and its records."""
+    regular expression that is searched for in the text of the call, its types, what differs and its records."""
 
     def __init__(self, path):
         self.rows, self.used = [], collections.Counter()
@@ -209,21 +209,21 @@ def main():
     parser.add_argument("--only", help="a regular expression of function names")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--vectors", help="append the calls that disagree to this file")
-    parser.add_argument("--deviations", action="store_true", help="print how often each line of deviations.txt was needed, and for what")
+    parser.add_argument("--deviations", action="store_true", help="print how often, and for which function, each line of deviations.txt was needed")
     parser.add_argument("--show", type=int, default=4, help="how many disagreements of one function and kind to print")
     a = parser.parse_args()
     drawn = {**CALLS, **({} if PADDLE.why else LOD_CALLS)}
     if PADDLE.why:
-        print(f"skipped: {len(LOD_CALLS)} functions of Paddle: {PADDLE.why}")
+        print(f"skipped: {len(LOD_CALLS)} Paddle functions: {PADDLE.why}")
     names = [n for n in drawn if not a.only or re.search(a.only, n)]
     weights = [drawn[n][1] for n in names]
     deviations = Deviations(os.path.join(os.path.dirname(os.path.abspath(__file__)), "deviations.txt"))
-    # TensorFlow's own log of every refused call.
+    # Discards TensorFlow's log of every refused call.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     rng, started = random.Random(a.seed), time.monotonic()
     pending, waiting, bad, counts = [], [], [], collections.Counter()
     computed = collections.Counter()
-    # Each function at least once in a long run, in random order.
+    # In a long run, each function is called at least once, in random order.
     order = rng.sample(names, len(names)) if a.calls >= len(names) else []
 
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:

@@ -1,6 +1,6 @@
-"""Random tensors for calls: a type, and values of it for each record.
+"""Random tensors for calls: a type, and a value of that type for each record.
 
-Sizes are numbers (known), names (open sizes: the same wherever the same name is used, drawn anew for each record)
+Sizes are numbers (known), names (unknown: the same wherever the same name is used, drawn again for each record)
 or None (ragged)."""
 import math
 
@@ -20,7 +20,7 @@ def integer_range(dtype):
 
 
 class Tensor:
-    """One value: nested lists under a type."""
+    """One value: nested lists with a type."""
 
     def __init__(self, dtype, dims, value):
         self.dtype, self.dims, self.value = dtype, dims, value
@@ -32,14 +32,14 @@ class Sparse:
 
 
 class Structured:
-    """Structures: nested lists of dictionaries, under fields with a dtype (or fields) and axes of their own each."""
+    """Structures: nested lists of dictionaries. Each field has a dtype (or fields) and its own axes."""
 
     def __init__(self, fields, dims, value):
         self.fields, self.dims, self.value = fields, dims, value
 
 
 class Draw:
-    """The inputs of one call: each a name, a type, and a value for each record."""
+    """The inputs of one call: each has a name, a type, and a value for each record."""
 
     def __init__(self, rng, prefix, records=1):
         self.rng, self.prefix, self.nrecords = rng, prefix, records
@@ -62,13 +62,13 @@ class Draw:
         return self.rng.randint(low, high)
 
     def axis(self, rank):
-        """Mostly an axis of that rank, sometimes out of range."""
+        """An axis of a tensor of the given rank, sometimes out of range."""
         if rank == 0 or self.chance(0.06):
             return self.one(rank, -rank - 1, rank + 1)
         return self.int(-rank, rank - 1)
 
     def axes(self, rank):
-        """What reductions take: None, one axis, several."""
+        """The axes of a reduction: None, one, or several."""
         if self.chance(0.2):
             return None
         if self.chance(0.7):
@@ -117,7 +117,7 @@ class Draw:
         return name
 
     def of(self, dtype, dims, **kw):
-        """A tensor of that type."""
+        """A tensor of the given type."""
         return self.put(dtype, dims, [self.nested(r, dtype, dims, **kw) for r in range(self.nrecords)])
 
     def put(self, dtype, dims, values):
@@ -126,7 +126,7 @@ class Draw:
         return self.add(text, [Tensor(dtype, dims, v) for v in values])
 
     def like(self, name, dtype=None, **kw):
-        """A tensor with the rows of another."""
+        """A tensor with the row lengths of another."""
         old = self.inputs[name]
         dtype = dtype or old[0].dtype
 
@@ -135,7 +135,7 @@ class Draw:
         return self.put(dtype, old[0].dims, [walk(t.value, len(t.dims)) for t in old])
 
     def dims(self, least=0, most=3, ragged=None):
-        """The axes of a tensor; a ragged one has two at least."""
+        """The axes of a tensor; a ragged tensor has at least two."""
         rank = self.int(least, most)
         ragged = self.chance(0.5) if ragged is None else ragged
         outer = [self.one(self.int(0, 4), "a", "a")]
@@ -151,14 +151,14 @@ class Draw:
         return outer + middle + [self.int(0 if self.chance(0.1) else 1, 3) for _ in range(inner)]
 
     def tensor(self, dtypes, least=0, most=3, ragged=None, **kw):
-        """A tensor of at least and at most so many axes; `low` and `high` bound its values."""
+        """A tensor with `least` to `most` axes; `low` and `high` bound its values."""
         return self.of(self.some(dtypes), self.dims(least, most, ragged), **kw)
 
     def rank(self, name):
         return len(self.inputs[name][0].dims)
 
     def known(self, name, axis):
-        """A size of the first record."""
+        """The size of an axis in the first record."""
         value = self.inputs[name][0].value
         for _ in range(axis):
             value = value[0] if value else []
@@ -200,7 +200,7 @@ class Draw:
 
 
 def written(v):
-    """A value as Python and the expressions write it."""
+    """A value in the syntax of Python and of expressions."""
     if isinstance(v, list):
         return "[" + ", ".join(map(written, v)) + "]"
     if isinstance(v, float) and not math.isfinite(v):

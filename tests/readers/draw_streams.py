@@ -1,10 +1,10 @@
-"""Golden vectors of streams, drawn from tf.data: `python draw_streams.py > fixtures/oracle/streams.jsonl`.
+"""Golden vectors of streams, generated with tf.data: `python draw_streams.py > fixtures/oracle/streams.jsonl`.
 
-Each line is one pipeline of TensorFlow as a tatter command over files of JSON lines, with the records that tf.data gives:
+Each line is one tf.data pipeline as a tatter command over files of JSON lines, with the records that tf.data returns:
 
     {"id", "args", "files", "want"}
 
-`args` is the line after `tatter`, `files` maps names to lists of records, `want` is the list of records that come out.
+`args` is the command line after `tatter`, `files` maps names to lists of records, `want` is the list of expected records.
 """
 
 import json
@@ -48,7 +48,7 @@ def named(values):
 
 
 def filled(values):
-    """At least one record in all: an input of no records at all has no types."""
+    """Whether there is any record: without records there are no types."""
     return any(values)
 
 
@@ -57,7 +57,7 @@ for case in range(30):
     if not filled(values):
         continue
     cycle, block = rng.randint(1, 7), rng.randint(1, 4)
-    # Every input is a row of a ragged tensor.
+    # Each input is a row of a ragged tensor.
     lists = tf.data.Dataset.from_tensor_slices(tf.ragged.constant(values, dtype=tf.int64, ragged_rank=1))
     stream = lists.interleave(
         lambda row: tf.data.Dataset.from_tensor_slices(row), cycle_length=cycle, block_length=block, num_parallel_calls=None
@@ -107,7 +107,7 @@ for case in range(60):
 for case in range(30):
     values = [rng.randint(0, 9) for _ in range(rng.randint(1, 16))]
     classes, sizes = rng.randint(1, 4), [rng.randint(1, 4) for _ in range(4)]
-    # A window is as large as its key says.
+    # The key determines the size of a window.
     stream = dataset(values).group_by_window(
         key_func=lambda x: x % classes,
         reduce_func=lambda key, window: window.batch(99),
@@ -119,7 +119,7 @@ for case in range(30):
 
 for case in range(20):
     values = [rng.randint(0, 2) for _ in range(rng.randint(1, 16))]
-    # Shares of which each keeps all records of a class or none, so that no random number matters.
+    # Shares that keep either all records of a class or none, so that random numbers do not matter.
     kept = [rng.random() < 0.6 for _ in range(3)]
     kept[values[0]] = True
     initial = [1 / 3] * 3

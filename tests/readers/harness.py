@@ -1,4 +1,4 @@
-"""Runs tatter, compares values, counts."""
+"""Runs tatter, compares values, counts checks."""
 import base64
 import importlib.metadata
 import json
@@ -23,11 +23,11 @@ class Harness:
         return done.stdout if ok else done
 
     def records(self, *arguments, stdin=None):
-        """The records that tatter gives as JSON lines."""
+        """The records that tatter prints as JSON lines."""
         return [json.loads(line) for line in self.run(*arguments, stdin=stdin).splitlines()]
 
     def check(self, name, test):
-        """Counts a test: a function that fails by an exception."""
+        """Runs and counts a test: a function that raises an exception if it fails."""
         try:
             test()
             self.passed += 1
@@ -43,7 +43,7 @@ class Harness:
 
 
 def plain(value):
-    """A value of any reader as Python's own: None, bool, int, float, str, bytes, list, dict."""
+    """A value from any reader in Python's own types: None, bool, int, float, str, bytes, list, dict."""
     import numpy as np
     import pandas as pd
 
@@ -63,7 +63,7 @@ def plain(value):
 
 
 def same(a, b):
-    """Equal in value and kind: 1 is not 1.0, a NaN equals a NaN, 0.0 is not -0.0."""
+    """Equal in value and type: 1 is not 1.0, a NaN equals a NaN, 0.0 is not -0.0."""
     if type(a) is not type(b):
         return False
     if isinstance(a, float):
@@ -76,14 +76,14 @@ def same(a, b):
 
 
 def difference(found, expected, where="record"):
-    """Where two values differ first, in words; None if they are the same."""
+    """A description of the first difference between two values; None if there is none."""
     if isinstance(found, list) and isinstance(expected, list):
         if len(found) != len(expected):
-            return f"{where}: {len(found)} items for {len(expected)}"
+            return f"{where}: {len(found)} items instead of {len(expected)}"
         parts = (difference(f, e, f"{where}[{i}]") for i, (f, e) in enumerate(zip(found, expected)))
     elif isinstance(found, dict) and isinstance(expected, dict):
         if list(found) != list(expected):
-            return f"{where}: fields {list(found)} for {list(expected)}"
+            return f"{where}: fields {list(found)} instead of {list(expected)}"
         parts = (difference(found[k], expected[k], f"{where}.{k}") for k in found)
     else:
         return None if same(found, expected) else f"{where}: found {found!r}, expected {expected!r}"
@@ -98,7 +98,7 @@ def expect(found, expected):
 
 
 def as_json(value):
-    """A value as tatter's JSON lines hold it."""
+    """A value as tatter writes it in JSON lines."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""PaddlePaddle as the other side of a call: its own Python in a process of its own, which is started again when a call kills it."""
+"""Calls PaddlePaddle in a separate Python process, which is restarted if a call kills it."""
 import json
 import os
 import subprocess
@@ -14,12 +14,12 @@ class Paddle:
     def __init__(self):
         self.python, self.process, self.why = os.environ.get("PADDLE_PYTHON", ""), None, None
         if not self.python:
-            self.why = "PADDLE_PYTHON names no Python with PaddlePaddle"
+            self.why = "PADDLE_PYTHON does not name a Python with PaddlePaddle"
         elif subprocess.run([self.python, "-c", "import paddle"], capture_output=True).returncode != 0:
             self.why = f"{self.python} has no PaddlePaddle"
 
     def run(self, text, inputs):
-        """The outputs of a call in the form of the vectors; raises what Paddle says to it."""
+        """The outputs of a call in the format of the vectors; raises Paddle's error."""
         if self.process is None:
             worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "paddle_lod.py")
             self.process = subprocess.Popen([self.python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -37,11 +37,11 @@ class Paddle:
 
 
 class Died(Exception):
-    """The call ended Paddle's process: neither a result nor an error to compare with."""
+    """The call killed Paddle's process: there is no result or error to compare with."""
 
 
 def flattened(t):
-    """A drawn tensor in the form of paddle_lod.py: each ragged axis is a level."""
+    """A drawn tensor in the format of paddle_lod.py: each ragged axis is a level."""
     value, lengths, dims = t.value, [], list(t.dims)
     while len(dims) > 1 and dims[1] is None:
         lengths.append([len(row) for row in value])

@@ -1,11 +1,11 @@
-"""TensorFlow's side of a call: values as its tensors, its results as JSON, and the comparison with what tatter prints."""
+"""Converts values to TensorFlow tensors and results to JSON, and compares them with tatter's output."""
 import base64
 import math
 
 import numpy as np
 import tensorflow as tf
 
-# Registers what TensorFlow's array functions do with structures.
+# Registers TensorFlow's array functions for structures.
 from tensorflow.python.ops.structured import structured_array_ops  # noqa: F401
 
 from draw import Sparse, Structured, Tensor
@@ -14,7 +14,7 @@ TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12}
 
 
 def to_tensorflow(t):
-    """A drawn value as a tensor of TensorFlow."""
+    """A drawn value as a TensorFlow tensor."""
     if isinstance(t, Sparse):
         rank = len(t.shape)
         return tf.SparseTensor(np.array(t.indices, np.int64).reshape(-1, rank), constant(t.values, t.dtype, [len(t.values)]), t.shape)
@@ -40,7 +40,7 @@ def to_tensorflow(t):
 
 
 def structures(fields, dims, value):
-    """Structures of these fields below axes of these sizes."""
+    """Structures with these fields inside axes of these sizes."""
     def column(v, name, depth):
         return [column(i, name, depth - 1) for i in v] if depth else v[name]
     made = {}
@@ -82,7 +82,7 @@ def input_json(t):
 
 
 def outputs(result):
-    """What a call gave, each tensor in the form of the vectors; None: something that is no tensor."""
+    """The results of a call, each tensor in the format of the vectors; None if a result is not a tensor."""
     if isinstance(result, (list, tuple)) and any(isinstance(r, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor, tf.experimental.StructuredTensor, tuple, list)) for r in result):
         parts = [outputs(r) for r in result]
         return None if any(p is None or len(p) != 1 for p in parts) else [p[0] for p in parts]
@@ -105,7 +105,7 @@ def outputs(result):
 
 
 def plain(v):
-    """A nested value whose leaves are Python's."""
+    """A nested value with Python's own types as leaves."""
     if isinstance(v, dict):
         return {k: plain(i) for k, i in v.items()}
     if isinstance(v, (list, tuple)):
@@ -120,7 +120,7 @@ def float_of(v):
 
 
 def values_differ(want, got, dtype, at="", scale=0.0, absolute=0.0):
-    """What differs between two nested values, in words; None if nothing does."""
+    """A description of the first difference between two nested values; None if there is none."""
     if isinstance(want, list):
         if not isinstance(got, list) or len(want) != len(got):
             return f"{at or 'it'} has {len(got) if isinstance(got, list) else 'no'} items instead of {len(want)}"
@@ -167,7 +167,7 @@ def sizes(value, axis):
 
 
 def type_differs(t, got):
-    """The entry of a field in `schema --as json` against a result."""
+    """Compares the entry of a field in `schema --as json` with a result."""
     if t["kind"] == "pyval":
         return None
     kind = t["kind"] if t["kind"] in ("sparse", "struct") else "tensor"

@@ -1,10 +1,10 @@
-"""Paddle's side of a call, run by a Python that has PaddlePaddle: a line of JSON for each call on standard input, a line for
-its result on standard output.
+"""Evaluates calls in Paddle, run by a Python with PaddlePaddle: reads a line of JSON for each call from standard input and
+writes a line with its result to standard output.
 
     {"text": "sequence_pool(x, 'sum')", "inputs": {"x": {"dtype", "shape", "value", "lengths"}}}
     {"outputs": [{"dtype", "shape", "value", "lengths"}]} or {"error": "..."}
 
-`value` is flat, of the shape; `lengths` are the recursive sequence lengths, without any for a plain tensor."""
+`value` is flat, with the given shape; `lengths` are the recursive sequence lengths, empty for a plain tensor."""
 import json
 import os
 import sys
@@ -35,13 +35,13 @@ def run(call):
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
-    # What Paddle itself prints is no answer.
+    # Keeps Paddle's own output out of the answers.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     paddle.enable_static()
     for line in sys.stdin:
         try:
             answer = {"outputs": run(json.loads(line))}
-        except Exception as e:  # whatever Paddle and Python raise
+        except Exception as e:  # any exception of Paddle or Python
             lines = [text for text in str(e).splitlines() if text.strip()]
             found = [text for text in lines if "Error:" in text] or lines[-1:] or [type(e).__name__]
             answer = {"error": found[0][:300]}

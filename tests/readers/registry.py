@@ -1,4 +1,4 @@
-"""Where the draws of calls are registered, and what they share."""
+"""The registry of random calls, and what they share."""
 from draw import written
 
 CALLS = {}
@@ -17,7 +17,7 @@ def each(names, make, weight=1):
 
 
 def options(d, **values):
-    """Keyword arguments, each given in half of the calls."""
+    """Keyword arguments, each present in half of the calls."""
     given = {k: v() if callable(v) else v for k, v in values.items() if d.chance(0.5)}
     return "".join(f", {k}={v if isinstance(v, str) else written(v)}" for k, v in given.items())
 

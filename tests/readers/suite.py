@@ -1,4 +1,4 @@
-"""Runs the suites: suite.py TATTER [NAME...]. One line for each failure, the counts at the end."""
+"""Runs the suites: suite.py TATTER [NAME...]. Prints one line for each failure, and the counts at the end."""
 import importlib
 import sys
 import tempfile

@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC, both ways, with pyarrow, pandas, polars, duckdb and awkward."""
+"""Parquet and Arrow IPC, in both directions, with pyarrow, pandas, polars, duckdb and awkward."""
 import decimal
 import datetime
 import io
@@ -22,7 +22,7 @@ SEEDS = range(12)
 
 
 def read_parquet(reader, path):
-    """All records of a Parquet file as one reader gives them."""
+    """All records of a Parquet file as a reader returns them."""
     if reader == "pyarrow":
         return pq.read_table(path).to_pylist()
     if reader == "pandas":
@@ -38,7 +38,7 @@ def read_parquet(reader, path):
 
 
 def fixed_in_struct(ty):
-    """PyArrow refuses these in Parquet, its own files too, as soon as the structure is null: "Expected all lists to be of size"."""
+    """PyArrow refuses these in Parquet, even in its own files, if a structure is null: "Expected all lists to be of size"."""
     return pa.types.is_struct(ty) and contains(ty, pa.types.is_fixed_size_list)
 
 
@@ -46,7 +46,7 @@ def nothing(ty):
     return False
 
 
-#: What a reader cannot read at all in Parquet, whoever has written it.
+#: Types that a reader cannot read from Parquet, regardless of the writer.
 UNREAD = {"pyarrow": fixed_in_struct, "pandas": fixed_in_struct, "polars": nothing, "duckdb": nothing, "awkward": fixed_in_struct}
 
 
@@ -65,7 +65,7 @@ def run(harness):
 
 
 def written(harness):
-    """What tatter writes is read by every reader: values, and with pyarrow the types."""
+    """Every reader reads what tatter writes: the values, and with pyarrow also the types."""
     for seed in SEEDS:
         table = Tables(seed).table(6, 40)
         source, rows = harness.path(f"w{seed}.arrows"), table.to_pylist()
@@ -108,13 +108,13 @@ def same_table(found, expected):
 
 
 def described(schema):
-    """Names, types, nullability. tatter's `with nulls` says of all levels inside at once that they may be null."""
+    """Names, types, nullability of fields only: tatter's `with nulls` applies to all inner levels at once."""
     text = lambda ty: re.sub(r" \('\w+'\)", "", str(ty)).replace(" not null", "").replace("item:", "element:")
     return [[f.name, text(f.type), f.nullable] for f in schema]
 
 
 def read(harness):
-    """What other writers write is read by tatter: as JSON lines, and as Parquet with the same types."""
+    """tatter reads what other writers write: the same records, also from pipes."""
     for seed in SEEDS:
         table = Tables(100 + seed).table(5, 50)
         expected = json_rows(table)
@@ -138,7 +138,7 @@ def read(harness):
 
 
 def others(harness, seed):
-    """Polars, duckdb and awkward write what they can of it; pyarrow says what they have written."""
+    """Polars, duckdb, awkward and pandas write what they can; pyarrow reads what they have written."""
     table = Tables(200 + seed, fixed=False, leaves=[t for t in LEAVES if t != pa.float16()]).table(5, 50)
 
     def check(name, write):
@@ -174,7 +174,7 @@ def write_ipc(new, path, table):
 
 
 def large(harness):
-    """A row group, and a record batch, too large for one task: cut into ranges of rows."""
+    """A row group and a record batch that are too large for one task are split into ranges of rows."""
     generator = np.random.default_rng(7)
     lengths = generator.integers(0, 16, 700_000)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
@@ -188,7 +188,7 @@ def large(harness):
             harness.run("convert", source, "-o", out)
             found = pq.read_table(out)
             if found.cast(table.schema) != table:
-                raise AssertionError("other values")
+                raise AssertionError("the values differ")
             harness.run("skip", "400001", "then", "head", "3", source, "-o", out)
             expect(pq.read_table(out).to_pylist(), table.slice(400_001, 3).to_pylist())
 
@@ -196,7 +196,7 @@ def large(harness):
 
 
 def types(harness):
-    """Layouts that tatter does not write, and large, view and dictionary types, read as their values."""
+    """Layouts that tatter does not write, and large, view and dictionary types: they read as their values."""
     strings = ["a", None, "a longer string than a view holds", "", "a"]
     lists = [[1, 2], None, [], [3], [None]]
     layouts = {
@@ -227,14 +227,14 @@ def types(harness):
             harness.check(f"{name} in an arrow {how}", check)
 
     def garbage():
-        # Values below null rows.
+        # Null rows that have values.
         values = pa.array(range(6), pa.int64())
         array = pa.ListArray.from_arrays(pa.array([0, 2, 4, 6], pa.int32()), values, mask=pa.array([False, True, False]))
         path = harness.path("garbage.arrow")
         write_ipc(ipc.new_file, path, pa.table({"x": array}))
         expect(harness.records("convert", path), [{"x": [0, 1]}, {"x": None}, {"x": [4, 5]}])
 
-    harness.check("values below null lists", garbage)
+    harness.check("null lists that have values", garbage)
 
     def deltas():
         sink = io.BytesIO()
@@ -281,7 +281,7 @@ def types(harness):
 
 
 def foreign(harness):
-    """Types that no tensor has are carried unchanged."""
+    """Types without a tensor equivalent are carried unchanged."""
     day = datetime.date(2024, 2, 29)
     noon = datetime.datetime(2024, 2, 29, 12, 0, 0, 123456)
     columns = {
@@ -316,7 +316,7 @@ def foreign(harness):
                 found = load(harness.path(out))
                 expect(described(found.schema), described(table.schema))
                 if not found["x"].combine_chunks().equals(array) and str(found["x"].to_pylist()) != str(array.to_pylist()):
-                    raise AssertionError(f"{found['x'].to_pylist()} for {array.to_pylist()}")
+                    raise AssertionError(f"{found['x'].to_pylist()} instead of {array.to_pylist()}")
 
             harness.check(f"{name} carried into {out}", check)
 
@@ -332,11 +332,11 @@ def foreign(harness):
         if b"x" not in done.stderr or b"Parquet" not in done.stderr:
             raise AssertionError(done.stderr.decode())
 
-    harness.check("an interval is refused by Parquet", refused)
+    harness.check("an interval to Parquet is refused", refused)
 
 
 def tensor_types(harness):
-    """The canonical tensor extension types, both ways."""
+    """The canonical tensor extension types, in both directions."""
     fixed = pa.FixedShapeTensorArray.from_numpy_ndarray(np.arange(24, dtype=np.float32).reshape(4, 2, 3))
     source = harness.path("fixed.arrow")
     write_ipc(ipc.new_file, source, pa.table({"x": fixed}))
@@ -368,4 +368,4 @@ def tensor_types(harness):
                [{"data": [1, 2, 3], "shape": [3]}, {"data": [], "shape": [0]}, {"data": [4], "shape": [1]}])
         expect(harness.records("convert", path), [json.loads(line) for line in lines.splitlines()])
 
-    harness.check("variable_shape_tensor both ways", variable)
+    harness.check("variable_shape_tensor in both directions", variable)

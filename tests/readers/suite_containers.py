@@ -1,4 +1,4 @@
-"""Megatron, WebDataset, libsvm, Matrix Market, SciPy's npz and CSV, both ways, bit for bit. `run.sh TATTER containers` runs it in an environment of its own."""
+"""Megatron, WebDataset, libsvm, Matrix Market, SciPy's npz and CSV, in both directions, bit for bit. `run.sh TATTER containers` runs it in a separate environment."""
 import csv
 import random
 
@@ -39,7 +39,7 @@ def matrix(seed, dtype=np.float32):
 
 
 def same(found, expected, dtype=None):
-    """One matrix: shape, dtype, and the bits of every value, whatever the order of the entries."""
+    """Compares shape, dtype and the bits of every value, regardless of the order of the entries."""
     found, expected = sp.csr_matrix(found), sp.csr_matrix(expected)
     found.sort_indices(), expected.sort_indices()
     assert found.shape == expected.shape, (found.shape, expected.shape)
@@ -51,7 +51,7 @@ def same(found, expected, dtype=None):
 
 
 def rows_of(records, field="features"):
-    """The records that tatter prints as a matrix of float64."""
+    """The records that tatter prints, as a float64 matrix."""
     width = max((r[field]["dense_shape"][0] for r in records), default=0)
     entries = [(i, index[0], float(value)) for i, r in enumerate(records) for index, value in zip(r[field]["indices"], r[field]["values"])]
     rows, columns, values = zip(*entries) if entries else ((), (), ())
@@ -103,7 +103,7 @@ def several_labels(harness):
 
 
 def xgboost_reads_ours(harness):
-    """XGBoost's parser of decimals is off by one bit in some values, of whoever wrote them; the nearest float32 is what tatter reads."""
+    """XGBoost's decimal parser is off by one bit for some values, regardless of the writer; tatter reads the nearest float32."""
     import xgboost
 
     rng = np.random.default_rng(5)
@@ -128,7 +128,7 @@ def xgboost_reads_ours(harness):
             assert bits.max() <= 1, bits.max()
             assert read.get_label().tolist() == [i % 2 for i in range(2000)]
 
-    harness.check("XGBoost reads libsvm of ours as its own", both)
+    harness.check("XGBoost reads tatter's libsvm like the original", both)
 
 
 def npz(harness, seed):
@@ -222,7 +222,7 @@ def fields_and_symmetries(harness):
 
 
 def tables(harness, seed):
-    """CSV and TSV of Python's csv module: text with quotes, separators and ends of lines, numbers, lists."""
+    """CSV and TSV of Python's csv module: text with quotes, separators and line breaks; numbers; lists."""
     rng = random.Random(seed)
     words = ["", "a", "b c", 'say "x"', "two\nlines", "a,b", "tab\there", "café", "007", "it's", "\r\n", ";"]
     rows = [
@@ -262,7 +262,7 @@ def tables(harness, seed):
 
 
 def damaged(harness, seed):
-    """Cut off, and with bytes changed: records or a message, never a crash."""
+    """Truncated files and changed bytes: records or a message, never a crash."""
     rng = random.Random(seed)
     made = matrix(3)
     sources = {}

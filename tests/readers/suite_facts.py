@@ -1,6 +1,6 @@
-"""Random tables of every Arrow type with metadata: through tatter from Arrow to Arrow and from Parquet to Parquet they stay equal,
-types, nullability and metadata included; only dictionaries and run ends of nested values become their values in Arrow. To JSON lines and back under the
-printed schema the values stay equal. FACTS_SEEDS says how many (200; 2000 for a thorough run), FACTS_FIRST which is the first."""
+"""Random tables of every Arrow type with metadata: converting them from Arrow to Arrow and from Parquet to Parquet keeps values, types,
+nullability and metadata; only dictionary and run-end encodings of nested values are decoded in Arrow. Converting to JSON lines and back with
+the printed schema keeps the values. FACTS_SEEDS is the number of seeds (200; 2000 for a thorough run), FACTS_FIRST the first seed."""
 import datetime
 import decimal
 import os
@@ -17,13 +17,13 @@ SEEDS = range(int(os.environ.get("FACTS_FIRST", 0)), int(os.environ.get("FACTS_F
 ZONES = [None, "UTC", "Europe/Berlin", "+05:30"]
 WORDS = ["", "a", "naïve", "😀", "x" * 40, "\u0000"]
 UNITS = ["s", "ms", "us", "ns"]
-#: Columns and rows of a few tables, by the seed.
+#: Numbers of columns and rows of some tables, by seed.
 SIZES = {0: (5, 0), 1: (0, 0), 2: (9, 1), 3: (5, 100)}
 
 
 class Facts:
-    """`parquet`: only what Parquet holds and PyArrow reads back from its own files; `lines`: only what JSON lines tell apart (the JSON
-    text null is a null there, and bool8 an integer)."""
+    """`parquet`: only types that Parquet stores and PyArrow reads back from its own files; `lines`: only types that JSON lines
+    distinguish (there, the JSON text null is a null, and bool8 an integer)."""
 
     def __init__(self, seed, parquet=False, lines=False, chunks=1):
         self.random, self.parquet, self.lines, self.chunks = random.Random(seed), parquet, lines, chunks
@@ -128,7 +128,7 @@ class Facts:
             try:
                 columns.append(self.column(field.type, values))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, TypeError, ValueError):
-                continue  # PyArrow makes no such array of Python values.
+                continue  # PyArrow cannot build such an array from Python values.
             fields.append(field)
         if not self.parquet and nrows > 4:
             for name, column in self.built(nrows):
@@ -138,14 +138,14 @@ class Facts:
         return table.slice(self.random.randint(0, nrows // 2)) if self.random.random() < 0.3 else table
 
     def column(self, ty, values):
-        """A column in one part, or in several, each with dictionaries of its own."""
+        """A column in one or several chunks, each with its own dictionaries."""
         if self.chunks < 2:
             return build(ty, values)
         cuts = sorted(self.random.choices(range(len(values) + 1), k=self.chunks - 1))
         return pa.chunked_array([build(ty, values[a:b]) for a, b in zip([0, *cuts], [*cuts, len(values)])], ty)
 
     def array(self, nrows, depth=1):
-        """An array of any type that PyArrow makes of Python values."""
+        """An array of any type that PyArrow can build from Python values."""
         while True:
             field = self.field("x", depth)
             field = field.with_nullable(True)
@@ -155,13 +155,13 @@ class Facts:
                 continue
 
     def built(self, nrows):
-        """Columns of types that are put together of arrays: unions, run ends, dictionaries of lists, and these in lists and structures."""
+        """Columns of types that are assembled from arrays: unions, run-end encodings, dictionaries of lists, and these in lists and structures."""
         r = self.random
         made = []
         for name in ["u", "v"]:
             kind = r.choice(["dense", "sparse", "runs", "dictionary"])
             children = [self.array(nrows) for _ in range(r.randint(1, 3))]
-            # PyArrow makes no dictionaries of extension types, and prints no lists of some.
+            # PyArrow cannot build dictionaries of extension types, and cannot print lists of some.
             if any(has_encoding(child.type) or kind in ["dictionary", "runs"] and "extension" in str(child.type) or "opaque" in str(child.type) for child in children):
                 continue
             if kind in ["dense", "sparse"]:
@@ -188,7 +188,7 @@ class Facts:
 
 
 def has_encoding(ty):
-    """Whether dictionaries or run ends are inside."""
+    """Whether the type contains dictionary or run-end encodings."""
     if isinstance(ty, pa.BaseExtensionType):
         return False
     if pa.types.is_dictionary(ty) or pa.types.is_run_end_encoded(ty):
@@ -197,7 +197,7 @@ def has_encoding(ty):
 
 
 def decoded(ty):
-    """The type without dictionaries and run ends of nested values."""
+    """The type without dictionary and run-end encodings of nested values."""
     t = pa.types
     inner = lambda field: field.with_type(decoded(field.type))
     if not has_encoding(ty):
@@ -217,7 +217,7 @@ def decoded(ty):
 
 
 def build(ty, values):
-    """An array of a type; scalars are in their own type already."""
+    """An array of the given type; scalars already have their type."""
     plain = lambda v: as_python(v) if isinstance(v, pa.Scalar) else v
     if isinstance(ty, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(ty, pa.array([plain(v) for v in values], ty.storage_type))
@@ -241,12 +241,12 @@ def in_bytes(value):
 def as_python(scalar):
     try:
         return scalar.as_py()
-    except OverflowError:  # a time that Python's datetime does not hold
+    except OverflowError:  # a time that Python's datetime cannot represent
         return scalar.value
 
 
 def orders(schema):
-    """Which dictionaries have an order; schemas are equal without it."""
+    """Which dictionaries are ordered; a comparison of schemas ignores it."""
     inside = lambda ty: [ty.ordered] if pa.types.is_dictionary(ty) else [order for i in range(ty.num_fields) for order in inside(ty.field(i).type)]
     return [inside(field.type) for field in schema]
 
@@ -258,16 +258,16 @@ def same(found, expected, types=True):
         expect(orders(found.schema), orders(schema))
     if types and not found.schema.equals(schema, check_metadata=True):
         show = lambda schema: schema.to_string(show_field_metadata=True, show_schema_metadata=True)
-        raise AssertionError(f"schema\n{show(found.schema)}\nfor\n{show(schema)}")
+        raise AssertionError(f"schema\n{show(found.schema)}\ninstead of\n{show(schema)}")
     if not types or schema != expected.schema or not found.equals(expected):
-        # NaN does not equal itself: values are compared as text, but for times that Python's datetime does not hold.
+        # NaN does not equal itself, so values are compared as text, in Arrow's form if Python's datetime cannot represent them.
         for name, one, other in zip(expected.column_names, found.columns, expected.columns):
             try:
                 texts = [str(deep(value, in_bytes)) for value in one.to_pylist()], [str(deep(value, in_bytes)) for value in other.to_pylist()]
             except OverflowError:
                 texts = str(one.combine_chunks()), str(other.combine_chunks())
             if texts[0] != texts[1]:
-                raise AssertionError(f"{name}: {texts[0]}\nfor\n{texts[1]}"[:2000])
+                raise AssertionError(f"{name}: {texts[0]}\ninstead of\n{texts[1]}"[:2000])
 
 
 def run(harness):
@@ -279,7 +279,7 @@ def run(harness):
 
 
 def is_valid(table):
-    """PyArrow makes null structures whose dictionaries have keys without a value, which it calls invalid itself."""
+    """PyArrow builds null structures whose dictionaries have keys without a value, and itself rejects them as invalid."""
     try:
         table.validate(full=True)
     except pa.ArrowInvalid:
@@ -313,7 +313,7 @@ def stream(harness, seed):
 
 def jsonl(harness, seed):
     table = Facts(seed, lines=True).table(5, 30)
-    # A null of a union that has none of its own is read as the null of its first member that has nulls.
+    # A union has no nulls of its own: a null is read as a null of the first member that can be null.
     source, out = harness.path("facts.arrow"), harness.path("facts-out.arrow")
     lines = harness.path("facts.jsonl")
     with ipc.new_file(source, table.schema) as writer:
@@ -332,7 +332,7 @@ def parquet(harness, seed):
         pq.write_table(table, source, row_group_size=11)
         expected = pq.read_table(source)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError):
-        return  # What PyArrow cannot store or read itself.
+        return  # PyArrow itself cannot store or read it.
     if expected.num_columns == 0:
         return
     harness.run("convert", source, "-o", out)

@@ -1,4 +1,4 @@
-"""JSON lines, both ways, with Python's json, pyarrow, pandas, polars and duckdb; and the way through all formats."""
+"""JSON lines, in both directions, with Python's json, pyarrow, pandas, polars and duckdb; and a conversion through all formats."""
 import io
 import json
 
@@ -39,7 +39,7 @@ def through_all_formats(harness, seed):
             harness.run("convert", source, "-o", target)
         for name in names:
             if harness.run("convert", name) != first:
-                raise AssertionError(f"{name} gives other bytes")
+                raise AssertionError(f"{name} gives different bytes")
         expect([json.loads(line) for line in first.splitlines()], records)
         expect(as_json(pq.read_table(names[0]).to_pylist()), records)
 
@@ -73,7 +73,7 @@ def read_by_others(harness, seed):
 
 
 def loosely(value):
-    """Numbers by their value and strings without their look: readers that guess take 1.0 for 1."""
+    """Converts all numbers to float, because readers that infer types may take 1.0 for 1."""
     value = plain(value)
     if isinstance(value, list):
         return [loosely(v) for v in value]
@@ -93,4 +93,4 @@ def written_by_others(harness):
     duckdb.sql(f"copy (select 1 as a, [1, 2] as b, {{'d': 'x'}} as c) to '{duckdb_path}' (format json)")
     harness.check("jsonl of duckdb", lambda: expect(harness.records("convert", duckdb_path), [{"a": 1, "b": [1, 2], "c": {"d": "x"}}]))
     text = json.dumps(records, indent=2).encode()
-    harness.check("a JSON array of Python", lambda: expect(harness.records("convert", "--from", "json", stdin=text), records))
+    harness.check("a JSON array written by Python", lambda: expect(harness.records("convert", "--from", "json", stdin=text), records))

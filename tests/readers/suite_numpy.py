@@ -1,4 +1,4 @@
-"""npz, npy and safetensors, both ways, with NumPy and the safetensors package."""
+"""npz, npy and safetensors, in both directions, with NumPy and the safetensors package."""
 import os
 import random
 
@@ -24,7 +24,7 @@ def run(harness):
 
 
 def loaded(harness, path):
-    """What the lines that `schema --as numpy` prints make of a file: field path -> values of all records."""
+    """The values that the code printed by `schema --as numpy` loads from a file: field path -> values of all records."""
     lines = harness.run("schema", "--as", "numpy", path).decode()
     if path.endswith(".safetensors"):
         lines = "import safetensors.numpy\n" + lines.replace('np.load("data.npz")', f"safetensors.numpy.load_file({path!r})")
@@ -44,14 +44,14 @@ def leaves(field, prefix=""):
 
 
 def at(value, names):
-    """A leaf of a value, inside lists of structures, too."""
+    """A leaf of a value, also inside lists of structures."""
     if isinstance(value, list):
         return [at(v, names) for v in value]
     return at(value[names[0]], names[1:]) if names else value
 
 
 def written(harness, seed):
-    """What tatter writes is loaded by the lines it prints: values, and dtypes of the arrays."""
+    """The code that tatter prints loads what tatter writes: the values, and the dtypes of the arrays."""
     table = Tables(500 + seed, nulls=False).table(6, 40)
     source, rows = harness.path(f"n{seed}.arrows"), table.to_pylist()
     with ipc.new_stream(source, table.schema) as writer:
@@ -86,7 +86,7 @@ def written(harness, seed):
 
 
 def array(generator, dtype, shape):
-    """Values of any dtype, extreme ones among them."""
+    """Values of any dtype, including extreme ones."""
     count = int(np.prod(shape))
     if dtype == "U":
         return np.array([generator.choice(WORDS).rstrip("\0")[:9] for _ in range(count)] + ["x"])[:count].reshape(shape)
@@ -98,12 +98,12 @@ def array(generator, dtype, shape):
 
 
 def number(value):
-    """A float as a reader of doubles sees it."""
+    """A float as a float64 reader reads it."""
     return float(value) if np.isfinite(value) and value == np.floor(value) else float(str(value))
 
 
 def record_values(column):
-    """An array as JSON lines hold it, row by row: whole floats with all their digits, others in their own shortest form."""
+    """An array as in JSON lines, row by row: whole floats with all their digits, others in the shortest form of their dtype."""
     if column.dtype.kind == "f":
         column = column.astype(column.dtype.newbyteorder("="))
         nested = lambda values: [nested(v) for v in values] if isinstance(values, np.ndarray) else number(values)
@@ -112,7 +112,7 @@ def record_values(column):
 
 
 def read(harness, seed):
-    """What NumPy and safetensors write is read by tatter: all dtypes, both byte orders, both orders of axes, deflated."""
+    """tatter reads what NumPy and safetensors write: all dtypes, both byte orders, both axis orders, deflated."""
     generator = random.Random(seed)
     nrecords = generator.choice([0, 1, 7, 300])
     columns = {}
@@ -139,7 +139,7 @@ def read(harness, seed):
     safetensors.numpy.save_file(numbers, path, metadata={"by": "hand"})
 
     def check():
-        # The order of its tensors is the package's own.
+        # The package chooses the order of the tensors.
         found = harness.records("convert", path)
         expect([{name: row[name] for name in numbers} for row in found], [{name: row[name] for name in numbers} for row in expected])
 
@@ -147,7 +147,7 @@ def read(harness, seed):
 
 
 def one_file_for_each_batch(harness):
-    """`-o 'batch-#####.npz'`: each file is what np.load gives of a batch; they read back as the batches."""
+    """`-o 'batch-##.npz'`: np.load gives one batch for each file, and tatter reads the batches back."""
     generator = random.Random(1)
     rows = [{"id": i, "tokens": [generator.randrange(50000) for _ in range(generator.randrange(40))], "words": generator.sample(WORDS, generator.randrange(3)), "grid": [[i] * generator.randrange(3) for _ in range(generator.randrange(3))]} for i in range(100)]
     source = pa.Table.from_pylist(rows)
@@ -179,7 +179,7 @@ def one_file_for_each_batch(harness):
 
 
 def conventions(harness):
-    """Ragged and sparse fields that Python writes by the names that tatter uses."""
+    """Ragged and sparse fields that Python writes under the names that tatter uses."""
     path = harness.path("made.npz")
     np.savez(path, **{
         "x/values": np.arange(6, dtype="f4").reshape(3, 2), "x/row_splits_0": np.array([0, 2, 3], "u4"),
@@ -200,7 +200,7 @@ def conventions(harness):
 
 
 def refused(harness):
-    """What NumPy saves and no tensor holds: a message that says what to do, never a pickle that is run."""
+    """Arrays that NumPy saves but tensors cannot represent: a message says what to do, and no pickle is ever run."""
     cases = {
         "objects": (np.array([[1], [1, 2]], dtype=object), "Python objects"),
         "complex": (np.array([1j]), "complex numbers"),

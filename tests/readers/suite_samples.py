@@ -1,5 +1,5 @@
-"""What the public sample files of Parquet and Arrow hold, as far as PyArrow writes it: every encoding, compression, page version and
-nesting. Each file that PyArrow reads is read with equal values, and is equal again as Parquet, Arrow and JSON lines."""
+"""The features of the public sample files of Parquet and Arrow that PyArrow can write: every encoding, compression, page version and
+nesting. tatter reads equal values from each file that PyArrow reads, and they stay equal as Parquet, Arrow and JSON lines."""
 import datetime
 import decimal
 
@@ -60,7 +60,7 @@ def no_rows():
     return all_types().slice(0, 0)
 
 
-#: Name of the sample, its table, how PyArrow writes it.
+#: The name of the sample, its table, and how PyArrow writes it.
 FILES = [
     *[(f"{name}, {codec}", table, {"compression": codec}) for name, table in [("all types", all_types), ("nested", nested)]
       for codec in ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]],

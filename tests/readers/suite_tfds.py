@@ -1,4 +1,4 @@
-"""Directories of TensorFlow Datasets, both ways. `run.sh TATTER tfds` runs it in an environment of its own."""
+"""Directories of TensorFlow Datasets, in both directions. `run.sh TATTER tfds` runs it in a separate environment."""
 import json
 import logging
 import os
@@ -25,7 +25,7 @@ def run(harness):
     harness.check("all connectors: what tatter reads is what TFDS reads", lambda: read_all(harness, directory))
     harness.check("all connectors, features.json of the oldest generation", lambda: read_oldest(harness, directory))
     harness.check("class labels as their names", lambda: class_names(harness, directory))
-    harness.check("all connectors: what tatter writes again, TFDS reads as before", lambda: write_again(harness, directory))
+    harness.check("all connectors: what tatter reads and writes, TFDS reads as before", lambda: write_again(harness, directory))
     harness.check("records of any types: what tatter writes, TFDS reads", lambda: write_types(harness))
     harness.check("several shards, a second split, and no records at all", lambda: write_splits(harness))
     harness.check("slices of splits are those of TFDS", lambda: slices(harness))
@@ -37,7 +37,7 @@ def everything(harness):
 
 
 class SkipFiles:
-    """Decoders that leave encoded images as their bytes."""
+    """Decoders that keep encoded images as bytes."""
 
     @staticmethod
     def of(feature):
@@ -51,7 +51,7 @@ class SkipFiles:
 
 
 def of_tfds(directory, split):
-    """The records that TFDS reads, as Python's own values; images as the bytes of their files."""
+    """The records that TFDS reads, in Python's own types; images as the bytes of their files."""
     builder = tfds.builder_from_directory(directory)
     config = tfds.ReadConfig(interleave_cycle_length=1)
     dataset = builder.as_dataset(split=split, read_config=config, decoders=SkipFiles.of(builder.info.features))
@@ -80,7 +80,7 @@ def of_tatter(harness, *arguments):
 
 
 def like(found, expected):
-    """What tatter gives in the form of TFDS: sequences of structures as structures of sequences, text as bytes."""
+    """tatter's records in the form of TFDS: sequences of structures as structures of sequences, text as bytes."""
     if isinstance(expected, dict) and isinstance(found, list):
         return {name: like(each(found, name), inner) for name, inner in expected.items()}
     if isinstance(expected, dict):
@@ -96,7 +96,7 @@ def each(found, name):
 
 
 def compare(found, expected):
-    """Fields that a record lacks are null in tatter; TFDS fills them with the least value."""
+    """Fields missing from a record are null in tatter; TFDS fills them with the least value."""
     assert len(found) == len(expected), (len(found), len(expected))
     for mine, theirs in zip(found, expected):
         for name, least in [("optional", -(2**63)), ("optional_text", b"")]:
@@ -213,7 +213,7 @@ def write_splits(harness):
 
 
 def slices(harness):
-    """Random slices of a data set of several shards, some of them empty."""
+    """Random slices of a dataset of several shards, some of them empty."""
     features = tfds.features.FeaturesDict({"n": np.int64})
     directory = tfds_sets.build(harness.path("sets"), "numbers", features, {"train": [{"n": n} for n in range(107)], "val-2": [{"n": n} for n in range(9)]}, 4)
     builder, rng = tfds.builder_from_directory(directory), random.Random(SEED)

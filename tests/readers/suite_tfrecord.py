@@ -1,4 +1,4 @@
-"""TFRecord, both ways, with TensorFlow."""
+"""TFRecord, in both directions, with TensorFlow."""
 import json
 import random
 
@@ -40,7 +40,7 @@ def feature(kind, values):
 
 
 def numbers(tensor):
-    """The values of a tensor as Python's: strings as bytes."""
+    """The values of a tensor in Python's own types; strings as bytes."""
     return tensor.numpy().tolist() if isinstance(tensor, tf.Tensor) else tensor.to_list()
 
 
@@ -62,7 +62,7 @@ def vectors(harness, seed):
         records.append(record)
     for kind in KINDS:
         records[0][kind] = [value(kind, r)]
-    # A field of bytes is one as soon as some value is not UTF-8.
+    # A field is read as bytes if any value is not UTF-8.
     records[0]["bytes"] = [b"\xff"]
 
     def example(record):
@@ -95,7 +95,7 @@ def by_name(records):
 
 
 def shortest(records):
-    """float32 in its own shortest form, whole numbers from 2**24 on with all digits."""
+    """float32 in its shortest form, whole numbers from 2**24 on with all digits."""
     text = lambda x: float(x) if abs(x) >= 2**24 else float(str(np.float32(x)))
     return [{k: [text(x) for x in v] if k == "float32" and v else v for k, v in record.items()} for record in records]
 
@@ -180,7 +180,7 @@ def write(path, records):
 
 
 def sequences(harness):
-    """tf.SequenceExamples are recognised; the code that `schema --as tf` prints parses them; empty feature lists stay."""
+    """tf.SequenceExamples are recognized; the code that `schema --as tf` prints parses them; empty feature lists stay."""
     path, back = harness.path("sequences.tfrecord"), harness.path("sequences-back.tfrecord")
     records = [
         ({"id": [1]}, {"words": [["a", "b"], ["c"]], "frames": [[1.5, 2.5], [3.5, 4.5]], "none": []}),
@@ -193,7 +193,7 @@ def sequences(harness):
     def recognised():
         expect(harness.records("select", "words,id", path), [{"words": lists["words"], "id": context["id"]} for context, lists in records])
 
-    harness.check("tf.SequenceExample recognised", recognised)
+    harness.check("tf.SequenceExample recognized", recognised)
 
     def parsed():
         scope = {}
@@ -232,7 +232,7 @@ def sequences(harness):
 
 
 def mixed(harness):
-    """A file of both messages is an error that names the records, in either order."""
+    """A file with both messages is an error that names the records, in either order."""
     example = tf.train.Example(features=tf.train.Features(feature={"id": feature("int64", [1])})).SerializeToString()
     sequence = sequence_example({"id": [2]}, {"words": [["a"]]})
     for name, records, bad in [("example first", [example, example, sequence], 3), ("sequence first", [sequence, example], 2)]:

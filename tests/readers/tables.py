@@ -12,7 +12,7 @@ INTEGERS = {pa.int8(): (-(2**7), 2**7 - 1), pa.int16(): (-(2**15), 2**15 - 1), p
             pa.uint8(): (0, 2**8 - 1), pa.uint16(): (0, 2**16 - 1), pa.uint32(): (0, 2**32 - 1), pa.uint64(): (0, 2**64 - 1)}
 FLOATS = {pa.float16(): "e", pa.float32(): "f", pa.float64(): "d"}
 LEAVES = [pa.bool_(), *INTEGERS, *FLOATS, pa.string(), pa.binary()]
-#: What JSON lines say of themselves.
+#: The types that can be inferred from JSON lines.
 JSON_LEAVES = [pa.bool_(), pa.int64(), pa.float64(), pa.string()]
 WORDS = ["", "a", "naïve", "漢字", "😀", "a\nb\t\"c\"\\", "x" * 300, "NaN", "null", "\u0000", "{}"]
 
@@ -86,12 +86,12 @@ def contains(ty, test):
 
 
 def without(table, test):
-    """The table without the columns whose type contains what satisfies the test."""
+    """The table without the columns whose type contains one that satisfies the test."""
     return table.select([f.name for f in table.schema if not contains(f.type, test)])
 
 
 def json_rows(table):
-    """The records as tatter's JSON lines hold them: float32 and float16 in their own shortest form."""
+    """The records as tatter writes them in JSON lines: float32 and float16 in the shortest form of their dtype."""
     return as_json([{f.name: shortest(value, f.type) for f, value in zip(table.schema, row.values())} for row in table.to_pylist()])
 
 

@@ -1,4 +1,4 @@
-"""Data sets that TFDS itself writes: one with every connector, and one of episodes in several shards."""
+"""Datasets written by TFDS itself: one with every connector, and one of episodes in several shards."""
 import ml_dtypes
 import numpy as np
 import tensorflow_datasets as tfds
@@ -78,7 +78,7 @@ def record(k):
 
 
 def build(folder, name, features, splits, nshards):
-    """The directory of a data set: {split: records}."""
+    """Writes a dataset, {split: records}, and returns its directory."""
     class Methods:
         VERSION = tfds.core.Version("1.0.0")
 
@@ -91,7 +91,7 @@ def build(folder, name, features, splits, nshards):
         def _generate_examples(self, records):
             yield from enumerate(records)
 
-    # TFDS takes the name of the data set from that of the class.
+    # TFDS takes the name of the dataset from that of the class.
     Builder = type(name.capitalize(), (Methods, tfds.core.GeneratorBasedBuilder), {"__module__": __name__})
     builder = Builder(data_dir=folder)
     builder.download_and_prepare(download_config=tfds.download.DownloadConfig(num_shards=nshards))
@@ -99,7 +99,7 @@ def build(folder, name, features, splits, nshards):
 
 
 def episodes():
-    """The features of the data set in `fixtures/inputs/episodes`."""
+    """The features of the dataset in `fixtures/inputs/episodes`."""
     return F.FeaturesDict({
         "episode": F.Text(), "robot": F.ClassLabel(names=["arm", "rover"]),
         "steps": F.Dataset({
