@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The operations of `cargo bench --bench expr` in tf.ragged and Awkward: the same numbers, the same run.
+"""Runs the operations of `cargo bench --bench expr` in tf.ragged and Awkward too, on the same numbers in one run.
 
     python benches/ragged_peers.py [RECORDS]        needs tensorflow-cpu, awkward and numpy
 
-The data is the benchmark's own, drawn again by the same generator: records of 2 to 7 rows of 0 to 16 items. Each of the
-three measures every operation, then all of them do so again; the best is printed as GiB of values a second, the values
-of all operands counted, and how many times the peers' that is. TensorFlow computes on one core.
+The data is that of the benchmark, from the same generator: records of 2 to 7 rows of 0 to 16 items. The three programs
+measure every operation in turn, in several rounds; the best results are printed in GiB of values per second, counting the
+values of all operands, with the ratios to the peers. TensorFlow computes on one core.
 """
 import subprocess
 import sys
@@ -23,7 +23,7 @@ ROUNDS, RUNS = 3, 30
 
 
 def draw():
-    """The benchmark's numbers, one after the other."""
+    """Generates the numbers of the benchmark."""
     state = 1
     while True:
         state = (state * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407) % 2**64
@@ -53,7 +53,7 @@ def in_awkward(values):
     return ak.Array(ak.contents.ListOffsetArray(ak.index.Index64(outer), rows))
 
 
-# Partitions that are one object are not compared anew in each operation.
+# Operands that share a partition object skip comparing partitions in each operation.
 x = in_tensorflow(ints)
 y, f, g = (x.with_flat_values(v) for v in (others, *floats))
 a, b, c, d = (in_awkward(v) for v in (ints, others, *floats))
@@ -99,7 +99,7 @@ def rate(name, job):
 
 
 def tatter():
-    """The benchmark's own table."""
+    """The results of the benchmark by operation."""
     out = subprocess.run(
         ["cargo", "bench", "--quiet", "--locked", "--bench", "expr", "--", str(RECORDS)], cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=True
     ).stdout

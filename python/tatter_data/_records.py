@@ -1,4 +1,4 @@
-"""Records that are read lazily, and any number of times."""
+"""Records that are read lazily, any number of times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Records:
     """The records produced by a chain of verbs, not yet read.
 
-    Each iteration runs the program again and yields `pyarrow.RecordBatch` objects; breaking off the iteration ends
+    Each iteration runs the program again and yields `pyarrow.RecordBatch` objects; stopping the iteration ends
     the program. Anything that accepts an Arrow stream accepts the object itself: ``pa.table(records)``,
     ``polars.DataFrame(records)``, ``duckdb.from_arrow(records)``. Created by `tatter_data.read` and `tatter_data.pipe`.
     """
@@ -161,7 +161,7 @@ class Records:
         ([1, 2], [1, 2], [0, 2, 2])
 
         Raises:
-            ValueError: A field has nulls, which tensors cannot hold.
+            ValueError: A field has nulls, which tensors cannot represent.
         """
         from ._tensors import to_numpy
 

@@ -1,6 +1,6 @@
 """Arrow columns as tensors: partitions and flat values, which share memory with Arrow if the layout allows.
 
-A column becomes one tensor or, if it holds structures, one for each leaf field, named by its path
+A column becomes one tensor or, if it contains structures, one for each leaf field, named by its path
 (``docs.tokens``); the fields of a structure share their partitions. Records are along axis 0.
 """
 
@@ -185,7 +185,7 @@ def _sparse(path: str, kind: pa.StructType, chunks: list[pa.Array], nrows: int) 
 def _no_nulls(path: str, chunks: list[pa.Array]) -> None:
     if any(chunk.null_count for chunk in chunks):
         raise ValueError(
-            f"the field {path} holds nulls, which tensors cannot; fill them in the chain: fill-null '{path}=0', "
+            f"the field {path} has nulls, which tensors cannot represent; fill them in the chain: fill-null '{path}=0', "
             "or leave such records out: filter 'not is_null(...)'"
         )
 

@@ -22,7 +22,7 @@ def _tensor(column: Column | SparseColumn) -> Any:
         sparse = column.sparse()
         return tf.SparseTensor(sparse.indices, _dense(sparse.values, column.type), sparse.dense_shape)
     tensor = _dense(column.numpy(), column.type)
-    # The number of rows of each axis, which a uniform axis without values does not show.
+    # The number of rows of each axis, which cannot be inferred from a uniform axis without values.
     rows = [column.nrows]
     for axis in column.ragged_axes:
         rows.append(rows[-1] * axis if isinstance(axis, int) else int(axis[-1]))
@@ -36,7 +36,7 @@ def _tensor(column: Column | SparseColumn) -> Any:
 
 def _dense(values: np.ndarray, kind: pa.DataType) -> Any:
     if _is_text(kind):
-        # An empty array does not show that it holds strings.
+        # The type of strings cannot be inferred from an empty array.
         return tf.constant(values, dtype=tf.string, shape=values.shape)
     if pa.types.is_null(kind):
         return tf.zeros(values.shape, tf.string)

@@ -15,7 +15,7 @@ Options for reading, in addition to those of the program (``on_error``, ``scalar
     The types of the fields to read, in the notation of ``tatter schema``; other fields are not parsed. Without it, types
     are inferred on the driver from the first ``inferRecords`` records (1000) of up to ``inferFiles`` files (8), and every
     field is nullable. A record that does not fit fails the job with a message that names the file and record. "all" for both
-    infers from everything, once. ``spark.read.schema(...)`` sets the schema of the result instead.
+    infers from all records of all files, once. ``spark.read.schema(...)`` sets the schema of the result instead.
 ``columns``
     Fields of the result, separated by commas. Spark does not tell sources which columns a query uses; the program parses
     only the fields needed for these.
@@ -167,7 +167,7 @@ class _Settings:
         return text if self.infer_records is None and step == 1 else _with_nulls(text)
 
     def words(self, types: str | None, columns: list[str]) -> list[str]:
-        """The chain with the selections around it."""
+        """The chain, with the selections before and after it."""
         words = list(self.chain)
         if types is not None:
             words = ["select", ",".join(_names(types)), "then", *words]
@@ -327,7 +327,7 @@ class TatterWriter(DataSourceArrowWriter):
             return _Written(None, "")
         suffix = {"gzip": ".gz", "zstd": ".zst"}.get(str(self._options.get("compression", "")).partition(":")[0], "")
         if self._settings.to in ("parquet", "arrow", "arrow-file"):
-            suffix = ""  # These compress inside.
+            suffix = ""  # These formats compress internally.
         name = f"part-{partition:05}-{self._job}{_EXTENSIONS.get(self._settings.to, '.' + self._settings.to)}{suffix}"
         attempt = context.taskAttemptId() if context else 0
         temporary = f"{self._temporary}/{attempt}-{name}"

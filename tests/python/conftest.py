@@ -1,4 +1,4 @@
-"""What the tests share: files to read, and the processes that a test has started."""
+"""Shared by the tests: files to read, and the processes that a test has started."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def lines(tmp_path):
 
 
 def children():
-    """The processes `tatter` that this process, or one that it has started, has started."""
+    """The `tatter` processes among the descendants of this process."""
     listing = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listing.splitlines()]
     mine, grown = {os.getpid()}, True
@@ -43,7 +43,7 @@ def children():
 
 @pytest.fixture
 def no_process_left():
-    """Fails a test that leaves a process."""
+    """Fails a test that leaves a process running."""
     assert not children()
     yield
     deadline = time.monotonic() + 10

@@ -1,4 +1,4 @@
-"""Errors: their parts, their time, and what they leave."""
+"""Errors: their attributes, when they are raised, and what remains after them."""
 
 import pickle
 import warnings
@@ -43,7 +43,7 @@ def test_records_before_a_late_error_arrive(tmp_path):
         for batch in td.read(path, schema="x: int64"):
             seen += batch.num_rows
     assert caught.value.record == 300_001 and 0 < seen <= 300_000
-    # Through the C stream interface only the text arrives, under whatever type the library gives it.
+    # The C stream interface passes on only the text; the library chooses the type of the exception.
     with pytest.raises(Exception, match="record 300001"):
         pa.table(td.read(path, schema="x: int64"))
 
@@ -82,6 +82,6 @@ def test_bad_records_may_be_left_out(tmp_path):
 def test_nulls_are_refused_where_tensors_are_asked_for():
     records = td.pipe(pa.table({"x": [1, None]}))
     assert records.to_arrow().column("x").to_pylist() == [1, None]
-    with pytest.raises(ValueError, match="the field x holds nulls.*fill-null 'x=0'"):
+    with pytest.raises(ValueError, match="the field x has nulls.*fill-null 'x=0'"):
         records.to_numpy()
     assert records.then("fill-null x=0").to_numpy()["x"].tolist() == [1, 0]

@@ -1,4 +1,4 @@
-"""Reading batch by batch takes no more memory for a larger file."""
+"""Reading batch by batch does not take more memory for a larger file."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""No process stays: breaking off, collecting, forking, the end of the interpreter."""
+"""No process is left running after stopped iterations, garbage collection, forks and the end of the interpreter."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""Reading, writing, schemas: values, laziness, and what takes the records as an Arrow stream."""
+"""Reading, writing, schemas: values, laziness, and libraries that accept the records as an Arrow stream."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""Tensors of NumPy, TensorFlow, PyTorch and Awkward hold what the records hold."""
+"""Tensors of NumPy, TensorFlow, PyTorch and Awkward have the values of the records."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""TFRecords that TensorFlow writes: the same values through every way out."""
+"""TFRecords that TensorFlow writes: the same values in every output form."""
 
 import random
 
@@ -35,7 +35,7 @@ def test_generated_files_equal_tensorflow(tmp_path, seed):
             out.write(record)
     dtypes = {"i": tf.int64, "f": tf.float32, "b": tf.string}
     wanted = tf.io.parse_example(raw, {name: tf.io.RaggedFeature(dtypes[name[0]]) for name in names})
-    # Where every list of a field is empty, its kind is not known from the file.
+    # If every list of a field is empty, its kind cannot be inferred from the file.
     schema = "; ".join(f"{name}: {'bytes' if name[0] == 'b' else wanted[name].dtype.name}[?]" for name in names)
     records = td.read(path, schema=schema)
     tensors, arrays, table = records.to_tf(), records.to_numpy(), records.to_arrow()

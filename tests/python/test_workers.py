@@ -1,4 +1,4 @@
-"""The dataset of PyTorch over workers and ranks: every record once, and none again after a resumption."""
+"""The PyTorch dataset across workers and ranks: every record once, and none repeated after resuming."""
 
 import pytest
 import tatter_data as td

@@ -1,4 +1,4 @@
-"""A chain over files on Ray gives what one process gives for each file."""
+"""A chain over files on Ray gives the same results as one process for each file."""
 
 import pytest
 import tatter_data as td

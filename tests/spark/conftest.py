@@ -1,4 +1,4 @@
-"""A session, and data whose partitions are known to the driver too."""
+"""A session, and data whose partitions the driver knows too."""
 
 import os
 import sys
@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 
 
 def is_empty(partition):
-    """10 of 64."""
+    """True for 10 of 64 partitions."""
     return partition % 6 == 5
 
 
@@ -79,5 +79,5 @@ def frame(spark):
     return spark.range(0, PARTITIONS, 1, PARTITIONS).mapInArrow(generate, spark_schema(SCHEMA))
 
 
-# Workers do not have this module: what they call of it is sent with its code.
+# Workers cannot import this module, so its functions are pickled with their code.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

@@ -1,8 +1,8 @@
-"""The rate of `pipe` beside a pandas UDF and Spark SQL's own functions: the same work, the same session, in turn.
+"""The rate of `pipe` compared with a pandas UDF and Spark SQL's own functions: the same work in the same session, interleaved.
 
     TATTER_BIN=target/release/tatter PYTHONPATH=python python tests/spark/rate.py [RECORDS]
 
-The work: of each list of tokens, its length and the sum of the squares of those above 100, padded or cut to 32.
+The work: for each list of tokens, its length, the sum of the squares of tokens above 100, and padding or truncating to 32.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-"""Chains over partitions give what one machine gives over the same partitions."""
+"""Chains over partitions give the same results as one machine over the same partitions."""
 
 import pytest
 import tatter_data as td

@@ -1,4 +1,4 @@
-"""Executors without the wheel get modules and program from the driver."""
+"""Executors without the wheel get the modules and the program from the driver."""
 
 import os
 import subprocess

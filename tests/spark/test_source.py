@@ -23,7 +23,7 @@ WANTED = [row for i in range(6) for row in table(i).select(["id", "tokens"]).to_
 def test_files_are_partitions(spark, files):
     df = spark.read.format("tatter").option("scalar", "id").option("chain", "select id,tokens").load(files)
     assert df.schema.simpleString() == "struct<id:bigint,tokens:array<bigint>>"
-    assert df.rdd.getNumPartitions() == 5  # No partition for the file without records.
+    assert df.rdd.getNumPartitions() == 5  # There is no partition for the file without records.
     assert df.toArrow().to_pylist() == WANTED
 
 
