@@ -127,7 +127,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
 
 /// Converts the message of a value parser to the form "expected ..., found ...".
 fn expected(reason: &str, value: &str) -> String {
-    let number = if value.starts_with('-') { "a whole number of at least 0" } else { "a whole number" };
+    let number = if value.starts_with('-') { "a whole number that is not negative" } else { "a whole number" };
     match reason {
         "invalid digit found in string" | "cannot parse integer from empty string" => format!("expected {number}, found `{value}`"),
         "number too large to fit in target type" | "number too small to fit in target type" => {

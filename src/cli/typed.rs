@@ -8,6 +8,7 @@ use crate::path::FieldPath;
 use crate::tensor::arrow::extension::TensorTypes;
 use clap::Args;
 use std::ffi::{OsStr, OsString};
+use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -64,10 +65,10 @@ pub struct Typed {
     dry_run: bool,
     /// Worker threads [default: available cores]
     #[arg(long, value_name = "N", help_heading = "Running")]
-    threads: Option<usize>,
+    threads: Option<NonZeroUsize>,
     /// Maximum records in a chunk [default: by size]
     #[arg(long, value_name = "N", help_heading = "Running")]
-    chunk_rows: Option<usize>,
+    chunk_rows: Option<NonZeroUsize>,
     /// Directory for temporary files [default: that of the output]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     temp_dir: Option<PathBuf>,
@@ -121,7 +122,7 @@ pub struct Typed {
     compression: Option<String>,
     /// Maximum rows in a Parquet row group, Arrow record batch or ArrayRecord chunk [default there: 1]
     #[arg(long, value_name = "N", help_heading = "Formats")]
-    row_group_rows: Option<usize>,
+    row_group_rows: Option<NonZeroUsize>,
     /// TFRecord features to read as scalars; auto: all with at most one value
     #[arg(long, value_name = "NAMES|auto", help_heading = "Formats")]
     scalar: Option<String>,
@@ -214,7 +215,7 @@ impl Typed {
             return Err(Error::usage("--null has an effect only with --files-from LIST"));
         }
         Ok(Options {
-            threads: threads(self.threads)?,
+            threads: threads(self.threads),
             on_error: on_error(&self.on_error)?,
             max_memory: self.max_memory.unwrap_or_else(memory_limit),
             progress: when(&self.progress),
@@ -238,7 +239,7 @@ impl Typed {
             in_place: self.in_place,
             durable: self.durable,
             dry_run: self.dry_run,
-            chunk_rows: self.chunk_rows,
+            chunk_rows: self.chunk_rows.map(NonZeroUsize::get),
             seed: self.seed,
             temp_dir: self.temp_dir,
             args: self.args,
@@ -250,7 +251,7 @@ impl Typed {
             quiet: self.quiet,
             verbose: self.verbose,
             explain_time: self.explain_time,
-            row_group_rows: self.row_group_rows,
+            row_group_rows: self.row_group_rows.map(NonZeroUsize::get),
             tensor_types: self.tensor_types,
             no_verify: self.no_verify,
             omit_null: self.omit_null,
@@ -299,12 +300,8 @@ fn known_format(name: &str, option: &str) -> Result<()> {
     })
 }
 
-fn threads(typed: Option<usize>) -> Result<usize> {
-    match typed {
-        Some(0) => Err(Error::usage("--threads 0: expected at least 1")),
-        Some(threads) => Ok(threads.min(1024)),
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
-    }
+fn threads(typed: Option<NonZeroUsize>) -> usize {
+    typed.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |threads| threads.get().min(1024))
 }
 
 fn on_error(text: &OsStr) -> Result<OnError> {
@@ -312,6 +309,8 @@ fn on_error(text: &OsStr) -> Result<OnError> {
         (Some("fail"), _) => Ok(OnError::Fail),
         (Some("skip"), _) => Ok(OnError::Skip),
         (Some("null"), _) => Ok(OnError::Null),
+        (_, Some(b"-")) => Err(Error::usage("--on-error quarantine=-: expected the name of a file")
+            .help("the messages on standard error name the bad records")),
         (_, Some(file)) if !file.is_empty() => Ok(OnError::Quarantine(OsStr::from_bytes(file).into())),
         _ => Err(Error::usage(format!("--on-error {}: expected fail, skip, null or quarantine=FILE", text.display()))),
     }

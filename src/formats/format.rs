@@ -127,6 +127,9 @@ pub type Task<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 /// Tasks in input order. Cutting them off is sequential and parses no values.
 pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
 
+/// The help for a bad record, unless bad records are skipped already.
+pub const SKIP: &str = "leave such records out with --on-error skip";
+
 /// A request from a run to an input.
 #[derive(Clone)]
 pub struct Request {

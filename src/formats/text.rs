@@ -5,7 +5,7 @@
 
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
-use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, Task, Tasks, Writer};
+use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, SKIP, Task, Tasks, Writer};
 use crate::formats::lines::LineWriter;
 use crate::io::Input;
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
@@ -21,7 +21,6 @@ use std::sync::Arc;
 
 /// The name of the field, and the only valid `from` source.
 const FIELD: &str = "text";
-const SKIP: &str = "leave such records out with --on-error skip";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// `text`.

@@ -15,6 +15,10 @@ pub fn missing(path: &Path) -> Error {
         return Error::new(Kind::Io, "the name of an input is empty").help("is a variable of the shell empty? standard input is -");
     }
     let error = Error::new(Kind::Io, "there is no such file").in_input(path.display().to_string());
+    if let Ok(target) = std::fs::read_link(path) {
+        return Error::new(Kind::Io, format!("this is a symbolic link to {}, which does not exist", target.display()))
+            .in_input(path.display().to_string());
+    }
     let directory = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,

@@ -32,8 +32,13 @@ pub struct Suspect<'a> {
 /// A data error: an LFS pointer, an HTML page, an unsupported compression, or CSV that is not read as such.
 pub fn check(suspect: &Suspect) -> Result<()> {
     let head = trimmed(suspect.head);
-    let found = lfs_pointer(suspect)
-        .or_else(|| if reads_any_text(suspect) { None } else { html(head).or_else(|| foreign(suspect)).or_else(|| csv(suspect)) });
+    let found = lfs_pointer(suspect).or_else(|| {
+        if reads_any_text(suspect) {
+            None
+        } else {
+            html(head).or_else(|| compressed(suspect)).or_else(|| foreign(suspect)).or_else(|| csv(suspect))
+        }
+    });
     match found {
         Some(error) => Err(error.in_input(suspect.name)),
         None => Ok(()),
@@ -82,6 +87,14 @@ fn html(head: &[u8]) -> Option<Error> {
             .help("a failed download often leaves such a page: look at it, and fetch the data again (with curl -fL, which fails instead)")
             .help("its lines can be read with --from text"),
     )
+}
+
+/// Data that is still compressed after decompression.
+fn compressed(suspect: &Suspect) -> Option<Error> {
+    let (_, command) = [(b"\x1f\x8b".as_slice(), "gzip -dc"), (b"\x28\xb5\x2f\xfd", "zstd -dc")]
+        .into_iter()
+        .find(|(magic, _)| suspect.head.starts_with(magic))?;
+    Some(Error::data("the data is compressed twice").help(format!("{command} {} | tatter ... -", suspect.name)))
 }
 
 fn foreign(suspect: &Suspect) -> Option<Error> {

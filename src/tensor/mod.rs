@@ -60,6 +60,7 @@ pub mod sortable;
 pub mod sparse;
 pub mod sparsify;
 pub mod take;
+pub mod text;
 pub mod time;
 pub mod trim;
 pub mod widen;

@@ -10,8 +10,9 @@ use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::{DType, Element, Schema, Type, notation};
-use crate::tensor::{Sparse, Tensor, time};
+use crate::tensor::{Sparse, Tensor, text, time};
 use arrow_array::{ArrayRef, make_array, new_null_array};
+use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// Changes the dtype of fields.
@@ -84,8 +85,8 @@ truncates toward zero, integers out of range wrap around, and NaN and every nonz
 other (bytes that are not valid UTF-8 are an error); json casts to string, as its text. Strings and numbers do not cast to each other: \
 use strings.to_number and strings.as_string in `map`. Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to \
 other units and zones, rounding down; int64 means their count of units. Strings are parsed as times: 2024-05-01, 12:30:00, \
-2024-05-01T12:30:00 (a fraction of the second and a UTC offset, such as Z or +02:00, may follow), durations as PT1H30M. Decimals cast to \
-floats. Nulls are refused.";
+2024-05-01T12:30:00 (a fraction of the second and a UTC offset, such as Z or +02:00, may follow), durations as PT1H30M; cast to strings, they \
+are written the same way. Decimals cast to floats and to strings. Nulls are refused.";
     const MEANING: &'static str = "tf.cast";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -137,10 +138,11 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
         }
         Element::Value(dtype) | Element::Sparse(dtype) => dtype,
     };
-    let text = |d: &DType| matches!(d, DType::String | DType::Bytes);
+    let is_text = |d: &DType| matches!(d, DType::String | DType::Bytes);
     let known = match from {
         DType::Null => true,
         DType::Json => *to == DType::String,
+        DType::Arrow(ty) if *to == DType::String => text::has_text(ty) && !matches!(**ty, DataType::FixedSizeBinary(_)),
         DType::Arrow(ty) if ty.is_decimal() => to.is_float(),
         from if from.time().is_some() || to.time().is_some() => match (from.time(), to.time()) {
             (Some(a), Some(b)) => time::converts(&a, &b),
@@ -153,9 +155,9 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
         return Err(match from {
             d if d.time().is_some() || to.time().is_some() => {
-                error.help("times can be cast to other units, and to and from int64, their count of units; strings are parsed as times")
+                error.help("times can be cast to other units, to and from strings, and to and from int64, their count of units")
             }
-            d if text(d) && to.is_tensor() && !text(to) => {
+            d if is_text(d) && to.is_tensor() && !is_text(to) => {
                 let name = path.in_expression();
                 let number = |to: &str| format!("strings.to_number({name}, {to})");
                 let (what, value) = match to {
@@ -168,7 +170,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
                 };
                 error.help(format!("{what} with map {}", shell_word(&format!("{name} = {value}"))))
             }
-            d if d.is_tensor() && text(to) => {
+            d if d.is_tensor() && is_text(to) => {
                 let name = path.in_expression();
                 let map = shell_word(&format!("{name} = strings.as_string({name})"));
                 error.help(format!("format numbers as strings with map {map}"))
@@ -197,6 +199,9 @@ fn cast_below(tensor: &Tensor, to: &DType) -> Result<Tensor> {
 }
 
 fn cast_plain(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
+    if *to == DType::String && !matches!(array.data_type(), DataType::LargeUtf8 | DataType::LargeBinary) {
+        return Ok(Arc::new(text::to_text(array)?));
+    }
     if array.data_type().is_decimal() {
         let wide = arrow_cast::cast(array, &DType::Float64.arrow()).map_err(|e| Error::data(e.to_string()))?;
         return expr::cast(&wide, to);
@@ -206,7 +211,7 @@ fn cast_plain(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
 
 /// Values inside a null structure may be null, and stay null.
 fn cast_values(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
-    if array.data_type() == &arrow_schema::DataType::Null {
+    if array.data_type() == &DataType::Null {
         return Ok(new_null_array(&to.arrow(), array.len()));
     }
     let Some(nulls) = array.logical_nulls().filter(|n| n.null_count() > 0) else {

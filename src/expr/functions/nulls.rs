@@ -11,13 +11,14 @@
 //!
 //! Source of the meaning: Arrow's validity bitmaps. TensorFlow's tensors have no nulls.
 
+use super::time::{time_constant, unusable};
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, as_node, strict};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::level::{from_lengths, record_of};
 use crate::expr::kernels::time::time_of_text;
-use crate::expr::operand::{Operand, OperandKind, constant, describe};
+use crate::expr::operand::{Operand, OperandKind, describe};
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::nulls::{Filling, all_known, fill_values};
@@ -128,7 +129,10 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let dtype = node.ty.dtype().filter(|d| **d != DType::Null).cloned();
     let filler = match (dtype.as_ref().filter(|dtype| dtype.time().is_some()), value.literal()) {
-        (Some(dtype), Some(Literal::String(text))) => time_constant(&text, dtype, &value)?,
+        (Some(dtype), Some(Literal::String(text))) => {
+            let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(&value, "fill_null: ", &e))?;
+            time_constant(time, &value)
+        }
         _ => strict(as_node(&value, dtype.as_ref())?)?,
     };
     if let (Some(dtype), Some(found)) = (&dtype, filler.ty.dtype())
@@ -187,15 +191,6 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
             Tensor::concat(&[t, &*filler])?.gather(&places)
         })
     })
-}
-
-/// A text as a constant time.
-fn time_constant(text: &str, dtype: &DType, value: &Operand) -> ExprResult<Node> {
-    let time = time_of_text(text, &dtype.arrow()).map_err(|e| {
-        let error = ExprError::at(value.span.clone(), format!("fill_null: {}", e.message()));
-        e.helps().iter().fold(error, |error, help| error.help(help.to_string()))
-    })?;
-    Ok(constant(Tensor::Leaf(time), Type::tensor(dtype.clone(), Vec::new()), value.span.clone()))
 }
 
 /// Replaces null lists with empty lists, at all levels.

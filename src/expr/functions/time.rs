@@ -3,18 +3,20 @@
 //! Source of the meaning: the temporal functions of `pyarrow.compute`.
 
 use super::apply::{pointwise, unary};
+use crate::error::Error;
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::eval::Node;
 use crate::expr::kernels::compare::compare;
 use crate::expr::kernels::datum::Datum;
-use crate::expr::kernels::time::{Part, has_date, part, time_of, zone};
-use crate::expr::operand::{OperandKind, constant};
+use crate::expr::kernels::time::{Part, exact_time_of_text, has_date, part, time_of, zone};
+use crate::expr::operand::{Operand, OperandKind, constant};
 use crate::expr::syntax::Compare;
 use crate::schema::time::{TimeKind, TimeType};
 use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
-use crate::tensor::time::{converts, ticks, ticks_in};
-use arrow_array::{Array, ArrayRef, LargeStringArray};
+use crate::tensor::time::{converts, ticks_in};
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
 
@@ -132,38 +134,18 @@ fn literal(call: &mut Call, i: usize, dtype: &DType) -> ExprResult<Arg> {
         let error = ExprError::at(item.span.clone(), format!("{dtype} and {} cannot be compared", item.describe()));
         return Err(error.help("compare with text, such as \"2024-05-01T12:30:00\", or with timestamp(x)"));
     };
-    let texts: ArrayRef = Arc::new(LargeStringArray::from(vec![text]));
-    let value = time_of(&texts, &dtype.arrow()).map_err(|e| ExprError::at(item.span.clone(), e.message()))?;
-    let (value, dtype) = match exact(&texts, &value) {
-        Some(finer) => (finer.clone(), DType::Arrow(Box::new(finer.data_type().clone()))),
-        None => (value, dtype.clone()),
-    };
-    Ok(call.push(constant(Tensor::Leaf(value), Type::tensor(dtype, Vec::new()), item.span.clone())))
+    let time = exact_time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(&item, "", &e))?;
+    Ok(call.push(time_constant(time, &item)))
 }
 
-/// The time in the coarsest unit that holds it exactly; `None` if `value` does.
-fn exact(text: &ArrayRef, value: &ArrayRef) -> Option<ArrayRef> {
-    let nanos = |value: &ArrayRef| {
-        let unit = TimeType::of(value.data_type())?.nanos;
-        Some(i128::from(ticks(value).ok()?.values().first().copied()?) * i128::from(unit))
-    };
-    let finer: Vec<ArrayRef> = finer(value.data_type()).iter().filter_map(|to| time_of(text, to).ok()).collect();
-    let finest = nanos(finer.last()?)?;
-    if nanos(value)? == finest { None } else { finer.into_iter().find(|value| nanos(value) == Some(finest)) }
+/// The error of a literal that is not usable as a time, with its help.
+pub fn unusable(literal: &Operand, prefix: &str, e: &Error) -> ExprError {
+    let error = ExprError::at(literal.span.clone(), format!("{prefix}{}", e.message()));
+    e.helps().iter().fold(error, |error, help| error.help(help.to_string()))
 }
 
-/// The types of the same kind with smaller units, the coarsest first.
-fn finer(of: &DataType) -> Vec<DataType> {
-    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
-    const UNITS: [TimeUnit; 4] = [Second, Millisecond, Microsecond, Nanosecond];
-    match of {
-        DataType::Timestamp(unit, zone) => {
-            UNITS.into_iter().skip_while(|other| other != unit).skip(1).map(|unit| DataType::Timestamp(unit, zone.clone())).collect()
-        }
-        DataType::Date32 | DataType::Date64 => UNITS.map(|unit| DataType::Timestamp(unit, None)).into(),
-        DataType::Time32(Second) => vec![DataType::Time32(Millisecond), DataType::Time64(Microsecond), DataType::Time64(Nanosecond)],
-        DataType::Time32(_) => vec![DataType::Time64(Microsecond), DataType::Time64(Nanosecond)],
-        DataType::Time64(Microsecond) => vec![DataType::Time64(Nanosecond)],
-        _ => Vec::new(),
-    }
+/// A time that a literal denotes; an array of length 1.
+pub fn time_constant(time: ArrayRef, literal: &Operand) -> Node {
+    let ty = Type::tensor(DType::Arrow(Box::new(time.data_type().clone())), Vec::new());
+    constant(Tensor::Leaf(time), ty, literal.span.clone())
 }

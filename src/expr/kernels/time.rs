@@ -10,7 +10,7 @@ use crate::tensor::time::{Rounding, convert, ticks, times};
 use arrow_array::cast::AsArray;
 use arrow_array::timezone::Tz;
 use arrow_array::{Array, ArrayRef, Int64Array, LargeStringArray};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use chrono::{DateTime, Datelike, LocalResult, NaiveDateTime, Offset, TimeZone, Timelike};
 use std::sync::Arc;
 
@@ -123,9 +123,39 @@ pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 /// A single text as a time of type `to`, an array of length 1.
 ///
 /// # Errors
-/// See [`time_of`]; the error names no row.
+/// Text that is not a time, or a time that `to` cannot represent exactly.
 pub fn time_of_text(text: &str, to: &DataType) -> Result<ArrayRef> {
-    times(&Int64Array::from(vec![TimeReader::new(to)?.read(text)?]), to)
+    let reader = TimeReader::new(to)?;
+    let nanos = reader.nanos(text)?;
+    if nanos.rem_euclid(i128::from(reader.time.nanos)) != 0 {
+        return Err(Error::data(format!("the time {:?} is more precise than {}", shown(text), reader.dtype)));
+    }
+    times(&Int64Array::from(vec![reader.count(nanos, text)?]), to)
+}
+
+/// As [`time_of_text`], but in the coarsest unit, from that of `to`, that represents the time exactly, to the nanosecond.
+///
+/// # Errors
+/// Text that is not a time, or a time that no unit represents exactly.
+pub fn exact_time_of_text(text: &str, to: &DataType) -> Result<ArrayRef> {
+    let found = time_of_text(text, to);
+    if found.is_ok() { found } else { finer(to).iter().find_map(|to| time_of_text(text, to).ok()).map_or(found, Ok) }
+}
+
+/// The types of the same kind with smaller units, the coarsest first.
+fn finer(of: &DataType) -> Vec<DataType> {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    const UNITS: [TimeUnit; 4] = [Second, Millisecond, Microsecond, Nanosecond];
+    let smaller = |unit: TimeUnit| UNITS.into_iter().skip_while(move |other| *other != unit).skip(1);
+    match of {
+        DataType::Timestamp(unit, zone) => smaller(*unit).map(|unit| DataType::Timestamp(unit, zone.clone())).collect(),
+        DataType::Duration(unit) => smaller(*unit).map(DataType::Duration).collect(),
+        DataType::Date32 | DataType::Date64 => UNITS.map(|unit| DataType::Timestamp(unit, None)).into(),
+        DataType::Time32(Second) => vec![DataType::Time32(Millisecond), DataType::Time64(Microsecond), DataType::Time64(Nanosecond)],
+        DataType::Time32(_) => vec![DataType::Time64(Microsecond), DataType::Time64(Nanosecond)],
+        DataType::Time64(Microsecond) => vec![DataType::Time64(Nanosecond)],
+        _ => Vec::new(),
+    }
 }
 
 /// Reads texts as times of one type.
@@ -144,6 +174,15 @@ impl TimeReader {
 
     /// The count of units, rounded down.
     fn read(&self, text: &str) -> Result<i64> {
+        self.count(self.nanos(text)?, text)
+    }
+
+    fn count(&self, nanos: i128, text: &str) -> Result<i64> {
+        i64::try_from(nanos.div_euclid(i128::from(self.time.nanos)))
+            .map_err(|_| Error::data(format!("the time {:?} is outside the range of {}", shown(text), self.dtype)))
+    }
+
+    fn nanos(&self, text: &str) -> Result<i128> {
         let nanos = match parse_count(text) {
             Some((count, unit)) => Some(count * unit),
             None => match self.time.kind {
@@ -157,9 +196,7 @@ impl TimeReader {
                 },
             },
         };
-        let Some(nanos) = nanos else { return Err(self.invalid(text)) };
-        i64::try_from(nanos.div_euclid(i128::from(self.time.nanos)))
-            .map_err(|_| Error::data(format!("the time {:?} is outside the range of {}", shown(text), self.dtype)))
+        nanos.ok_or_else(|| self.invalid(text))
     }
 
     /// The offset of the zone at a local time, in nanoseconds.

@@ -8,7 +8,7 @@ use super::element::Kind;
 use super::stream::{ArrayStream, Numbers};
 use crate::chunk::{Decoded, Origin};
 use crate::error::{Error, Result};
-use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::columnar::adapt::{Columns, DecodedRows, declared_over};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
@@ -141,7 +141,7 @@ impl Records {
     fn open(input: &Input, contents: &Contents, schema: &Schema, request: &Request) -> Result<Records> {
         let bound = Bound::of(contents, &request.declared, &request.wanted)?;
         let found = bound.schema().fields;
-        let columns = Columns::plan(&found, schema, &request.wanted)?;
+        let columns = Columns::plan(&found, schema, request)?;
         let roots = columns.roots().to_vec();
         let counted = if roots.is_empty() { wanted(&bound, request) } else { roots.clone() };
         let nrecords = bound.nrecords(&counted, contents)?;
@@ -197,7 +197,7 @@ impl Decoder {
             .collect::<Result<_>>()
             .map_err(|e| origin.resolve(e, nrows))?;
         let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::data("a column is missing"));
-        Ok(Decoded { chunk: self.columns.chunk(nrows, origin, read)?, faults: Vec::new(), nbytes, offsets: Vec::new() })
+        self.columns.decoded(DecodedRows::new(nrows, origin, nbytes), read)
     }
 }
 

@@ -4,7 +4,7 @@ use super::message::{self, Body, Framed, MAGIC, Next, lifted};
 use crate::chunk::{Decoded, Origin};
 use crate::demand::Numbers;
 use crate::error::{Error, Kind, Result};
-use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::columnar::adapt::{Columns, DecodedRows, chosen, declared_over};
 use crate::formats::columnar::contain::contain;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
@@ -64,7 +64,7 @@ impl Known {
 
     /// The tasks for the batches produced by `messages`. `dictionaries` are those that precede them.
     fn tasks(&self, messages: Messages, dictionaries: Dictionaries, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
-        let columns = Columns::plan(&self.fields, schema, &request.wanted).map_err(|e| e.in_input(self.name.clone()))?;
+        let columns = Columns::plan(&self.fields, schema, request).map_err(|e| e.in_input(self.name.clone()))?;
         let name = self.name.clone();
         let batches = Batches {
             known: Arc::new(self.clone()),
@@ -364,7 +364,7 @@ impl Batches {
                 match &self.only {
                     None => return Ok(Some(Box::new(move || part.decode(given, nrows, first, share)))),
                     Some(only) => {
-                        if let Some(wanted) = only.within(first + 1..=first + nrows, 1) {
+                        if let Some(wanted) = only.within(first + 1..=first + nrows, first + 1) {
                             return Ok(Some(Box::new(move || chosen(part.decode(given, nrows, first, share)?, &wanted))));
                         }
                     }
@@ -419,16 +419,6 @@ impl Batches {
     }
 }
 
-/// The required records, numbered from 1.
-fn chosen(decoded: Decoded, wanted: &Numbers) -> Result<Decoded> {
-    let nrows = decoded.chunk.nrows;
-    if wanted.count() >= nrows as u64 {
-        return Ok(decoded);
-    }
-    let rows: Vec<usize> = wanted.iter().map(|number| number as usize - 1).collect();
-    Ok(Decoded { chunk: decoded.chunk.gather(&rows)?, ..decoded })
-}
-
 impl Iterator for Batches {
     type Item = Result<Task<Decoded>>;
 
@@ -448,15 +438,10 @@ impl Batch {
         let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch has too many rows"))?;
         let roots = self.columns.roots();
         if roots.is_empty() {
-            return Ok(Decoded {
-                chunk: self.columns.chunk_of_arrays(&[], &[], count, origin)?,
-                faults: Vec::new(),
-                nbytes,
-                offsets: Vec::new(),
-            });
+            return self.columns.decoded_arrays(DecodedRows::new(count, origin, nbytes), &[], &[]);
         }
         let named = origin.clone();
-        let chunk = contain("a record batch", || {
+        let decoded = contain("a record batch", || {
             let message = self.framed.message()?;
             let version: MetadataVersion = message.version();
             let header = message.header_as_record_batch().ok_or_else(|| Error::data("a record batch has no header"))?;
@@ -469,10 +454,9 @@ impl Batch {
             }
             let start = usize::try_from(start).map_err(|_| Error::data("a record batch has too many rows"))?;
             let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();
-            self.columns.chunk_of_arrays(&arrays, &self.known.arrow, count, origin)
+            self.columns.decoded_arrays(DecodedRows::new(count, origin, nbytes), &arrays, &self.known.arrow)
         });
-        let chunk = chunk.map_err(|e| named.resolve(e, count))?;
-        Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() })
+        decoded.map_err(|e| named.resolve(e, count))
     }
 }
 

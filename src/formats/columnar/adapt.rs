@@ -3,9 +3,10 @@
 //! Parquet, Arrow and files of arrays declare their types, but several files are read under one schema, and `--schema`
 //! can request other types.
 
-use crate::chunk::{Chunk, Origin};
-use crate::demand::Wanted;
-use crate::error::{Error, Result};
+use crate::chunk::{Chunk, Decoded, Fault, Origin};
+use crate::demand::Numbers;
+use crate::error::{Error, Kind, Result};
+use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::Tensor;
@@ -25,6 +26,30 @@ pub fn declared_over(declared: &Schema, mut found: Schema) -> Schema {
 pub struct Columns {
     columns: Vec<Column>,
     roots: Vec<usize>,
+    /// Whether records with values that do not fit are skipped.
+    skips: bool,
+    /// Whether such values become null, in a column that may be null.
+    nulls: bool,
+}
+
+/// Rows decoded from a file, without their columns.
+pub struct DecodedRows {
+    /// Number of records.
+    pub nrows: usize,
+    pub origin: Origin,
+    /// See [`Decoded`].
+    pub nbytes: u64,
+    /// See [`Decoded`].
+    pub offsets: Vec<u64>,
+    /// See [`Decoded`].
+    pub faults: Vec<Fault>,
+}
+
+impl DecodedRows {
+    /// Rows without bad records.
+    pub fn new(nrows: usize, origin: Origin, nbytes: u64) -> DecodedRows {
+        DecodedRows { nrows, origin, nbytes, offsets: Vec::new(), faults: Vec::new() }
+    }
 }
 
 struct Column {
@@ -38,9 +63,9 @@ impl Columns {
     ///
     /// # Errors
     /// A source that only TFRecord features have (`split by`, `at`), or a missing field that must not be null.
-    pub fn plan(found: &[Field], schema: &Schema, wanted: &Wanted) -> Result<Columns> {
+    pub fn plan(found: &[Field], schema: &Schema, request: &Request) -> Result<Columns> {
         let (mut columns, mut roots, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        for target in schema.fields.iter().filter(|f| wanted.includes(&f.name)) {
+        for target in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
                 return Err(Error::usage("`split by` and `at` combine features of TFRecords; a column contains whole values")
                     .in_field(quoted(&target.name))
@@ -83,7 +108,7 @@ impl Columns {
             }
         }
         roots.sort_unstable();
-        Ok(Columns { columns, roots })
+        Ok(Columns { columns, roots, skips: request.options.on_error.skips(), nulls: request.nulls() })
     }
 
     /// The columns read from the file, in file order.
@@ -91,28 +116,74 @@ impl Columns {
         &self.roots
     }
 
-    /// The chunk of the columns returned by `read`, given their index in [`Columns::roots`].
+    /// The records of a block, whose columns `read` returns, given their index in [`Columns::roots`]. A record with a value
+    /// that does not fit the schema is a bad record if those may be skipped.
     ///
     /// # Errors
-    /// The data does not match its schema or the requested types.
-    pub fn chunk(&self, nrows: usize, origin: Origin, read: impl Fn(usize) -> Result<Tensor>) -> Result<Chunk> {
-        let columns = self
-            .columns
-            .iter()
-            .map(|column| column.read(&read, nrows).map_err(|e| origin.resolve(e.in_field(quoted(&column.target.name)), nrows)));
-        let columns = columns.collect::<Result<_>>()?;
-        Chunk::try_new(nrows, columns, origin)
+    /// The data does not match its own schema or, unless bad records may be skipped, the schema of the run.
+    pub fn decoded(&self, rows: DecodedRows, read: impl Fn(usize) -> Result<Tensor>) -> Result<Decoded> {
+        let DecodedRows { nrows, origin, nbytes, mut offsets, mut faults } = rows;
+        let named = |place: usize| self.columns.iter().find(|column| column.source.as_ref().is_some_and(|(own, _)| *own == place));
+        let named = |place: usize| named(place).map_or(String::new(), |column| quoted(&column.target.name));
+        let read = |place: usize| read(place).map_err(|e| origin.resolve(e.in_field(named(place)), nrows));
+        let found = (0..self.roots.len()).map(read).collect::<Result<Vec<_>>>()?;
+        let (known, mut kept) = (faults.len(), Vec::new());
+        let chunk = self.adapted(Chunk::try_new(nrows, found, origin)?, 0, &mut kept, &mut faults)?;
+        if faults.len() > known {
+            faults.sort_by_key(|fault| fault.error.location().records);
+            if !offsets.is_empty() {
+                offsets = kept.iter().filter_map(|row| offsets.get(*row).copied()).collect();
+            }
+        }
+        Ok(Decoded { chunk, faults, nbytes, offsets })
     }
 
-    /// The chunk of `arrays`, which correspond to [`Columns::roots`]; `fields` are all fields of the file.
+    /// The records of a block of `arrays`, which correspond to [`Columns::roots`]; `fields` are all fields of the file.
     ///
     /// # Errors
-    /// See [`Columns::chunk`].
-    pub fn chunk_of_arrays(&self, arrays: &[ArrayRef], fields: &[FieldRef], nrows: usize, origin: Origin) -> Result<Chunk> {
-        self.chunk(nrows, origin, |place| match (arrays.get(place), self.roots.get(place).and_then(|root| fields.get(*root))) {
+    /// See [`Columns::decoded`].
+    pub fn decoded_arrays(&self, rows: DecodedRows, arrays: &[ArrayRef], fields: &[FieldRef]) -> Result<Decoded> {
+        self.decoded(rows, |place| match (arrays.get(place), self.roots.get(place).and_then(|root| fields.get(*root))) {
             (Some(array), Some(field)) => from_arrow(array, field),
             _ => Err(Error::data("a column is missing")),
         })
+    }
+
+    /// Adapts columns of the file, of which `first` is the row of the first record in the block. `kept` are the rows that
+    /// are left. Bad records are found by bisection, because they are few.
+    fn adapted(&self, chunk: Chunk, first: usize, kept: &mut Vec<usize>, faults: &mut Vec<Fault>) -> Result<Chunk> {
+        let cast =
+            |column: &Column| column.cast(&chunk).map_err(|e| chunk.origin.resolve(e.in_field(quoted(&column.target.name)), chunk.nrows));
+        let error = match self.columns.iter().map(cast).collect::<Result<_>>() {
+            Err(error) if error.kind() == Kind::Data && self.skips => error,
+            Err(error) if error.kind() == Kind::Data => return Err(error.help(SKIP)),
+            columns => {
+                kept.extend(first..first + chunk.nrows);
+                return Chunk::try_new(chunk.nrows, columns?, chunk.origin);
+            }
+        };
+        if chunk.nrows > 1 {
+            let half = chunk.nrows / 2;
+            let before = self.adapted(chunk.slice(0, half), first, kept, faults)?;
+            let after = self.adapted(chunk.slice(half, chunk.nrows - half), first + half, kept, faults)?;
+            return Chunk::concat(&[before, after]);
+        }
+        let found: Vec<Result<Tensor>> = self.columns.iter().map(cast).collect();
+        let may_be_null = |column: &Column| column.target.ty.optional || column.target.default.is_some();
+        let is_kept = self.nulls && found.iter().zip(&self.columns).all(|(found, column)| found.is_ok() || may_be_null(column));
+        if !is_kept {
+            faults.push(Fault { error, length: 0, raw: None, kept: false });
+            return self.empty(chunk.origin.slice(0, 0));
+        }
+        let or_null = |(found, column): (Result<Tensor>, &Column)| {
+            found.or_else(|error| {
+                faults.push(Fault { error, length: 0, raw: None, kept: true });
+                column.null(1)
+            })
+        };
+        let columns = found.into_iter().zip(&self.columns).map(or_null).collect::<Result<_>>()?;
+        kept.push(first);
+        Chunk::try_new(1, columns, chunk.origin)
     }
 
     /// An empty chunk.
@@ -126,16 +197,20 @@ impl Columns {
 }
 
 impl Column {
-    fn read(&self, read: impl Fn(usize) -> Result<Tensor>, nrows: usize) -> Result<Tensor> {
+    /// The column, made from those of the file.
+    fn cast(&self, file: &Chunk) -> Result<Tensor> {
         let ty = &self.target.ty;
-        let Some((place, from)) = &self.source else {
-            return self.filled(Tensor::nulls(&ty.clone().with_optional(true), nrows)?);
-        };
-        let read = read(*place)?;
+        let Some((place, from)) = &self.source else { return self.null(file.nrows) };
+        let found = file.columns.get(*place).ok_or_else(|| Error::internal("a column is missing"))?;
         if self.target.default.is_some() {
-            return self.filled(read.widen(from, &ty.clone().with_optional(true))?);
+            return self.filled(found.widen(from, &ty.clone().with_optional(true))?);
         }
-        read.widen(from, ty)
+        found.widen(from, ty)
+    }
+
+    /// Rows without a value: null, or the default.
+    fn null(&self, nrows: usize) -> Result<Tensor> {
+        self.filled(Tensor::nulls(&self.target.ty.clone().with_optional(true), nrows)?)
     }
 
     /// Replaces null rows with the default of the field.
@@ -145,4 +220,18 @@ impl Column {
             Some(default) => tensor.fill_null_rows(&self.target.ty, default),
         }
     }
+}
+
+/// Only the records with these numbers.
+///
+/// # Errors
+/// None for in-memory tensor types.
+pub fn chosen(decoded: Decoded, wanted: &Numbers) -> Result<Decoded> {
+    if wanted.count() >= (decoded.chunk.nrows + decoded.faults.len()) as u64 {
+        return Ok(decoded);
+    }
+    let Decoded { chunk, mut faults, nbytes, offsets } = decoded;
+    let rows: Vec<usize> = (0..chunk.nrows).filter(|row| chunk.origin.number(*row).is_some_and(|number| wanted.contains(number))).collect();
+    faults.retain(|fault| fault.error.location().records.is_some_and(|(number, _)| wanted.contains(number)));
+    Ok(Decoded { chunk: chunk.gather(&rows)?, faults, nbytes, offsets })
 }

@@ -222,8 +222,8 @@ fn check(names: &[String], are_given: bool) -> Result<()> {
         false => "name the columns with --columns; then the first line is a record: leave it out with skip 1",
     };
     let mut seen = std::collections::HashSet::new();
-    match names.iter().find(|name| name.is_empty() || !seen.insert(name.as_str())) {
-        Some(name) if name.is_empty() => Err(Error::data("a column has no name").help(advice)),
+    match names.iter().find(|name| !seen.insert(name.as_str())) {
+        Some(name) if name.is_empty() => Err(Error::data("two columns have no name").help(advice)),
         Some(name) => Err(Error::data(format!("two columns are called {}", crate::path::quoted(name))).help(advice)),
         None => Ok(()),
     }

@@ -5,17 +5,17 @@ use super::cut::Block;
 use super::dialect::Dialect;
 use crate::chunk::{Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
-use crate::formats::columnar::adapt::Columns;
+use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::decimal::integer;
-use crate::formats::format::Request;
+use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
+use crate::tensor::text::{Refuse, from_text, reads_text};
 use crate::tensor::{RowPartition, Sparse, Tensor};
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, UInt64Array};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, UInt64Array, make_array};
 use arrow_buffer::NullBuffer;
 use std::sync::Arc;
-
-const SKIP: &str = "leave such records out with --on-error skip";
 
 /// How records are decoded into the columns of a schema.
 pub struct Decoder {
@@ -55,7 +55,7 @@ impl Decoder {
             None => Ok(Field::new(name.clone(), Type::tensor(DType::Null, Vec::new()).with_optional(true))),
         });
         let natural = natural.collect::<Result<Vec<_>>>()?;
-        let columns = Columns::plan(&natural, schema, &request.wanted)?;
+        let columns = Columns::plan(&natural, schema, request)?;
         let read = columns.roots().iter().filter_map(|root| {
             let field = schema.fields.iter().find(|field| source(field) == natural[*root].name)?;
             Some(ColumnReader {
@@ -86,7 +86,7 @@ impl Decoder {
             let nfields = block.fields(*row).1;
             if nfields != self.nfields {
                 let message = format!("found {nfields} field{}, but the columns are {}", if nfields == 1 { "" } else { "s" }, self.nfields);
-                faults.push((*row, self.fault(block, *row, None, message, false)));
+                faults.push((*row, self.fault(block, *row, Error::data(message), false)));
             }
             nfields == self.nfields
         });
@@ -96,7 +96,7 @@ impl Decoder {
             for error in &errors {
                 // A type other than text would hold it.
                 if !self.read[error.column].is_declared && self.read[error.column].ty.dtype() != Some(&DType::String) {
-                    let fault = self.fault(block, error.row, Some(error.column), error.message.clone(), false);
+                    let fault = self.fault(block, error.row, self.cell_error(error), false);
                     return Err(fault.error.with_kind(Kind::Widened));
                 }
             }
@@ -107,7 +107,7 @@ impl Decoder {
                 let kept = is_kept(error);
                 // A skipped record is reported once.
                 if kept != lost.contains(&error.row) && (kept || named.insert(error.row)) {
-                    faults.push((error.row, self.fault(block, error.row, Some(error.column), error.message.clone(), kept)));
+                    faults.push((error.row, self.fault(block, error.row, self.cell_error(error), kept)));
                 }
             }
             if !lost.is_empty() {
@@ -132,25 +132,32 @@ impl Decoder {
         let rows = if listed { Rows::Listed(rows.iter().map(record).collect()) } else { Rows::From(block.first_record) };
         let origin = Origin::new(block.input.clone(), rows);
         let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::internal("a column is missing"));
-        let chunk = self.columns.chunk(nrows, origin, read)?;
-        Ok(Decoded {
-            chunk,
-            faults: faults.into_iter().map(|(_, fault)| fault).collect(),
-            nbytes: block.bytes.len() as u64,
-            offsets: Vec::new(),
-        })
+        let faults = faults.into_iter().map(|(_, fault)| fault).collect();
+        let rows = DecodedRows { faults, ..DecodedRows::new(nrows, origin, block.bytes.len() as u64) };
+        let row = |error: &Error| Some((error.location().records?.0.checked_sub(block.first_record)?) as usize);
+        let mut decoded = self.columns.decoded(rows, read).map_err(|error| match row(&error) {
+            Some(row) if error.kind() == Kind::Data => self.fault(block, row, error, false).error,
+            _ => error,
+        })?;
+        for fault in decoded.faults.iter_mut().filter(|fault| fault.raw.is_none()) {
+            if let Some(row) = row(&fault.error) {
+                *fault = self.fault(block, row, fault.error.clone(), fault.kept);
+            }
+        }
+        Ok(decoded)
     }
 
-    fn fault(&self, block: &Block, row: usize, column: Option<usize>, message: String, kept: bool) -> Fault {
+    fn cell_error(&self, error: &CellError) -> Error {
+        Error::data(error.message.clone()).in_field(&self.read[error.column].path)
+    }
+
+    /// An invalid record. The error may be located already.
+    fn fault(&self, block: &Block, row: usize, error: Error, kept: bool) -> Fault {
         let record = block.first_record + row as u64;
-        let error = Error::data(message).in_input(block.input.clone()).locate(|at| {
+        let error = error.in_input(block.input.clone()).locate(|at| {
             at.records = Some((record, record));
-            at.line = Some(block.records[row].1);
+            at.line = block.records.get(row).map(|record| record.1);
         });
-        let error = match column {
-            Some(column) => error.in_field(&self.read[column].path),
-            None => error,
-        };
         let error = if self.skips { error } else { error.help(SKIP) };
         let (first, nfields) = block.fields(row);
         let raw: Vec<&[u8]> = (first..first + nfields).map(|number| block.cell(number)).collect();
@@ -179,6 +186,7 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
             dtype if dtype.is_integer() => DType::Int64,
             dtype if dtype.is_float() => DType::Float64,
             DType::Null | DType::Bool | DType::String | DType::Bytes => dtype.clone(),
+            DType::Arrow(arrow) if reads_text(arrow) && !ty.is_sparse() => dtype.clone(),
             other => return Err(refused(&other.to_string()).help("read its text as string")),
         },
     };
@@ -251,7 +259,7 @@ impl Values {
             DType::Int64 => Values::Integers(Vec::new()),
             DType::UInt64 => Values::Unsigned(Vec::new()),
             DType::Float64 => Values::Floats(Vec::new(), floats),
-            DType::String => Values::Texts(Vec::new(), vec![0], true),
+            DType::String | DType::Arrow(_) => Values::Texts(Vec::new(), vec![0], true),
             DType::Bytes => Values::Texts(Vec::new(), vec![0], false),
             _ => Values::Nulls(0),
         }
@@ -320,6 +328,25 @@ fn expected(what: &str, text: &[u8]) -> String {
     if text.is_empty() { format!("expected {what}, found an empty field") } else { format!("expected {what}, found \"{text}\"") }
 }
 
+/// Parses texts of times, decimals and other Arrow types; values of other dtypes stay as they are. Texts that are refused
+/// become null.
+fn parsed(dtype: &DType, values: ArrayRef, refuse: Refuse) -> Result<ArrayRef> {
+    let DType::Arrow(arrow) = dtype else { return Ok(values) };
+    let mut valid = vec![true; values.len()];
+    let array = from_text(values.as_string(), arrow, &mut |at, message| {
+        valid[at] = false;
+        refuse(at, message);
+    })?;
+    match validity(valid) {
+        None => Ok(array),
+        refused => {
+            let nulls = NullBuffer::union(array.nulls(), refused.as_ref());
+            let data = array.to_data().into_builder().nulls(nulls).build();
+            Ok(make_array(data.map_err(|e| Error::internal(e.to_string()))?))
+        }
+    }
+}
+
 fn validity(valid: Vec<bool>) -> Option<NullBuffer> {
     valid.contains(&false).then(|| NullBuffer::from(valid))
 }
@@ -361,7 +388,8 @@ impl ColumnReader {
             values.push_nothing();
             valid.push(false);
         }
-        Ok(Tensor::Leaf(values.finish(validity(valid))?))
+        let values = parsed(dtype, values.finish(validity(valid))?, &mut |at, message| note(cells[at].0, message))?;
+        Ok(Tensor::Leaf(values))
     }
 
     fn lists(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
@@ -387,8 +415,12 @@ impl ColumnReader {
             valid.push(!is_null);
             lengths.push((valid_items.len() - before) as i64);
         }
-        let items = Tensor::Leaf(values.finish(validity(valid_items))?);
-        Tensor::list(RowPartition::from_row_lengths(lengths)?, items, validity(valid))
+        let partition = RowPartition::from_row_lengths(lengths)?;
+        let items = parsed(dtype, values.finish(validity(valid_items))?, &mut |at, message| {
+            let row = partition.row_splits().partition_point(|split| *split <= at as i64) - 1;
+            note(cells[row].0, message);
+        })?;
+        Tensor::list(partition, Tensor::Leaf(items), validity(valid))
     }
 
     fn sparse(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {

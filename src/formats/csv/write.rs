@@ -8,6 +8,7 @@ use crate::formats::lines::LineWriter;
 use crate::path::quoted;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::Tensor;
+use crate::tensor::text::{reads_text, to_text, uuids};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
@@ -47,8 +48,10 @@ fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
     if ty.rank() > 1 {
         return Err(refused("lists of lists").help(format!("merge its axes: merge-dims {name} 0 {}, or write --to jsonl", ty.rank() - 1)));
     }
-    if matches!(dtype, DType::Arrow(_)) {
-        return Err(refused("values that are not numbers or text").help(format!("convert it to text: cast {name}=string")));
+    if let DType::Arrow(arrow) = dtype
+        && !reads_text(arrow)
+    {
+        return Err(refused("values without a text form").help(format!("leave it out: drop {name}")));
     }
     if ty.rank() == 1 && dialect.separator.is_none() {
         return Err(refused("lists without a separator").help("join them: --list-separator '|'"));
@@ -59,7 +62,7 @@ fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
 /// How the value of a row is formatted.
 type Put<'a> = Box<dyn Fn(usize, &mut Vec<u8>) -> Result<()> + 'a>;
 
-fn texts(array: &ArrayRef) -> Result<Put<'_>> {
+fn texts(array: &ArrayRef, is_uuid: bool) -> Result<Put<'_>> {
     macro_rules! numbers {
         ($t:ty) => {{
             let values = array.as_primitive::<$t>().values();
@@ -126,7 +129,13 @@ fn texts(array: &ArrayRef) -> Result<Put<'_>> {
                 Err(_) => Err(Error::data("these bytes are not valid UTF-8").help("write --to jsonl, or leave the field out with drop")),
             })
         }
-        other => return Err(Error::internal(format!("{other} is not a value"))),
+        _ => {
+            let texts = if is_uuid { uuids(array)? } else { to_text(array)? };
+            Box::new(move |at, out| {
+                out.extend_from_slice(texts.value(at).as_bytes());
+                Ok(())
+            })
+        }
     })
 }
 
@@ -145,7 +154,7 @@ impl RecordEncoder {
     }
 
     /// How the field of each row is formatted, before quoting.
-    fn column<'a>(&'a self, tensor: &'a Tensor) -> Result<Put<'a>> {
+    fn column<'a>(&'a self, tensor: &'a Tensor, is_uuid: bool) -> Result<Put<'a>> {
         let dialect = &self.dialect;
         let null = dialect.nulls.first().map_or("", String::as_str);
         let validity = tensor.validity();
@@ -160,7 +169,7 @@ impl RecordEncoder {
         };
         Ok(match tensor {
             Tensor::Leaf(array) => {
-                let (put, is_null_type) = (texts(array)?, array.data_type() == &DataType::Null);
+                let (put, is_null_type) = (texts(array, is_uuid)?, array.data_type() == &DataType::Null);
                 Box::new(move |row, out| {
                     if is_null_type || is_null(row) {
                         out.extend_from_slice(null.as_bytes());
@@ -173,7 +182,7 @@ impl RecordEncoder {
             }
             Tensor::List(list) => {
                 let items = list.values().as_leaf()?;
-                let (put, nulls) = (texts(items)?, list.values().validity());
+                let (put, nulls) = (texts(items, is_uuid)?, list.values().validity());
                 Box::new(move |row, out| {
                     if is_null(row) {
                         return null_list(out);
@@ -204,7 +213,7 @@ impl RecordEncoder {
                 })
             }
             Tensor::Sparse(sparse) => {
-                let put = texts(sparse.values())?;
+                let put = texts(sparse.values(), false)?;
                 Box::new(move |row, out| {
                     if is_null(row) {
                         return null_list(out);
@@ -256,7 +265,8 @@ impl RecordEncoder {
 
 impl Encode for RecordEncoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
-        let columns = chunk.columns.iter().map(|column| self.column(column)).collect::<Result<Vec<_>>>()?;
+        let fields = chunk.columns.iter().zip(&self.schema.fields);
+        let columns = fields.map(|(column, field)| self.column(column, field.is_uuid())).collect::<Result<Vec<_>>>()?;
         let (mut out, mut cell) = (Vec::with_capacity(chunk.nbytes()), Vec::new());
         for row in 0..chunk.nrows {
             for (number, put) in columns.iter().enumerate() {

@@ -1,7 +1,6 @@
 //! A column of scalars. The dtype is dispatched once per list, not once per value.
 
-use super::arrow_text::{from_text, reads_text};
-use super::builder::LateErrors;
+use super::builder::{LateError, LateErrors};
 use super::cursor::Cursor;
 use super::error::Parse;
 use super::forms::elements;
@@ -11,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::tensor::Tensor;
 use crate::tensor::builder::{Nulls, Texts, as_before};
+use crate::tensor::text::{from_text, reads_text};
 use arrow_array::types::*;
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, NullArray, PrimitiveArray, make_array,
@@ -215,7 +215,8 @@ impl Leaf {
                 Arc::new(LargeBinaryArray::try_new(OffsetBuffer::new(offsets.into()), bytes.into(), nulls).map_err(internal)?)
             }
             Buffer::Arrow(texts) => {
-                let values = from_text(&strings(texts, nulls)?, &self.dtype.arrow(), late)?;
+                let values =
+                    from_text(&strings(texts, nulls)?, &self.dtype.arrow(), &mut |row, message| late.push(LateError::new(row, message)))?;
                 // A value under an outer null is not itself null.
                 match self.rules.nullable {
                     true => values,

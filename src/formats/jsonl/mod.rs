@@ -8,7 +8,6 @@
 //!           column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
 //! writing   write, text                       rows as text
-//! both      arrow_text                        the text of dates, times, decimals and other Arrow types
 //! ```
 //!
 //! Text is decoded directly into columns: the type of each value is known, so no value tree is built. Source of the
@@ -17,7 +16,6 @@
 //! Terms: a **cause** tells whether another schema would hold a bad value; **rules** are what a column accepts; a
 //! **form** is a JSON value that represents something else (`{"b64": ...}`).
 
-mod arrow_text;
 mod block;
 mod builder;
 mod column;

@@ -1,6 +1,5 @@
 //! Encodes chunks as text. The arrays of a chunk are inspected once, and rows are then written in sequence.
 
-use super::arrow_text::{has_text, to_text, uuids};
 use super::cursor::Cursor;
 use super::forms::{SPARSE_KEYS, quote_non_finite};
 use super::text::{float, float16, float32, integer, write_bytes, write_integers, write_string};
@@ -9,6 +8,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::{FieldPath, quoted};
 use crate::schema::{DType, Element, Field, Schema, Type};
+use crate::tensor::text::{has_text, to_text, uuids};
 use crate::tensor::{List, Sparse, Struct, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;

@@ -5,16 +5,14 @@ use super::line::{Line, Number, ParseError};
 use super::names::{FEATURES, INDEX_BASE, LABEL, QID, source};
 use crate::chunk::{Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
-use crate::formats::columnar::adapt::Columns;
-use crate::formats::format::Request;
+use crate::formats::columnar::adapt::{Columns, DecodedRows};
+use crate::formats::format::{Request, SKIP};
 use crate::formats::matrix::rows::SparseRows;
 use crate::schema::{DType, Dim, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Float64Array, Int64Array};
 use arrow_buffer::NullBuffer;
 use std::sync::Arc;
-
-const SKIP: &str = "leave such records out with --on-error skip";
 
 /// How lines become records of a schema.
 pub struct Decoder {
@@ -61,7 +59,7 @@ impl Decoder {
             Field::new(FEATURES, Type::sparse(dtype.clone(), vec![n.map_or(Dim::UNIFORM, |n| Dim::known(n as u64))])),
         ];
         Ok(Decoder {
-            columns: Columns::plan(&natural, schema, &request.wanted)?,
+            columns: Columns::plan(&natural, schema, request)?,
             fields: natural,
             base,
             n,
@@ -131,8 +129,7 @@ impl Decoder {
             let number = roots.get(place).copied().unwrap_or_default();
             tensors.get(number).cloned().ok_or_else(|| Error::internal("a column is missing"))
         };
-        let chunk = self.columns.chunk(nrows, origin, read)?;
-        Ok(Decoded { chunk, faults, nbytes: block.lines.bytes.len() as u64, offsets })
+        self.columns.decoded(DecodedRows { nrows, origin, nbytes: block.lines.bytes.len() as u64, offsets, faults }, read)
     }
 
     /// The message for an index that is out of range.

@@ -4,7 +4,7 @@ use super::FIELD;
 use super::rows::{sparse, summed};
 use crate::chunk::{Decoded, Origin};
 use crate::error::{Error, Result};
-use crate::formats::columnar::adapt::Columns;
+use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::{Request, Task, Tasks};
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor};
@@ -107,7 +107,7 @@ struct Decoder {
 /// # Errors
 /// `schema` requests a field that does not exist.
 pub fn tasks(name: &Arc<str>, shape: Shape, source: Box<dyn RowSource>, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
-    let columns = Columns::plan(&[shape.field()], schema, &request.wanted)?;
+    let columns = Columns::plan(&[shape.field()], schema, request)?;
     Ok(Box::new(Records {
         name: name.clone(),
         source,
@@ -141,8 +141,7 @@ impl Iterator for Records {
         Some(Ok(Box::new(move || {
             let tensor = decoder.shape.tensor(part, decoder.sums).map_err(|e| origin.resolve(e.in_field(FIELD), nrows))?;
             let nbytes = tensor.nbytes() as u64;
-            let chunk = decoder.columns.chunk(nrows, origin, |_| Ok(tensor.clone()))?;
-            Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() })
+            decoder.columns.decoded(DecodedRows::new(nrows, origin, nbytes), |_| Ok(tensor.clone()))
         })))
     }
 }

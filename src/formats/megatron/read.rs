@@ -5,7 +5,7 @@ use super::names::{DOCUMENT, INDEX, MODE, TOKENS, VALUES};
 use crate::chunk::{Decoded, Origin};
 use crate::error::{Error, Kind, Result};
 use crate::formats::arrays::element::Element;
-use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::columnar::adapt::{Columns, DecodedRows, declared_over};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
@@ -87,7 +87,7 @@ impl Reader for DatasetReader {
         let options = &request.options;
         let by_document = options.megatron.documents;
         let fields = fields(&index, by_document);
-        let columns = Columns::plan(&fields, schema, &request.wanted)?;
+        let columns = Columns::plan(&fields, schema, request)?;
         Ok(Box::new(Cutter {
             name: name.clone(),
             notices: options.notices.clone(),
@@ -310,8 +310,7 @@ impl Decoder {
                 _ => Err(Error::internal("a field that the dataset does not have")),
             }
         };
-        let chunk = self.columns.chunk(nrows, origin, read)?;
-        Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() })
+        self.columns.decoded(DecodedRows::new(nrows, origin, nbytes), read)
     }
 
     fn tokens(&self, piece: &Piece) -> Result<Tensor> {

@@ -5,8 +5,9 @@ use super::opened::Opened;
 use super::ranges::{RowRange, RowRanges};
 use super::sizes::Limits;
 use crate::chunk::{Chunk, Decoded, Origin, Rows};
+use crate::demand::Numbers;
 use crate::error::{Error, Result};
-use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::columnar::adapt::{Columns, DecodedRows, chosen, declared_over};
 use crate::formats::columnar::contain::contain;
 use crate::formats::columnar::names;
 use crate::formats::columnar::source::Source;
@@ -65,7 +66,7 @@ impl Reader for ParquetReader {
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let opened = self.opened()?;
-        let columns = Columns::plan(&opened.decoded, schema, &request.wanted).map_err(|e| e.in_input(opened.name.clone()))?;
+        let columns = Columns::plan(&opened.decoded, schema, request).map_err(|e| e.in_input(opened.name.clone()))?;
         let mask = ProjectionMask::roots(opened.metadata.parquet_schema(), columns.roots().iter().copied());
         let ranges = RowRanges::new(opened.clone(), mask.clone(), columns.roots(), request);
         let limits = Limits::new(&request.options);
@@ -108,38 +109,38 @@ impl Decode {
         let nbytes = rows.nbytes;
         let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group has too many rows"));
         let all = (size(rows.nrows)?, Origin::consecutive(self.opened.name.clone(), rows.first + 1));
-        let chunk = match &rows.only {
-            None => self.chunk(rows, all.0, all.1)?,
+        match &rows.only {
+            None => self.block(rows, DecodedRows::new(all.0, all.1, nbytes)),
             Some(only) if rows.shared.is_some() || only.count() >= rows.nrows / DENSE => {
-                let chosen: Vec<usize> = only.iter().map(|number| size(number - 1)).collect::<Result<_>>()?;
-                self.chunk(RowRange { only: None, ..rows }, all.0, all.1)?.gather(&chosen)?
+                let wanted = Numbers::ascending(only.iter().map(|number| rows.first + number));
+                chosen(self.block(RowRange { only: None, ..rows }, DecodedRows::new(all.0, all.1, nbytes))?, &wanted)
             }
             Some(only) => {
                 let records: Arc<[u64]> = only.iter().map(|number| rows.first + number).collect();
                 let (n, origin) = (records.len(), Origin::new(self.opened.name.clone(), Rows::Listed(records)));
-                self.chunk(rows, n, origin)?
+                self.block(rows, DecodedRows::new(n, origin, nbytes))
             }
-        };
-        Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() })
+        }
     }
 
-    fn chunk(&self, rows: RowRange, nrows: usize, origin: Origin) -> Result<Chunk> {
+    fn block(&self, rows: RowRange, block: DecodedRows) -> Result<Decoded> {
         if self.columns.roots().is_empty() {
-            return self.columns.chunk_of_arrays(&[], &[], nrows, origin);
+            return self.columns.decoded_arrays(block, &[], &[]);
         }
-        let named = origin.clone();
-        contain("the Parquet data", || self.decode(rows, nrows, &origin)).map_err(|e| named.resolve(e, nrows))
+        let (origin, nrows) = (block.origin.clone(), block.nrows);
+        contain("the Parquet data", || self.decode(rows, block)).map_err(|e| origin.resolve(e, nrows))
     }
 
     /// The number of rows in a range, or of those required: `nrows`.
-    fn decode(&self, rows: RowRange, nrows: usize, origin: &Origin) -> Result<Chunk> {
+    fn decode(&self, rows: RowRange, block: DecodedRows) -> Result<Decoded> {
+        let nrows = block.nrows;
         if let Some((lanes, range)) = &rows.shared {
             let arrays = lanes.take(*range)?;
             if arrays.iter().any(|array| array.len() < nrows) {
                 return Err(Error::data(format!("the file has fewer rows than the {nrows} in its footer")));
             }
             let arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(0, nrows)).collect();
-            return self.columns.chunk_of_arrays(&arrays, &self.opened.arrow, nrows, origin.clone());
+            return self.columns.decoded_arrays(block, &arrays, &self.opened.arrow);
         }
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.opened.source.clone(), self.opened.metadata.clone())
             .with_row_groups(rows.groups.clone().collect())
@@ -149,7 +150,7 @@ impl Decode {
             builder = builder.with_row_selection(rows.selection()?);
         }
         let reader = builder.with_limit(nrows).build().map_err(lifted)?;
-        let mut parts = Vec::new();
+        let (mut parts, mut faults) = (Vec::new(), Vec::new());
         let mut seen = 0usize;
         for batch in reader {
             let batch = batch.map_err(|e| damaged(&e.to_string()))?;
@@ -159,19 +160,15 @@ impl Decode {
             if seen > nrows {
                 break;
             }
-            parts.push(self.columns.chunk_of_arrays(
-                &arrays,
-                &self.opened.arrow,
-                batch.num_rows(),
-                origin.slice(start, batch.num_rows()),
-            )?);
+            let part = DecodedRows::new(batch.num_rows(), block.origin.slice(start, batch.num_rows()), 0);
+            let decoded = self.columns.decoded_arrays(part, &arrays, &self.opened.arrow)?;
+            parts.push(decoded.chunk);
+            faults.extend(decoded.faults);
         }
         if seen != nrows {
             return Err(Error::data(format!("the file has {seen} rows, but its footer claims {nrows}")));
         }
-        match parts.is_empty() {
-            true => self.columns.empty(origin.clone()),
-            false => Chunk::concat(&parts),
-        }
+        let chunk = if parts.is_empty() { self.columns.empty(block.origin)? } else { Chunk::concat(&parts)? };
+        Ok(Decoded { chunk, faults, nbytes: block.nbytes, offsets: block.offsets })
     }
 }

@@ -139,7 +139,7 @@ impl Reader for TfdsReader {
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let (positions, fields): (Vec<usize>, Vec<Field>) = self.fields(request)?.into_iter().unzip();
-        let columns = Columns::plan(&fields, schema, &request.wanted).map_err(|e| e.in_input(self.input.name().clone()))?;
+        let columns = Columns::plan(&fields, schema, request).map_err(|e| e.in_input(self.input.name().clone()))?;
         let mut mapper = self.mapper(request);
         for root in columns.roots() {
             if let Some((name, feature)) = positions.get(*root).and_then(|position| self.features.get(*position)) {

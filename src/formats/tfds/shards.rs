@@ -4,7 +4,7 @@ use super::json::INFO;
 use crate::chunk::Decoded;
 use crate::demand::Numbers;
 use crate::error::{Error, Result};
-use crate::formats::columnar::adapt::Columns;
+use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::cut::Cut;
 use crate::formats::format::{Request, Task};
 use crate::formats::riegeli::{self, ArrayFile};
@@ -310,5 +310,5 @@ fn adapted(decoded: Decoded, columns: &Columns, shift: i64) -> Result<Decoded> {
     chunk.origin.shift = shift;
     let own = chunk.columns;
     let column = |position: usize| own.get(position).cloned().ok_or_else(|| Error::internal("a field that was not decoded"));
-    Ok(Decoded { chunk: columns.chunk(chunk.nrows, chunk.origin, column)?, faults, nbytes, offsets })
+    columns.decoded(DecodedRows { nrows: chunk.nrows, origin: chunk.origin, nbytes, offsets, faults }, column)
 }

@@ -13,7 +13,7 @@ use super::wire::{self, DecodeError, EXAMPLE_AMONG_SEQUENCES, Message};
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::demand::Wanted;
 use crate::error::{Error, Kind, Result};
-use crate::formats::columnar::adapt::Columns;
+use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::Request;
 use crate::schema::Schema;
 use std::collections::{HashMap, HashSet};
@@ -132,11 +132,7 @@ impl Decoder {
         };
         bad.sort_by_key(|b| b.row);
         let origin = self.origin(block, &rows);
-        let chunk = match &self.raw {
-            Some(fields) => fields.chunk(rows.len(), origin, |_| raw::column(block, &rows))?,
-            None => Chunk::try_new(rows.len(), columns, origin)?,
-        };
-        let offsets = rows.iter().map(|row| block.frame_offset(*row)).collect();
+        let offsets: Vec<u64> = rows.iter().map(|row| block.frame_offset(*row)).collect();
         let mut faults: Vec<(usize, Fault)> = bad.into_iter().map(|b| (b.row, self.fault(block, b))).collect();
         for error in nulled {
             let bad = self.unusable(block, rows[error.row], error);
@@ -144,7 +140,11 @@ impl Decoder {
         }
         faults.sort_by_key(|(row, _)| *row);
         let faults = faults.into_iter().map(|(_, fault)| fault).collect();
-        Ok(Decoded { chunk, faults, nbytes: block.nbytes(), offsets })
+        let (nrows, nbytes) = (rows.len(), block.nbytes());
+        match &self.raw {
+            Some(fields) => fields.decoded(DecodedRows { nrows, origin, nbytes, offsets, faults }, |_| raw::column(block, &rows)),
+            None => Ok(Decoded { chunk: Chunk::try_new(nrows, columns, origin)?, faults, nbytes, offsets }),
+        }
     }
 
     /// A chunk without records, for bytes that are not records.

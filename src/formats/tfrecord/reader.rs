@@ -55,7 +55,7 @@ pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl 
 pub fn read(name: &Arc<str>, message: Message, schema: &Arc<Schema>, request: &Request, pieces: Pieces) -> Result<Tasks<Decoded>> {
     let decoder = Arc::new(match request.options.raw_records {
         true => {
-            let columns = Columns::plan(&raw::schema().fields, schema, &request.wanted).map_err(|e| e.in_input(name.clone()))?;
+            let columns = Columns::plan(&raw::schema().fields, schema, request).map_err(|e| e.in_input(name.clone()))?;
             Decoder::raw(columns, request, name.clone())
         }
         false => Decoder::new(schema, request, name.clone(), message == Message::SequenceExample)?,

@@ -6,15 +6,13 @@ use super::observe::json_request;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::demand::Wanted;
 use crate::error::{Error, Kind as ErrorKind, Result};
-use crate::formats::format::Request;
+use crate::formats::format::{Request, SKIP};
 use crate::formats::json_members::{Members, is_value};
 use crate::path::quoted;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::{LargeBinaryArray, LargeStringArray};
 use std::sync::Arc;
-
-const SKIP: &str = "leave such records out with --on-error skip";
 
 /// Decodes blocks.
 pub struct Decoder {

@@ -1,6 +1,6 @@
-//! The text form of Arrow types that are not tensor types: one for each type, lossless in both directions.
+//! The text form of Arrow types that are not tensor types, such as times and decimals: one for each type, lossless in both
+//! directions. Text formats read and write it.
 
-use super::builder::{LateError, LateErrors};
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::schema::iso8601::{
@@ -119,16 +119,20 @@ fn time_of(ty: &DataType, value: i64, unit: i128) -> String {
     text.unwrap_or_else(|| format!("{value} {}", unit_name(unit)))
 }
 
-/// Parses texts. Those that do not belong to the type, or that it cannot hold exactly, go to `late`.
+/// A function that takes the row and the message of each text that was not parsed.
+pub type Refuse<'a> = &'a mut dyn FnMut(usize, String);
+
+/// Parses texts. Those that do not belong to the type, or that it cannot represent exactly, become a placeholder, and go to
+/// `refuse`.
 ///
 /// # Errors
 /// Never caused by data.
-pub fn from_text(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
+pub fn from_text(texts: &LargeStringArray, ty: &DataType, refuse: Refuse) -> Result<ArrayRef> {
     match (ty, unit_of(ty)) {
-        (DataType::FixedSizeBinary(width), _) => fixed_size(texts, *width, ty, late),
-        (DataType::Date32 | DataType::Time32(_), Some(unit)) => times::<Int32Type>(texts, ty, unit, late),
-        (_, Some(unit)) => times::<Int64Type>(texts, ty, unit, late),
-        _ => cast(texts, ty, late),
+        (DataType::FixedSizeBinary(width), _) => fixed_size(texts, *width, ty, refuse),
+        (DataType::Date32 | DataType::Time32(_), Some(unit)) => times::<Int32Type>(texts, ty, unit, refuse),
+        (_, Some(unit)) => times::<Int64Type>(texts, ty, unit, refuse),
+        _ => cast(texts, ty, refuse),
     }
 }
 
@@ -142,7 +146,7 @@ enum Reading {
     Local,
 }
 
-fn times<T: ArrowPrimitiveType>(texts: &LargeStringArray, ty: &DataType, unit: i128, late: &mut LateErrors) -> Result<ArrayRef>
+fn times<T: ArrowPrimitiveType>(texts: &LargeStringArray, ty: &DataType, unit: i128, refuse: Refuse) -> Result<ArrayRef>
 where
     T::Native: TryFrom<i128> + Default,
 {
@@ -153,12 +157,12 @@ where
             Some(Reading::Value(value)) => match T::Native::try_from(value) {
                 Ok(value) => value,
                 Err(_) => {
-                    late.push(LateError::new(row, format!("the time {} is outside the range of {}", shown(texts.value(row)), name(ty))));
+                    refuse(row, format!("the time {} is outside the range of {}", shown(texts.value(row)), name(ty)));
                     T::Native::default()
                 }
             },
             Some(misfit) => {
-                late.push(LateError::new(row, misfit.message(texts.value(row), ty)));
+                refuse(row, misfit.message(texts.value(row), ty));
                 T::Native::default()
             }
         };
@@ -208,7 +212,7 @@ fn read_time(text: &str, ty: &DataType, unit: i128) -> Reading {
     }
 }
 
-fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
+fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, refuse: Refuse) -> Result<ArrayRef> {
     let nbytes = usize::try_from(width).unwrap_or(0);
     let mut values = arrow_array::builder::FixedSizeBinaryBuilder::with_capacity(texts.len(), width);
     for row in 0..texts.len() {
@@ -219,7 +223,7 @@ fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, late: &mut La
             Some(Some(bytes)) => values.append_value(bytes).map_err(internal)?,
             Some(None) => {
                 let text = shown(texts.value(row));
-                late.push(LateError::new(row, format!("expected {nbytes} bytes in base64 for {}, found the string {text}", name(ty))));
+                refuse(row, format!("expected {nbytes} bytes in base64 for {}, found the string {text}", name(ty)));
                 values.append_value(vec![0; nbytes]).map_err(internal)?;
             }
         }
@@ -228,7 +232,7 @@ fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, late: &mut La
 }
 
 /// Parses a text with Arrow's own parser.
-fn cast(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Result<ArrayRef> {
+fn cast(texts: &LargeStringArray, ty: &DataType, refuse: Refuse) -> Result<ArrayRef> {
     let options = arrow_cast::CastOptions { safe: true, ..Default::default() };
     let cast = arrow_cast::cast_with_options(texts, ty, &options).map_err(internal)?;
     for row in (0..texts.len()).filter(|row| texts.is_valid(*row)) {
@@ -245,7 +249,7 @@ fn cast(texts: &LargeStringArray, ty: &DataType, late: &mut LateErrors) -> Resul
             }
             _ => continue,
         };
-        late.push(LateError::new(row, reading.message(text, ty)));
+        refuse(row, reading.message(text, ty));
     }
     Ok(cast)
 }
@@ -277,11 +281,11 @@ mod tests {
     use super::*;
 
     fn read(text: &str, ty: &DataType) -> Result<String, String> {
-        let mut late = LateErrors::new();
-        let array = from_text(&LargeStringArray::from(vec![Some(text)]), ty, &mut late).unwrap();
+        let mut refused = None;
+        let array = from_text(&LargeStringArray::from(vec![Some(text)]), ty, &mut |_, message| refused = Some(message)).unwrap();
         assert_eq!(array.data_type(), ty);
-        match late.pop() {
-            Some(late) => Err(late.message),
+        match refused {
+            Some(message) => Err(message),
             None => Ok(to_text(&array).unwrap().value(0).to_owned()),
         }
     }
