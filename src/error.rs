@@ -159,6 +159,15 @@ impl Error {
         self
     }
 
+    /// Adds the name of an outer field to the path.
+    pub fn within(mut self, outer: impl fmt::Display) -> Error {
+        self.0.field = Some(match self.0.field.take() {
+            Some(inner) => format!("{outer}.{inner}"),
+            None => outer.to_string(),
+        });
+        self
+    }
+
     /// Sets the axis within the record, unless an inner layer has set it.
     pub fn on_axis(mut self, axis: usize) -> Error {
         self.0.axis.get_or_insert(axis);

@@ -38,40 +38,74 @@ pub fn of_a_pipe(error: Error) -> Error {
 /// See [`infer`].
 pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &Request, threads: usize) -> Result<Inferred> {
     let share = request.sample_bytes;
-    let mut scans: Vec<(&'static str, Tasks<Box<dyn Observed>>)> = Vec::new();
-    let mut found: Option<Schema> = None;
+    let mut scans: Vec<Scan> = Vec::new();
+    let mut found = Unified::default();
     let (mut is_settled, mut is_stated) = (true, true);
+    let clash = |e: Error| e.help("make the types agree first: drop, rename or cast the field in one of the inputs");
     for opened in opened {
         match opened.reader()?.infer(request)? {
-            Inference::Known(schema) => found = Some(unified(found, schema).map_err(|e| e.in_input(opened.input.name().clone()))?),
+            Inference::Known(schema) => found.add(opened.input.name(), schema).map_err(clash)?,
             Inference::Scan(tasks) => {
                 is_stated = false;
                 is_settled &= share.is_none_or(|share| opened.input.codec().is_none() && opened.input.nbytes().is_some_and(|n| n <= share));
-                match scans.iter_mut().find(|(name, _)| *name == opened.format.name()) {
-                    Some((_, all)) => {
-                        let before = std::mem::replace(all, Box::new(std::iter::empty()));
-                        *all = Box::new(before.chain(tasks));
+                match scans.iter_mut().find(|scan| scan.format == opened.format.name()) {
+                    Some(scan) => {
+                        let before = std::mem::replace(&mut scan.tasks, Box::new(std::iter::empty()));
+                        (scan.tasks, scan.name) = (Box::new(before.chain(tasks)), format!("the {} inputs", scan.format));
                     }
-                    None => scans.push((opened.format.name(), tasks)),
+                    None => scans.push(Scan { format: opened.format.name(), name: opened.input.name().to_string(), tasks }),
                 }
             }
         }
     }
-    for (_, tasks) in scans {
+    for Scan { name, tasks, .. } in scans {
         if let Some(observed) = observe(tasks, threads)? {
-            found = Some(unified(found, observed.schema(request)?)?);
+            found.add(&name, observed.schema(request)?).map_err(clash)?;
         }
     }
-    let mut schema = unify::overlay(&request.declared, &found.unwrap_or_default());
+    let mut schema = unify::overlay(&request.declared, &found.schema());
     schema.fields.retain(|f| request.wanted.includes(&f.name));
     Ok(Inferred { schema, is_settled, is_stated })
 }
 
-fn unified(found: Option<Schema>, schema: Schema) -> Result<Schema> {
-    match found {
-        Some(found) => unify::unify(&found, &schema)
-            .map_err(|e| e.help("make the types agree first: drop, rename or cast the field in one of the inputs")),
-        None => Ok(schema),
+/// The inputs of one format whose types are observed together.
+struct Scan {
+    format: &'static str,
+    /// The input, or what the inputs are.
+    name: String,
+    tasks: Tasks<Box<dyn Observed>>,
+}
+
+/// The schema of several inputs together.
+#[derive(Default)]
+pub struct Unified {
+    all: Option<Schema>,
+    /// The inputs whose schema differs from that of the input before, for messages.
+    named: Vec<(String, Schema)>,
+}
+
+impl Unified {
+    /// Adds an input.
+    ///
+    /// # Errors
+    /// A type that fits no type of the inputs so far; the message names both inputs.
+    pub fn add(&mut self, name: &str, schema: Schema) -> Result<()> {
+        self.all = Some(match &self.all {
+            None => schema.clone(),
+            Some(all) => unify::unify(all, &schema).map_err(|error| {
+                let clash = |(other, known): &(String, Schema)| unify::unify_named(known, &schema, [other, name]).err();
+                self.named.iter().find_map(clash).unwrap_or(error)
+            })?,
+        });
+        if self.named.last().is_none_or(|(_, last)| *last != schema) {
+            self.named.push((name.to_owned(), schema));
+        }
+        Ok(())
+    }
+
+    /// The schema of all inputs; without fields if there are none.
+    pub fn schema(self) -> Schema {
+        self.all.unwrap_or_default()
     }
 }
 

@@ -147,7 +147,7 @@ fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<T
             None => Ok(tensor),
         }
     });
-    let fields = fields.zip(to).map(|(t, f)| t.map_err(|e: Error| e.in_field(quoted(&f.name)))).collect::<Result<_>>()?;
+    let fields = fields.zip(to).map(|(t, f)| t.map_err(|e: Error| e.within(quoted(&f.name)))).collect::<Result<_>>()?;
     Tensor::structure(nrows, fields, s.validity().cloned())
 }
 

@@ -3,6 +3,7 @@
 //! Source: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>.
 
 use crate::error::{Error, Result};
+use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::source::Source;
 use arrow_buffer::Buffer;
 use arrow_ipc::{CompressionType, Message, MessageHeader, root_as_message};
@@ -113,7 +114,7 @@ impl Framed {
 }
 
 fn verified(metadata: &[u8]) -> Result<Message<'_>> {
-    root_as_message(metadata).map_err(|e| Error::data(format!("the metadata of an Arrow message is damaged: {e}")))
+    root_as_message(metadata).map_err(|e| invalid("the metadata of an Arrow message", &e))
 }
 
 /// Whether these bytes start a stream: a message that contains a schema.
@@ -226,4 +227,14 @@ pub fn lifted(error: &io::Error) -> Error {
         io::ErrorKind::InvalidData => Error::carried_by(error).unwrap_or_else(|| Error::data(error.to_string())),
         _ => Error::io("the input", "reading", error),
     }
+}
+
+/// The error of a flatbuffer that fails verification, without the path to the failing field.
+pub fn invalid(what: &str, error: &impl std::fmt::Display) -> Error {
+    let text = error.to_string();
+    let reason = text.lines().next().unwrap_or_default();
+    if reason.starts_with("Utf8 error") {
+        return not_text(what);
+    }
+    Error::data(format!("{what} is damaged: {reason}"))
 }

@@ -275,7 +275,7 @@ impl Footer {
             .checked_sub(length as u64)
             .ok_or_else(|| Error::data(format!("a footer of {length} bytes in an Arrow file of {}", source.nbytes())))?;
         let bytes = source.bytes(start, length).map_err(|e| lifted(&e))?;
-        let footer = root_as_footer(&bytes).map_err(|e| Error::data(format!("the Arrow footer is damaged: {e}")))?;
+        let footer = root_as_footer(&bytes).map_err(|e| message::invalid("the Arrow footer", &e))?;
         let schema = footer.schema().ok_or_else(|| Error::data("the Arrow footer has no schema"))?;
         let blocks = footer.recordBatches().iter().flatten().copied().collect();
         let (mut known, mut dictionaries) = (Known::new(name, schema)?, HashMap::new());

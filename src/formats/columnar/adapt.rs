@@ -62,7 +62,8 @@ impl Columns {
     /// Selects the required fields of `schema` from the fields of a file.
     ///
     /// # Errors
-    /// A source that only TFRecord features have (`split by`, `at`), or a missing field that must not be null.
+    /// A source that only TFRecord features have (`split by`, `at`), a missing field that must not be null, or a type to
+    /// which no values of the file's type can be converted.
     pub fn plan(found: &[Field], schema: &Schema, request: &Request) -> Result<Columns> {
         let (mut columns, mut roots, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for target in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
@@ -82,6 +83,10 @@ impl Columns {
                     Some((place, found[position].ty.clone()))
                 }
             };
+            if let Some((_, from)) = &source {
+                let impossible = |e: Error| e.with_kind(Kind::Usage).within(quoted(&target.name));
+                Tensor::empty(from)?.widen(from, &target.ty).map_err(impossible)?;
+            }
             if source.is_none() && !target.ty.optional && target.default.is_none() {
                 missing.push(target);
             }
@@ -153,7 +158,7 @@ impl Columns {
     /// are left. Bad records are found by bisection, because they are few.
     fn adapted(&self, chunk: Chunk, first: usize, kept: &mut Vec<usize>, faults: &mut Vec<Fault>) -> Result<Chunk> {
         let cast =
-            |column: &Column| column.cast(&chunk).map_err(|e| chunk.origin.resolve(e.in_field(quoted(&column.target.name)), chunk.nrows));
+            |column: &Column| column.cast(&chunk).map_err(|e| chunk.origin.resolve(e.within(quoted(&column.target.name)), chunk.nrows));
         let error = match self.columns.iter().map(cast).collect::<Result<_>>() {
             Err(error) if error.kind() == Kind::Data && self.skips => error,
             Err(error) if error.kind() == Kind::Data => return Err(error.help(SKIP)),

@@ -1,6 +1,6 @@
 //! Metadata that a writer must drop because a verb invalidated it.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::{DType, Field, Schema};
@@ -21,6 +21,12 @@ pub fn metadata(schema: &Schema, options: &Options) -> Result<Metadata> {
         lost(field, &FieldPath::name(&field.name), &note)?;
     }
     Ok(schema.facts.metadata.clone())
+}
+
+/// The error for metadata in bytes, which the formats do not allow but some writers write.
+pub fn not_text(what: &str) -> Error {
+    Error::data(format!("{what} contains metadata that is not valid UTF-8"))
+        .help("write the file again without it; in PyArrow: table.replace_schema_metadata(None)")
 }
 
 /// The field in its written form, with notices for encodings that are dropped.

@@ -5,6 +5,7 @@ use super::footer::{self, MAGIC};
 use super::schema::widened;
 use super::{facts, int96, logical};
 use crate::error::{Error, Result};
+use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
 use crate::schema::facts::{Facts, Storage};
@@ -130,8 +131,10 @@ fn read_footer(source: &Source) -> Result<ParquetMetaData> {
     let start = start.ok_or_else(|| Error::data(format!("a footer of {length} bytes in a Parquet file of {}", source.nbytes())))?;
     let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
     footer::check(&bytes)?;
-    let metadata = ParquetMetaDataReader::decode_metadata(&bytes)
-        .map_err(|e| Error::data(format!("the Parquet footer is damaged: {}", lifted(e).message())))?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(|e| match lifted(e) {
+        e if e.message().contains("invalid utf-8") => not_text("the Parquet footer"),
+        e => Error::data(format!("the Parquet footer is damaged: {}", e.message())),
+    })?;
     without_zero_offsets(metadata).map_err(lifted)
 }
 

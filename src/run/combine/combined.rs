@@ -7,11 +7,11 @@ use super::zip::Zip;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::run::engine::Origin;
-use crate::run::inference::infer_files;
+use crate::run::inference::{Unified, infer_files};
 use crate::run::opened::Opened;
 use crate::run::several::{ChainOfInput, Inferred, Several};
 use crate::run::work::Work;
-use crate::schema::{DType, Field, Schema, Type, unify};
+use crate::schema::{DType, Field, Schema, Type};
 use crate::verbs::combine::Combination;
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads:
         plain = Some(infer_files(files, &request, threads)?);
     }
     let mut is_settled = plain.as_ref().is_none_or(|plain| plain.is_settled);
-    let mut named: Vec<(Arc<str>, Schema)> = Vec::new();
+    let mut all = Unified::default();
     for member in members.iter_mut() {
         let schema = match (&member.chain, &plain) {
             (None, Some(plain)) => plain.schema.clone(),
@@ -154,22 +154,9 @@ fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads:
                 found.schema
             }
         };
-        named.push((member.name(), schema));
+        all.add(&member.name(), schema).map_err(|e| e.help("cast the field of one input in its brackets: [ cast FIELD=TYPE FILE ]"))?;
     }
-    let mut all: Option<Schema> = None;
-    for (i, (name, schema)) in named.iter().enumerate() {
-        all = Some(match all {
-            None => schema.clone(),
-            Some(all) => match unify::unify(&all, schema) {
-                Ok(all) => all,
-                Err(error) => {
-                    let clash = named[..i].iter().find_map(|(other, known)| unify::unify_named(known, schema, [other, name]).err());
-                    return Err(clash.unwrap_or(error).help("cast the field of one input in its brackets: [ cast FIELD=TYPE FILE ]"));
-                }
-            },
-        });
-    }
-    let mut schema = all.unwrap_or_default();
+    let mut schema = all.schema();
     schema.fields.retain(|f| demand.fields.includes(&f.name));
     members.iter_mut().for_each(|member| member.give(demand, &schema));
     Ok(Inferred { schema, is_settled, is_stated: false })
