@@ -60,7 +60,7 @@ impl Chain {
             chain.names.push(verb.name());
         }
         if let [before, .., after] = chain.schemas.as_mut_slice() {
-            let facts = before.facts.after_verbs(before.fields == after.fields);
+            let facts = before.facts.after_verbs();
             Arc::make_mut(after).facts = facts;
         }
         Ok(chain)

@@ -3,12 +3,24 @@
 //! These facts are carried with every field and schema that verbs leave unchanged, and written by formats that can
 //! store them. They are ignored in comparisons: two fields with the same name and type are equal.
 
+use super::{Field, Type};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
 
-/// Keys of schema metadata that describe the columns, and are valid only while the columns are unchanged.
-const DESCRIPTIONS: [&str; 2] = ["pandas", "huggingface"];
+/// Keys of schema metadata that describe the columns, and are valid only while the columns are unchanged. Some readers take
+/// the columns from them, such as Spark and the Avro reader of Parquet.
+const DESCRIPTIONS: [&str; 7] = [
+    "pandas",
+    "huggingface",
+    "org.apache.spark.sql.parquet.row.metadata",
+    "parquet.avro.schema",
+    "avro.schema",
+    "iceberg.schema",
+    "parquet.proto.descriptor",
+];
+/// GeoParquet's key, which describes only some columns: <https://geoparquet.org/releases/v1.1.0/>.
+const GEO: &str = "geo";
 
 /// How a field is written to a columnar file, in addition to its type.
 #[derive(Clone, Debug, Default)]
@@ -119,12 +131,45 @@ pub struct Facts {
     pub metadata: Metadata,
     /// Keys that are no longer valid, and why.
     pub dropped: Vec<(String, &'static str)>,
+    /// The columns that descriptions among the metadata refer to: names and types.
+    described: Arc<[(String, Type)]>,
 }
 
 impl Facts {
+    /// The metadata of a file with these columns.
+    pub fn of_file(metadata: Metadata, columns: &[Field]) -> Facts {
+        let has_descriptions = DESCRIPTIONS.iter().chain([&GEO]).any(|key| metadata.get(key).is_some());
+        let described = columns.iter().filter(|_| has_descriptions).map(|field| (field.name.clone(), field.ty.clone())).collect();
+        Facts { metadata, dropped: Vec::new(), described }
+    }
+
+    /// The facts that are valid for these columns.
+    pub fn valid_for(&self, columns: &[Field]) -> Facts {
+        let mut facts = self.clone();
+        let is_unchanged = |name: &str| {
+            let described = self.described.iter().find(|(own, _)| own == name);
+            described.is_some_and(|(_, ty)| columns.iter().any(|field| field.name == name && field.ty == *ty))
+        };
+        let same = columns.len() == self.described.len()
+            && columns.iter().zip(&*self.described).all(|(c, (name, ty))| c.name == *name && c.ty == *ty);
+        for key in DESCRIPTIONS.iter().filter(|key| !same && self.metadata.get(key).is_some()) {
+            facts.drop_key(key, "describes other columns");
+        }
+        if let Some(text) = self.metadata.get(GEO) {
+            let geo: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+            if geo.get("columns").and_then(|columns| columns.as_object()).is_none_or(|own| own.keys().any(|name| !is_unchanged(name))) {
+                facts.drop_key(GEO, "describes other columns");
+            }
+        }
+        facts
+    }
+
     /// The facts that two inputs agree on.
     pub fn join(&self, other: &Facts) -> Facts {
         let mut joined = self.clone();
+        if joined.described.is_empty() {
+            joined.described = other.described.clone();
+        }
         joined.dropped.extend(other.dropped.iter().cloned());
         for (key, value) in other.metadata.iter() {
             match self.metadata.get(key.as_str()) {
@@ -144,16 +189,12 @@ impl Facts {
         self.dropped.push((key.to_owned(), why));
     }
 
-    /// The facts that are still valid after verbs. `same_columns`: whether names and types are unchanged.
-    pub fn after_verbs(&self, same_columns: bool) -> Facts {
+    /// The facts that are still valid after verbs, as far as they do not concern the columns.
+    pub fn after_verbs(&self) -> Facts {
         let mut facts = self.clone();
-        for key in DESCRIPTIONS {
-            let Some(value) = self.metadata.get(key) else { continue };
-            // A range describes the number and order of the records.
-            let counts_records = key == "pandas" && value.contains("\"range\"");
-            if counts_records || !same_columns {
-                facts.drop_key(key, "describes the columns before the verbs");
-            }
+        // A range describes the number and order of the records.
+        if self.metadata.get("pandas").is_some_and(|value| value.contains("\"range\"")) {
+            facts.drop_key("pandas", "describes the records before the verbs");
         }
         facts
     }
@@ -162,16 +203,28 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::DType;
 
     #[test]
     fn descriptions_of_columns_hold_while_the_columns_stay() {
-        let mut facts = Facts::default();
-        for (key, value) in [("pandas", "{\"index_columns\": []}"), ("huggingface", "{}"), ("owner", "me")] {
-            facts.metadata.insert(key, value);
+        let spark = DESCRIPTIONS[2];
+        let geo = "{\"columns\": {\"a\": {}}}";
+        let pairs = [("pandas", "{\"index_columns\": []}"), (spark, "{}"), ("geo", geo), ("owner", "me")];
+        let metadata: Metadata = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let column = |name: &str, dtype| Field::new(name, Type::tensor(dtype, Vec::new()));
+        let (a, b) = (column("a", DType::Int64), column("b", DType::Int64));
+        let facts = Facts::of_file(metadata, &[a.clone(), b.clone()]);
+        for (columns, dropped) in [
+            (vec![a.clone(), b.clone()], vec![]),
+            (vec![a.clone(), column("b", DType::Int8)], vec!["pandas", spark]),
+            (vec![a.clone()], vec!["pandas", spark]),
+            (vec![b.clone(), a.clone()], vec!["pandas", spark]),
+            (vec![b, column("c", DType::Int64)], vec!["pandas", spark, "geo"]),
+        ] {
+            let valid = facts.valid_for(&columns);
+            assert_eq!(valid.dropped.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), dropped);
+            assert_eq!(valid.metadata.len() + dropped.len(), 4);
         }
-        assert_eq!(facts.after_verbs(true).metadata.len(), 3);
-        let changed = facts.after_verbs(false);
-        assert_eq!((changed.metadata.len(), changed.dropped.len()), (1, 2));
         let other = Facts { metadata: [("owner".to_owned(), "you".to_owned())].into_iter().collect(), ..Facts::default() };
         assert_eq!(facts.join(&other).dropped, [("owner".to_owned(), "differs between the inputs")]);
     }

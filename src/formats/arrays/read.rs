@@ -102,7 +102,8 @@ impl Reader for ArraysReader {
         let bound = Bound::of(&contents, &request.declared, &request.wanted).map_err(|e| e.in_input(name.clone()))?;
         bound.nrecords(&wanted(&bound, request), &contents).map_err(|e| e.in_input(name))?;
         let metadata = contents.metadata.iter().cloned().collect();
-        let found = Schema { facts: Facts { metadata, ..Facts::default() }, ..bound.schema() };
+        let found = bound.schema();
+        let found = Schema { facts: Facts::of_file(metadata, &found.fields), ..found };
         Ok(Inference::Known(declared_over(&request.declared, found)))
     }
 

@@ -47,7 +47,7 @@ impl Known {
         check_number(schema.fields())?;
         let mut fields: Vec<Field> = schema.fields().iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
         let arrow = schema.fields().iter().cloned().collect();
-        let renamed = names::distinct(&mut fields);
+        let renamed = names::distinct_fields(&mut fields);
         Ok(Known { name, schema, fields, arrow, renamed })
     }
 
@@ -58,7 +58,7 @@ impl Known {
 
     fn inference(&self, request: &Request) -> Result<Inference> {
         names::announce(&self.name, &self.renamed, &request.options)?;
-        let facts = Facts { metadata: self.schema.metadata().clone(), ..Facts::default() };
+        let facts = Facts::of_file(self.schema.metadata().clone(), &self.fields);
         Ok(Inference::Known(declared_over(&request.declared, Schema { fields: self.fields.clone(), facts })))
     }
 

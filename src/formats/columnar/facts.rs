@@ -14,13 +14,14 @@ use arrow_schema::{Field as ArrowField, Metadata};
 /// The notices, under `--strict`.
 pub fn metadata(schema: &Schema, options: &Options) -> Result<Metadata> {
     let note = |text: String| options.notices.add(text, options.strict);
-    for (key, why) in &schema.facts.dropped {
+    let facts = schema.facts.valid_for(&schema.fields);
+    for (key, why) in &facts.dropped {
         note(format!("the metadata `{key}` was dropped: it {why}"))?;
     }
     for field in &schema.fields {
         lost(field, &FieldPath::name(&field.name), &note)?;
     }
-    Ok(schema.facts.metadata.clone())
+    Ok(facts.metadata)
 }
 
 /// The error for metadata in bytes, which the formats do not allow but some writers write.

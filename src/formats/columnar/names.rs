@@ -10,19 +10,25 @@ use std::collections::HashSet;
 pub type Renamed = Vec<(String, String)>;
 
 /// Gives columns with the same name distinct names: `x`, `x_2`, `x_3`.
-pub fn distinct(fields: &mut [Field]) -> Renamed {
-    let mut taken: HashSet<String> = fields.iter().map(|f| f.name.clone()).collect();
+pub fn distinct<'a>(names: impl IntoIterator<Item = &'a mut String>) -> Renamed {
+    let names: Vec<&mut String> = names.into_iter().collect();
+    let mut taken: HashSet<String> = names.iter().map(|name| name.to_string()).collect();
     let (mut seen, mut renamed) = (HashSet::new(), Vec::new());
-    for field in fields {
-        if seen.insert(field.name.clone()) {
+    for name in names {
+        if seen.insert(name.clone()) {
             continue;
         }
-        let free = (2..).map(|n: u64| format!("{}_{n}", field.name)).find(|name| !taken.contains(name)).unwrap_or_default();
-        renamed.push((std::mem::replace(&mut field.name, free.clone()), free.clone()));
+        let free = (2..).map(|n: u64| format!("{name}_{n}")).find(|name| !taken.contains(name)).unwrap_or_default();
+        renamed.push((std::mem::replace(name, free.clone()), free.clone()));
         taken.insert(free.clone());
         seen.insert(free);
     }
     renamed
+}
+
+/// Gives fields with the same name distinct names.
+pub fn distinct_fields(fields: &mut [Field]) -> Renamed {
+    distinct(fields.iter_mut().map(|field| &mut field.name))
 }
 
 /// Notices for renamed columns.
@@ -39,14 +45,10 @@ pub fn announce(input: &str, renamed: &Renamed, options: &Options) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{DType, Type};
-
     #[test]
     fn names_become_distinct() {
-        let field = |name: &str| Field::new(name, Type::tensor(DType::Int64, Vec::new()));
-        let mut fields: Vec<Field> = ["x", "x_2", "x", "y", "x"].map(field).to_vec();
-        let renamed = distinct(&mut fields);
-        let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+        let mut names = ["x", "x_2", "x", "y", "x"].map(str::to_owned);
+        let renamed = distinct(&mut names);
         assert_eq!(names, ["x", "x_2", "x_3", "y", "x_4"]);
         assert_eq!(renamed.len(), 2);
     }

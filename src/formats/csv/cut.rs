@@ -3,6 +3,7 @@
 
 use super::dialect::Dialect;
 use crate::error::{Error, Result};
+use crate::formats::columnar::names;
 use crate::formats::format::Request;
 use crate::io::Input;
 use csv_core::ReadRecordResult;
@@ -53,6 +54,8 @@ pub struct Cutter {
     buffer: Vec<u8>,
     at: usize,
     is_over: bool,
+    /// Whether the last record ended with a carriage return, to which a line feed may belong.
+    is_after_return: bool,
     line: u64,
     next_record: u64,
     wanted: u64,
@@ -72,6 +75,7 @@ impl Cutter {
             buffer: Vec::new(),
             at: 0,
             is_over: false,
+            is_after_return: false,
             line: 1,
             next_record: 1,
             wanted: request.records.unwrap_or(u64::MAX),
@@ -79,8 +83,12 @@ impl Cutter {
             max_record_bytes: usize::try_from(request.options.max_record_bytes).unwrap_or(usize::MAX),
         };
         let names = match &dialect.columns {
-            Some(names) => names.clone(),
-            None => cutter.header()?,
+            Some(names) => check(names).map_err(|e| e.in_input(input.name().clone()))?.clone(),
+            None => {
+                let mut names = cutter.header()?;
+                names::announce(input.name(), &names::distinct(&mut names), &request.options)?;
+                names
+            }
         };
         if dialect.columns.is_none() && !names.is_empty() && names.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
             let text = format!(
@@ -105,7 +113,6 @@ impl Cutter {
             };
             request.options.notices.add(text, request.options.strict)?;
         }
-        check(&names, dialect.columns.is_some()).map_err(|e| e.in_input(input.name().clone()))?;
         cutter.names = Arc::new(names);
         Ok(cutter)
     }
@@ -148,8 +155,35 @@ impl Cutter {
         })
     }
 
+    /// Passes an empty line. With a single column, it is a record with an empty field, as Polars, DuckDB and Arrow write it.
+    fn empty_line(&mut self) -> Result<bool> {
+        loop {
+            match self.buffer.get(self.at) {
+                None if self.is_over => return Ok(false),
+                None => self.fill()?,
+                Some(b'\n') if self.is_after_return => {
+                    self.is_after_return = false;
+                    self.at += 1;
+                    self.line += 1;
+                }
+                Some(byte @ (b'\n' | b'\r')) => {
+                    self.is_after_return = *byte == b'\r';
+                    self.line += u64::from(*byte == b'\n');
+                    self.at += 1;
+                    return Ok(true);
+                }
+                Some(_) => return Ok(false),
+            }
+        }
+    }
+
     /// Appends the next record, if there is one.
     fn record(&mut self, block: &mut Block) -> Result<bool> {
+        if self.names.len() == 1 && self.empty_line()? {
+            block.ends.push(block.bytes.len());
+            block.records.push((block.ends.len(), self.line - 1));
+            return Ok(true);
+        }
         // Blank lines are not records.
         loop {
             let rest = &self.buffer[self.at..];
@@ -185,6 +219,7 @@ impl Cutter {
                 if rest[byte] == b'\n' { self.line += 1 } else { nquotes += 1 }
             }
             self.at += read;
+            self.is_after_return = rest[..read].last() == Some(&b'\r');
             (nbytes, nfields) = (nbytes + written, nfields + ended);
             if nbytes - start > self.max_record_bytes {
                 let message = format!("a record of more than {} bytes: is a quoted field not closed?", self.max_record_bytes);
@@ -215,17 +250,12 @@ impl Cutter {
     }
 }
 
-/// Checks that each column has a name of its own.
-fn check(names: &[String], are_given: bool) -> Result<()> {
-    let advice = match are_given {
-        true => "--columns gives each column a name of its own",
-        false => "name the columns with --columns; then the first line is a record: leave it out with skip 1",
-    };
+/// Checks that the names given for columns are distinct.
+fn check(names: &Vec<String>) -> Result<&Vec<String>> {
     let mut seen = std::collections::HashSet::new();
     match names.iter().find(|name| !seen.insert(name.as_str())) {
-        Some(name) if name.is_empty() => Err(Error::data("two columns have no name").help(advice)),
-        Some(name) => Err(Error::data(format!("two columns are called {}", crate::path::quoted(name))).help(advice)),
-        None => Ok(()),
+        Some(name) => Err(Error::usage(format!("--columns: two columns are called {}", crate::path::quoted(name)))),
+        None => Ok(names),
     }
 }
 

@@ -82,9 +82,9 @@ impl Opened {
         for (field, stored) in fields.iter_mut().zip(&stored) {
             restore(field, stored);
         }
-        let renamed = names::distinct(&mut fields);
-        names::distinct(&mut decoded);
-        let facts = Facts { metadata: file_metadata, ..Facts::default() };
+        let renamed = names::distinct_fields(&mut fields);
+        names::distinct_fields(&mut decoded);
+        let facts = Facts::of_file(file_metadata, &fields);
         Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, rows })
     }
 
