@@ -1,6 +1,7 @@
 //! Random numbers. They are part of the interface: a seed always gives the same records.
 //!
-//! ChaCha with 8 rounds. The key consists of two numbers of 8 bytes each, little-endian, and 16 zeros. A number below n
+//! ChaCha with 8 rounds. The key consists of two numbers of 8 bytes each, little-endian, and 16 zeros: the seed and the
+//! stream. A number below n
 //! is a 64-bit word modulo n, rejecting words in the last, incomplete run of n.
 
 use rand_chacha::ChaCha8Rng;
@@ -10,10 +11,24 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 #[derive(Clone, Debug)]
 pub struct Random(ChaCha8Rng);
 
+/// The verbs that draw random numbers. Each has its own stream for a seed, so that the numbers by which one chooses
+/// records do not also decide what the next one does with them.
+#[derive(Clone, Copy, Debug)]
+pub enum Stream {
+    /// `shuffle`.
+    Shuffle = 0,
+    /// `sample`.
+    Sample = 1,
+    /// `mix`.
+    Mix = 2,
+    /// `rejection-resample`.
+    RejectionResample = 3,
+}
+
 impl Random {
-    /// The stream for a seed.
-    pub fn new(seed: u64) -> Random {
-        Random::keyed(seed, 0)
+    /// The stream of a verb for a seed.
+    pub fn of(stream: Stream, seed: u64) -> Random {
+        Random::keyed(seed, stream as u64)
     }
 
     /// One of the streams for a key.
@@ -92,11 +107,12 @@ mod tests {
 
     #[test]
     fn the_stream_of_a_seed_is_promised() {
-        let mut random = Random::new(0);
+        let mut random = Random::of(Stream::Shuffle, 0);
         // The first words of ChaCha8 with the zero key, from the eSTREAM test vectors.
         assert_eq!(random.0.next_u64().to_le_bytes(), [0x3e, 0x00, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6]);
-        assert_ne!(Random::new(1).permutation(20), Random::new(2).permutation(20));
-        let mut sorted = Random::new(7).permutation(100);
+        assert_ne!(Random::of(Stream::Shuffle, 1).permutation(20), Random::of(Stream::Shuffle, 2).permutation(20));
+        assert_ne!(Random::of(Stream::Shuffle, 1).permutation(20), Random::of(Stream::Sample, 1).permutation(20));
+        let mut sorted = Random::of(Stream::Shuffle, 7).permutation(100);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..100).collect::<Vec<_>>());
     }

@@ -2,7 +2,7 @@
 
 use super::engine::Serial;
 use super::work::{Load, Work};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Origin};
 use crate::error::Result;
 use crate::schema::Schema;
 use crate::verbs::{Deferred, Flow, Fold};
@@ -46,6 +46,15 @@ impl FoldNode {
     }
 }
 
+/// Drops the bad records after the last row of `origin`, after which no record matters.
+fn forget_later(work: &mut Work, origin: &Origin, nrows: usize) {
+    let Some((_, last)) = nrows.checked_sub(1).and_then(|row| origin.records(row..nrows)) else { return };
+    work.faults.retain(|fault| {
+        let at = fault.error.location();
+        at.input != origin.input || at.records.is_none_or(|(record, _)| record <= last)
+    });
+}
+
 impl Serial<Work> for FoldNode {
     fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
         let (load, error) = match work.take_ready() {
@@ -60,6 +69,9 @@ impl Serial<Work> for FoldNode {
             let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
             let mut chunks = Vec::new();
             let result = self.fold.push(chunk, &mut chunks).map_err(|e| origin.resolve(e, nrows));
+            if let (Ok(Flow::Done), Some(last)) = (&result, chunks.last()) {
+                forget_later(&mut work, &last.origin, last.nrows);
+            }
             more = self.checked(result, chunks, &mut given);
             if !self.failed {
                 let deferred = self.fold.deferred();

@@ -33,7 +33,7 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
         Ok(chunk) => work.load = Load::Chunk(chunk),
         Err(error) => work.error = Some(error),
     }
-    if work.faults.len() > faults_before {
+    if faults_before > 0 && work.faults.len() > faults_before {
         work.faults.sort_by_key(|fault| fault.error.location().records);
     }
     work
@@ -110,7 +110,7 @@ fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
 
 /// Applies one map. If bad records may be skipped, they are found by bisecting the chunk, because they are few.
 fn apply(map: &dyn Map, chunk: Chunk, skip: bool, faults: &mut Vec<Fault>) -> Result<Chunk> {
-    if !(skip && map.keeps_rows() && matches!(chunk.origin.rows, Rows::From(_) | Rows::Listed(_))) {
+    if !(skip && map.keeps_rows() && matches!(chunk.origin.rows, Rows::From(_) | Rows::Listed(_) | Rows::Named(..))) {
         return map.apply(chunk);
     }
     let error = match map.apply(chunk.clone()) {

@@ -170,7 +170,7 @@ impl Padding {
                 let shape: Vec<String> = own.iter().map(ToString::to_string).collect();
                 let error = Error::data(format!("padding it to [{}] needs more memory than is allowed", shape.join(", ")));
                 let row = records.start(record);
-                return Err(error.at_row(row).help("truncate it with --shape, make smaller batches, or allow more with --max-memory"));
+                return Err(error.at_row(row).help("truncate it with --shape, pad fewer records at a time with smaller batches or --chunk-rows, or allow more with --max-memory"));
             }
         }
         (0..depth)

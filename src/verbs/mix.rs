@@ -4,7 +4,7 @@ use super::combine::{Chooser, Combination, Combined, Sources, check_inputs, in_b
 use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -87,7 +87,7 @@ with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
         let weights: Vec<f64> = weights.into_iter().map(|weight| weight.unwrap_or(1.0)).collect();
         let (seed, stop) = (self.seed.unwrap_or(options.seed), self.stop);
         let draws = move || -> Box<dyn Chooser> {
-            Box::new(Draws { weights: weights.clone(), has_ended: vec![false; weights.len()], random: Random::new(seed), stop })
+            Box::new(Draws { weights: weights.clone(), has_ended: vec![false; weights.len()], random: Random::of(Stream::Mix, seed), stop })
         };
         Ok(Some(Combined { inputs, each_file: false, how: Combination::Chosen(Arc::new(draws)) }))
     }
@@ -205,7 +205,8 @@ mod tests {
     /// The number of records of each input among the first `most`.
     fn drawn(records: &[u64], weights: &[f64], stop: Stop, seed: u64, most: usize) -> Vec<u64> {
         let mut sources = Counted { records: records.to_vec(), left: records.to_vec() };
-        let mut draws = Draws { weights: weights.to_vec(), has_ended: vec![false; weights.len()], random: Random::new(seed), stop };
+        let mut draws =
+            Draws { weights: weights.to_vec(), has_ended: vec![false; weights.len()], random: Random::of(Stream::Mix, seed), stop };
         let mut counts = vec![0; records.len()];
         for _ in 0..most {
             let Some(source) = draws.next(&mut sources).unwrap() else { break };

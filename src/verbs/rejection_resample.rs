@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
 use crate::printable::shell_word;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::schema::Schema;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -79,7 +79,7 @@ drawn for each record, so the output depends only on --seed and the records.
             names,
             target,
             initial,
-            random: Random::new(self.seed.unwrap_or(options.seed)),
+            random: Random::of(Stream::RejectionResample, self.seed.unwrap_or(options.seed)),
         };
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
     }

@@ -81,7 +81,9 @@ impl Fold for Rounds {
         if left > nrows {
             self.queue.push_back(chunk.clone())?;
         }
-        self.left = Some(left - chunk.nrows.min(left));
+        // A chunk from a temporary file can have records of two rounds.
+        let chunk = chunk.slice(0, chunk.nrows.min(left));
+        self.left = Some(left - chunk.nrows);
         self.repeated.add(chunk.nrows as u64);
         Ok(Some(chunk))
     }

@@ -7,7 +7,7 @@ use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::schema::Schema;
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ then not checked.";
 
 impl Sample {
     fn random(&self, options: &Options) -> Random {
-        Random::new(self.seed.unwrap_or(options.seed))
+        Random::of(Stream::Sample, self.seed.unwrap_or(options.seed))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::schema::Schema;
 use crate::tensor::Tensor;
 use arrow_array::UInt32Array;
@@ -84,7 +84,7 @@ With --buffer N only N records are kept: each record written is drawn from the b
 
 impl Shuffle {
     fn random(&self, options: &Options) -> Random {
-        Random::new(self.seed.unwrap_or(options.seed))
+        Random::of(Stream::Shuffle, self.seed.unwrap_or(options.seed))
     }
 }
 

@@ -25,7 +25,7 @@ impl Verb for Zip {
 Record i has the fields of record i of every input, in the order of the inputs; field names must not repeat. With --as a,b \
 each input is a structure of that name: {a: {...}, b: {...}}. It is an error if one input has more records than another; --shortest \
 truncates it. `zip` is the first verb of a chain, and its inputs follow it: zip A B then batch 32. Records are matched by position \
-only. To match them by key use `lookup`, or DuckDB: `tatter join` prints the command.";
+only, so a bad record of an input is an error, also with --on-error skip. To match them by key use `lookup`, or DuckDB: `tatter join` prints the command.";
     const MEANING: &'static str = "tf.data.Dataset.zip";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[

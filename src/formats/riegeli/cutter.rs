@@ -102,6 +102,9 @@ impl Cutter {
             if *wanted.start() < end {
                 return Some(first..end);
             }
+            if *wanted.start() > self.file.nrecords {
+                return None;
+            }
             self.next = self.file.places.partition_point(|place| place.first_record <= *wanted.start()) - 1;
         }
     }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::options::Scalars;
 use crate::path::{glob_matches, quoted};
-use crate::schema::{DType, Dim, Element, Field, Schema, SplitBy, Type};
+use crate::schema::{DType, Dim, Element, Field, Schema, Source, SplitBy, Type};
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -361,7 +361,12 @@ impl Observation {
         let anywhere =
             (0..ndims).filter_map(|i| named.get(indices_name(field, i).as_str())).chain([values]).any(|f| f.present == self.records);
         ty.optional = !anywhere;
-        Some(Field::new(field, ty))
+        // Without sizes, the type `sparse<T>[?]` alone means that the values of a single feature have the indices 0, 1, 2, ...
+        let source = match ndims {
+            1 => Source { values: Some(name.to_owned()), at: vec![indices_name(field, 0)], ..Source::default() },
+            _ => Source::default(),
+        };
+        Some(Field { source, ..Field::new(field, ty) })
     }
 
     fn field(&self, name: &str, feature: &Feature, dtype: DType, scalars: &Scalars, named: &BTreeMap<&str, &Feature>) -> Field {

@@ -148,7 +148,12 @@ impl Sources for Listed<'_, '_, '_> {
             return Ok(true);
         }
         let feed = reading.feeds.get_mut(source).ok_or_else(|| Error::internal("no input of that number"))?;
+        let known = reading.work.faults.len();
         let chunk = feed.next_chunk(self.lines, reading.first_line + source, &mut reading.work)?;
+        if reading.is_again[source] {
+            // The bad records of an input that is read again have been counted.
+            reading.work.faults.truncate(known);
+        }
         reading.rows[source] = 0..chunk.as_ref().map_or(0, |chunk| chunk.nrows);
         reading.weave.set(source, chunk);
         Ok(!reading.rows[source].is_empty())

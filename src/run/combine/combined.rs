@@ -55,7 +55,8 @@ impl Several for Combined {
 
     fn origin<'a>(&mut self) -> Result<Origin<'a, Work>> {
         let again = |member: &Member| member.closed();
-        let mut feeds: Vec<Feed> = self.members.iter().map(Feed::new).collect();
+        let feed = if matches!(self.how, Combination::Zipped { .. }) { Feed::by_position } else { Feed::new };
+        let mut feeds: Vec<Feed> = self.members.iter().map(feed).collect();
         let lines = self.members.iter_mut().map(Member::line).collect::<Result<Vec<_>>>()?;
         let Some(options) = self.members.first().map(|member| member.inputs.options().clone()) else {
             return Err(Error::internal("nothing to combine"));

@@ -13,6 +13,8 @@ pub struct Feed {
     pub name: Arc<str>,
     /// Whether the input has a chain, which then is its name.
     has_chain: bool,
+    /// Whether records are matched by position, so that none may be skipped.
+    by_position: bool,
     /// The error that stopped the input after the last chunk.
     error: Option<Error>,
 }
@@ -20,7 +22,12 @@ pub struct Feed {
 impl Feed {
     /// The chunks of a member.
     pub fn new(member: &Member) -> Feed {
-        Feed { name: member.name(), has_chain: member.chain.is_some(), error: None }
+        Feed { name: member.name(), has_chain: member.chain.is_some(), by_position: false, error: None }
+    }
+
+    /// The chunks of a member whose records are matched by position: a bad record that would be skipped is an error.
+    pub fn by_position(member: &Member) -> Feed {
+        Feed { by_position: true, ..Feed::new(member) }
     }
 
     /// The next nonempty chunk of the line with that number. Faults and counts are added to `work`.
@@ -31,12 +38,24 @@ impl Feed {
             }
             let Some(mut piece) = lines.pull(line) else { return Ok(None) };
             work.count(&piece);
-            work.faults.append(&mut piece.faults);
             self.error = piece.error.take();
-            match piece.take_ready() {
-                Ok(Load::Chunk(chunk)) if chunk.nrows > 0 => return Ok(Some(chunk)),
-                Ok(_) => {}
+            let lost = piece.faults.iter().position(|fault| self.by_position && !fault.kept).map(|at| piece.faults.split_off(at));
+            work.faults.append(&mut piece.faults);
+            let mut chunk = match piece.take_ready() {
+                Ok(Load::Chunk(chunk)) => Some(chunk),
+                Ok(_) => None,
                 Err(error) => return Err(self.located(error)),
+            };
+            if let Some(first) = lost.and_then(|lost| lost.into_iter().next()) {
+                let record = first.error.location().records.map_or(0, |(record, _)| record);
+                chunk = chunk.map(|chunk| {
+                    let precedes = |row: &usize| chunk.origin.number(*row).is_some_and(|number| number < record);
+                    chunk.slice(0, (0..chunk.nrows).take_while(precedes).count())
+                });
+                self.error = Some(first.error.help("records are matched by position, so --on-error cannot skip a bad one"));
+            }
+            if let Some(chunk) = chunk.filter(|chunk| chunk.nrows > 0) {
+                return Ok(Some(chunk));
             }
         }
     }

@@ -222,7 +222,7 @@ mod tests {
 
     /// Lengths distributed like those of documents, of numbers, and of dialogues with long and short turns.
     fn drawn(kind: usize, n: usize) -> Vec<usize> {
-        let mut random = crate::random::Random::new(kind as u64);
+        let mut random = crate::random::Random::keyed(kind as u64, 0);
         let mut len = || match kind {
             0 => (5.5 + random.normal()).exp() as usize,
             1 => random.below(2048) as usize + 1,
