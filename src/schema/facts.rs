@@ -49,12 +49,14 @@ pub struct Stored {
     pub field: Arc<ArrowField>,
     /// The dictionaries of the field and of the fields inside it, depth first; empty if the file does not declare them.
     pub dictionaries: Arc<[ArrayRef]>,
+    /// Keys of metadata in which inputs differ.
+    pub dropped: Arc<[String]>,
 }
 
 impl Storage {
     /// The given field, without known dictionaries.
     pub fn of(field: ArrowField) -> Storage {
-        Storage::Arrow(Stored { field: Arc::new(field), dictionaries: Arc::default() })
+        Storage::Arrow(Stored { field: Arc::new(field), dictionaries: Arc::default(), dropped: Arc::default() })
     }
 
     /// Whether nulls are possible wherever Arrow allows them, because other data may have them.
@@ -79,13 +81,18 @@ impl Storage {
             (Storage::Arrow(first), Storage::Arrow(second)) if first.field.data_type() == second.field.data_type() => {
                 let (a, b) = (&first.field, &second.field);
                 let mut joined = a.as_ref().clone().with_nullable(a.is_nullable() || b.is_nullable());
+                let mut dropped: Vec<String> = first.dropped.iter().chain(&*second.dropped).cloned().collect();
                 if a.metadata() != b.metadata() {
+                    let differs = |(key, value): &(&String, &String)| b.metadata().get(key.as_str()).is_some_and(|other| other != *value);
+                    dropped.extend(a.metadata().iter().filter(differs).map(|(key, _)| key.clone()));
                     let same = a.metadata().iter().filter(|(key, value)| b.metadata().get(key.as_str()) == Some(*value));
                     joined = joined.with_metadata(same.map(|(k, v)| (k.clone(), v.clone())).collect::<Metadata>());
                 }
                 let same = first.dictionaries.iter().eq(second.dictionaries.iter());
                 let dictionaries = if same { first.dictionaries.clone() } else { Arc::default() };
-                Storage::Arrow(Stored { field: Arc::new(joined), dictionaries })
+                dropped.sort_unstable();
+                dropped.dedup();
+                Storage::Arrow(Stored { field: Arc::new(joined), dictionaries, dropped: dropped.into() })
             }
             _ if self.is_map(rank) && other.is_map(rank) => Storage::Map { declared: false, rank },
             _ => Storage::Inferred,

@@ -144,6 +144,8 @@ enum Reading {
     Inexact,
     /// A local time in a zone whose offset is not available.
     Local,
+    /// A time with an offset, for a type without a zone.
+    Zoned,
 }
 
 fn times<T: ArrowPrimitiveType>(texts: &LargeStringArray, ty: &DataType, unit: i128, refuse: Refuse) -> Result<ArrayRef>
@@ -178,6 +180,7 @@ impl Reading {
         let (text, ty) = (shown(text), name(ty));
         match self {
             Reading::Inexact => format!("{ty} cannot represent {text} exactly"),
+            Reading::Zoned => format!("{ty} has no zone for the UTC offset of {text}; timestamp[us, UTC] reads it"),
             Reading::Local => format!("expected a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z, found {text}"),
             _ => format!("expected the text of {ty}, found the string {text}"),
         }
@@ -195,6 +198,7 @@ fn read_time(text: &str, ty: &DataType, unit: i128) -> Reading {
             _ => match parse_datetime(text) {
                 None => None,
                 Some(written) => match (written.offset, ty) {
+                    (Some(_), DataType::Timestamp(_, None)) => return Reading::Zoned,
                     (Some(offset), _) => Some(written.nanos - offset),
                     (None, DataType::Timestamp(_, Some(zone))) => match fixed_offset(zone) {
                         Some(offset) => Some(written.nanos - offset),
@@ -298,6 +302,7 @@ mod tests {
             (us(None), "2024-01-31T00:00:00.123456000", Ok("2024-01-31T00:00:00.123456")),
             (us(None), "2024-01-31T00:00:00.123456789", Err("cannot represent")),
             (us(None), "2024-01-31", Ok("2024-01-31T00:00:00")),
+            (us(None), "2024-01-31T00:00:00+02:00", Err("has no zone for the UTC offset")),
             (us(Some("Europe/Berlin")), "2024-07-01T00:00:00Z", Ok("2024-07-01T00:00:00Z")),
             (us(Some("Europe/Berlin")), "2024-07-01T02:00:00+02:00", Ok("2024-07-01T00:00:00Z")),
             (us(Some("Europe/Berlin")), "2024-07-01T02:00:00", Err("with its UTC offset")),

@@ -13,8 +13,9 @@ use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::path::quoted;
+use crate::schema::arrays::values_name;
 use crate::schema::facts::Facts;
-use crate::schema::{Schema, Type};
+use crate::schema::{DType, Dim, Field, Schema, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -55,6 +56,20 @@ impl ArraysReader {
             request.options.notices.add(notice, request.options.strict)?;
         }
         Ok(self.contents.insert(Arc::new(contents)).clone())
+    }
+
+    /// A notice that rows of uint8 are read as strings, which other writers may not have meant.
+    fn note_bytes(&self, contents: &Contents, found: &Schema, request: &Request) -> Result<()> {
+        let names = contents.by_name();
+        let is_uint8 = |field: &&Field| {
+            let values = names.get(values_name(&field.name).as_str()).map(|number| &contents.arrays[*number]);
+            field.ty.dtype() == Some(&DType::Bytes) && values.is_some_and(|array| array.element.kind == Kind::Number(DType::UInt8))
+        };
+        let is_inferred = |field: &&Field| request.declared.index_of(&field.name).is_none() && request.wanted.includes(&field.name);
+        let Some(field) = found.fields.iter().filter(is_inferred).find(is_uint8) else { return Ok(()) };
+        let (input, name, ty) = (self.input.name(), quoted(&field.name), Type::tensor(DType::UInt8, vec![Dim::UNIFORM]));
+        let notice = format!("{input}: the rows of {name} are uint8 and read as bytes; --schema '{name}: {ty}' reads numbers");
+        request.options.notices.add(notice, request.options.strict)
     }
 }
 
@@ -103,6 +118,9 @@ impl Reader for ArraysReader {
         bound.nrecords(&wanted(&bound, request), &contents).map_err(|e| e.in_input(name))?;
         let metadata = contents.metadata.iter().cloned().collect();
         let found = bound.schema();
+        if contents.embedded.is_none() {
+            self.note_bytes(&contents, &found, request)?;
+        }
         let found = Schema { facts: Facts::of_file(metadata, &found.fields), ..found };
         Ok(Inference::Known(declared_over(&request.declared, found)))
     }

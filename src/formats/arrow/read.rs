@@ -243,6 +243,8 @@ struct Footer {
     source: Source,
     dictionaries: Dictionaries,
     blocks: Vec<Block>,
+    /// The keys of the footer's own metadata, which is not part of the schema.
+    keys: Vec<String>,
 }
 
 impl FileReader {
@@ -283,13 +285,19 @@ impl Footer {
             decode_dictionary(&message::at(&source, block)?, &known.schema, &mut dictionaries)?;
         }
         known.learn(&dictionaries);
-        Ok(Footer { known, source, blocks, dictionaries: Arc::new(dictionaries) })
+        let keys = footer.custom_metadata().iter().flatten().filter_map(|pair| pair.key()).map(str::to_owned).collect();
+        Ok(Footer { known, source, blocks, dictionaries: Arc::new(dictionaries), keys })
     }
 }
 
 impl Reader for FileReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        self.opened()?.known.inference(request)
+        let footer = self.opened()?;
+        if !footer.keys.is_empty() {
+            let text = format!("{}: the metadata of the footer is not kept: {}", footer.known.name, footer.keys.join(", "));
+            request.options.notices.add(text, request.options.strict)?;
+        }
+        footer.known.inference(request)
     }
 
     fn numbered(&mut self, _: &Request) -> Result<Option<Numbered>> {

@@ -32,6 +32,8 @@ pub struct Opened {
     pub fields: Vec<Field>,
     pub facts: Facts,
     pub renamed: Renamed,
+    /// Why the Arrow schema stored in the file was not used, if it is unusable.
+    pub unusable_schema: Option<String>,
     /// Number of rows in each row group.
     pub rows: Vec<u64>,
 }
@@ -60,9 +62,11 @@ impl Opened {
             true => footer.clone(),
             false => logical::without_intervals(&footer)?.map_or_else(|| footer.clone(), Arc::new),
         };
-        let found = ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new())
-            .or_else(|_| ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_skip_arrow_metadata(true)))
-            .map_err(lifted)?;
+        let open = |skip| ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_skip_arrow_metadata(skip));
+        let (found, unusable_schema) = match open(false) {
+            Ok(found) => (found, None),
+            Err(error) => (open(true).map_err(lifted)?, Some(lifted(error).message().to_owned())),
+        };
         let file_metadata = found.schema().metadata().clone();
         let int96 = int96::units(&source, &footer)?;
         let stored = facts::Columns::completed(&footer, found.schema().fields(), written.as_ref(), &int96);
@@ -85,7 +89,7 @@ impl Opened {
         let renamed = names::distinct_fields(&mut fields);
         names::distinct_fields(&mut decoded);
         let facts = Facts::of_file(file_metadata, &fields);
-        Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, rows })
+        Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, unusable_schema, rows })
     }
 
     /// The approximate in-memory size of columns of a row group, and their size in the file.

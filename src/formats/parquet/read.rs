@@ -49,6 +49,10 @@ impl Reader for ParquetReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         let opened = self.opened()?;
         names::announce(&opened.name, &opened.renamed, &request.options)?;
+        if let Some(why) = &opened.unusable_schema {
+            let text = format!("{}: the stored Arrow schema is not used, only the types of Parquet: {why}", opened.name);
+            request.options.notices.add(text, request.options.strict)?;
+        }
         let found = Schema { fields: opened.fields.clone(), facts: opened.facts.clone() };
         Ok(Inference::Known(declared_over(&request.declared, found)))
     }
