@@ -3,7 +3,6 @@
 //! These facts are carried with every field and schema that verbs leave unchanged, and written by formats that can
 //! store them. They are ignored in comparisons: two fields with the same name and type are equal.
 
-use super::{Field, Type};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
@@ -138,27 +137,30 @@ pub struct Facts {
     pub metadata: Metadata,
     /// Keys that are no longer valid, and why.
     pub dropped: Vec<(String, &'static str)>,
-    /// The columns that descriptions among the metadata refer to: names and types.
-    described: Arc<[(String, Type)]>,
+    /// The columns that descriptions among the metadata refer to.
+    described: Arc<[Column]>,
 }
+
+/// The name and the type of a column; the type as in the notation.
+pub type Column = (String, String);
 
 impl Facts {
     /// The metadata of a file with these columns.
-    pub fn of_file(metadata: Metadata, columns: &[Field]) -> Facts {
+    pub fn of_file(metadata: Metadata, columns: impl Iterator<Item = Column>) -> Facts {
         let has_descriptions = DESCRIPTIONS.iter().chain([&GEO]).any(|key| metadata.get(key).is_some());
-        let described = columns.iter().filter(|_| has_descriptions).map(|field| (field.name.clone(), field.ty.clone())).collect();
+        let described = if has_descriptions { columns.collect() } else { Arc::default() };
         Facts { metadata, dropped: Vec::new(), described }
     }
 
     /// The facts that are valid for these columns.
-    pub fn valid_for(&self, columns: &[Field]) -> Facts {
+    pub fn valid_for(&self, columns: impl Iterator<Item = Column>) -> Facts {
         let mut facts = self.clone();
-        let is_unchanged = |name: &str| {
-            let described = self.described.iter().find(|(own, _)| own == name);
-            described.is_some_and(|(_, ty)| columns.iter().any(|field| field.name == name && field.ty == *ty))
-        };
-        let same = columns.len() == self.described.len()
-            && columns.iter().zip(&*self.described).all(|(c, (name, ty))| c.name == *name && c.ty == *ty);
+        if self.described.is_empty() {
+            return facts;
+        }
+        let columns: Vec<Column> = columns.collect();
+        let is_unchanged = |name: &str| self.described.iter().any(|own| own.0 == name && columns.contains(own));
+        let same = columns == *self.described;
         for key in DESCRIPTIONS.iter().filter(|key| !same && self.metadata.get(key).is_some()) {
             facts.drop_key(key, "describes other columns");
         }
@@ -210,7 +212,6 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::DType;
 
     #[test]
     fn descriptions_of_columns_hold_while_the_columns_stay() {
@@ -218,17 +219,17 @@ mod tests {
         let geo = "{\"columns\": {\"a\": {}}}";
         let pairs = [("pandas", "{\"index_columns\": []}"), (spark, "{}"), ("geo", geo), ("owner", "me")];
         let metadata: Metadata = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let column = |name: &str, dtype| Field::new(name, Type::tensor(dtype, Vec::new()));
-        let (a, b) = (column("a", DType::Int64), column("b", DType::Int64));
-        let facts = Facts::of_file(metadata, &[a.clone(), b.clone()]);
+        let column = |name: &str, ty: &str| (name.to_owned(), ty.to_owned());
+        let (a, b) = (column("a", "int64"), column("b", "int64"));
+        let facts = Facts::of_file(metadata, [a.clone(), b.clone()].into_iter());
         for (columns, dropped) in [
             (vec![a.clone(), b.clone()], vec![]),
-            (vec![a.clone(), column("b", DType::Int8)], vec!["pandas", spark]),
+            (vec![a.clone(), column("b", "int8")], vec!["pandas", spark]),
             (vec![a.clone()], vec!["pandas", spark]),
             (vec![b.clone(), a.clone()], vec!["pandas", spark]),
-            (vec![b, column("c", DType::Int64)], vec!["pandas", spark, "geo"]),
+            (vec![b, column("c", "int64")], vec!["pandas", spark, "geo"]),
         ] {
-            let valid = facts.valid_for(&columns);
+            let valid = facts.valid_for(columns.into_iter());
             assert_eq!(valid.dropped.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), dropped);
             assert_eq!(valid.metadata.len() + dropped.len(), 4);
         }

@@ -406,6 +406,11 @@ impl Schema {
     }
 }
 
+/// The names and types of fields, as metadata can describe them.
+pub fn columns(fields: &[Field]) -> impl Iterator<Item = facts::Column> {
+    fields.iter().map(|field| (field.name.clone(), field.ty.to_string()))
+}
+
 fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     let name = &path.names()[depth];
     let outer = FieldPath::try_new(path.names()[..depth].to_vec()).ok();

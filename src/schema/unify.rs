@@ -71,6 +71,9 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
                 *said = overlay_fields(said, found);
             }
             let same = said.ty.clone().with_optional(field.ty.optional) == field.ty && said.is_map() == field.is_map();
+            if same && said.source.is_empty() {
+                said.source = field.source.clone();
+            }
             if let (Storage::Arrow(stored), true) = (&field.storage, same) {
                 let field = Arc::new(stored.field.as_ref().clone().with_nullable(said.ty.optional));
                 said.storage = Storage::Arrow(Stored { field, ..stored.clone() });

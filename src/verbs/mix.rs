@@ -51,21 +51,21 @@ with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "every record once, the first input three times as often while both last",
-            args: "mix a.jsonl=0.75 b.jsonl=0.25 --seed 5",
+            args: "mix a.jsonl=0.75 b.jsonl=0.25 --seed 2",
             input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3}\n==> b.jsonl <==\n{\"a\": -1}\n{\"a\": -2}\n",
-            output: "{\"a\":-1}\n{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n{\"a\":-2}\n",
+            output: "{\"a\":-1}\n{\"a\":1}\n{\"a\":-2}\n{\"a\":2}\n{\"a\":3}\n",
         },
         Example {
             about: "chains for two of the inputs",
             args: "mix [ filter 'len(t) > 0' a.jsonl ]=0.8 [ rename u=t then head 1 b.jsonl ]=0.2",
             input: "==> a.jsonl <==\n{\"t\": [1]}\n{\"t\": []}\n{\"t\": [2, 3]}\n==> b.jsonl <==\n{\"u\": [0.5]}\n{\"u\": [1.5]}\n",
-            output: "{\"t\":[0.5]}\n{\"t\":[1.0]}\n{\"t\":[2.0,3.0]}\n",
+            output: "{\"t\":[1.0]}\n{\"t\":[2.0,3.0]}\n{\"t\":[0.5]}\n",
         },
         Example {
             about: "the shorter input is read again",
-            args: "mix a.jsonl b.jsonl --stop repeat then enumerate",
+            args: "mix a.jsonl b.jsonl --stop repeat --seed 3 then enumerate",
             input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3}\n==> b.jsonl <==\n{\"a\": -1}\n",
-            output: "{\"index\":0,\"a\":-1}\n{\"index\":1,\"a\":-1}\n{\"index\":2,\"a\":1}\n{\"index\":3,\"a\":2}\n{\"index\":4,\"a\":3}\n",
+            output: "{\"index\":0,\"a\":1}\n{\"index\":1,\"a\":-1}\n{\"index\":2,\"a\":-1}\n{\"index\":3,\"a\":2}\n{\"index\":4,\"a\":3}\n",
         },
     ];
 

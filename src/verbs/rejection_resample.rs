@@ -51,9 +51,9 @@ drawn for each record, so the output depends only on --seed and the records.
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "half of the output is of each class; the input has three times as many of one",
-            args: "rejection-resample --by label --initial a=0.75,b=0.25 --target a=0.5,b=0.5",
+            args: "rejection-resample --by label --initial a=0.75,b=0.25 --target a=0.5,b=0.5 --seed 1",
             input: "{\"label\": \"a\", \"id\": 1}\n{\"label\": \"a\", \"id\": 2}\n{\"label\": \"b\", \"id\": 3}\n{\"label\": \"a\", \"id\": 4}\n",
-            output: "{\"label\":\"b\",\"id\":3}\n{\"label\":\"a\",\"id\":4}\n",
+            output: "{\"label\":\"a\",\"id\":2}\n{\"label\":\"b\",\"id\":3}\n",
         },
         Example {
             about: "only one class",

@@ -62,13 +62,13 @@ then not checked.";
             about: "exactly two of four, in order; another seed draws others",
             args: "sample 2 --seed 7",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
-            output: "{\"id\":3}\n{\"id\":4}\n",
+            output: "{\"id\":1}\n{\"id\":4}\n",
         },
         Example {
             about: "each with probability 0.5, about half of them",
             args: "sample 0.5 --seed 7",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
-            output: "{\"id\":2}\n{\"id\":3}\n{\"id\":4}\n",
+            output: "{\"id\":2}\n{\"id\":3}\n",
         },
     ];
 

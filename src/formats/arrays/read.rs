@@ -15,7 +15,7 @@ use crate::io::Input;
 use crate::path::quoted;
 use crate::schema::arrays::values_name;
 use crate::schema::facts::Facts;
-use crate::schema::{DType, Dim, Field, Schema, Type};
+use crate::schema::{DType, Dim, Field, Schema, Type, columns};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl Reader for ArraysReader {
         if contents.embedded.is_none() {
             self.note_bytes(&contents, &found, request)?;
         }
-        let found = Schema { facts: Facts::of_file(metadata, &found.fields), ..found };
+        let found = Schema { facts: Facts::of_file(metadata, columns(&found.fields)), ..found };
         Ok(Inference::Known(declared_over(&request.declared, found)))
     }
 

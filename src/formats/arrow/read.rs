@@ -12,7 +12,7 @@ use crate::formats::format::{Inference, Numbered, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::notice::Notices;
 use crate::schema::facts::{Facts, Storage};
-use crate::schema::{Element, Field, Schema};
+use crate::schema::{Element, Field, Schema, columns};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::{encoded, from_arrow_field};
 use arrow_array::{ArrayRef, new_empty_array};
@@ -58,7 +58,7 @@ impl Known {
 
     fn inference(&self, request: &Request) -> Result<Inference> {
         names::announce(&self.name, &self.renamed, &request.options)?;
-        let facts = Facts::of_file(self.schema.metadata().clone(), &self.fields);
+        let facts = Facts::of_file(self.schema.metadata().clone(), columns(&self.fields));
         Ok(Inference::Known(declared_over(&request.declared, Schema { fields: self.fields.clone(), facts })))
     }
 

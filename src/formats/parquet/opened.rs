@@ -9,7 +9,7 @@ use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
 use crate::schema::facts::{Facts, Storage};
-use crate::schema::{Element, Field};
+use crate::schema::{Element, Field, columns};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
@@ -88,7 +88,7 @@ impl Opened {
         }
         let renamed = names::distinct_fields(&mut fields);
         names::distinct_fields(&mut decoded);
-        let facts = Facts::of_file(file_metadata, &fields);
+        let facts = Facts::of_file(file_metadata, columns(&fields));
         Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, unusable_schema, rows })
     }
 

@@ -349,8 +349,14 @@ impl<'a> Names<'a> {
         let decoder = self.decoder;
         match std::str::from_utf8(key) {
             Ok(name) if decoder.wanted.includes(name) && !decoder.names.contains(name) => {
-                let what = format!("the feature `{name}` is in no earlier record").into();
-                return Err(DecodeError { at, what, widens: true });
+                let sparse = name.strip_suffix("/values").filter(|field| decoder.names.contains(*field));
+                let what = match sparse {
+                    Some(field) => format!(
+                        "the values of the sparse field {field} are in other features: declare {field}: sparse<T>[?] from {name} at {field}/indices_0"
+                    ),
+                    None => format!("the feature `{name}` is in no earlier record"),
+                };
+                return Err(DecodeError { at, what: what.into(), widens: sparse.is_none() });
             }
             Err(_) if decoder.wanted == Wanted::All => return wire::fail(at, "the name of a feature is not valid UTF-8"),
             _ => {}

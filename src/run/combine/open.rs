@@ -76,7 +76,7 @@ fn open_branch(branch: &Branch, text: &OsStr, options: &Options) -> Result<Membe
     let text: Arc<str> = text.to_string_lossy().into();
     let located = |error: Error| error.help(format!("in {text}"));
     for verb in branch.verbs.iter() {
-        if verb.is_report() || verb.parts()?.is_some() {
+        if verb.is_report() || !matches!(verb.parts(), Ok(None)) {
             let does = if verb.is_report() { "prints a report" } else { "writes its outputs" };
             return Err(located(Error::usage(format!("{} {does}, but an input must produce records", verb.name()))));
         }
