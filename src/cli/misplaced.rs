@@ -6,7 +6,7 @@ use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;
 use crate::options::Options;
-use crate::verbs::{self, Entry};
+use crate::verbs::{self, Entry, Parsed};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -110,14 +110,9 @@ pub fn in_inputs(inputs: &[OsString], verb: &str) -> Result<()> {
 ///
 /// # Errors
 /// A misplaced FILE.
-pub fn file_as_argument(files: &[OsString], verb: &Entry, matches: &clap::ArgMatches) -> Result<()> {
+pub fn file_as_argument(files: &[OsString], verb: &Entry, parsed: &dyn Parsed, matches: &clap::ArgMatches) -> Result<()> {
     let command = verb.command();
-    let Some(last) = command
-        .get_positionals()
-        .filter(|arg| arg.get_id() != "FILE")
-        .last()
-        .filter(|_| files.is_empty() && verb.argument_unless.is_none())
-    else {
+    let Some(last) = command.get_positionals().filter(|arg| arg.get_id() != "FILE").last().filter(|_| files.is_empty()) else {
         return Ok(());
     };
     // Tables and other files are legitimate arguments of this type.
@@ -126,6 +121,8 @@ pub fn file_as_argument(files: &[OsString], verb: &Entry, matches: &clap::ArgMat
     }
     let typed = matches.get_raw(last.get_id().as_str()).and_then(|mut words| words.next()).map(Path::new);
     let Some(file) = typed.filter(|path| path.extension().is_some() && path.is_file()) else { return Ok(()) };
+    // `split` lists its alternatives if all of them are missing.
+    parsed.parts()?;
     let name = last.get_value_names().and_then(|names| names.first()).map_or("an argument", |name| name.as_str());
     Err(Error::usage(format!("{}: {name} is missing before {}", verb.name, file.display()))
         .help(format!("usage: {}", super::help::usage_line(verb.name, &command))))
