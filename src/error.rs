@@ -145,6 +145,17 @@ impl Error {
         self
     }
 
+    /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name as a word of a
+    /// shell.
+    pub fn whole_input(mut self, input: &str) -> Error {
+        let before = self.0.help.len();
+        self.0.help.retain(|line| !line.contains("--on-error"));
+        if self.0.help.len() == before {
+            return self;
+        }
+        self.help(format!("leave such records out first: tatter convert --on-error skip {input} -o OUT"))
+    }
+
     /// Sets the subject.
     pub fn because(mut self, reason: Reason) -> Error {
         self.0.reason = Some(reason);
