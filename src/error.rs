@@ -145,11 +145,17 @@ impl Error {
         self
     }
 
+    /// Removes the hints that contain `text`, for an outer layer that knows that they do not work.
+    pub fn without_help(mut self, text: &str) -> Error {
+        self.0.help.retain(|line| !line.contains(text));
+        self
+    }
+
     /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name as a word of a
     /// shell.
     pub fn whole_input(mut self, input: &str) -> Error {
         let before = self.0.help.len();
-        self.0.help.retain(|line| !line.contains("--on-error"));
+        self = self.without_help("--on-error");
         if self.0.help.len() == before {
             return self;
         }
