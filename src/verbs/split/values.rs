@@ -42,6 +42,7 @@ pub fn filled(by: &str, schema: &Schema, options: &Options) -> Result<String> {
     let value = match bind_scalar(by, schema, options)?.ty().dtype() {
         Some(DType::String | DType::Bytes) => "\"none\"",
         Some(DType::Bool) => "False",
+        Some(dtype) if dtype.is_integer() && dtype.integer_range().0 == 0 => "0",
         _ => "-1",
     };
     Ok(shell_word(&format!("fill_null({by}, {value})")))
