@@ -132,7 +132,7 @@ mod tests {
         let columns: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(vec![Some(1), None, Some(1), None, Some(0)])),
             Arc::new(Float64Array::from(vec![Some(f64::NAN), Some(0.0), Some(-f64::NAN), Some(-0.0), None])),
-            Arc::new(FixedSizeBinaryArray::from(vec![Some(b"ab".as_slice()), None, Some(b"ab"), None, Some(b"ba")])),
+            Arc::new(FixedSizeBinaryArray::try_from(vec![Some(b"ab"), None, Some(b"ab"), None, Some(b"ba")]).unwrap()),
             Arc::new(LargeStringArray::from(vec![Some("12345678"), Some(""), Some("12345678"), Some(""), Some("123456789")])),
         ];
         for array in columns {
