@@ -145,6 +145,28 @@ impl Error {
         self
     }
 
+    /// Removes the hints that contain `text`, for an outer layer that knows that they do not work.
+    pub fn without_help(mut self, text: &str) -> Error {
+        self.0.help.retain(|line| !line.contains(text));
+        self
+    }
+
+    /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name as a word of a
+    /// shell.
+    pub fn whole_input(mut self, input: &str) -> Error {
+        let skips = |text: &str| text.contains("--on-error");
+        if !self.0.help.iter().any(|line| skips(line)) {
+            return self;
+        }
+        for separator in ["; ", ", or "] {
+            for line in &mut self.0.help {
+                *line = line.split(separator).filter(|clause| !skips(clause)).collect::<Vec<_>>().join(separator);
+            }
+        }
+        self.0.help.retain(|line| !line.is_empty());
+        self.help(format!("leave bad records out first: tatter convert --on-error skip {input} -o OUT"))
+    }
+
     /// Sets the subject.
     pub fn because(mut self, reason: Reason) -> Error {
         self.0.reason = Some(reason);
@@ -366,6 +388,16 @@ mod tests {
             "train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string \"n/a\"\n  \
              leave such records out with --on-error skip"
         );
+    }
+
+    #[test]
+    fn advice_to_skip_records_is_replaced_clause_by_clause() {
+        let of = |line: &str| Error::data("bad").help(line).whole_input("t.jsonl").helps().to_vec();
+        let first = "leave bad records out first: tatter convert --on-error skip t.jsonl -o OUT";
+        assert_eq!(of("leave such records out with --on-error skip"), [first]);
+        assert_eq!(of("or with --mixed json, or leave the others out with --on-error skip"), ["or with --mixed json", first]);
+        assert_eq!(of("the value is ambiguous; leave such records out with --on-error skip"), ["the value is ambiguous", first]);
+        assert_eq!(of("rename its field"), ["rename its field"]);
     }
 
     #[test]

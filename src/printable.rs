@@ -36,6 +36,15 @@ pub fn shell_word(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
+/// The size of records left out, to follow their number: ` (23 bytes)`; empty if it is unknown, that is 0.
+pub fn size_left_out(nbytes: u64) -> String {
+    match nbytes {
+        0 => String::new(),
+        1 => " (1 byte)".to_owned(),
+        n => format!(" ({n} bytes)"),
+    }
+}
+
 fn is_hidden(c: char) -> bool {
     (c.is_control() && c != '\n') || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -18,7 +18,8 @@ pub static COMMANDS: &[Standalone] = &[
                 values of the first difference. Exit code 1 if there is one. Both are read under one schema that fits the \
                 records of both, so that 1 and 1.0, int32 and int64, an absent key and null are equal; field order does not matter. \
                 Then the types, nullability and metadata that Parquet and Arrow files state are compared, if both do.\n\
-                Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both.",
+                Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
+                --on-error does not apply.",
         examples: &[],
         augment: |command| {
             let file = |name: &'static str, help: &'static str| {

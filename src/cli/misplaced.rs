@@ -6,7 +6,7 @@ use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;
 use crate::options::Options;
-use crate::verbs::{self, Entry};
+use crate::verbs::{self, Entry, Parsed};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -47,6 +47,11 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
         let error = error().help("there is no CONDITION with --into and --by");
         return Err(error.help(format!("choose records first: filter {} then {} ...", typed_word(name), verb.name)));
     }
+    if verb.name == "sort"
+        && let Some(advice) = without_direction(words, name)
+    {
+        return Err(error().help(advice));
+    }
     let of_fields = ["--fields", "--by"].into_iter().find(|option| has_option(&command, option));
     if let (Some(option), true, true) = (of_fields, others_exist, is_field(name)) {
         let (short, what) = if option == "--by" { (option, "a field is") } else { ("-f", "fields are") };
@@ -73,6 +78,29 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
         return Err(error().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
     }
     Ok(())
+}
+
+/// The advice for `sort --by k desc`, as in SQL; `None` if `word` is no direction.
+fn without_direction(words: &Words, word: &str) -> Option<String> {
+    let descends = match word.to_ascii_lowercase().as_str() {
+        "desc" | "descending" => true,
+        "asc" | "ascending" => false,
+        _ => return None,
+    };
+    let mut verbs = words.verbs.clone();
+    let own = verbs.last_mut()?;
+    own.remove(own.iter().rposition(|own| own == word)?);
+    let option = own.iter().position(|own| own == "--by")?;
+    let key = own.get_mut(option + 1)?;
+    if descends {
+        // SQL's word applies to the last key.
+        let keys = key.to_str().filter(|keys| !keys.contains(['(', '[', '-']))?;
+        let last = keys.rfind(',').map_or(0, |comma| comma + 1);
+        *key = format!("{}-{}", &keys[..last], &keys[last..]).into();
+    }
+    let rule = if descends { "a key that starts with - is sorted in descending order" } else { "the order is ascending" };
+    let meant = Words { before: words.before.clone(), verbs, files: words.files.clone(), chains: Vec::new() };
+    Some(format!("{rule}: {}", line(&meant)))
 }
 
 /// A number among the words of the last verb, other than the misplaced `word`.
@@ -110,14 +138,9 @@ pub fn in_inputs(inputs: &[OsString], verb: &str) -> Result<()> {
 ///
 /// # Errors
 /// A misplaced FILE.
-pub fn file_as_argument(files: &[OsString], verb: &Entry, matches: &clap::ArgMatches) -> Result<()> {
+pub fn file_as_argument(files: &[OsString], verb: &Entry, parsed: &dyn Parsed, matches: &clap::ArgMatches) -> Result<()> {
     let command = verb.command();
-    let Some(last) = command
-        .get_positionals()
-        .filter(|arg| arg.get_id() != "FILE")
-        .last()
-        .filter(|_| files.is_empty() && verb.argument_unless.is_none())
-    else {
+    let Some(last) = command.get_positionals().filter(|arg| arg.get_id() != "FILE").last().filter(|_| files.is_empty()) else {
         return Ok(());
     };
     // Tables and other files are legitimate arguments of this type.
@@ -126,6 +149,8 @@ pub fn file_as_argument(files: &[OsString], verb: &Entry, matches: &clap::ArgMat
     }
     let typed = matches.get_raw(last.get_id().as_str()).and_then(|mut words| words.next()).map(Path::new);
     let Some(file) = typed.filter(|path| path.extension().is_some() && path.is_file()) else { return Ok(()) };
+    // `split` lists its alternatives if all of them are missing.
+    parsed.parts()?;
     let name = last.get_value_names().and_then(|names| names.first()).map_or("an argument", |name| name.as_str());
     Err(Error::usage(format!("{}: {name} is missing before {}", verb.name, file.display()))
         .help(format!("usage: {}", super::help::usage_line(verb.name, &command))))

@@ -135,7 +135,9 @@ fn chain(words: &mut Words) -> Result<Found> {
             }
             files.append(&mut combined);
             if !parsed.first().is_some_and(|first| first.combines()) {
-                misplaced::file_as_argument(&files, verb, &matches)?;
+                if let Some(last) = parsed.last() {
+                    misplaced::file_as_argument(&files, verb, last.as_ref(), &matches)?;
+                }
                 misplaced::forgotten_comma(&files, verb, &matches, words)?;
                 misplaced::in_files(&files, verb, &options, words)?;
             } else if let Some(name) = words.verbs[0].first().and_then(|name| name.to_str()) {

@@ -4,6 +4,8 @@ use super::habits;
 use super::split::has_option;
 use super::typed::Typed;
 use crate::error::{Error, Reason, nearest};
+use crate::verbs;
+use crate::verbs::combine::no_files_from;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
 use std::error::Error as _;
@@ -98,6 +100,9 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let word = words.iter().map(AsRef::as_ref).find(|w: &&str| w.starts_with(arg)).unwrap_or(arg);
     if word.contains(' ') {
         return Error::usage(format!("{name}: `{word}` looks like an option")).help("put a space before it, inside the quotes");
+    }
+    if !owner.is_last && arg == "--files-from" && verbs::find(name).is_some_and(|verb| verb.combines) {
+        return no_files_from(name);
     }
     if !owner.is_last && has_option(globals, arg) {
         return Error::usage(format!("{arg} is a global option, not one of `{name}`"))

@@ -80,8 +80,8 @@ pub enum NodeKind {
     Param(Param),
     /// One of the results of a function applied to the items of a tensor.
     Each(Arc<Each>, usize),
-    /// Rejects nulls; with `outermost`, only nulls of the tensor itself.
-    NotNull { of: Box<Node>, name: Arc<str>, outermost: bool },
+    /// Rejects nulls; with `outermost`, only nulls of the tensor itself. `fits_empty`: an empty list can take the place of a null.
+    NotNull { of: Box<Node>, name: Arc<str>, outermost: bool, fits_empty: bool },
 }
 
 /// A kernel maps whole columns to whole columns. Its errors name the row.
@@ -254,17 +254,23 @@ impl Node {
             }
             NodeKind::Each(each, which) => each.eval(frame, *which),
             NodeKind::Logic { and, left, right } => logic(*and, left, right, frame),
-            NodeKind::NotNull { of, name, outermost } => {
+            NodeKind::NotNull { of, name, outermost, fits_empty } => {
                 let value = of.eval(frame)?;
                 let own = || value.tensor.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
                 match if *outermost { own() } else { value.tensor.first_null_row() } {
                     None => Ok(value),
-                    Some(row) => Err(null_error(&value.tensor, &self.ty, name, false, false).at_row(row)),
+                    Some(row) => {
+                        let error = null_error(&value.tensor, &self.ty, name, false, false).at_row(row);
+                        Err(if *fits_empty || value.tensor.validity().is_none() { error } else { error.without_help(AS_EMPTY) })
+                    }
                 }
             }
         }
     }
 }
+
+/// The end of the advice to fill null lists.
+const AS_EMPTY: &str = " replaces it with an empty list";
 
 /// An error about a tensor that is null or contains a null, with a hint on how to replace it. `inside`: the tensor is a
 /// field of structures that have axes.
@@ -293,7 +299,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
             let error = error.help(if fixed {
                 format!("{} replaces it with values", filled(value))
             } else {
-                format!("{} replaces it with an empty list", filled("[]"))
+                format!("{}{AS_EMPTY}", filled("[]"))
             });
             let whole = depth == 0 && !inside;
             return if whole { error.help(format!("filter 'not is_null({x}, level=0)' leaves such records out")) } else { error };

@@ -2,7 +2,7 @@
 
 use super::jsonl::{self, Block, Cursor, Framing, Piece};
 use crate::chunk::Decoded;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::path::FieldPath;
 use crate::schema::{Field, Schema};
@@ -70,25 +70,25 @@ impl Members {
     /// # Errors
     /// The same as for JSON lines.
     pub fn observe(self, input: &Arc<str>, first_record: u64, request: &Request) -> Result<Box<dyn Observed>> {
-        Ok(Box::new(jsonl::observe(self.into_piece(input, first_record), request)?))
+        Ok(Box::new(jsonl::observe(self.into_piece(input, first_record), request).map_err(located)?))
     }
 
-    /// Decodes them to columns. Positions in the text are meaningless to the user, so errors keep only the record.
+    /// Decodes them to columns.
     ///
     /// # Errors
     /// A wider schema is needed.
     pub fn decode(self, input: &Arc<str>, first_record: u64, schema: &Schema, request: &Request) -> Result<Decoded> {
-        let located = |error: crate::error::Error| {
-            error.locate(|at| {
-                (at.line, at.column, at.byte) = (None, None, None);
-            })
-        };
         let mut decoded = jsonl::decode(self.into_piece(input, first_record), schema, request).map_err(located)?;
         for fault in &mut decoded.faults {
             fault.error = located(fault.error.clone());
         }
         Ok(decoded)
     }
+}
+
+/// Positions in the text are meaningless to the user, so errors keep only the record.
+fn located(error: Error) -> Error {
+    error.locate(|at| (at.line, at.column, at.byte) = (None, None, None))
 }
 
 /// The values of a column as JSON text.

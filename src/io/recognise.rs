@@ -1,6 +1,7 @@
 //! Recognizes inputs that are not data by their first bytes; each message has advice.
 
 use crate::error::{Error, Result};
+use crate::printable::shell_word;
 use memchr::memmem;
 
 /// Unsupported compressions and archives, by bytes at an offset: their name, and a command that extracts the contents.
@@ -175,27 +176,46 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
         return None;
     }
     let scheme = scheme.to_ascii_lowercase();
+    let word = shell_word(name);
     let fetch = match scheme.as_str() {
-        "gs" => format!("gsutil cat {name}"),
-        "s3" | "s3a" => format!("aws s3 cp s3://{rest} -"),
-        "http" | "https" | "ftp" => format!("curl -fsSL {name}"),
-        "hdfs" => format!("hdfs dfs -cat {name}"),
-        "az" | "abfs" | "abfss" => format!("az storage blob download --file /dev/stdout --blob-url {name}"),
+        "gs" => format!("gsutil cat {word}"),
+        "s3" | "s3a" => format!("aws s3 cp {} -", shell_word(&format!("s3://{rest}"))),
+        "http" | "https" | "ftp" => format!("curl -fsSL {word}"),
+        "hdfs" => format!("hdfs dfs -cat {word}"),
+        "az" | "abfs" | "abfss" => format!("az storage blob download --file /dev/stdout --blob-url {word}"),
         "file" => return Some(Error::usage(format!("{name}: give the path of a file, not a URL")).help(format!("write {rest}"))),
         _ => return Some(Error::usage(format!("{name}: only files and pipes are read")).help("FETCH | tatter ... --from FORMAT -")),
     };
     let extension = super::codec::extensions(name.split(['?', '#']).next().unwrap_or(name)).1;
-    let from = from.unwrap_or(match extension.as_deref() {
-        Some("jsonl" | "ndjson") => "jsonl",
-        Some("json") => "json",
-        Some("parquet") => "parquet",
-        Some("arrow" | "arrows" | "feather" | "ipc") => "arrow",
-        _ => "tfrecord",
-    });
+    let from = from.or_else(|| format_of(extension.as_deref()?)).unwrap_or("FORMAT");
     Some(
         Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes are read; use a download tool for {scheme}://"))
             .help(format!("{fetch} | tatter ... --from {from} -")),
     )
+}
+
+/// The format of a file that is read through a pipe, by its extension. A test of `run` compares it with the formats themselves, which
+/// this level does not know.
+pub fn format_of(extension: &str) -> Option<&'static str> {
+    Some(match extension {
+        "tfrecord" | "tfrecords" => "tfrecord",
+        "array_record" | "arrayrecord" => "array-record",
+        "parquet" | "pq" => "parquet",
+        "arrow" | "feather" | "ipc" => "arrow-file",
+        "arrows" => "arrow",
+        "npz" => "npz",
+        "npy" => "npy",
+        "safetensors" => "safetensors",
+        "tar" => "webdataset",
+        "jsonl" | "ndjson" => "jsonl",
+        "json" => "json",
+        "csv" => "csv",
+        "tsv" | "tab" => "tsv",
+        "libsvm" | "svmlight" | "svm" => "libsvm",
+        "mtx" | "mm" => "matrix-market",
+        "txt" | "text" => "text",
+        _ => return None,
+    })
 }
 
 /// Whether it contains a line end, so that the text can be recognized before more arrives.
@@ -255,7 +275,9 @@ mod tests {
         for (name, expected) in [
             ("gs://b/x.tfrecord.gz", Some("gsutil cat gs://b/x.tfrecord.gz | tatter ... --from tfrecord -")),
             ("s3://b/x.jsonl", Some("aws s3 cp s3://b/x.jsonl - | tatter ... --from jsonl -")),
-            ("https://h/x.parquet?a=b.c", Some("curl -fsSL https://h/x.parquet?a=b.c | tatter ... --from parquet -")),
+            ("https://h/x.parquet?a=b.c", Some("curl -fsSL 'https://h/x.parquet?a=b.c' | tatter ... --from parquet -")),
+            ("https://h/x.csv.gz", Some("curl -fsSL https://h/x.csv.gz | tatter ... --from csv -")),
+            ("https://h/x", Some("curl -fsSL https://h/x | tatter ... --from FORMAT -")),
             ("file:///tmp/x", Some("write /tmp/x")),
             ("x.jsonl", None),
             ("a b://x", None),

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::io::{self, Outputs};
 use crate::message;
 use crate::options::Options;
-use crate::printable::printable;
+use crate::printable::{printable, size_left_out};
 use crate::verbs::Verdict;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -154,7 +154,7 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
     let mut parts = Vec::new();
     if records > 0 {
         let were = if records == 1 { "record was" } else { "records were" };
-        parts.push(format!("{records} bad {were} skipped ({} bytes)", counts.bytes_lost));
+        parts.push(format!("{records} bad {were} skipped{}", size_left_out(counts.bytes_lost)));
     }
     if values > 0 {
         let were = if values == 1 { "value is" } else { "values are" };

@@ -142,3 +142,18 @@ fn named(name: &str, option: &str) -> Result<&'static dyn Format> {
 fn names(which: impl Fn(&dyn Format) -> bool) -> String {
     FORMATS.iter().filter(|f| which(**f)).map(|f| f.name()).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_suggest_the_format_of_their_extension() {
+        // A pair of files is not read through a pipe.
+        for format in FORMATS.iter().filter(|format| format.pair().is_none()) {
+            for extension in format.extensions() {
+                assert_eq!(crate::io::format_of(extension), Some(format.name()), "{extension}");
+            }
+        }
+    }
+}

@@ -40,20 +40,26 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
         return Err(error.help("write it to a file first"));
     }
     let demand = Demand { fields: Wanted::Matching(fields.to_vec()), records: None };
-    let schema = infer(&mut inputs, &demand, None, options.threads)?.schema.plain();
+    let schema = infer(&mut inputs, &demand, None, options.threads).map_err(|e| unreadable(e, &name))?.schema.plain();
     if let Some(missing) = fields.iter().find(|field| *field != "*" && schema.index_of(field).is_none()) {
         let all = infer(&mut inputs, &Demand::everything(), None, options.threads)?.schema;
-        return Err(match all.find(&FieldPath::name(missing)) {
-            Err(error) => error.in_input(name).help("--key and --take are fields of the table: --key id --take name"),
-            Ok(_) => Error::internal("a field of a table was not read"),
+        let inside = FieldPath::parse(missing).ok().filter(|path| all.find(path).is_ok());
+        return Err(match (all.find(&FieldPath::name(missing)), inside) {
+            (Err(_), Some(path)) => {
+                let error = Error::usage("is inside a structure; --key and --take name fields of the record").in_input(name.as_str());
+                let promote = format!("tatter promote {} {}", shell_word(&path.to_string()), shell_word(&name));
+                error.in_field(&path).help(format!("move it out first: {promote} -o OUT"))
+            }
+            (Err(error), None) => error.in_input(name).help("--key and --take are fields of the table: --key id --take name"),
+            (Ok(_), _) => Error::internal("a field of a table was not read"),
         });
     }
     inputs.reopen()?;
     let (mut chunks, mut nbytes) = (Vec::new(), 0);
     for decoded in inputs.into_decoded(Arc::new(schema.clone()), demand) {
-        let decoded = decoded?;
+        let decoded = decoded.map_err(|e| unreadable(e, &name))?;
         if let Some(fault) = decoded.faults.into_iter().next() {
-            return Err(fault.error);
+            return Err(unreadable(fault.error, &name));
         }
         nbytes += decoded.chunk.nbytes() as u64;
         if nbytes > options.max_memory {
@@ -69,4 +75,9 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
     }
     let rows = Chunk::concat(&chunks)?;
     Ok(Table { schema, nrows: rows.nrows, columns: rows.columns })
+}
+
+/// The error for a bad record of a table, to which --on-error does not apply.
+fn unreadable(error: Error, table: &str) -> Error {
+    error.whole_input(&shell_word(table))
 }

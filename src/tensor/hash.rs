@@ -81,7 +81,7 @@ fn leaf(array: &ArrayRef) -> Vec<u64> {
             .windows(2)
             .map(|w| bytes(&array.as_binary::<i64>().value_data()[w[0] as usize..w[1] as usize]))
             .collect(),
-        ty => match ty.primitive_width() {
+        ty => match width(ty) {
             Some(width) => {
                 let data = array.to_data();
                 let values = data.buffers()[0].as_slice().chunks_exact(width);
@@ -93,6 +93,14 @@ fn leaf(array: &ArrayRef) -> Vec<u64> {
     };
     mark_nulls(&mut hashes, array.logical_nulls().as_ref());
     hashes
+}
+
+/// The bytes of each value, if the array is a buffer of values of that size.
+fn width(ty: &DataType) -> Option<usize> {
+    match ty {
+        DataType::FixedSizeBinary(width) => usize::try_from(*width).ok().filter(|width| *width > 0),
+        ty => ty.primitive_width(),
+    }
 }
 
 fn floats<T: ArrowPrimitiveType>(array: &ArrayRef, bits: impl Fn(T::Native) -> u64) -> Vec<u64> {
@@ -116,7 +124,7 @@ fn combined(hash: u64, value: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Float64Array, Int64Array, LargeStringArray};
+    use arrow_array::{FixedSizeBinaryArray, Float64Array, Int64Array, LargeStringArray};
     use std::sync::Arc;
 
     #[test]
@@ -124,6 +132,7 @@ mod tests {
         let columns: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(vec![Some(1), None, Some(1), None, Some(0)])),
             Arc::new(Float64Array::from(vec![Some(f64::NAN), Some(0.0), Some(-f64::NAN), Some(-0.0), None])),
+            Arc::new(FixedSizeBinaryArray::try_from(vec![Some(b"ab"), None, Some(b"ab"), None, Some(b"ba")]).unwrap()),
             Arc::new(LargeStringArray::from(vec![Some("12345678"), Some(""), Some("12345678"), Some(""), Some("123456789")])),
         ];
         for array in columns {

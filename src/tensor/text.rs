@@ -177,12 +177,19 @@ where
 impl Reading {
     #[cold]
     fn message(&self, text: &str, ty: &DataType) -> String {
-        let (text, ty) = (shown(text), name(ty));
+        let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && text.parse::<f64>().is_ok();
+        let count = unit_of(ty).filter(|_| text.parse::<i64>().is_ok()).map(|unit| format!("{text} {}", unit_name(unit)));
+        let (text, ty) = (if is_number { text.to_owned() } else { shown(text) }, name(ty));
         match self {
             Reading::Inexact => format!("{ty} cannot represent {text} exactly"),
             Reading::Zoned => format!("{ty} has no zone for the UTC offset of {text}; timestamp[us, UTC] reads it"),
             Reading::Local => format!("expected a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z, found {text}"),
-            _ => format!("expected the text of {ty}, found the string {text}"),
+            _ => match count {
+                Some(count) => format!("expected the text of {ty} or a count with its unit, \"{count}\", found {text}"),
+                // A number may have been a string or not.
+                None if is_number => format!("expected the text of {ty}, found {text}"),
+                None => format!("expected the text of {ty}, found the string {text}"),
+            },
         }
     }
 }

@@ -102,13 +102,18 @@ pub enum Stop {
     All,
 }
 
+/// The error for --files-from with a verb that combines inputs.
+pub fn no_files_from(verb: &str) -> Error {
+    Error::usage(format!("{verb} takes no --files-from")).help(format!("name its inputs after the verb: {verb} A B"))
+}
+
 /// Checks that at least `least` inputs are given.
 ///
 /// # Errors
 /// Fewer than `least` inputs, brackets that are not separate words, or names in a form that `verb` takes differently.
 pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Options) -> Result<()> {
     if options.files_from.is_some() {
-        return Err(Error::usage(format!("{verb} takes no --files-from")).help(format!("name its inputs after the verb: {verb} A B")));
+        return Err(no_files_from(verb));
     }
     if inputs.len() < least {
         let found = if inputs.is_empty() { "none is given".to_owned() } else { format!("found {}", inputs.len()) };

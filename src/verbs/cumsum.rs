@@ -12,7 +12,7 @@ use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{Decimal128Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array};
 use arrow_schema::DataType;
 use std::sync::Arc;
@@ -125,9 +125,12 @@ struct Totals {
     sums: Sums,
 }
 
+/// Holds all integers. With --exclusive, a total may exceed int64 if it is not written.
+const WIDE: DataType = DataType::Decimal128(20, 0);
+
 /// The running total of each key, indexed by key number.
 enum Sums {
-    Integers(Vec<i64>),
+    Integers(Vec<i128>),
     Floats(Vec<f64>),
 }
 
@@ -146,20 +149,20 @@ impl Fold for Totals {
             let error = Error::data("is null").in_field(&self.path).at_row(row);
             return Err(error.help(format!("give it a value first: fill-null {}=0", self.path)));
         }
-        let to = if matches!(self.sums, Sums::Integers(_)) { DataType::Int64 } else { DataType::Float64 };
+        let to = if matches!(self.sums, Sums::Integers(_)) { WIDE } else { DataType::Float64 };
         let overflow = |row| Error::data("the total exceeds int64").in_field(&self.path).at_row(row);
         let wide = arrow_cast::cast(values, &to).map_err(|e| Error::data(e.to_string()).in_field(&self.path))?;
         let totals: ArrayRef = match &mut self.sums {
             Sums::Integers(sums) => {
                 sums.resize(nkeys, 0);
-                let values = wide.as_primitive::<Int64Type>();
+                let values = wide.as_primitive::<Decimal128Type>().values();
                 let mut totals = Vec::with_capacity(chunk.nrows);
                 for (row, key) in keys.iter().enumerate() {
                     let sum = &mut sums[*key as usize];
-                    let before = *sum;
-                    // uint64 values above the int64 maximum are null after the cast.
-                    *sum = before.checked_add(values.value(row)).filter(|_| values.is_valid(row)).ok_or_else(|| overflow(row))?;
-                    totals.push(if self.is_exclusive { before } else { *sum });
+                    let after = *sum + values[row];
+                    let written = if self.is_exclusive { *sum } else { after };
+                    totals.push(i64::try_from(written).map_err(|_| overflow(row))?);
+                    *sum = after;
                 }
                 Arc::new(Int64Array::from(totals))
             }

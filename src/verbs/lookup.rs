@@ -5,7 +5,7 @@ use super::shared::keys::KeyTable;
 use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::options::{Options, Table};
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
@@ -56,7 +56,7 @@ impl Verb for Lookup {
     const ABOUT: &'static str = "\
 Finds the record of TABLE whose KEY equals FIELD and appends its fields NAMES. Keys are scalars and must be unique in TABLE; null matches \
 no key. TABLE is a file of any format, kept in memory: its key and the fields taken must fit in --max-memory. The records themselves are \
-streamed. To join two large files use DuckDB: `tatter join` prints the command.";
+streamed. --on-error does not apply to TABLE. To join two large files use DuckDB: `tatter join` prints the command.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "the name of each user",
@@ -126,8 +126,12 @@ impl Lookup {
         self.table.display().to_string()
     }
 
+    /// The field of the table that is the key. For one inside a structure its path, which no table has as a field.
     fn key_name(&self) -> String {
-        self.key.as_ref().unwrap_or(&self.field).last().to_owned()
+        match &self.key {
+            Some(key) if key.names().len() > 1 => key.to_string(),
+            key => key.as_ref().unwrap_or(&self.field).last().to_owned(),
+        }
     }
 
     /// The fields of the table to add, and their new names.
@@ -154,26 +158,74 @@ impl Lookup {
 
     /// The common type of the values of both fields.
     fn key_type(&self, ours: &Type, theirs: &Field) -> Result<Type> {
-        let scalar = |ty: &Type| ty.dtype().filter(|d| ty.dims.is_empty() && d.is_tensor()).cloned();
         let (Some(a), Some(b)) = (scalar(ours), scalar(&theirs.ty)) else {
             let text = format!("{} is {ours}, {} in {} is {}; expected scalars", self.field, quoted(&theirs.name), self.shown(), theirs.ty);
-            return Err(Error::usage(text).help("explode a list first, or choose one of its values with map"));
+            let is_list = [ours, &theirs.ty].iter().any(|ty| !ty.dims.is_empty());
+            let advice =
+                if is_list { "explode a list first, or choose one of its values with map" } else { "choose one of its fields with map" };
+            return Err(Error::usage(text).help(advice));
         };
-        let both = unify_dtypes(&a, &b).ok_or_else(|| {
-            let text = format!("{} is {a}, but {} in {} is {b}", self.field, quoted(&theirs.name), self.shown());
-            let table = shell_word(&self.shown());
-            let name = self.field.in_expression();
-            let like = match (&a, &b) {
-                (DType::String, _) => format!("map {}", shell_word(&format!("{name} = strings.to_number({name}, {b})"))),
-                (_, DType::String) => format!("map {}", shell_word(&format!("{name} = strings.as_string({name})"))),
-                // What the other dtype does not hold has no key there, and a cast would wrap it around.
-                (_, DType::UInt64) => format!("filter {} then cast {}={b}", shell_word(&format!("{name} >= 0")), self.field),
-                (DType::UInt64, _) => format!("filter {} then cast {}={b}", shell_word(&format!("{name} <= {}", i64::MAX)), self.field),
-                _ => format!("cast {}={b}", self.field),
-            };
-            Error::usage(text).help(format!("convert one of them first: {like} then lookup {} in {table}", self.field))
-        })?;
+        let both = match unify_dtypes(a, b) {
+            // Nulls match no key, thus any dtype will do.
+            Some(DType::Null) => DType::Bool,
+            Some(both) => both,
+            None => return Err(self.no_common_type(a, b, &theirs.name)),
+        };
         Ok(Type { optional: true, ..Type::tensor(both, Vec::new()) })
+    }
+
+    fn no_common_type(&self, a: &DType, b: &DType, key: &str) -> Error {
+        let error = Error::usage(format!("{} is {a}, but {} in {} is {b}", self.field, quoted(key), self.shown()));
+        let table = shell_word(&self.shown());
+        let name = self.field.in_expression();
+        let cast = |to: &DType| format!("cast {}", shell_word(&format!("{}={to}", self.field)));
+        let is_decimal = |dtype: &DType| matches!(dtype, DType::Arrow(ty) if ty.is_decimal());
+        // The types of a table are those of its file.
+        let rewrite = match b {
+            DType::Json => Some(format!("convert --schema {}", shell_word(&format!("{}: {a}", quoted(key))))),
+            _ if is_decimal(b) => Some(format!("cast {}", shell_word(&format!("{}=float64", quoted(key))))),
+            _ => None,
+        };
+        if let Some(rewrite) = rewrite {
+            return error.help(format!("convert the key of the table first: tatter {rewrite} {table} -o OUT"));
+        }
+        if *a == DType::Json {
+            return error.help(format!("give its type: --schema {}", shell_word(&format!("{}: {b}", self.field))));
+        }
+        let like = match (a, b) {
+            (DType::String, DType::Arrow(_)) => cast(b),
+            (DType::Arrow(_), DType::String) if a.time().is_some() => cast(b),
+            (DType::Arrow(_), _) if is_decimal(a) => cast(&DType::Float64),
+            (DType::Arrow(_), _) if b.is_number() => cast(&DType::Int64),
+            (_, DType::Arrow(_)) if a.is_integer() && *a != DType::Int64 => format!("{} then {}", cast(&DType::Int64), cast(b)),
+            (DType::String, _) => format!("map {}", shell_word(&format!("{name} = strings.to_number({name}, {b})"))),
+            (_, DType::String) => format!("map {}", shell_word(&format!("{name} = strings.as_string({name})"))),
+            // What the other dtype does not hold has no key there, and a cast would wrap it around.
+            (_, DType::UInt64) => format!("filter {} then {}", shell_word(&format!("{name} >= 0")), cast(b)),
+            (DType::UInt64, _) => format!("filter {} then {}", shell_word(&format!("{name} <= {}", i64::MAX)), cast(b)),
+            _ => cast(b),
+        };
+        error.help(format!("convert one of them first: {like} then lookup {} in {table}", self.field))
+    }
+}
+
+/// The dtype of a field with one value in each record.
+fn scalar(ty: &Type) -> Option<&DType> {
+    ty.dtype().filter(|_| ty.dims.is_empty())
+}
+
+/// Converts keys to the common type. A value that it does not hold, such as 9007199254740993 in float64, equals no value of the other
+/// field and becomes null.
+fn comparable(keys: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
+    match keys.widen(from, to) {
+        Err(error) if error.kind() == Kind::Data => match keys.nrows() {
+            nrows @ (0 | 1) => Tensor::nulls(to, nrows),
+            nrows => {
+                let (first, second) = (keys.slice(0, nrows / 2), keys.slice(nrows / 2, nrows - nrows / 2));
+                Tensor::concat(&[&comparable(&first, from, to)?, &comparable(&second, from, to)?])
+            }
+        },
+        result => result,
     }
 }
 
@@ -196,11 +248,11 @@ struct Rows {
 impl Rows {
     /// Indexes the rows of the table. Rows without a key are omitted.
     fn filled(mut self, table: &Table, key: usize, field: &Field, taken: &[(usize, Type)]) -> Result<Rows> {
-        let column = &table.columns[key];
-        let rows: Vec<usize> = (0..table.nrows).filter(|row| !is_null(column, *row)).collect();
-        let keys = column.gather(&rows)?.widen(&field.ty, &self.key_type);
+        let keys = comparable(&table.columns[key], &field.ty, &self.key_type);
         let keys = keys.map_err(|e| e.in_field(quoted(&field.name)).in_input(self.table.as_str()))?;
-        let found = self.keys.insert(&Chunk::try_new(rows.len(), vec![keys], Origin::default())?)?;
+        let validity = keys.validity();
+        let rows: Vec<usize> = (0..table.nrows).filter(|row| validity.as_ref().is_none_or(|v| v.is_valid(*row))).collect();
+        let found = self.keys.insert(&Chunk::try_new(rows.len(), vec![keys.gather(&rows)?], Origin::default())?)?;
         // Keys are numbered in the order of their first occurrence.
         if let Some((at, first)) = found.numbers.iter().enumerate().find(|(at, number)| **number as usize != *at) {
             let (first, second) = (rows[*first as usize] + 1, rows[at] + 1);
@@ -218,18 +270,13 @@ impl Rows {
     }
 }
 
-fn is_null(column: &Tensor, row: usize) -> bool {
-    matches!(column, Tensor::Leaf(array) if array.is_null(row))
-}
-
 impl Map for Rows {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
-        let column = &chunk.columns[self.field];
-        let keys = Chunk::try_new(chunk.nrows, vec![column.widen(&self.from, &self.key_type)?], Origin::default())?;
-        let found = self.keys.find(&keys);
+        let keys = comparable(&chunk.columns[self.field], &self.from, &self.key_type)?;
+        let found = self.keys.find(&Chunk::try_new(chunk.nrows, vec![keys], Origin::default())?);
         let mut rows = Vec::with_capacity(chunk.nrows);
         for (row, number) in found.into_iter().enumerate() {
-            rows.push(match number.filter(|_| !is_null(column, row)) {
+            rows.push(match number {
                 Some(number) => number as usize,
                 None if self.may_miss => self.nrows,
                 None => {

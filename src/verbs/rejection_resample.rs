@@ -158,7 +158,8 @@ impl Fold for Resampled {
         for (row, class) in texts(classes.as_leaf()?)?.into_iter().enumerate() {
             let Some(class) = class else {
                 let error = Error::data(format!("--by {} is null", self.by)).at_row(row);
-                return Err(error.help("give nulls a class: --by 'fill_null(FIELD, \"none\")'"));
+                let filter = shell_word(&format!("not is_null({})", self.by));
+                return Err(error.help(format!("leave such records out first: filter {filter} then rejection-resample ...")));
             };
             let class = self.number(class, row)?;
             self.seen[class] += 1.0;

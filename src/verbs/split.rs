@@ -19,7 +19,7 @@ use arrow_array::{Array, Int64Array};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
-use values::Named;
+use values::{Named, filled};
 
 /// Divides records among several outputs.
 #[derive(clap::Args)]
@@ -139,7 +139,7 @@ wrote for other values are kept.";
             }
             (Some(into), Some(by)) => {
                 let bucket = bind_scalar(&bucket_of(by, self.seed, schema, options)?, schema, options)?;
-                Route::Mapped(Arc::new(Bucketed { bucket, ends: ends(&shares(into)?) }))
+                Route::Mapped(Arc::new(Bucketed { bucket, filled: filled(by, schema, options)?, ends: ends(&shares(into)?) }))
             }
             (Some(into), None) if self.stratify.is_some() => {
                 let keys = self.stratify.as_ref().map_or(Ok(Vec::new()), |keys| keys.positions(schema, "split --stratify"))?;
@@ -225,6 +225,8 @@ impl Map for Marked {
 
 struct Bucketed {
     bucket: ScalarExpr,
+    /// The key with a value instead of nulls.
+    filled: String,
     ends: Vec<u64>,
 }
 
@@ -233,7 +235,8 @@ impl Map for Bucketed {
         let buckets = self.bucket.eval(&chunk)?;
         let values = buckets.as_leaf()?.as_primitive_opt::<Int64Type>().ok_or_else(|| Error::internal("a bucket that is not an int64"))?;
         if let Some(row) = (0..chunk.nrows).find(|row| values.is_null(*row)) {
-            return Err(Error::data("the key of --by is null").at_row(row).help("give nulls a value: --by 'fill_null(KEY, 0)'"));
+            let error = Error::data("the key of --by is null").at_row(row);
+            return Err(error.help(format!("give nulls a value: --by {}", self.filled)));
         }
         with_part(&chunk, values.values().iter().map(|bucket| part_of(*bucket as u64, &self.ends) as i64).collect())
     }

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::notice::Notices;
 use crate::options::Options;
 use crate::path::FieldPath;
+use crate::printable::size_left_out;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::{Tensor, row_of};
 use std::io::Write;
@@ -138,7 +139,7 @@ impl Report for Findings {
             parts.push("no problems found".to_owned());
         }
         if self.bad > 0 {
-            parts.push(format!("{} bad and left out ({} bytes)", self.bad, self.bytes_lost));
+            parts.push(format!("{} bad and left out{}", self.bad, size_left_out(self.bytes_lost)));
         }
         if self.unordered > 0 {
             parts.push(format!("{} sparse tensors not in order", self.unordered));

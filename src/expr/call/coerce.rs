@@ -243,5 +243,13 @@ fn without(node: Node, outermost: bool) -> Node {
     };
     let ty = without_nulls(&node.ty);
     let span = node.span.clone();
-    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name, outermost } }
+    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name, outermost, fits_empty: true } }
+}
+
+/// The same check for a tensor of which an item is taken, which an empty list does not have.
+pub fn of_item(mut node: Node) -> Node {
+    if let NodeKind::NotNull { fits_empty, .. } = &mut node.kind {
+        *fits_empty = false;
+    }
+    node
 }

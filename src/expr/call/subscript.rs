@@ -11,7 +11,7 @@
 //! if it is uniform at that point; the outermost remaining axis always is.
 
 use super::binding::Call;
-use super::coerce::strict_node;
+use super::coerce::{of_item, strict_node};
 use super::integer::{Integer, Integers};
 use super::known::{positive_axis, static_int};
 use crate::error::{Error, Result};
@@ -55,9 +55,11 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
     }
     let mut call = Call::operator("a subscript", span.clone(), text.clone());
     let mut ty = node.ty.clone();
-    let x = call.push(node);
     let mut keys: Vec<Operand> = keys.to_vec();
     expand_ellipsis(&mut keys, &ty);
+    let takes_item =
+        keys.first().is_some_and(|key| !key.is_none() && !matches!(key.kind, OperandKind::Slice(_)) && field_name(key).is_none());
+    let x = call.push(if takes_item { of_item(node) } else { node });
     let mut bound = Vec::new();
     let mut kept: Vec<Dim> = Vec::new();
     // Whether the next axis of the tensor is its first one; new axes do not count.

@@ -116,7 +116,7 @@ impl Reader for LineReader {
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
-        let decoder = Arc::new(Decoder::try_new(schema, request)?);
+        let decoder = Arc::new(Decoder::try_new(schema, request).map_err(|e| e.in_input(self.input.name().clone()))?);
         if request.records.is_none()
             && let Some(ranges) = Ranges::open(&self.input, &request.options)?
         {

@@ -1,13 +1,14 @@
 //! Decodes a block into a chunk: keys, text and bytes column by column, JSON values all at once.
 
 use super::cut::{Block, Record};
-use super::names::{KEY, Kind, Kinds, source};
+use super::names::{KEY, Kind, Kinds, json_text, source};
 use super::observe::json_request;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::demand::Wanted;
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::formats::format::{Request, SKIP};
 use crate::formats::json_members::{Members, is_value};
+use crate::options::{OnError, Options};
 use crate::path::quoted;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
@@ -98,7 +99,7 @@ impl Decoder {
         }
         for member in &record.members {
             let Some((kind, range)) = &member.contents else { continue };
-            let name = quoted(&member.extension);
+            self.check_contents(*kind, &member.extension, block.bytes.get(range.clone()).unwrap_or_default())?;
             if !self.kinds.is_known(&member.extension) {
                 let ty = match kind {
                     Kind::Bytes => "bytes",
@@ -109,18 +110,9 @@ impl Decoder {
                     ErrorKind::Widened,
                     format!("this is the first member .{}, and the schema has no field for it", member.extension),
                 );
+                let name = quoted(&member.extension);
                 return Err(error.help(format!("the schema was fixed before this record; declare it: --schema '{name}: optional {ty}'")));
             }
-            let contents = block.bytes.get(range.clone()).unwrap_or_default();
-            let error = match kind {
-                Kind::Text if simdutf8::basic::from_utf8(contents).is_err() => "these bytes are not valid UTF-8",
-                Kind::Json if !is_value(contents) => "these bytes are not one JSON value",
-                _ => continue,
-            };
-            let is_optional = self.fields.iter().any(|field| *source(field) == *member.extension && field.ty.optional);
-            let optional = if is_optional { "optional " } else { "" };
-            let help = format!("--schema '{name}: {optional}bytes' reads them unchanged");
-            return Err(Error::data(error).in_field(&name).help(help).help(SKIP));
         }
         let missing = self.fields.iter().find(|field| {
             !field.ty.optional
@@ -143,6 +135,30 @@ impl Decoder {
         }
     }
 
+    /// Errors in a member, other than those of JSON that does not fit the schema.
+    fn check_contents(&self, kind: Kind, extension: &str, contents: &[u8]) -> Result<()> {
+        let error = match kind {
+            Kind::Text if simdutf8::basic::from_utf8(contents).is_err() => "these bytes are not valid UTF-8",
+            Kind::Json if !is_value(&json_text(extension, contents)) => "these bytes are not one JSON value",
+            // The schema may lack a field because inference has left out the bad records that have it.
+            Kind::Json if !self.kinds.is_known(extension) => {
+                let mut member = Members::default();
+                member.begin();
+                member.push(extension, &json_text(extension, contents));
+                member.end();
+                let options = Options { on_error: OnError::Fail, ..self.json_request.options.as_ref().clone() };
+                let strict = Request { options: Arc::new(options), ..self.json_request.clone() };
+                return member.observe(&self.name, 1, &strict).map(|_| ());
+            }
+            _ => return Ok(()),
+        };
+        let name = quoted(extension);
+        let is_optional = self.fields.iter().any(|field| *source(field) == *extension && field.ty.optional);
+        let optional = if is_optional { "optional " } else { "" };
+        let help = format!("--schema '{name}: {optional}bytes' reads them unchanged");
+        Err(Error::data(error).in_field(&name).help(help).help(SKIP))
+    }
+
     /// The JSON values of these records.
     fn members(&self, block: &Block, rows: &[usize]) -> Members {
         let mut members = Members::default();
@@ -150,7 +166,8 @@ impl Decoder {
             members.begin();
             for member in &record.members {
                 if let Some((Kind::Json, range)) = &member.contents {
-                    members.push(&member.extension, block.bytes.get(range.clone()).unwrap_or_default());
+                    let contents = block.bytes.get(range.clone()).unwrap_or_default();
+                    members.push(&member.extension, &json_text(&member.extension, contents));
                 }
             }
             members.end();

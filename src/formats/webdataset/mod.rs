@@ -79,10 +79,10 @@ impl Reader for MemberReader {
             }
             more
         });
-        let request = Arc::new(request.clone());
+        let (request, input) = (Arc::new(request.clone()), self.input.name().clone());
         Ok(Inference::Scan(Box::new(blocks.map(move |block| {
-            let (block, kinds, request) = (block?, kinds.clone(), request.clone());
-            let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe::observe(&block, kinds, &request)?)));
+            let (block, input, kinds, request) = (block?, input.clone(), kinds.clone(), request.clone());
+            let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe::observe(&block, &input, kinds, &request)?)));
             Ok(task)
         }))))
     }

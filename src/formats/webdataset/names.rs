@@ -2,6 +2,7 @@
 
 use crate::demand::Wanted;
 use crate::schema::{DType, Element, Field, Schema};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The field with the keys.
@@ -26,7 +27,7 @@ pub fn is_about_archive(path: &str) -> bool {
 pub enum Kind {
     Bytes,
     Text,
-    /// One JSON value; an integer in `cls` is one too.
+    /// One JSON value, see [`json_text`].
     Json,
 }
 
@@ -34,9 +35,37 @@ pub enum Kind {
 fn of_extension(extension: &str) -> Kind {
     match extension.rsplit('.').next().unwrap_or(extension) {
         "txt" | "text" | "transcript" => Kind::Text,
-        "json" | "jsn" | "cls" | "cls2" | "index" | "inx" | "id" => Kind::Json,
+        "json" | "jsn" => Kind::Json,
+        part if INTEGERS.contains(&part) => Kind::Json,
         _ => Kind::Bytes,
     }
+}
+
+/// Extensions that webdataset decodes with Python's `int`.
+const INTEGERS: [&str; 5] = ["cls", "cls2", "index", "inx", "id"];
+
+/// The JSON text of a member: without a byte order mark, which `json.loads` skips, and of an integer in the forms that Python's `int`
+/// accepts. Anything else is unchanged.
+pub fn json_text<'a>(extension: &str, contents: &'a [u8]) -> Cow<'a, [u8]> {
+    if INTEGERS.contains(&extension.rsplit('.').next().unwrap_or(extension)) {
+        return python_integer(contents).map_or(Cow::Borrowed(contents), |text| Cow::Owned(text.into_bytes()));
+    }
+    Cow::Borrowed(contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents))
+}
+
+/// `" +0_07\n"` as `7`.
+fn python_integer(contents: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(contents).ok()?.trim();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    };
+    if !digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())) {
+        return None;
+    }
+    let digits = digits.replace('_', "");
+    let digits = digits.trim_start_matches('0');
+    Some(if digits.is_empty() { "0".to_owned() } else { format!("{sign}{digits}") })
 }
 
 /// The part of a record that a field is read from.
@@ -109,5 +138,27 @@ mod tests {
             assert_eq!(split(path), expected.map(|(key, extension)| (key, extension.to_owned())), "{path}");
         }
         assert!(is_about_archive("__meta__") && is_about_archive("__x__/a.txt") && !is_about_archive("__a.txt"));
+    }
+
+    #[test]
+    fn integers_are_read_as_python_reads_them() {
+        for (text, expected) in [
+            ("7\n", "7"),
+            (" 007 ", "7"),
+            ("+7", "7"),
+            ("-1_000", "-1000"),
+            ("-00", "0"),
+            ("1__0", "1__0"),
+            ("_1", "_1"),
+            ("+", "+"),
+            ("- 1", "- 1"),
+            ("", ""),
+            ("cat", "cat"),
+            ("1.5", "1.5"),
+        ] {
+            assert_eq!(*json_text("seg.cls", text.as_bytes()), *expected.as_bytes(), "{text}");
+        }
+        assert_eq!(*json_text("json", b"\xef\xbb\xbf{}"), *b"{}");
+        assert_eq!(*json_text("json", b"007"), *b"007");
     }
 }

@@ -1,7 +1,7 @@
 //! Observes the members of records: their extensions, and the types of JSON values.
 
 use super::cut::Block;
-use super::names::{KEY, Kind, Kinds, source};
+use super::names::{KEY, Kind, Kinds, json_text, source};
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::format::{Observed, Request};
@@ -50,20 +50,21 @@ pub fn json_request(kinds: &Kinds, request: &Request) -> Request {
 ///
 /// # Errors
 /// The same as for JSON lines.
-pub fn observe(block: &Block, kinds: Arc<Kinds>, request: &Request) -> Result<Seen> {
+pub fn observe(block: &Block, input: &Arc<str>, kinds: Arc<Kinds>, request: &Request) -> Result<Seen> {
     let mut json = Members::default();
     for record in &block.records {
         json.begin();
         for member in record.members.iter().filter(|_| record.error.is_none()) {
             if let Some((Kind::Json, range)) = &member.contents
-                && let Some(value) = block.bytes.get(range.clone()).filter(|value| is_value(value))
+                && let value = json_text(&member.extension, block.bytes.get(range.clone()).unwrap_or_default())
+                && is_value(&value)
             {
-                json.push(&member.extension, value);
+                json.push(&member.extension, &value);
             }
         }
         json.end();
     }
-    let json = json.observe(&Arc::from(""), block.first_record, &json_request(&kinds, request))?;
+    let json = json.observe(input, block.first_record, &json_request(&kinds, request))?;
     let mut seen = Seen { kinds, extensions: Vec::new(), positions: HashMap::new(), records: 0, json };
     for record in block.records.iter().filter(|record| record.error.is_none()) {
         seen.records += 1;

@@ -12,8 +12,9 @@ use crate::chunk::{Chunk, Decoded};
 use crate::error::{Error, Kind, Result};
 use crate::formats::value_text;
 use crate::io::{Distribution, Outputs};
-use crate::options::Options;
+use crate::options::{OnError, Options};
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::Verdict;
@@ -41,8 +42,10 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
             return Err(Error::usage("diff writes its report to one file, not to several").in_input(output.name().clone()));
         }
     }
-    let (mut left, mut right) = (Records::open(a, options)?, Records::open(b, options)?);
-    let schemas = (left.schema()?, right.schema()?);
+    // A record left out would shift all later ones.
+    let whole = Options { on_error: OnError::Fail, ..options.clone() };
+    let (mut left, mut right) = (Records::open(a, &whole)?, Records::open(b, &whole)?);
+    let schemas = (left.schema().map_err(|e| unreadable(e, a))?, right.schema().map_err(|e| unreadable(e, b))?);
     let difference = match unify::unify(&schemas.0, &schemas.1) {
         Ok(schema) => {
             let schema = Arc::new(schema);
@@ -69,6 +72,11 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     Ok(if difference.is_none() { Verdict::Good } else { Verdict::Bad })
 }
 
+/// The error for a bad record of one of the two.
+fn unreadable(error: Error, name: &OsStr) -> Error {
+    error.whole_input(&shell_word(&name.display().to_string()))
+}
+
 /// One of the two streams, with the records read but not compared yet.
 struct Side {
     name: String,
@@ -86,9 +94,10 @@ impl Side {
         while self.chunk.as_ref().is_none_or(|c| c.nrows == 0) {
             let Some(decoded) = self.records.next() else { return Ok(false) };
             // Records that do not fit a common inferred schema: bad data.
-            let decoded = decoded.map_err(|e| if e.kind() == Kind::Widened { e.with_kind(Kind::Data) } else { e })?;
+            let decoded = decoded.map_err(|e| if e.kind() == Kind::Widened { e.with_kind(Kind::Data) } else { e });
+            let decoded = decoded.map_err(|e| unreadable(e, self.name.as_ref()))?;
             if let Some(fault) = decoded.faults.into_iter().next() {
-                return Err(fault.error);
+                return Err(unreadable(fault.error, self.name.as_ref()));
             }
             self.chunk = Some(decoded.chunk);
         }

@@ -80,6 +80,8 @@ pub struct RowLayout {
     pub length: usize,
     /// Positions of the pieces of a split sequence.
     pub positions: Positions,
+    /// See [`Scope::filling`].
+    pub filling: Option<Arc<str>>,
 }
 
 /// The operator of `pack`.
@@ -112,7 +114,7 @@ impl Packing {
     fn lengths(&self, chunk: &Chunk) -> Result<RowPartition> {
         let packed = &self.layout.packed;
         let mut errors: Vec<Error> = Vec::new();
-        let scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None, filling: None };
+        let scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None, filling: self.layout.filling.clone() };
         for field in packed {
             let refused = scope.refuse_nulls(&chunk.columns[field.position], &field.path);
             errors.extend(refused.err().map(|e| e.in_field(&field.path)));

@@ -11,6 +11,7 @@ use crate::tensor::batch::batched_type;
 use crate::verbs::shared::args::positive;
 use crate::verbs::shared::batches::names;
 use crate::verbs::shared::fields::FieldArgs;
+use crate::verbs::shared::nulls;
 use crate::verbs::shared::packing::{Rows, Strategy, WINDOW};
 use crate::verbs::shared::padding::{FieldValue, PaddingArgs, parse_default};
 use crate::verbs::shared::pool::Pool;
@@ -137,7 +138,8 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         }
         let numbers = || Type::tensor(DType::Int64, vec![row.clone()]);
         fields.extend([Field::new(SEGMENT_IDS, numbers()), Field::new(POSITIONS, numbers())]);
-        let layout = RowLayout { packed, names: names(schema), length: self.length, positions: self.positions };
+        let filling = nulls::filling(schema, packed.iter().map(|field| &field.path));
+        let layout = RowLayout { packed, names: names(schema), length: self.length, positions: self.positions, filling };
         let rows = Rows::new(self.strategy, self.length, self.window);
         let pool = Pool::new("pack", "use a smaller --window, or drop fields first (select)", options);
         let fold = Packing::new(layout, rows, pool, (overflow, self.empty), options);

@@ -29,11 +29,23 @@ impl Named {
     /// # Errors
     /// `by` is not a scalar expression of strings, integers or bools.
     pub fn new(by: &str, schema: &Schema, options: &Options) -> Result<Named> {
-        let is_text = matches!(bind_scalar(by, schema, options)?.ty().dtype(), Some(DType::String | DType::Bytes));
-        let value = if is_text { "\"none\"" } else { "-1" };
         let text = bind_scalar(&key_text(by, schema, options)?, schema, options)?;
-        Ok(Named { text, filled: shell_word(&format!("fill_null({by}, {value})")) })
+        Ok(Named { text, filled: filled(by, schema, options)? })
     }
+}
+
+/// The key with a value instead of nulls, as a word of a shell.
+///
+/// # Errors
+/// `by` is not a scalar expression.
+pub fn filled(by: &str, schema: &Schema, options: &Options) -> Result<String> {
+    let value = match bind_scalar(by, schema, options)?.ty().dtype() {
+        Some(DType::String | DType::Bytes) => "\"none\"",
+        Some(DType::Bool) => "False",
+        Some(dtype) if dtype.is_integer() && dtype.integer_range().0 == 0 => "0",
+        _ => "-1",
+    };
+    Ok(shell_word(&format!("fill_null({by}, {value})")))
 }
 
 impl Map for Named {
