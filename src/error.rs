@@ -158,10 +158,9 @@ impl Error {
         if !self.0.help.iter().any(|line| skips(line)) {
             return self;
         }
-        for separator in ["; ", ", or "] {
-            for line in &mut self.0.help {
-                *line = line.split(separator).filter(|clause| !skips(clause)).collect::<Vec<_>>().join(separator);
-            }
+        for line in &mut self.0.help {
+            let separator = if line.contains("; ") { "; " } else { ", or " };
+            *line = line.split(separator).filter(|clause| !skips(clause)).collect::<Vec<_>>().join(separator);
         }
         self.0.help.retain(|line| !line.is_empty());
         self.help(format!("leave bad records out first: tatter convert --on-error skip {input} -o OUT"))
