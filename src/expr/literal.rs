@@ -82,8 +82,8 @@ pub fn integer_range(dtype: &DType) -> Option<(i128, i128)> {
 /// The values as one array of the dtype. Integers wrap around if the dtype was given and has at most 32 bits.
 ///
 /// # Errors
-/// A value of another kind, an integer outside the range of a dtype of 64 bits, or values that start with a bool for
-/// integers of another width than 32 or 64 bits.
+/// A value of another kind, an integer outside the range of 64 bits, or values that start with a bool for an integer
+/// dtype other than int32, int64 and uint64.
 pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
     fn ints<T: ArrowPrimitiveType>(values: &[&Literal], name: &DType, convert: impl Fn(i128) -> T::Native) -> ExprResult<ArrayRef> {
         // TensorFlow converts values to the other dtypes by way of their own.
@@ -276,9 +276,9 @@ fn signed_dtype(literal: &Literal) -> ExprResult<DType> {
     let mut all = Vec::new();
     values(literal, &mut all);
     let dtype = own_dtype(all.iter().copied())?;
-    // Next to a fraction before it, an integer of any size becomes a float.
-    let mut integers = all.iter().map_while(|v| if let Literal::Float(_) = v { None } else { Some(*v) });
-    match integers.find(|v| matches!(v, Literal::Int(n) if i64::try_from(*n).is_err())) {
+    // After a fraction, an integer of any size becomes a float.
+    let whole = all.iter().take_while(|v| !matches!(v, Literal::Float(_)));
+    match whole.copied().find(|v| matches!(v, Literal::Int(n) if i64::try_from(*n).is_err())) {
         Some(v) => Err(not_a(v, &DType::Int64).help("ragged.constant(x, dtype=uint64) accepts it")),
         None => Ok(dtype),
     }
@@ -299,7 +299,7 @@ pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprRe
     let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
     if values.len() == 1 && lengths.len() < 2 {
         tensor = tensor.gather(&vec![0; n as usize])?;
-    } else if let (1, 2..) = (values.len(), n) {
+    } else if values.len() == 1 && n != 1 {
         return Err(ExprError::new(format!("a value in nested lists is not repeated to fill the shape {shape:?}"))
             .help("write it alone or in one list: constant(7, shape=[2, 2])"));
     } else if values.len() as u64 != n {
