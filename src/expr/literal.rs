@@ -53,7 +53,7 @@ fn mixed(a: &DType, b: &DType) -> Option<DType> {
     match (a, b) {
         (String, Bytes) | (Bytes, String) => Some(Bytes),
         // As in Python, True next to 1 is 1, but a list that starts with True holds bools.
-        (Bool, _) if *b != Float32 => None,
+        (Bool, _) => None,
         _ => Some(if rank(a)? > rank(b)? { a.clone() } else { b.clone() }),
     }
 }
@@ -79,20 +79,22 @@ pub fn integer_range(dtype: &DType) -> Option<(i128, i128)> {
     dtype.is_integer().then(|| dtype.integer_range())
 }
 
-/// The values as one array of the dtype. Integers wrap around if the dtype was given and is too narrow.
+/// The values as one array of the dtype. Integers wrap around if the dtype was given and has at most 32 bits.
 ///
 /// # Errors
-/// A value of another kind.
+/// A value of another kind, an integer outside the range of 64 bits, or values that start with a bool for an integer
+/// dtype other than int32, int64 and uint64.
 pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
     fn ints<T: ArrowPrimitiveType>(values: &[&Literal], name: &DType, convert: impl Fn(i128) -> T::Native) -> ExprResult<ArrayRef> {
+        // TensorFlow converts values to the other dtypes by way of their own.
+        let direct = matches!(name, DType::Int32 | DType::Int64 | DType::UInt64);
+        let (low, high) = if *name == DType::UInt64 { name.integer_range() } else { DType::Int64.integer_range() };
+        let bools = direct || !matches!(values.first(), Some(Literal::Bool(_)));
         let values = values
             .iter()
             .map(|v| match v {
-                Literal::Int(n) if i64::try_from(*n).is_err() && u64::try_from(*n).is_err() => {
-                    Err(ExprError::new(format!("{n} does not fit in 64 bits")))
-                }
-                Literal::Int(n) => Ok(convert(*n)),
-                Literal::Bool(b) => Ok(convert(i128::from(*b))),
+                Literal::Int(n) if (low..=high).contains(n) => Ok(convert(*n)),
+                Literal::Bool(b) if bools => Ok(convert(i128::from(*b))),
                 other => Err(not_a(other, name)),
             })
             .collect::<ExprResult<Vec<_>>>()?;
@@ -196,6 +198,8 @@ pub fn ragged(
     ragged_rank: Option<i64>,
     inner_shape: Option<&[u64]>,
 ) -> ExprResult<(Type, Tensor)> {
+    let own = if dtype.is_none() { Some(signed_dtype(literal)?) } else { None };
+    let dtype = dtype.or(own.as_ref());
     let Literal::List(_) = literal else {
         if ragged_rank.is_some_and(|r| r != 0) || inner_shape.is_some_and(|s| !s.is_empty()) {
             return Err(ExprError::new("a single value has no ragged_rank or inner_shape"));
@@ -261,18 +265,43 @@ pub fn ragged(
     Ok((Type::tensor(dtype, dims), tensor))
 }
 
+/// The dtype of a literal's values, of which no integer needs uint64.
+fn signed_dtype(literal: &Literal) -> ExprResult<DType> {
+    fn values<'a>(literal: &'a Literal, out: &mut Vec<&'a Literal>) {
+        match literal {
+            Literal::List(items) => items.iter().for_each(|item| values(item, out)),
+            value => out.push(value),
+        }
+    }
+    let mut all = Vec::new();
+    values(literal, &mut all);
+    let dtype = own_dtype(all.iter().copied())?;
+    // After a fraction, an integer of any size becomes a float.
+    let whole = all.iter().take_while(|v| !matches!(v, Literal::Float(_)));
+    match whole.copied().find(|v| matches!(v, Literal::Int(n) if i64::try_from(*n).is_err())) {
+        Some(v) => Err(not_a(v, &DType::Int64).help("ragged.constant(x, dtype=uint64) accepts it")),
+        None => Ok(dtype),
+    }
+}
+
 /// Reshapes the values of a literal, or repeats a single value to fill the shape.
 ///
 /// # Errors
-/// The number of values does not match.
+/// The number of values does not match, or the lists differ in length.
 pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprResult<(Type, Tensor)> {
-    let (_, values) = flatten(literal, depths(literal)?.max)?;
+    let (lengths, values) = flatten(literal, depths(literal)?.max)?;
+    if let Some(axis) = lengths.iter().position(|level| level.iter().any(|n| *n != level[0])) {
+        return Err(ExprError::new(format!("the rows of axis {axis} differ in length, so they do not fill the shape {shape:?}")));
+    }
     let n = shape.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|n| *n <= 1 << 28);
     let n = n.ok_or_else(|| ExprError::new("the constant would have more than 2^28 values"))?;
     let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
     let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
-    if values.len() == 1 {
+    if values.len() == 1 && lengths.len() < 2 {
         tensor = tensor.gather(&vec![0; n as usize])?;
+    } else if values.len() == 1 && n != 1 {
+        return Err(ExprError::new(format!("a value in nested lists is not repeated to fill the shape {shape:?}"))
+            .help("write it alone or in one list: constant(7, shape=[2, 2])"));
     } else if values.len() as u64 != n {
         return Err(ExprError::new(format!("{} values do not fill the shape {shape:?}", values.len())));
     }

@@ -213,33 +213,31 @@ fn wrong_key(key: &Operand, ty: &Type) -> ExprError {
     }
 }
 
-/// Expands the first `...` to the missing `:`; further ones expand to nothing.
+/// Expands `...`: the first one to the `:` that are missing if all others stand for one `:` each, as in ragged tensors.
 fn expand_ellipsis(keys: &mut Vec<Operand>, ty: &Type) {
     let is_ellipsis = |k: &Operand| matches!(k.kind, OperandKind::Ellipsis);
-    let Some(at) = keys.iter().position(is_ellipsis) else {
-        return;
-    };
     // The axes that the keys between two field names apply to: those of the structures, then those of a field.
     let (mut rank, mut element, mut first) = (ty.rank(), &ty.element, 0);
-    for (i, key) in keys.iter().enumerate() {
-        if let (Some(name), Element::Struct(fields)) = (field_name(key), element)
-            && let Some(field) = fields.iter().find(|f| f.name == name)
-            && i < at
-        {
-            // A field that is named before all axes of the structures are used up also has the remaining ones.
-            let used = keys[first..i].iter().filter(|k| !k.is_none()).count();
-            rank = field.ty.rank() + rank.saturating_sub(used);
-            element = &field.ty.element;
-            first = i + 1;
+    loop {
+        let end = |keys: &[Operand]| keys[first..].iter().position(|k| field_name(k).is_some()).map_or(keys.len(), |i| first + i);
+        let own = first..end(keys);
+        if let Some(at) = own.clone().find(|i| is_ellipsis(&keys[*i])) {
+            let consuming = keys[own.clone()].iter().filter(|k| !k.is_none()).count();
+            for key in keys[own].iter_mut().filter(|k| is_ellipsis(k)) {
+                key.kind = OperandKind::Slice(Box::new([None, None, None]));
+            }
+            let all = keys[at].clone();
+            keys.splice(at..=at, std::iter::repeat_n(all, (rank + 1).saturating_sub(consuming)));
         }
+        let i = end(keys);
+        let Some((Some(name), Element::Struct(fields))) = keys.get(i).map(|key| (field_name(key), element)) else { return };
+        let Some(field) = fields.iter().find(|f| f.name == name) else { return };
+        // A field that is named before all axes of the structures are used up also has the remaining ones.
+        let used = keys[first..i].iter().filter(|k| !k.is_none()).count();
+        rank = field.ty.rank() + rank.saturating_sub(used);
+        element = &field.ty.element;
+        first = i + 1;
     }
-    let end = keys[at..].iter().position(|k| field_name(k).is_some()).map_or(keys.len(), |i| at + i);
-    let consuming = keys[first..end].iter().filter(|k| !is_ellipsis(k) && !k.is_none()).count();
-    let span = keys[at].span.clone();
-    let all = Operand { kind: OperandKind::Slice(Box::new([None, None, None])), span };
-    let missing = rank.saturating_sub(consuming);
-    keys.splice(at..=at, std::iter::repeat_n(all, missing));
-    keys.retain(|k| !is_ellipsis(k));
 }
 
 fn number(call: &mut Call, item: Option<&Operand>, ty: &Type) -> ExprResult<Option<Integer>> {

@@ -324,7 +324,14 @@ fn to_sparse(call: &mut Call) -> ExprResult<OperandKind> {
     if rank == 0 {
         return Err(ExprError::at(x.span.clone(), "a scalar cannot be converted to a sparse tensor"));
     }
-    let dims = x.ty.dims.iter().map(|d| if let Size::Known(n) = d.size { Dim::known(n) } else { Dim::UNIFORM }).collect();
+    let rows = last_ragged(&x.ty.dims).map_or(0, |last| last + 1);
+    let exist = |outer: &[Dim]| outer.iter().all(|d| matches!(d.size, Size::Known(1..)));
+    let dims = x.ty.dims.iter().enumerate().map(|(axis, dim)| match dim.size {
+        // The known size of rows is their bounding size only if there are rows.
+        Size::Known(n) if axis >= rows || exist(&x.ty.dims[..axis]) => Dim::known(n),
+        _ => Dim::UNIFORM,
+    });
+    let dims = dims.collect();
     call.one(Type::sparse(x.dtype()?.clone(), dims), move |args| {
         let tensor = x.of(args)?;
         let sizes = bounding_rows(&tensor, &x.ty.dims)?;

@@ -77,7 +77,7 @@ pub static FUNCTIONS: &[Function] = &[
         "x, y",
         "Quotient, or 0 where y is 0.",
         [("math.divide_no_nan([1.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]")],
-        |c| of_floats(c, Binary::DivideNoNan)
+        |c| divided(c, Binary::DivideNoNan)
     ),
     function!(
         ["math.atan2", "atan2"],
@@ -314,6 +314,11 @@ fn true_divide(call: &mut Call) -> ExprResult<OperandKind> {
     if let Some(sparse) = sparse::with_dense(call, Binary::Divide)? {
         return Ok(sparse);
     }
+    divided(call, Binary::Divide)
+}
+
+/// A division of numbers. Quotients of integers are floats.
+fn divided(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
@@ -325,7 +330,7 @@ fn true_divide(call: &mut Call) -> ExprResult<OperandKind> {
     pointwise(call, [a, b], wide, move |[x, y]| {
         use crate::expr::kernels::cast::cast;
         let (p, q) = (cast(x.array, &to).map_err(|e| (0, e))?, cast(y.array, &to).map_err(|e| (0, e))?);
-        kernel::binary(Binary::Divide, Datum { array: &p, scalar: x.scalar }, Datum { array: &q, scalar: y.scalar })
+        kernel::binary(op, Datum { array: &p, scalar: x.scalar }, Datum { array: &q, scalar: y.scalar })
     })
 }
 

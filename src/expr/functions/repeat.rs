@@ -46,6 +46,8 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let x = c.any(0)?;
             let axes = c.ints(1)?.ok_or_else(|| c.error("reverse needs its axes"))?;
+            // TensorFlow does not check the axes of a scalar.
+            let axes = if x.rank() == 0 { Vec::new() } else { axes };
             let mut axes = axes.into_iter().map(|a| c.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
             axes.sort_unstable();
             // A ragged tensor is reversed once along a repeated axis; a dense tensor rejects repeated axes.

@@ -153,7 +153,7 @@ fn operands(call: &mut Call, op: Op) -> ExprResult<(Arg, Arg)> {
         Op::SqrtN => call.check_dtype(&x, "floats", DType::is_float)?,
         _ => call.check_dtype(&x, "numbers", DType::is_number)?,
     }
-    if ids.rank() == 0 || ids.rank() > x.rank() {
+    if ids.rank() > x.rank() {
         return Err(ExprError::at(ids.span.clone(), format!("the ids have {} axes, the data has {}", ids.rank(), x.rank())));
     }
     for (axis, (a, b)) in x.ty.dims.iter().zip(&ids.ty.dims).enumerate() {
@@ -180,6 +180,9 @@ fn slice_dims(x: &Arg, levels: usize) -> Vec<Dim> {
 
 fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let (x, ids) = operands(call, op)?;
+    if ids.rank() == 0 && last_ragged(&x.ty.dims).is_some() {
+        return Err(ExprError::at(ids.span.clone(), "a ragged tensor needs an id for each of its rows; this is a single id"));
+    }
     let known = static_int(call.operand(2)?);
     let count = call.scalar_integer(2)?;
     let inner = slice_dims(&x, ids.rank());

@@ -167,6 +167,9 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(indices.span.clone(), format!("the size of an index must be known; this is {}", indices.ty)));
     };
     let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+    if x.rank() == 0 {
+        return Err(ExprError::at(x.span.clone(), "gather_nd needs a tensor with at least one axis; this is a scalar"));
+    }
     if depth > x.rank() {
         return Err(ExprError::at(indices.span.clone(), format!("an index has {depth} numbers, but the tensor has {} axes", x.rank())));
     }
@@ -306,6 +309,10 @@ fn choice(call: &mut Call) -> ExprResult<OperandKind> {
 /// The index of each true value, of shape `[?, rank]`.
 fn coordinates(call: &mut Call, condition: Arg) -> ExprResult<OperandKind> {
     let rank = condition.rank();
+    if rank == 0 {
+        return Err(ExprError::at(condition.span.clone(), "a scalar has no indices; where needs at least one axis")
+            .help("where(condition, x, y) chooses one of two values"));
+    }
     let ty = Type::tensor(DType::Int64, vec![Dim::UNIFORM, Dim::known(rank as u64)]);
     call.one(ty, move |args| {
         let tensor = condition.of(args)?;

@@ -223,7 +223,6 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let per_row = match call.optional_int(5)? {
         None | Some(0) => false,
         Some(-1) => true,
-        Some(1) if x.rank() == 2 => true,
         Some(other) => return Err(call.error(format!("axis must be 0 (all values) or -1 (row by row), not {other}"))),
     };
     if x.rank() == 0 || (per_row && x.rank() > 2) {

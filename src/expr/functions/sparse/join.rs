@@ -9,7 +9,7 @@
 
 use super::shared::{common, dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
 use crate::error::Error;
-use crate::expr::call::{Call, Function, Integer};
+use crate::expr::call::{Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::entries::{self, Indices, taken_indices};
 use crate::expr::kernels::level::{check_count, from_lengths};
@@ -140,31 +140,43 @@ fn slice(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
     let rank = x.rank();
     let (start, size) = (one_per_axis(call, 1, rank)?, one_per_axis(call, 2, rank)?);
-    if let Some(n) = size.iter().filter_map(Integer::known).find(|n| *n < 0) {
-        return Err(ExprError::at(call.operand(2)?.span.clone(), format!("{}: the size {n} is negative", call.name)));
-    }
-    let dims = (0..rank)
-        .map(|axis| match (start[axis].known(), size[axis].known(), size_of(&x.ty.dims[axis])) {
-            (Some(start), Some(size), Some(all)) => dim_of(Some(left(all, start, size))),
+    let mut dims = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let all = size_of(&x.ty.dims[axis]);
+        dims.push(match (start[axis].known(), size[axis].known()) {
+            (Some(start), Some(size)) => {
+                let fail = |message| Err(ExprError::at(call.operand(2)?.span.clone(), format!("{}: {message}", call.name)));
+                let n = left(all.unwrap_or(0), start, size).or_else(fail)?;
+                dim_of(all.map(|_| n))
+            }
             _ => Dim::UNIFORM,
-        })
-        .collect();
+        });
+    }
     call.one(with_dims(&x.ty, dims), move |args| {
         let tensor = x.of(args)?;
         let s = entries::sparse(&tensor)?;
         let (starts, sizes) = (rows_of(&start, args)?, rows_of(&size, args)?);
-        if let Some(at) = sizes.iter().position(|n| *n < 0) {
-            return Err(Error::data(format!("the size {} is negative", sizes[at])).at_row(at / rank.max(1)));
-        }
-        let shapes: Vec<i64> =
-            s.dense_shape().iter().zip(starts.iter().zip(&sizes)).map(|(all, (start, size))| left(*all, *start, *size)).collect();
+        let shapes = s
+            .dense_shape()
+            .iter()
+            .zip(starts.iter().zip(&sizes))
+            .enumerate()
+            .map(|(i, (all, (start, size)))| left(*all, *start, *size).map_err(|message| Error::data(message).at_row(i / rank.max(1))))
+            .collect::<crate::error::Result<Vec<_>>>()?;
         Ok(Tensor::Sparse(boxes(s, &starts, &shapes)?))
     })
 }
 
 /// The size of a slice of an axis with `all` items.
-fn left(all: i64, start: i64, size: i64) -> i64 {
-    if start >= all { 0 } else { (i128::from(all) - i128::from(start)).min(i128::from(size)) as i64 }
+///
+/// # Errors
+/// The size is negative, unless the slice starts beyond the end.
+fn left(all: i64, start: i64, size: i64) -> Result<i64, String> {
+    match (i128::from(all) - i128::from(start)).min(i128::from(size)) {
+        _ if start > all => Ok(0),
+        n if n < 0 => Err(format!("the size {n} is negative")),
+        n => Ok(n as i64),
+    }
 }
 
 /// The entries inside a box in each record: of size `shapes`, starting at `starts`. Indices become relative to its

@@ -77,8 +77,12 @@ fn as_string(call: &mut Call) -> ExprResult<OperandKind> {
             }
         },
     };
-    let format = Format { notation, precision, width: width.unwrap_or(0), fill };
-    let to = if dtype == DType::Bytes { DType::Bytes } else { DType::String };
+    let width = width.unwrap_or(0);
+    // Text is formatted only if there is a width. The precision is the number of bytes kept, which may cut a character.
+    let precision = precision.filter(|_| width > 0 || !is_text(&dtype));
+    let format = Format { notation, precision, width, fill };
+    let cuts = is_text(&dtype) && precision.is_some();
+    let to = if cuts || dtype == DType::Bytes { DType::Bytes } else { DType::String };
     unary(call, x, to.clone(), move |array| written(array, &format, &to))
 }
 

@@ -47,9 +47,13 @@ fn spec_of<'a>(spec: Option<&'a Operand>, name: &str, item: &Operand) -> ExprRes
     let OperandKind::Dict(fields) = &spec.kind else {
         return Err(ExprError::at(item.span.clone(), format!("these are structures; the typespec is {}", spec.describe())));
     };
-    let found = fields.iter().find(|(key, _)| matches!(&key.kind, OperandKind::Literal(Literal::String(s)) if s == name));
     let missing = || ExprError::at(item.span.clone(), format!("the typespec has no field `{name}`"));
-    found.map(|(_, spec)| Some(spec)).ok_or_else(missing)
+    value_of(fields, name).map(Some).ok_or_else(missing)
+}
+
+fn value_of<'a>(dict: &'a [(Operand, Operand)], name: &str) -> Option<&'a Operand> {
+    let found = dict.iter().find(|(key, _)| matches!(&key.kind, OperandKind::Literal(Literal::String(s)) if s == name));
+    found.map(|(_, value)| value)
 }
 
 /// Checks that the fields of the typespec are the fields found.
@@ -147,22 +151,14 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
         .collect::<ExprResult<Vec<_>>>()?;
     let names = dicts.first().map_or(Ok(Vec::new()), |d| d.iter().map(|(k, _)| key_name(k)).collect::<ExprResult<Vec<_>>>())?;
     all_found(spec, &names, item)?;
+    let alike = |dict: &[(Operand, Operand)]| dict.len() == names.len() && names.iter().all(|name| value_of(dict, name).is_some());
+    if let Some((_, row)) = dicts.iter().zip(&rows).find(|(dict, _)| !alike(dict)) {
+        let keys = if names.is_empty() { "the first has none".to_owned() } else { names.join(", ") };
+        return Err(ExprError::at(row.span.clone(), format!("all dictionaries of a list must have the same keys: {keys}")));
+    }
     let (mut fields, mut columns) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
     for name in &names {
-        let values = dicts
-            .iter()
-            .zip(&rows)
-            .map(|(dict, row)| {
-                let found = dict.iter().find(|(k, _)| matches!(&k.kind, OperandKind::Literal(Literal::String(s)) if s == name));
-                match found {
-                    Some((_, value)) if dict.len() == names.len() => Ok(value.clone()),
-                    _ => Err(ExprError::at(
-                        row.span.clone(),
-                        format!("all dictionaries of a list must have the same keys: {}", names.join(", ")),
-                    )),
-                }
-            })
-            .collect::<ExprResult<Vec<_>>>()?;
+        let values = dicts.iter().filter_map(|dict| value_of(dict, name).cloned()).collect();
         // The values of all dicts are bound as one list; its first axis is removed afterwards.
         let all = Operand { kind: OperandKind::List(values), span: item.span.clone() };
         let spec = spec_of(spec, name, item)?;
