@@ -153,7 +153,12 @@ impl Error {
 
     /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name as a word of a
     /// shell.
-    pub fn whole_input(mut self, input: &str) -> Error {
+    pub fn whole_input(self, input: &str) -> Error {
+        self.instead_of_skipping(&format!("leave bad records out first: tatter convert --on-error skip {input} -o OUT"))
+    }
+
+    /// Replaces the advice to skip bad records, if it was given.
+    pub fn instead_of_skipping(mut self, advice: &str) -> Error {
         let skips = |text: &str| text.contains("--on-error");
         if !self.0.help.iter().any(|line| skips(line)) {
             return self;
@@ -163,7 +168,7 @@ impl Error {
             *line = line.split(separator).filter(|clause| !skips(clause)).collect::<Vec<_>>().join(separator);
         }
         self.0.help.retain(|line| !line.is_empty());
-        self.help(format!("leave bad records out first: tatter convert --on-error skip {input} -o OUT"))
+        self.help(advice)
     }
 
     /// Sets the subject.

@@ -48,6 +48,10 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
         let text = format!("{}: values in directory names, such as {name}, are not read as fields", directory.display());
         options.notices.add(text, options.strict)?;
     }
+    if let (Some(log), false) = (found.log, found.files.is_empty()) {
+        let text = format!("{}: the log of a table is not read: files that it has removed are read too", log.display());
+        options.notices.add(text, options.strict)?;
+    }
     if !found.files.is_empty() {
         let folder = Folder { path: directory.to_owned(), glob: glob(directory, &found.files) };
         return Ok(Contents::Files(folder, found.files));
@@ -89,6 +93,8 @@ struct Found {
     hidden: Option<PathBuf>,
     /// A directory name that gives the value of a field, such as `date=2024-01-01`.
     partition: Option<String>,
+    /// The log of a table of Delta Lake or Hudi.
+    log: Option<PathBuf>,
 }
 
 impl Found {
@@ -105,7 +111,9 @@ impl Found {
             // A broken link is not skipped, so reading it fails.
             let is_file = kind.is_file() || (kind.is_symlink() && std::fs::metadata(&path).map_or(true, |found| found.is_file()));
             if is_hidden(&name) {
-                if is_file && self.hidden.is_none() {
+                if kind.is_dir() && (name == "_delta_log" || name == ".hoodie") {
+                    self.log = Some(path);
+                } else if is_file && self.hidden.is_none() {
                     self.hidden = Some(path);
                 }
             } else if kind.is_dir() {

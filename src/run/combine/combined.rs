@@ -1,7 +1,7 @@
 //! The stream of combined inputs: its schema, and its lines.
 
 use super::chosen::Chosen;
-use super::feed::Feed;
+use super::feed::{BY_POSITION, Feed};
 use super::member::Member;
 use super::zip::Zip;
 use crate::demand::{Demand, Wanted};
@@ -44,7 +44,8 @@ impl Several for Combined {
                 let own = Demand { fields: fields.clone(), records: demand.records };
                 let mut is_settled = true;
                 for member in &mut self.members {
-                    is_settled &= member.infer(&own, share, threads)?.is_settled;
+                    let found = member.infer(&own, share, threads).map_err(|e| e.instead_of_skipping(BY_POSITION))?;
+                    is_settled &= found.is_settled;
                 }
                 let mut schema = self.zipped(names.as_deref())?;
                 schema.fields.retain(|f| demand.fields.includes(&f.name) || fields == Wanted::All);

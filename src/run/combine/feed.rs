@@ -7,6 +7,9 @@ use crate::run::engine::Lines;
 use crate::run::work::{Load, Work};
 use std::sync::Arc;
 
+/// Why a bad record is an error even if others are skipped.
+pub const BY_POSITION: &str = "records are matched by position, so --on-error cannot skip a bad one";
+
 /// The chunks of one input.
 pub struct Feed {
     /// The name of the input, for messages.
@@ -52,7 +55,7 @@ impl Feed {
                     let precedes = |row: &usize| chunk.origin.number(*row).is_some_and(|number| number < record);
                     chunk.slice(0, (0..chunk.nrows).take_while(precedes).count())
                 });
-                self.error = Some(first.error.help("records are matched by position, so --on-error cannot skip a bad one"));
+                self.error = Some(first.error.help(BY_POSITION));
             }
             if let Some(chunk) = chunk.filter(|chunk| chunk.nrows > 0) {
                 return Ok(Some(chunk));
@@ -62,6 +65,7 @@ impl Feed {
 
     /// The error of a chain names the chain.
     fn located(&self, error: Error) -> Error {
+        let error = if self.by_position { error.instead_of_skipping(BY_POSITION) } else { error };
         if self.has_chain && error.kind() == Kind::Data { error.help(format!("in {}", self.name)) } else { error }
     }
 }
