@@ -406,9 +406,17 @@ impl Schema {
     }
 }
 
-/// The names and types of fields, as metadata can describe them.
+/// The names and types of fields, as metadata can describe them. Whether values are nullable is left out, because it
+/// differs between files of one table.
 pub fn columns(fields: &[Field]) -> impl Iterator<Item = facts::Column> {
-    fields.iter().map(|field| (field.name.clone(), field.ty.to_string()))
+    fn without_nulls(ty: &Type) -> Type {
+        let mut ty = Type { optional: false, with_nulls: false, ..ty.clone() };
+        if let Element::Struct(fields) = &mut ty.element {
+            fields.iter_mut().for_each(|field| field.ty = without_nulls(&field.ty));
+        }
+        ty
+    }
+    fields.iter().map(|field| (field.name.clone(), without_nulls(&field.ty).to_string()))
 }
 
 fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
