@@ -69,7 +69,9 @@ impl Serial<Work> for FoldNode {
             let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
             let mut chunks = Vec::new();
             let result = self.fold.push(chunk, &mut chunks).map_err(|e| origin.resolve(e, nrows));
-            if let (Ok(Flow::Done), Some(last)) = (&result, chunks.last()) {
+            if let (Ok(Flow::Done), false) = (&result, self.fold.judges_next())
+                && let Some(last) = chunks.last()
+            {
                 forget_later(&mut work, &last.origin, last.nrows);
             }
             more = self.checked(result, chunks, &mut given);
@@ -80,8 +82,11 @@ impl Serial<Work> for FoldNode {
         }
         // The engine limits pieces in flight by number, so an empty piece would displace one with records.
         match given.first_mut() {
-            Some(first) if work.faults.is_empty() => first.count(&work),
-            _ => out.push(work),
+            Some(first) => {
+                first.count(&work);
+                first.faults = work.faults;
+            }
+            None => out.push(work),
         }
         out.append(&mut given);
         if !more {

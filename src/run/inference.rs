@@ -42,7 +42,8 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     let mut found = Unified::default();
     let (mut is_settled, mut is_stated) = (true, true);
     let clash = |e: Error| e.help("make the types agree first: drop, rename or cast the field in one of the inputs");
-    for opened in opened {
+    let mut opened: Vec<&mut Opened> = opened.collect();
+    for opened in &mut opened {
         match opened.reader()?.infer(request)? {
             Inference::Known(schema) => found.add(opened.input.name(), schema).map_err(clash)?,
             Inference::Scan(tasks) => {
@@ -63,7 +64,20 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
             found.add(&name, observed.schema(request)?).map_err(clash)?;
         }
     }
-    let mut schema = unify::overlay(&request.declared, &found.schema());
+    let mut found = found.schema();
+    if found.fields.is_empty()
+        && request.only.is_some()
+        && let Some(first) = opened.into_iter().find(|opened| opened.input.is_regular())
+    {
+        // None of the records with these numbers exist, but the output has their fields.
+        let request = Request { only: None, sample_bytes: Some(1), ..request.clone() };
+        if let Inference::Scan(tasks) = first.reader()?.infer(&request)?
+            && let Some(observed) = observe(tasks, threads)?
+        {
+            found = observed.schema(&request)?;
+        }
+    }
+    let mut schema = unify::overlay(&request.declared, &found);
     schema.fields.retain(|f| request.wanted.includes(&f.name));
     Ok(Inferred { schema, is_settled, is_stated })
 }

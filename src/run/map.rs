@@ -45,7 +45,7 @@ pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], inpu
 /// # Errors
 /// The records do not match the schema, which is a bug.
 pub fn accepted(decoded: Decoded, skip: bool, schema: &Schema, work: &mut Work) -> Result<Chunk> {
-    work.records_in += (decoded.chunk.nrows + decoded.faults.len()) as u64;
+    work.records_in += (decoded.chunk.nrows + decoded.faults.iter().filter(|fault| !fault.kept).count()) as u64;
     work.nbytes_in += decoded.nbytes;
     work.faults = decoded.faults;
     let fatal = work.faults.iter().position(|fault| !skip || fault.error.kind() == Kind::Internal);

@@ -61,7 +61,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     let started = Instant::now();
     let Invocation { verbs, files, branches, mut options } = invocation;
     io::buffers::keep_memory(options.threads);
-    if options.on_error == OnError::Fail && verbs.last().is_some_and(|v| v.takes_faults()) {
+    if matches!(options.on_error, OnError::Fail | OnError::Null) && verbs.last().is_some_and(|v| v.takes_faults()) {
         options.on_error = OnError::Skip;
     }
     let options = with_baseline(&verbs, &files, with_tables(&verbs, setup(options)?)?)?;

@@ -14,9 +14,9 @@ use crate::schema::{DType, Element, Literal, Schema, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::literal::literal_array;
 use crate::tensor::nulls::{Filling, all_known, fill_sparse, fill_structures, fill_values};
+use crate::tensor::text::from_text;
 use arrow_array::{ArrayRef, LargeStringArray};
 use arrow_buffer::BooleanBuffer;
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
@@ -245,8 +245,10 @@ fn foreign_value(text: &str, dtype: &DType, ty: &DataType) -> Result<ArrayRef> {
     let wrong = || Error::usage(format!("cannot be filled with {text}: expected a value of {dtype}"));
     let Literal::String(value) = parse_literal_for(text, Some(&DType::String)).map_err(|_| wrong())? else { return Err(wrong()) };
     if is_decimal {
-        let array: ArrayRef = Arc::new(LargeStringArray::from(vec![value.trim()]));
-        return cast_with_options(&array, ty, &CastOptions { safe: false, ..CastOptions::default() }).map_err(|_| wrong());
+        let text_array = LargeStringArray::from(vec![value.trim()]);
+        let mut refused = None;
+        let value = from_text(&text_array, ty, &mut |_, message| refused = Some(message))?;
+        return refused.map_or(Ok(value), |message| Err(Error::usage(format!("cannot be filled with {text}: {message}"))));
     }
     expr::time_of_text(&value, ty).map_err(|e| {
         let error = Error::usage(format!("cannot be filled with {text}: {}", e.message()));

@@ -6,12 +6,14 @@ use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
+use crate::expr;
 use crate::options::{Options, Table};
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 use crate::schema::unify::unify_dtypes;
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
+use crate::tensor::time::converts;
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -184,6 +186,8 @@ impl Lookup {
         let rewrite = match b {
             DType::Json => Some(format!("convert --schema {}", shell_word(&format!("{}: {a}", quoted(key))))),
             _ if is_decimal(b) => Some(format!("cast {}", shell_word(&format!("{}=float64", quoted(key))))),
+            // As a bool, every number but 0 is the same.
+            DType::Bool if a.is_number() => Some(format!("cast {}", shell_word(&format!("{}={a}", quoted(key))))),
             _ => None,
         };
         if let Some(rewrite) = rewrite {
@@ -193,17 +197,26 @@ impl Lookup {
             return error.help(format!("give its type: --schema {}", shell_word(&format!("{}: {b}", self.field))));
         }
         let like = match (a, b) {
-            (DType::String, DType::Arrow(_)) => cast(b),
+            (DType::String, DType::Arrow(_)) if b.time().is_some() => cast(b),
             (DType::Arrow(_), DType::String) if a.time().is_some() => cast(b),
-            (DType::Arrow(_), _) if is_decimal(a) => cast(&DType::Float64),
-            (DType::Arrow(_), _) if b.is_number() => cast(&DType::Int64),
-            (_, DType::Arrow(_)) if a.is_integer() && *a != DType::Int64 => format!("{} then {}", cast(&DType::Int64), cast(b)),
-            (DType::String, _) => format!("map {}", shell_word(&format!("{name} = strings.to_number({name}, {b})"))),
-            (_, DType::String) => format!("map {}", shell_word(&format!("{name} = strings.as_string({name})"))),
+            (DType::Arrow(_), _) if is_decimal(a) && b.is_number() => cast(&DType::Float64),
+            (DType::Arrow(_), _) if a.time().is_some() && b.is_number() => cast(&DType::Int64),
+            (_, DType::Arrow(_)) if b.time().is_some() && a.is_integer() => format!("{} then {}", cast(&DType::Int64), cast(b)),
+            (DType::String, _) if b.is_number() => format!("map {}", shell_word(&format!("{name} = strings.to_number({name}, {b})"))),
+            (_, DType::String) if a.is_number() || *a == DType::Bool => {
+                format!("map {}", shell_word(&format!("{name} = strings.as_string({name})")))
+            }
             // What the other dtype does not hold has no key there, and a cast would wrap it around.
             (_, DType::UInt64) => format!("filter {} then {}", shell_word(&format!("{name} >= 0")), cast(b)),
-            (DType::UInt64, _) => format!("filter {} then {}", shell_word(&format!("{name} <= {}", i64::MAX)), cast(b)),
-            _ => cast(b),
+            (DType::UInt64, _) if b.is_integer() => {
+                let most = b.integer_range().1;
+                format!("filter {} then {}", shell_word(&format!("{name} <= {most}")), cast(b))
+            }
+            _ => match (a.time(), b.time()) {
+                (Some(from), Some(to)) if converts(&from, &to) => cast(b),
+                (None, None) if a.is_tensor() && b.is_tensor() && expr::can_cast(a, b) => cast(b),
+                _ => return error,
+            },
         };
         error.help(format!("convert one of them first: {like} then lookup {} in {table}", self.field))
     }

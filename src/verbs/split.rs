@@ -254,23 +254,38 @@ struct Stratified {
 }
 
 impl Stratified {
-    /// The part of the next record of a key: drawn among the parts that have less than their share, weighted by their
-    /// shortfall.
+    /// The part of the next record of a key. The parts are drawn in order, each from the records that the parts before it
+    /// leave, so that each has its share of any number of records to within one, and exactly on average over keys.
     fn part(&mut self, key: usize) -> usize {
-        let given = &mut self.given[key];
-        let number: u64 = given.iter().sum();
-        let lacks = |(share, given): (&f64, &u64)| (share * (number + 1) as f64 - *given as f64).max(0.0);
-        let lacking: Vec<f64> = self.shares.iter().zip(given.iter()).map(lacks).collect();
-        let drawn = sip((self.seed, key as u64 + 1), number.to_string().as_bytes());
-        let mut at = (drawn >> 11) as f64 / (1u64 << 53) as f64 * lacking.iter().sum::<f64>();
-        let most = |a: &usize, b: &usize| lacking[*a].total_cmp(&lacking[*b]);
-        let found = lacking.iter().position(|lack| {
-            at -= lack;
-            at < 0.0
-        });
-        let part = found.or_else(|| (0..lacking.len()).max_by(most)).unwrap_or(0);
-        given[part] += 1;
+        let given = &self.given[key];
+        let (mut rest, mut share_of_rest) = (given.iter().sum::<u64>(), self.shares.iter().sum::<f64>());
+        let last = given.len() - 1;
+        let mut part = 0;
+        while part < last {
+            let share = self.shares[part] / share_of_rest;
+            let chosen = given[part];
+            // At most every other record is drawn, so that no record is drawn twice.
+            let is_chosen = match share <= 0.5 {
+                true => self.drawn(key, part, share, rest + 1) > chosen,
+                false => self.drawn(key, part, 1.0 - share, rest + 1) <= rest - chosen,
+            };
+            if is_chosen {
+                break;
+            }
+            rest -= chosen;
+            share_of_rest -= self.shares[part];
+            part += 1;
+        }
+        self.given[key][part] += 1;
         part
+    }
+
+    /// How many of the first `n` records are drawn: one in each run of `1 / share`, at a random position.
+    fn drawn(&self, key: usize, part: usize, share: f64, n: u64) -> u64 {
+        let runs = (n as f64 * share).floor();
+        let random = sip((self.seed, key as u64 + 1), format!("{part}/{runs}").as_bytes());
+        let position = runs + (random >> 11) as f64 / (1u64 << 53) as f64;
+        runs as u64 + u64::from(position < n as f64 * share)
     }
 }
 

@@ -53,6 +53,10 @@ The condition is an expression that gives one bool per record (see tatter-functi
 struct Taking(Prefix);
 
 impl Fold for Taking {
+    fn judges_next(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let taken = self.0.nrows(&chunk)?;
         if taken > 0 {

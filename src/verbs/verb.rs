@@ -234,6 +234,12 @@ pub enum Flow {
 
 /// A stateful operator that gets one chunk at a time, in order.
 pub trait Fold: Send {
+    /// Whether the record after the last that it passes on has decided that it is done, so that bad records before that
+    /// one count.
+    fn judges_next(&self) -> bool {
+        false
+    }
+
     /// Takes a nonempty chunk and appends finished chunks to `out`.
     ///
     /// # Errors

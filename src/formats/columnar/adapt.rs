@@ -183,7 +183,7 @@ impl Columns {
         let or_null = |(found, column): (Result<Tensor>, &Column)| {
             found.or_else(|error| {
                 faults.push(Fault { error, length: 0, raw: None, kept: true });
-                column.null(1)
+                Tensor::nulls(&column.target.ty.clone().with_optional(true), 1)
             })
         };
         let columns = found.into_iter().zip(&self.columns).map(or_null).collect::<Result<_>>()?;

@@ -3,7 +3,7 @@
 use super::cell::{boolean, number, whole};
 use super::cut::Block;
 use super::dialect::Dialect;
-use crate::chunk::{Decoded, Fault, Origin, Rows};
+use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::decimal::integer;
@@ -15,6 +15,7 @@ use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, UInt64Array, make_array};
 use arrow_buffer::NullBuffer;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// How records are decoded into the columns of a schema.
@@ -34,6 +35,8 @@ struct ColumnReader {
     path: String,
     ty: Type,
     may_be_null: bool,
+    /// For a field with a default: its position in the chunk, and its type.
+    default: Option<(usize, Type)>,
     is_declared: bool,
     floats: Exact,
 }
@@ -63,6 +66,10 @@ impl Decoder {
                 path: quoted(&field.name),
                 ty: natural[*root].ty.clone(),
                 may_be_null: field.ty.optional || field.default.is_some() || field.ty.dtype() == Some(&DType::Null),
+                default: field.default.as_ref().and_then(|_| {
+                    let mut wanted = schema.fields.iter().filter(|field| request.wanted.includes(&field.name));
+                    Some((wanted.position(|own| own.name == field.name)?, field.ty.clone().with_optional(true)))
+                }),
                 is_declared: request.declared.index_of(&field.name).is_some(),
                 floats: Exact::of(&field.ty, request.declared.index_of(&field.name).is_some()),
             })
@@ -91,7 +98,8 @@ impl Decoder {
             nfields == self.nfields
         });
         let mut errors: Vec<CellError> = Vec::new();
-        let mut tensors = self.tensors(block, &rows, &mut errors)?;
+        let mut tensors = self.tensors(block, &rows, &HashSet::new(), &mut errors)?;
+        let mut nulled: HashSet<(usize, usize)> = HashSet::new();
         if !errors.is_empty() {
             for error in &errors {
                 // A type other than text would hold it.
@@ -101,8 +109,8 @@ impl Decoder {
                 }
             }
             let is_kept = |error: &CellError| self.nulls && self.read[error.column].may_be_null;
-            let lost: std::collections::HashSet<usize> = errors.iter().filter(|error| !is_kept(error)).map(|error| error.row).collect();
-            let mut named = std::collections::HashSet::new();
+            let lost: HashSet<usize> = errors.iter().filter(|error| !is_kept(error)).map(|error| error.row).collect();
+            let mut named = HashSet::new();
             for error in &errors {
                 let kept = is_kept(error);
                 // A skipped record is reported once.
@@ -110,10 +118,9 @@ impl Decoder {
                     faults.push((error.row, self.fault(block, error.row, self.cell_error(error), kept)));
                 }
             }
-            if !lost.is_empty() {
-                rows.retain(|row| !lost.contains(row));
-                tensors = self.tensors(block, &rows, &mut Vec::new())?;
-            }
+            rows.retain(|row| !lost.contains(row));
+            nulled = errors.iter().filter(|error| is_kept(error)).map(|error| (error.row, error.column)).collect();
+            tensors = self.tensors(block, &rows, &nulled, &mut Vec::new())?;
         }
         faults.sort_by_key(|(row, _)| *row);
         if !self.skips
@@ -144,7 +151,22 @@ impl Decoder {
                 *fault = self.fault(block, row, fault.error.clone(), fault.kept);
             }
         }
+        self.undo_defaults(&mut decoded.chunk, block, &nulled)?;
         Ok(decoded)
+    }
+
+    /// Makes the rows of invalid fields null again, which have become the default of their field.
+    fn undo_defaults(&self, chunk: &mut Chunk, block: &Block, nulled: &HashSet<(usize, usize)>) -> Result<()> {
+        for (column, reader) in self.read.iter().enumerate() {
+            let (Some((position, ty)), true) = (&reader.default, nulled.iter().any(|(_, own)| *own == column)) else { continue };
+            let Some(own) = chunk.columns.get_mut(*position) else { continue };
+            let row_of = |row: usize| chunk.origin.number(row).and_then(|number| number.checked_sub(block.first_record));
+            let is_nulled = |row: usize| row_of(row).is_some_and(|row| nulled.contains(&(row as usize, column)));
+            let end = own.nrows();
+            let rows: Vec<usize> = (0..end).map(|row| if is_nulled(row) { end } else { row }).collect();
+            *own = Tensor::concat(&[own, &Tensor::nulls(ty, 1)?])?.gather(&rows)?;
+        }
+        Ok(())
     }
 
     fn cell_error(&self, error: &CellError) -> Error {
@@ -160,15 +182,25 @@ impl Decoder {
         });
         let error = if self.skips { error } else { error.help(SKIP) };
         let (first, nfields) = block.fields(row);
-        let raw: Vec<&[u8]> = (first..first + nfields).map(|number| block.cell(number)).collect();
-        let raw = raw.join(&self.dialect.delimiter);
+        let mut raw = Vec::new();
+        for number in first..first + nfields {
+            if number > first {
+                raw.push(self.dialect.delimiter);
+            }
+            self.dialect.quote(block.cell(number), nfields == 1, &mut raw);
+        }
         Fault { error, length: raw.len() as u64 + 1, raw: Some(raw), kept }
     }
 
-    /// The columns of these records. Invalid fields become null or empty, and are recorded.
-    fn tensors(&self, block: &Block, rows: &[usize], errors: &mut Vec<CellError>) -> Result<Vec<Tensor>> {
+    /// The columns of these records. Invalid fields become null or empty, and are recorded. The fields `nulled`, a row and a
+    /// column each, are null.
+    fn tensors(&self, block: &Block, rows: &[usize], nulled: &HashSet<(usize, usize)>, errors: &mut Vec<CellError>) -> Result<Vec<Tensor>> {
         let read = |(column, reader): (usize, &ColumnReader)| {
-            let cells: Vec<(usize, &[u8])> = rows.iter().map(|row| (*row, block.cell(block.fields(*row).0 + reader.number))).collect();
+            let cell = |row: &usize| match nulled.contains(&(*row, column)) {
+                true => (*row, None),
+                false => (*row, Some(block.cell(block.fields(*row).0 + reader.number))),
+            };
+            let cells: Vec<Cell> = rows.iter().map(cell).collect();
             reader.tensor(&cells, &self.dialect, &mut |row, message| errors.push(CellError { row, column, message }))
         };
         self.read.iter().enumerate().map(read).collect()
@@ -240,6 +272,14 @@ impl Exact {
         }
         (self.beyond || value.abs() <= self.limit) && format!("{:.0}", (self.rounded)(value)).as_bytes() == text
     }
+}
+
+/// The row and the text of a field; `None` for a field that is null because it was invalid.
+type Cell<'a> = (usize, Option<&'a [u8]>);
+
+/// An empty field is an empty list.
+fn is_null_list(cell: Option<&[u8]>, dialect: &Dialect) -> bool {
+    cell.is_some_and(|cell| !cell.is_empty() && dialect.is_null(cell))
 }
 
 /// Values under construction.
@@ -352,7 +392,7 @@ fn validity(valid: Vec<bool>) -> Option<NullBuffer> {
 }
 
 impl ColumnReader {
-    fn tensor(&self, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
+    fn tensor(&self, cells: &[Cell], dialect: &Dialect, note: Note) -> Result<Tensor> {
         match (&self.ty.element, self.ty.dims.is_empty()) {
             (Element::Sparse(dtype), _) => self.sparse(dtype, cells, dialect, note),
             (Element::Value(dtype), true) => self.scalars(dtype, cells, dialect, note),
@@ -361,9 +401,10 @@ impl ColumnReader {
         }
     }
 
-    /// Records a null that the type does not allow.
-    fn note_null(&self, row: usize, cell: &[u8], note: Note) {
-        if !self.may_be_null {
+    /// The text of a field unless it is null. Records a null that the type does not allow.
+    fn not_null<'a>(&self, row: usize, cell: Option<&'a [u8]>, is_null: bool, note: Note) -> Option<&'a [u8]> {
+        let cell = cell?;
+        if is_null && !self.may_be_null {
             let what = if cell.is_empty() {
                 "an empty field is null, but the type is not optional".to_owned()
             } else {
@@ -371,48 +412,42 @@ impl ColumnReader {
             };
             note(row, what);
         }
+        Some(cell).filter(|_| !is_null)
     }
 
-    fn scalars(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
+    fn scalars(&self, dtype: &DType, cells: &[Cell], dialect: &Dialect, note: Note) -> Result<Tensor> {
         let (mut values, mut valid) = (Values::new(dtype, self.floats), Vec::with_capacity(cells.len()));
         for (row, cell) in cells {
-            let is_null = dialect.is_null(cell);
-            if is_null {
-                self.note_null(*row, cell, note);
-            } else if let Err(what) = values.push(cell) {
-                note(*row, expected(what, cell));
-            } else {
-                valid.push(true);
-                continue;
+            let pushed = match self.not_null(*row, *cell, dialect.is_null(cell.unwrap_or_default()), note) {
+                Some(cell) => values.push(cell).map_err(|what| note(*row, expected(what, cell))).is_ok(),
+                None => false,
+            };
+            if !pushed {
+                values.push_nothing();
             }
-            values.push_nothing();
-            valid.push(false);
+            valid.push(pushed);
         }
         let values = parsed(dtype, values.finish(validity(valid))?, &mut |at, message| note(cells[at].0, message))?;
         Ok(Tensor::Leaf(values))
     }
 
-    fn lists(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
+    fn lists(&self, dtype: &DType, cells: &[Cell], dialect: &Dialect, note: Note) -> Result<Tensor> {
         let (mut values, mut valid, mut lengths, mut valid_items) = (Values::new(dtype, self.floats), Vec::new(), Vec::new(), Vec::new());
         for (row, cell) in cells {
             let before = valid_items.len();
-            let is_null = !cell.is_empty() && dialect.is_null(cell);
-            if is_null {
-                self.note_null(*row, cell, note);
-            } else {
-                for item in dialect.items(cell) {
-                    let is_item = !dialect.is_null(item);
-                    let pushed = is_item && values.push(item).map_err(|what| note(*row, expected(what, item))).is_ok();
-                    if !is_item && !self.ty.with_nulls && *dtype != DType::Null {
-                        note(*row, format!("an item is null, but the type has no nulls: {}", expected(wanted(dtype), item)));
-                    }
-                    if !pushed {
-                        values.push_nothing();
-                    }
-                    valid_items.push(pushed);
+            let cell = self.not_null(*row, *cell, is_null_list(*cell, dialect), note);
+            for item in cell.into_iter().flat_map(|cell| dialect.items(cell)) {
+                let is_item = !dialect.is_null(item);
+                let pushed = is_item && values.push(item).map_err(|what| note(*row, expected(what, item))).is_ok();
+                if !is_item && !self.ty.with_nulls && *dtype != DType::Null {
+                    note(*row, format!("an item is null, but the type has no nulls: {}", expected(wanted(dtype), item)));
                 }
+                if !pushed {
+                    values.push_nothing();
+                }
+                valid_items.push(pushed);
             }
-            valid.push(!is_null);
+            valid.push(cell.is_some());
             lengths.push((valid_items.len() - before) as i64);
         }
         let partition = RowPartition::from_row_lengths(lengths)?;
@@ -423,7 +458,7 @@ impl ColumnReader {
         Tensor::list(partition, Tensor::Leaf(items), validity(valid))
     }
 
-    fn sparse(&self, dtype: &DType, cells: &[(usize, &[u8])], dialect: &Dialect, note: Note) -> Result<Tensor> {
+    fn sparse(&self, dtype: &DType, cells: &[Cell], dialect: &Dialect, note: Note) -> Result<Tensor> {
         let size = match self.ty.dims.first().map(|dim| dim.size) {
             Some(Size::Known(n)) => i64::try_from(n).ok(),
             _ => None,
@@ -432,12 +467,9 @@ impl ColumnReader {
             (Values::new(dtype, self.floats), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (row, cell) in cells {
             let before = indices.len();
-            let is_null = !cell.is_empty() && dialect.is_null(cell);
-            if is_null {
-                self.note_null(*row, cell, note);
-            }
+            let cell = self.not_null(*row, *cell, is_null_list(*cell, dialect), note);
             let mut longest = 0;
-            for item in dialect.items(cell).filter(|_| !is_null) {
+            for item in cell.into_iter().flat_map(|cell| dialect.items(cell)) {
                 let pair = integer(item).filter(|(index, length)| *index >= 0 && item.get(*length) == Some(&b':'));
                 match pair {
                     Some((index, _)) if size.is_some_and(|size| index >= size) => {
@@ -453,7 +485,7 @@ impl ColumnReader {
                     },
                 }
             }
-            valid.push(!is_null);
+            valid.push(cell.is_some());
             lengths.push((indices.len() - before) as i64);
             shapes.push(size.unwrap_or(longest));
         }

@@ -17,6 +17,26 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// Appends a field, quoted if needed.
+    pub fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
+        let is_special = |b: &u8| matches!(b, b'"' | b'\n' | b'\r') || *b == self.delimiter;
+        // A record with a single empty field would be a blank line.
+        // Quotes keep U+FEFF at the start of the output from being dropped as a byte order mark.
+        let needs_quotes = cell.starts_with("\u{feff}".as_bytes()) || cell.iter().any(is_special) || (is_alone && cell.is_empty());
+        if !needs_quotes {
+            out.extend_from_slice(cell);
+            return;
+        }
+        out.push(b'"');
+        for part in cell.split_inclusive(|b| *b == b'"') {
+            out.extend_from_slice(part);
+            if part.ends_with(b"\"") {
+                out.push(b'"');
+            }
+        }
+        out.push(b'"');
+    }
+
     pub fn of(options: &CsvOptions, delimiter: u8) -> Dialect {
         Dialect {
             delimiter: options.delimiter.unwrap_or(delimiter),

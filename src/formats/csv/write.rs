@@ -147,7 +147,7 @@ impl RecordEncoder {
             if number > 0 {
                 header.push(self.dialect.delimiter);
             }
-            self.quote(field.name.as_bytes(), true, &mut header);
+            self.dialect.quote(field.name.as_bytes(), true, &mut header);
         }
         header.push(b'\n');
         header
@@ -239,27 +239,8 @@ impl RecordEncoder {
             return Ok(());
         }
         let word = String::from_utf8_lossy(text);
-        Err(Error::data(format!("the text \"{word}\" would read back as null")).help("give another word for null: --nulls NULL"))
-    }
-
-    /// Appends a field, quoted if needed.
-    fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
-        let is_special = |b: &u8| matches!(b, b'"' | b'\n' | b'\r') || *b == self.dialect.delimiter;
-        // A record with a single empty field would be a blank line.
-        // Quotes keep U+FEFF at the start of the output from being dropped as a byte order mark.
-        let needs_quotes = cell.starts_with("\u{feff}".as_bytes()) || cell.iter().any(is_special) || (is_alone && cell.is_empty());
-        if !needs_quotes {
-            out.extend_from_slice(cell);
-            return;
-        }
-        out.push(b'"');
-        for part in cell.split_inclusive(|b| *b == b'"') {
-            out.extend_from_slice(part);
-            if part.ends_with(b"\"") {
-                out.push(b'"');
-            }
-        }
-        out.push(b'"');
+        Err(Error::data(format!("the text \"{word}\" would read back as null"))
+            .help(format!("give another word for null: --nulls {}", if word == "NULL" { "NA" } else { "NULL" })))
     }
 }
 
@@ -275,7 +256,7 @@ impl Encode for RecordEncoder {
                 }
                 cell.clear();
                 put(row, &mut cell).map_err(|e| e.at_row(row).in_field(quoted(&self.schema.fields[number].name)))?;
-                self.quote(&cell, columns.len() == 1, &mut out);
+                self.dialect.quote(&cell, columns.len() == 1, &mut out);
             }
             out.push(b'\n');
         }
