@@ -322,12 +322,14 @@ impl fmt::Display for Location {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let at = self.0.at.to_string();
+        // Names must not look like other lines of the message.
+        let one_line = |name: &str| name.replace('\n', "\\n");
         if !at.is_empty() {
-            write!(f, "{at}: ")?;
+            write!(f, "{}: ", one_line(&at))?;
         }
         match (&self.0.field, self.0.axis) {
-            (Some(field), Some(axis)) => write!(f, "{field}, axis {axis}: ")?,
-            (Some(field), None) => write!(f, "{field}: ")?,
+            (Some(field), Some(axis)) => write!(f, "{}, axis {axis}: ", one_line(field))?,
+            (Some(field), None) => write!(f, "{}: ", one_line(field))?,
             (None, Some(axis)) => write!(f, "axis {axis}: ")?,
             (None, None) => {}
         }

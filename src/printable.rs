@@ -11,6 +11,7 @@ use std::fmt::Write;
 /// assert_eq!(tatter::printable::printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| c != '\n' && is_hidden(c);
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -45,6 +46,7 @@ pub fn size_left_out(nbytes: u64) -> String {
     }
 }
 
-fn is_hidden(c: char) -> bool {
-    (c.is_control() && c != '\n') || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Control characters, and characters that change text direction.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -127,6 +127,9 @@ pub type Task<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 /// Tasks in input order. Cutting them off is sequential and parses no values.
 pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
 
+/// Maximum number of records without values that a file can claim to have.
+pub const MAX_EMPTY_RECORDS: u64 = 1 << 28;
+
 /// The help for a bad record, unless bad records are skipped already.
 pub const SKIP: &str = "leave such records out with --on-error skip";
 

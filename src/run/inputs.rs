@@ -12,12 +12,18 @@ use crate::error::{Error, Result};
 use crate::formats::{FORMATS, Format, Inference, Numbered, Request, Task, Tasks};
 use crate::io::{self, Input};
 use crate::options::{OnError, Options};
+use crate::schema::leaves::leaves;
 use crate::schema::{Schema, notation};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+
+/// With this many fields, the number of values in a block is limited.
+const WIDE: usize = 64;
+/// Maximum number of values in a block, one for each record and field.
+const BLOCK_CELLS: usize = 1 << 20;
 
 /// The inputs of a run, in order.
 pub struct Inputs {
@@ -205,7 +211,15 @@ impl Inputs {
         if let Some(several) = &mut self.several {
             return several.origin();
         }
-        let request = self.request(demand, None);
+        let mut request = self.request(demand, None);
+        let nleaves =
+            leaves(&schema).iter().filter(|leaf| leaf.path.names().first().is_some_and(|root| request.wanted.includes(root))).count();
+        if nleaves >= WIDE {
+            // Blocks of short records, which lack most fields, would otherwise have any number of nulls.
+            let rows = (BLOCK_CELLS / nleaves).max(1);
+            let rows = request.options.chunk_rows.map_or(rows, |given| given.min(rows));
+            request.options = Arc::new(Options { chunk_rows: Some(rows), ..request.options.as_ref().clone() });
+        }
         let opened: Vec<Opened> = self.opened.iter_mut().map(Opened::take).collect();
         let mut requests = vec![request.clone(); opened.len()];
         match self.drawn.take() {

@@ -6,6 +6,7 @@
 use super::cursor::Cursor;
 use super::{DType, Literal, Type};
 use crate::error::Result;
+use crate::printable::is_hidden;
 use std::fmt;
 
 /// Parses the text of a literal: a number, `"text"`, `b"bytes"`, `True`, `None`, a list.
@@ -333,7 +334,7 @@ pub fn quote(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if is_hidden(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => out.push(c),
         }
     }

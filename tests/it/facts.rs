@@ -244,7 +244,7 @@ fn columns_of_one_name_are_renamed() {
     write_arrow(&here.join("a.arrow"), &RecordBatch::try_new(schema, columns).unwrap());
     let outcome = done(shell("tatter convert a.arrow", here, b""));
     assert_eq!(outcome.text(), "{\"x\":1,\"x_2\":2}\n");
-    assert_eq!(outcome.stderr, "note: a.arrow: two columns are named x; the second is read as x_2\n");
+    assert_eq!(outcome.stderr, "note: a.arrow: two columns are named x; the later one is read as x_2\n");
     assert_eq!(shell("tatter convert --strict a.arrow", here, b"").status, 1);
 }
 

@@ -44,6 +44,21 @@ fn what_inflates_beyond_the_limit_is_refused_in_bounded_memory() {
 }
 
 #[test]
+fn short_records_of_many_fields_take_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let keys: Vec<String> = (0..1000).map(|n| format!("\"k{n}\":1")).collect();
+    std::fs::write(directory.path().join("in.jsonl"), format!("{{{}}}\n{}", keys.join(","), "{}\n".repeat(100_000))).unwrap();
+    let run = Command::new(BINARY).args(["count", "--by", "k7", "in.jsonl", "-o", "/dev/null"]).current_dir(directory.path()).stderr(Stdio::piped()).spawn();
+    let (peak, message) = peak_memory(run.unwrap());
+    assert_eq!(message, "");
+    let convert = ["convert", "in.jsonl", "-o", "/dev/null", "--threads", "2"];
+    let run = Command::new(BINARY).args(convert).current_dir(directory.path()).stderr(Stdio::piped()).spawn();
+    let (all, message) = peak_memory(run.unwrap());
+    assert_eq!(message, "");
+    assert!(peak < 200 << 20 && all < 400 << 20, "{} and {} MiB", peak >> 20, all >> 20);
+}
+
+#[test]
 fn head_ends_an_endless_pipe() {
     let mut child = Command::new(BINARY)
         .args(["head", "2", "--from", "text", "--to", "text"])

@@ -10,7 +10,7 @@ use crate::chunk::{Decoded, Origin};
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows, declared_over};
 use crate::formats::columnar::source::Source;
-use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
+use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::path::quoted;
 use crate::schema::arrays::values_name;
@@ -19,8 +19,6 @@ use crate::schema::{DType, Dim, Field, Schema, Type, columns};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// Maximum number of records in arrays without any values: such records cost no bytes in the file.
-const MAX_EMPTY_RECORDS: u64 = 1 << 28;
 /// Maximum number of sizes in a dense shape.
 const MAX_NDIMS: u64 = 64;
 
@@ -173,7 +171,9 @@ impl Records {
         let chosen = || roots.iter().map(|root| &bound.fields[*root]);
         let leaves = chosen().flat_map(|field| &field.leaves).map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;
         let nothing = !leaves.is_empty() && leaves.iter().all(|leaf| leaf.fixed_nbytes() == Some(0));
-        if nothing && nrecords > MAX_EMPTY_RECORDS {
+        // A dense_shape claims any number of rows.
+        let is_claimed = counted.iter().any(|number| bound.fields[*number].field.ty.is_sparse());
+        if (nothing || is_claimed) && nrecords > MAX_EMPTY_RECORDS {
             return Err(Error::data(format!("{nrecords} empty records are too many")));
         }
         let fields = chosen().map(|field| FieldDecoder::new(field, contents, bound.stacking)).collect();

@@ -446,6 +446,14 @@ impl Batch {
         let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch has too many rows"))?;
         let roots = self.columns.roots();
         if roots.is_empty() {
+            // No column is decoded that would prove the number of rows.
+            let message = self.framed.message()?;
+            let nodes = message.header_as_record_batch().and_then(|header| header.nodes());
+            if let Some(node) = nodes.and_then(|nodes| nodes.iter().next())
+                && u64::try_from(node.length()).ok() != Some(self.nrows)
+            {
+                return Err(origin.resolve(Error::data(format!("a record batch of {} rows claims {}", node.length(), self.nrows)), count));
+            }
             return self.columns.decoded_arrays(DecodedRows::new(count, origin, nbytes), &[], &[]);
         }
         let named = origin.clone();

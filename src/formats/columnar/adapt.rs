@@ -13,6 +13,7 @@ use crate::tensor::Tensor;
 use crate::tensor::arrow::from_arrow;
 use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
+use std::collections::HashSet;
 
 /// The schema of a file, overridden by `--schema`. A column that another field is read `from` is not a separate field,
 /// unless it is named too.
@@ -132,13 +133,12 @@ impl Columns {
         let named = |place: usize| named(place).map_or(String::new(), |column| quoted(&column.target.name));
         let read = |place: usize| read(place).map_err(|e| origin.resolve(e.in_field(named(place)), nrows));
         let found = (0..self.roots.len()).map(read).collect::<Result<Vec<_>>>()?;
-        let (known, mut kept) = (faults.len(), Vec::new());
-        let chunk = self.adapted(Chunk::try_new(nrows, found, origin)?, 0, &mut kept, &mut faults)?;
+        let (known, mut lost) = (faults.len(), HashSet::new());
+        let chunk = self.adapted(Chunk::try_new(nrows, found, origin)?, 0, &mut lost, &mut faults)?;
         if faults.len() > known {
             faults.sort_by_key(|fault| fault.error.location().records);
-            if !offsets.is_empty() {
-                offsets = kept.iter().filter_map(|row| offsets.get(*row).copied()).collect();
-            }
+            let mut row = 0..;
+            offsets.retain(|_| row.next().is_none_or(|row| !lost.contains(&row)));
         }
         Ok(Decoded { chunk, faults, nbytes, offsets })
     }
@@ -154,23 +154,20 @@ impl Columns {
         })
     }
 
-    /// Adapts columns of the file, of which `first` is the row of the first record in the block. `kept` are the rows that
-    /// are left. Bad records are found by bisection, because they are few.
-    fn adapted(&self, chunk: Chunk, first: usize, kept: &mut Vec<usize>, faults: &mut Vec<Fault>) -> Result<Chunk> {
+    /// Adapts columns of the file, of which `first` is the row of the first record in the block. `lost` are the rows that
+    /// are left out. Bad records are found by bisection, because they are few.
+    fn adapted(&self, chunk: Chunk, first: usize, lost: &mut HashSet<usize>, faults: &mut Vec<Fault>) -> Result<Chunk> {
         let cast =
             |column: &Column| column.cast(&chunk).map_err(|e| chunk.origin.resolve(e.within(quoted(&column.target.name)), chunk.nrows));
         let error = match self.columns.iter().map(cast).collect::<Result<_>>() {
             Err(error) if error.kind() == Kind::Data && self.skips => error,
             Err(error) if error.kind() == Kind::Data => return Err(error.help(SKIP)),
-            columns => {
-                kept.extend(first..first + chunk.nrows);
-                return Chunk::try_new(chunk.nrows, columns?, chunk.origin);
-            }
+            columns => return Chunk::try_new(chunk.nrows, columns?, chunk.origin),
         };
         if chunk.nrows > 1 {
             let half = chunk.nrows / 2;
-            let before = self.adapted(chunk.slice(0, half), first, kept, faults)?;
-            let after = self.adapted(chunk.slice(half, chunk.nrows - half), first + half, kept, faults)?;
+            let before = self.adapted(chunk.slice(0, half), first, lost, faults)?;
+            let after = self.adapted(chunk.slice(half, chunk.nrows - half), first + half, lost, faults)?;
             return Chunk::concat(&[before, after]);
         }
         let found: Vec<Result<Tensor>> = self.columns.iter().map(cast).collect();
@@ -178,6 +175,7 @@ impl Columns {
         let is_kept = self.nulls && found.iter().zip(&self.columns).all(|(found, column)| found.is_ok() || may_be_null(column));
         if !is_kept {
             faults.push(Fault { error, length: 0, raw: None, kept: false });
+            lost.insert(first);
             return self.empty(chunk.origin.slice(0, 0));
         }
         let or_null = |(found, column): (Result<Tensor>, &Column)| {
@@ -187,7 +185,6 @@ impl Columns {
             })
         };
         let columns = found.into_iter().zip(&self.columns).map(or_null).collect::<Result<_>>()?;
-        kept.push(first);
         Chunk::try_new(1, columns, chunk.origin)
     }
 

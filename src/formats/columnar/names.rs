@@ -4,21 +4,33 @@ use crate::error::Result;
 use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::Field;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Renamed columns, with old and new names.
 pub type Renamed = Vec<(String, String)>;
+
+/// The number of renamed columns that are named.
+const NOTICES: usize = 3;
 
 /// Gives columns with the same name distinct names: `x`, `x_2`, `x_3`.
 pub fn distinct<'a>(names: impl IntoIterator<Item = &'a mut String>) -> Renamed {
     let names: Vec<&mut String> = names.into_iter().collect();
     let mut taken: HashSet<String> = names.iter().map(|name| name.to_string()).collect();
     let (mut seen, mut renamed) = (HashSet::new(), Vec::new());
+    // The next number to try for each name.
+    let mut next: HashMap<String, u64> = HashMap::new();
     for name in names {
         if seen.insert(name.clone()) {
             continue;
         }
-        let free = (2..).map(|n: u64| format!("{name}_{n}")).find(|name| !taken.contains(name)).unwrap_or_default();
+        let number = next.entry(name.clone()).or_insert(2);
+        let free = loop {
+            let free = format!("{name}_{number}");
+            *number += 1;
+            if !taken.contains(&free) {
+                break free;
+            }
+        };
         renamed.push((std::mem::replace(name, free.clone()), free.clone()));
         taken.insert(free.clone());
         seen.insert(free);
@@ -36,10 +48,16 @@ pub fn distinct_fields(fields: &mut [Field]) -> Renamed {
 /// # Errors
 /// The notices, under `--strict`.
 pub fn announce(input: &str, renamed: &Renamed, options: &Options) -> Result<()> {
-    renamed.iter().try_for_each(|(old, new)| {
-        let text = format!("{input}: two columns are named {}; the second is read as {}", quoted(old), quoted(new));
+    renamed.iter().take(NOTICES).try_for_each(|(old, new)| {
+        let text = format!("{input}: two columns are named {}; the later one is read as {}", quoted(old), quoted(new));
         options.notices.add(text, options.strict)
-    })
+    })?;
+    match renamed.len().saturating_sub(NOTICES) {
+        0 => Ok(()),
+        more => options
+            .notices
+            .add(format!("{input}: {more} more columns with a name that another one has are read as NAME_2, ..."), options.strict),
+    }
 }
 
 #[cfg(test)]

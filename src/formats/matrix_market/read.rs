@@ -6,7 +6,7 @@ use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::decimal::integer;
-use crate::formats::format::{Inference, Reader, Request, Tasks};
+use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Tasks};
 use crate::formats::matrix::read::{HeldRows, Part, RowSource, Shape, check_held, tasks};
 use crate::io::Input;
 use crate::schema::Schema;
@@ -155,6 +155,9 @@ impl Opened {
     fn array(mut self, request: &Request) -> Result<Box<dyn RowSource>> {
         let too_many = || Error::data("more values than this machine can address");
         let total = self.nrows.checked_mul(self.ncolumns).ok_or_else(too_many)?;
+        if total == 0 && self.nrows > MAX_EMPTY_RECORDS {
+            return Err(Error::data(format!("{} empty records are too many", self.nrows)));
+        }
         check_held(total.saturating_mul(32), request)?;
         let (nrows, ncolumns) = (usize::try_from(self.nrows), usize::try_from(self.ncolumns));
         let (Ok(nrows), Ok(ncolumns)) = (nrows, ncolumns) else { return Err(too_many()) };

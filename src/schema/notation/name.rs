@@ -1,6 +1,7 @@
 //! Names of fields, labels and features in the notation. Read and written by the same rules.
 
 use crate::error::Result;
+use crate::printable::is_hidden;
 use crate::schema::cursor::Cursor;
 use crate::schema::literal::{quote, text};
 
@@ -40,10 +41,10 @@ pub(super) fn name(cursor: &mut Cursor, what: &str) -> Result<String> {
     Ok(rest[..length].to_owned())
 }
 
-/// A name in notation form: in backquotes unless it is a plain word, or in double quotes if it has control characters.
+/// A name in notation form: in backquotes unless it is a plain word, or in double quotes if it has characters that cannot be seen.
 /// Labels and features that consist of digits are quoted, because they would be read as sizes.
 pub(super) fn name_text(name: &str) -> String {
-    if name.contains(char::is_control) {
+    if name.contains(is_hidden) {
         return quote(name);
     }
     // At the start of a text, U+FEFF would be dropped as a byte order mark.

@@ -221,10 +221,15 @@ fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Te
     Ok(Tensor::Leaf(make_array(values)))
 }
 
-/// A dictionary of long strings can expand to any number of bytes.
+/// A dictionary of long strings, or a run of any value, can expand to any number of bytes.
 fn check_spread(array: &ArrayRef) -> Result<()> {
     let values = match array.data_type() {
         DataType::Dictionary(..) => array.as_any_dictionary().values().clone(),
+        DataType::RunEndEncoded(ends, _) => match ends.data_type() {
+            DataType::Int16 => array.as_run::<Int16Type>().values().clone(),
+            DataType::Int32 => array.as_run::<Int32Type>().values().clone(),
+            _ => array.as_run::<Int64Type>().values().clone(),
+        },
         _ => return Ok(()),
     };
     let longest = match values.data_type() {
@@ -236,8 +241,8 @@ fn check_spread(array: &ArrayRef) -> Result<()> {
     };
     match array.len().checked_mul(longest.unwrap_or(0)) {
         Some(nbytes) if nbytes <= 16 * MAX_SPREAD => Ok(()),
-        _ => Err(Error::data(format!("{} dictionary keys for values of up to {} bytes", array.len(), longest.unwrap_or(0)))
-            .help("write the column without a dictionary")),
+        _ => Err(Error::data(format!("{} rows of a dictionary or of runs, of up to {} bytes each", array.len(), longest.unwrap_or(0)))
+            .help("write the column without this encoding")),
     }
 }
 
