@@ -3,8 +3,10 @@
 use super::take::{Gathered, native};
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};
-use arrow_array::{ArrayRef, UInt64Array};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_schema::DataType;
 use std::sync::Arc;
 
 impl Tensor {
@@ -70,8 +72,25 @@ pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
     if let Some(out) = native(&[array], &Gathered(rows)) {
         return Ok(out);
     }
+    check_text(array, rows)?;
     let rows = UInt64Array::from_iter_values(rows.iter().map(|r| *r as u64));
     arrow_select::take::take(array, &rows, None).map_err(|e| Error::data(e.to_string()))
+}
+
+/// Refuses to repeat strings until they take more than 4 GiB.
+fn check_text(array: &ArrayRef, rows: &[usize]) -> Result<()> {
+    const MOST: i64 = 1 << 32;
+    let offsets = match array.data_type() {
+        _ if rows.len() <= array.len() => return Ok(()),
+        DataType::LargeUtf8 => array.as_string::<i64>().value_offsets(),
+        DataType::LargeBinary => array.as_binary::<i64>().value_offsets(),
+        _ => return Ok(()),
+    };
+    let length = |row: &usize| offsets.get(row + 1).zip(offsets.get(*row)).map_or(0, |(end, start)| end - start);
+    match rows.iter().map(length).fold(0i64, i64::saturating_add) {
+        n if n > MOST => Err(Error::data(format!("repeated strings would take {n} bytes, more than 4 GiB"))),
+        _ => Ok(()),
+    }
 }
 
 fn gather_validity(validity: Option<&NullBuffer>, rows: &[usize]) -> Option<NullBuffer> {

@@ -48,7 +48,11 @@ fn short_records_of_many_fields_take_bounded_memory() {
     let directory = tempfile::tempdir().unwrap();
     let keys: Vec<String> = (0..1000).map(|n| format!("\"k{n}\":1")).collect();
     std::fs::write(directory.path().join("in.jsonl"), format!("{{{}}}\n{}", keys.join(","), "{}\n".repeat(100_000))).unwrap();
-    let run = Command::new(BINARY).args(["count", "--by", "k7", "in.jsonl", "-o", "/dev/null"]).current_dir(directory.path()).stderr(Stdio::piped()).spawn();
+    let run = Command::new(BINARY)
+        .args(["count", "--by", "k7", "in.jsonl", "-o", "/dev/null"])
+        .current_dir(directory.path())
+        .stderr(Stdio::piped())
+        .spawn();
     let (peak, message) = peak_memory(run.unwrap());
     assert_eq!(message, "");
     let convert = ["convert", "in.jsonl", "-o", "/dev/null", "--threads", "2"];
