@@ -134,6 +134,7 @@ pub fn new_writer(
     options: &Options,
     distribution: Distribution,
 ) -> Result<Box<dyn Writer>> {
+    let schema = &schema.with_valid_facts();
     if !format.is_text()
         && let Some(leaf) = leaves(schema).into_iter().find(|leaf| leaf.field.ty.is_sparse() && leaf.field.ty.dims.is_empty())
     {

@@ -152,12 +152,14 @@ impl Facts {
         Facts { metadata, dropped: Vec::new(), described }
     }
 
+    /// Whether some of the metadata describes columns.
+    pub fn describes_columns(&self) -> bool {
+        !self.described.is_empty()
+    }
+
     /// The facts that are valid for these columns.
     pub fn valid_for(&self, columns: impl Iterator<Item = Column>) -> Facts {
         let mut facts = self.clone();
-        if self.described.is_empty() {
-            return facts;
-        }
         let columns: Vec<Column> = columns.collect();
         let is_unchanged = |name: &str| self.described.iter().any(|own| own.0 == name && columns.contains(own));
         let same = columns == *self.described;

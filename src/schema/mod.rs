@@ -406,6 +406,16 @@ impl Schema {
     }
 }
 
+impl Schema {
+    /// The schema to be written: without metadata that describes other columns.
+    pub fn with_valid_facts(self: &Arc<Self>) -> Arc<Schema> {
+        match self.facts.describes_columns() {
+            true => Arc::new(Schema { facts: self.facts.valid_for(columns(&self.fields)), ..self.as_ref().clone() }),
+            false => self.clone(),
+        }
+    }
+}
+
 /// The names and types of fields, as metadata can describe them. Whether values are nullable is left out, because it
 /// differs between files of one table.
 pub fn columns(fields: &[Field]) -> impl Iterator<Item = facts::Column> {

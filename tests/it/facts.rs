@@ -111,6 +111,10 @@ fn what_a_verb_makes_untrue_is_dropped_with_a_notice() {
     assert!(outcome.stderr.contains("the metadata `huggingface` was dropped"), "{}", outcome.stderr);
     let strict = shell("tatter rename id=key a.arrow -o b.arrow --strict", here, b"");
     assert_eq!(strict.status, 1, "{}", strict.stderr);
+    let outcome = done(shell("tatter select id a.arrow -o c.safetensors", here, b""));
+    assert!(outcome.stderr.contains("the metadata `huggingface` was dropped"), "{}", outcome.stderr);
+    let stored = String::from_utf8_lossy(&std::fs::read(here.join("c.safetensors")).unwrap()).into_owned();
+    assert!(stored.contains("\"owner\":\"me\"") && !stored.contains("huggingface"), "{stored}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::facts::Storage;
-use crate::schema::{DType, Field, Schema, columns};
+use crate::schema::{DType, Field, Schema};
 use crate::tensor::arrow::encoded::{self, Encodings};
 use crate::tensor::arrow::{Form, stored};
 use arrow_schema::{Field as ArrowField, Metadata};
@@ -15,14 +15,13 @@ use arrow_schema::{Field as ArrowField, Metadata};
 /// The notices, under `--strict`.
 pub fn metadata(schema: &Schema, options: &Options) -> Result<Metadata> {
     let note = |text: String| options.notices.add(text, options.strict);
-    let facts = schema.facts.valid_for(columns(&schema.fields));
-    for (key, why) in &facts.dropped {
+    for (key, why) in &schema.facts.dropped {
         note(format!("the metadata `{key}` was dropped: it {why}"))?;
     }
     for field in &schema.fields {
         lost(field, &FieldPath::name(&field.name), &note)?;
     }
-    Ok(facts.metadata)
+    Ok(schema.facts.metadata.clone())
 }
 
 /// The error for metadata in bytes, which the formats do not allow but some writers write.

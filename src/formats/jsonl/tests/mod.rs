@@ -189,7 +189,7 @@ fn declared_types_are_checked() {
         ),
         ("{\"t\":\"2024-01-31T00:00:00\"}", "t: arrow<timestamp[us]>", "t: arrow<timestamp[us]>\n{\"t\":\"2024-01-31T00:00:00\"}\n"),
         ("{\"t\":\"2024-01-31T00:00:00.123456789\"}", "t: arrow<timestamp[us]>", "arrow<timestamp[us]> cannot represent"),
-        ("{\"t\":\"1.555\"}", "t: arrow<decimal128(5, 2)>", "cannot represent"),
+        ("{\"t\":\"1.555\"}", "t: arrow<decimal128(5, 2)>", "cannot represent 1.555 exactly"),
         ("{\"t\":1.55}", "t: arrow<decimal128(5, 2)>", "{\"t\":\"1.55\"}\n"),
         ("{\"t\":\"2024-01-31T12:00:00\"}", "t: arrow<date32>", "arrow<date32> cannot represent"),
         (
