@@ -1,8 +1,14 @@
 //! Inputs that could exhaust memory or never end.
 
 use crate::tatter::BINARY;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, ListArray, RecordBatch, StringArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::Field;
+use parquet::arrow::ArrowWriter;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A gzip file whose content is `nbytes` repetitions of one byte, compressed to a thousandth of the size.
@@ -60,6 +66,55 @@ fn short_records_of_many_fields_take_bounded_memory() {
     let (all, message) = peak_memory(run.unwrap());
     assert_eq!(message, "");
     assert!(peak < 200 << 20 && all < 400 << 20, "{} and {} MiB", peak >> 20, all >> 20);
+}
+
+/// A Parquet file whose field `s` refers to one long string `counts[i]` times in row i; a list, unless `is_flat`.
+fn references(to: &std::path::Path, counts: &[i32], is_flat: bool) {
+    let nvalues: i32 = counts.iter().sum();
+    let long: ArrayRef = Arc::new(StringArray::from_iter_values(["x".repeat(1_000_000)]));
+    let keys = DictionaryArray::<Int32Type>::new(Int32Array::from_iter_values((0..nvalues).map(|_| 0)), long);
+    let values: ArrayRef = Arc::new(keys);
+    let column: ArrayRef = match is_flat {
+        true => values,
+        false => {
+            let item = Arc::new(Field::new_list_field(values.data_type().clone(), false));
+            let lengths = counts.iter().map(|n| *n as usize);
+            Arc::new(ListArray::new(item, OffsetBuffer::from_lengths(lengths), values, None))
+        }
+    };
+    let batch = RecordBatch::try_from_iter([("s", column)]).unwrap();
+    let mut writer = ArrowWriter::try_new(std::fs::File::create(to).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn long_entries_of_dictionaries_take_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |file: &str, chain: &str| {
+        let mut command = Command::new(BINARY);
+        command.args(chain.split(' ')).arg(file).current_dir(directory.path());
+        peak_memory(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    references(&directory.path().join("flat.parquet"), &[2000], true);
+    assert!(std::fs::metadata(directory.path().join("flat.parquet")).unwrap().len() < 2 << 20);
+    let (peak, message) = run("flat.parquet", "map n=strings.length(s) then drop s");
+    assert!(message.is_empty() && peak < 500 << 20, "{} MiB: {message}", peak >> 20);
+    // A record of 100 GB.
+    references(&directory.path().join("list.parquet"), &[1, 100_000, 2], false);
+    for chain in ["map n=len(s)", "map n=len(s) --threads 1", "get 2", "skip 1"] {
+        let (peak, message) = run("list.parquet", chain);
+        let start = "error: list.parquet: record 2: s: the values of the record take 100000000000 bytes, more than the 268435456 of --max-record-bytes";
+        assert!(message.starts_with(start) && peak < 500 << 20, "{chain}: {} MiB: {message}", peak >> 20);
+    }
+    let (_, message) = run("list.parquet", "head 1");
+    assert_eq!(message, "");
+    // Two records of a megabyte, one of three.
+    references(&directory.path().join("short.parquet"), &[1, 3, 1], false);
+    let (_, message) = run("short.parquet", "convert --max-record-bytes 2500000");
+    assert!(message.starts_with("error: short.parquet: record 2: s: the values of the record take 3000000 bytes"), "{message}");
+    let (_, message) = run("short.parquet", "convert --max-record-bytes 3000000");
+    assert_eq!(message, "");
 }
 
 #[test]

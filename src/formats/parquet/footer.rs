@@ -45,28 +45,38 @@ pub fn check(footer: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The length of a page header, with its `uncompressed_page_size` and `compressed_page_size`; `None` if the bytes do
-/// not hold a whole header.
-pub fn page_sizes(bytes: &[u8]) -> Option<(u64, u64, u64)> {
-    const UNCOMPRESSED: i16 = 2;
-    const COMPRESSED: i16 = 3;
+/// A page header. Sizes are in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PageHeader {
+    /// Of the header itself.
+    pub length: u64,
+    pub uncompressed: u64,
+    pub compressed: u64,
+    /// Number of values of a data page, nulls included.
+    pub nvalues: u64,
+    /// Whether the values of a data page are indices into a dictionary.
+    pub are_indices: bool,
+}
+
+/// Reads a page header; `None` if the bytes do not hold a whole one.
+pub fn page_header(bytes: &[u8]) -> Option<PageHeader> {
     let mut walk = Walk { bytes, at: 0, children: Vec::new() };
-    let (mut field, mut uncompressed, mut compressed) = (0i16, None, None);
-    loop {
-        let header = walk.byte()?;
-        if header == 0 {
-            return Some((walk.at as u64, uncompressed?, compressed?));
-        }
-        field = match header >> 4 {
-            0 => i16::try_from(walk.zigzag()?).ok()?,
-            delta => field.checked_add(i16::from(delta))?,
-        };
-        match (field, header & 0x0f) {
-            (UNCOMPRESSED, 5) => uncompressed = Some(u64::try_from(walk.zigzag()?).ok()?),
-            (COMPRESSED, 5) => compressed = Some(u64::try_from(walk.zigzag()?).ok()?),
+    let mut header = PageHeader::default();
+    let mut field = 0i16;
+    while let Some((number, kind)) = walk.field(field)? {
+        field = number;
+        match (field, kind) {
+            // `uncompressed_page_size` and `compressed_page_size`.
+            (2, 5) => header.uncompressed = walk.size()?,
+            (3, 5) => header.compressed = walk.size()?,
+            // `data_page_header`, `data_page_header_v2`: each with `num_values` first, then `encoding` at another place.
+            (5, 12) => walk.data_page(2, &mut header)?,
+            (8, 12) => walk.data_page(4, &mut header)?,
             (_, kind) => walk.value(kind, 0, Context::Other, true)?,
         }
     }
+    header.length = walk.at as u64;
+    Some(header)
 }
 
 /// The kind of the current structure, as far as it matters.
@@ -103,6 +113,39 @@ impl Walk<'_> {
         Some((n >> 1) as i64 ^ -((n & 1) as i64))
     }
 
+    /// The number and the type of the next field of a structure; `None` at its end.
+    fn field(&mut self, last: i16) -> Option<Option<(i16, u8)>> {
+        let header = self.byte()?;
+        if header == 0 {
+            return Some(None);
+        }
+        let number = match header >> 4 {
+            0 => i16::try_from(self.zigzag()?).ok()?,
+            delta => last.checked_add(i16::from(delta))?,
+        };
+        Some(Some((number, header & 0x0f)))
+    }
+
+    fn size(&mut self) -> Option<u64> {
+        u64::try_from(self.zigzag()?).ok()
+    }
+
+    /// The header of a data page whose encoding is the field `encoding`.
+    fn data_page(&mut self, encoding: i16, header: &mut PageHeader) -> Option<()> {
+        // `PLAIN_DICTIONARY` and `RLE_DICTIONARY`.
+        const INDICES: [i64; 2] = [2, 8];
+        let mut field = 0i16;
+        while let Some((number, kind)) = self.field(field)? {
+            field = number;
+            match (field, kind) {
+                (1, 5) => header.nvalues = self.size()?,
+                (_, 5) if field == encoding => header.are_indices = INDICES.contains(&self.zigzag()?),
+                (_, kind) => self.value(kind, 1, Context::Other, true)?,
+            }
+        }
+        Some(())
+    }
+
     fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -119,24 +162,15 @@ impl Walk<'_> {
         if context == Context::SchemaElement {
             self.children.push(0);
         }
-        loop {
-            let header = self.byte()?;
-            if header == 0 {
-                return Some(());
-            }
-            field = match header >> 4 {
-                0 => i16::try_from(self.zigzag()?).ok()?,
-                delta => field.checked_add(i16::from(delta))?,
-            };
-            match (context, field, header & 0x0f) {
-                (Context::SchemaElement, NUM_CHILDREN, 5) => {
-                    let children = self.zigzag()?;
-                    *self.children.get_mut(element)? = u64::try_from(children).ok()?;
-                }
+        while let Some((number, kind)) = self.field(field)? {
+            field = number;
+            match (context, field, kind) {
+                (Context::SchemaElement, NUM_CHILDREN, 5) => *self.children.get_mut(element)? = self.size()?,
                 (Context::File, SCHEMA, kind) => self.value(kind, depth, Context::SchemaList, true)?,
                 (_, _, kind) => self.value(kind, depth, Context::Other, true)?,
             }
         }
+        Some(())
     }
 
     /// Skips a value of a wire type; boolean fields are stored in the type itself.

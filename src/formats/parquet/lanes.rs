@@ -9,25 +9,29 @@
 //! This is the only place in a format with locks, because the shared state is a position in a file.
 
 use super::failure::{damaged, lifted};
+use super::measure::Measures;
+use super::opened::Opened;
+use super::sizes::{Limits, Suspect};
 use crate::chunk::even_shares;
 use crate::demand::Numbers;
 use crate::error::{Error, Result};
-use crate::formats::columnar::source::Source;
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 
 /// More readers than threads that use them only cost memory.
 const MAX_LANES: usize = 8;
 
 /// The readers of one row group.
 pub struct Lanes {
-    source: Source,
-    metadata: ArrowReaderMetadata,
+    opened: Arc<Opened>,
     group: usize,
+    /// The number of the group's first record, from 0.
+    first: u64,
+    limits: Limits,
     /// Number of rows in a range; the last can be shorter.
     range_rows: usize,
     /// The required rows of the group; no task requests a range without any. `None` for all.
@@ -38,7 +42,10 @@ pub struct Lanes {
 /// Some of the columns.
 struct Lane {
     roots: Vec<usize>,
-    reader: Option<ParquetRecordBatchReader>,
+    suspects: Vec<Suspect>,
+    reader: Option<(ParquetRecordBatchReader, Measures)>,
+    /// Why the reader stopped.
+    failed: Option<Error>,
     /// The number of the next range from the reader.
     next: usize,
     /// Ranges read ahead for other tasks.
@@ -46,20 +53,26 @@ struct Lane {
 }
 
 impl Lanes {
-    /// The columns `roots` of a row group, in ranges of `range_rows` rows. Reads nothing yet.
+    /// The columns `roots` of a row group, whose first record is number `first`, in ranges of `range_rows` rows. Reads
+    /// nothing yet.
     pub fn new(
-        source: Source,
-        metadata: ArrowReaderMetadata,
-        group: usize,
+        opened: Arc<Opened>,
+        (group, first): (usize, u64),
         roots: &[usize],
+        suspects: &[Suspect],
         range_rows: usize,
         only: Option<Numbers>,
+        limits: Limits,
     ) -> Lanes {
-        let lanes = shares(&metadata, group, roots)
-            .into_iter()
-            .map(|part| Mutex::new(Lane { roots: roots[part].to_vec(), reader: None, next: 0, ready: BTreeMap::new() }));
+        let schema = opened.metadata.parquet_schema();
+        let lanes = shares(&opened.metadata, group, roots).into_iter().map(|part| {
+            let roots = roots[part].to_vec();
+            let suspects = suspects.iter().copied().filter(|suspect| roots.contains(&schema.get_column_root_idx(suspect.leaf)));
+            let suspects = suspects.collect();
+            Mutex::new(Lane { roots, suspects, reader: None, failed: None, next: 0, ready: BTreeMap::new() })
+        });
         let lanes = lanes.collect();
-        Lanes { source, metadata, group, range_rows, only, lanes }
+        Lanes { opened, group, first, limits, range_rows, only, lanes }
     }
 
     /// The columns of a range, in the order of the roots.
@@ -93,25 +106,36 @@ impl Lanes {
             if let Some(arrays) = lane.ready.remove(&range) {
                 return Ok(arrays);
             }
-            let reader = match &mut lane.reader {
-                Some(reader) => reader,
-                None => {
-                    let mask = ProjectionMask::roots(self.metadata.parquet_schema(), lane.roots.iter().copied());
-                    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.source.clone(), self.metadata.clone());
-                    let builder = builder.with_row_groups(vec![self.group]).with_projection(mask).with_batch_size(self.range_rows);
-                    lane.reader.insert(builder.build().map_err(lifted)?)
-                }
-            };
-            let batch = reader.next().ok_or_else(stopped)?.map_err(|e| damaged(&e.to_string()))?;
+            if let Some(error) = &lane.failed {
+                return Err(error.clone());
+            }
+            let batch = self.next(lane).inspect_err(|error| lane.failed = Some(error.clone()))?;
             if self.is_wanted(lane.next) {
                 lane.ready.insert(lane.next, batch.columns().to_vec());
             }
             lane.next += 1;
         }
     }
-}
 
-impl Lanes {
+    /// The next range of a lane.
+    fn next(&self, lane: &mut Lane) -> Result<RecordBatch> {
+        let (reader, measures) = match &mut lane.reader {
+            Some(reader) => reader,
+            None => {
+                let (source, metadata) = (self.opened.source.clone(), self.opened.metadata.clone());
+                let mask = ProjectionMask::roots(metadata.parquet_schema(), lane.roots.iter().copied());
+                let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata);
+                let builder = builder.with_row_groups(vec![self.group]).with_projection(mask).with_batch_size(self.range_rows);
+                let measures = Measures::new(self.opened.clone(), (self.group, self.first), 0, lane.suspects.clone(), self.limits)?;
+                lane.reader.insert((builder.build().map_err(lifted)?, measures))
+            }
+        };
+        measures.before(self.range_rows)?;
+        let batch = reader.next().ok_or_else(stopped)?.map_err(|e| damaged(&e.to_string()))?;
+        measures.after(self.range_rows, batch.get_array_memory_size())?;
+        Ok(batch)
+    }
+
     fn is_wanted(&self, range: usize) -> bool {
         let (first, rows) = (range as u64 * self.range_rows as u64, self.range_rows as u64);
         self.only.as_ref().is_none_or(|only| only.within(first + 1..=first + rows, 1).is_some())

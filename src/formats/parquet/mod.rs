@@ -20,6 +20,7 @@ mod footer;
 mod int96;
 mod lanes;
 mod logical;
+mod measure;
 mod opened;
 mod pages;
 mod ranges;

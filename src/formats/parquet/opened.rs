@@ -13,9 +13,7 @@ use crate::schema::{Element, Field, columns};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,24 +88,6 @@ impl Opened {
         names::distinct_fields(&mut decoded);
         let facts = Facts::of_file(file_metadata, columns(&fields));
         Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, unusable_schema, rows })
-    }
-
-    /// The approximate in-memory size of columns of a row group, and their size in the file.
-    pub fn nbytes(&self, group: usize, mask: &ProjectionMask) -> (u64, u64) {
-        let (mut memory, mut file) = (0u64, 0u64);
-        let columns = self.metadata.metadata().row_group(group).columns().iter().enumerate();
-        for (_, column) in columns.filter(|(leaf, _)| mask.leaf_included(*leaf)) {
-            let width = match column.column_type() {
-                PhysicalType::BOOLEAN => 1,
-                PhysicalType::INT32 | PhysicalType::FLOAT => 4,
-                PhysicalType::BYTE_ARRAY => 12,
-                _ => 8,
-            };
-            let values = u64::try_from(column.num_values()).unwrap_or(0).saturating_mul(width);
-            memory = memory.saturating_add(values.max(u64::try_from(column.uncompressed_size()).unwrap_or(0)));
-            file = file.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
-        }
-        (memory, file)
     }
 }
 

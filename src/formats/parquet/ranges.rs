@@ -2,6 +2,7 @@
 
 use super::lanes::Lanes;
 use super::opened::Opened;
+use super::sizes::{GroupSize, Limits, Suspect};
 use crate::demand::Numbers;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
@@ -33,8 +34,8 @@ pub struct RowRange {
     pub nbytes: u64,
     /// The readers of a large row group, and the index of the range.
     pub shared: Option<(Arc<Lanes>, usize)>,
-    /// Whether to check the pages of the groups first, because no rows of them have been read before.
-    pub is_checked: bool,
+    /// Leaf columns of a group in which a record may exceed the limit.
+    pub suspects: Vec<(usize, Arc<[Suspect]>)>,
 }
 
 impl RowRange {
@@ -71,24 +72,29 @@ pub struct RowRanges {
     roots: Vec<usize>,
     /// The readers of the current group.
     lanes: Option<Arc<Lanes>>,
-    /// The first group whose pages have not been checked.
-    checked: usize,
+    limits: Limits,
+    /// The size of a group, the last one asked for.
+    size: Option<(usize, GroupSize)>,
 }
 
 impl Iterator for RowRanges {
-    type Item = RowRange;
+    type Item = Result<RowRange>;
 
-    fn next(&mut self) -> Option<RowRange> {
+    fn next(&mut self) -> Option<Result<RowRange>> {
         loop {
-            let mut range = self.cut()?;
+            let mut range = match self.cut().transpose()? {
+                Ok(range) => range,
+                Err(error) => {
+                    self.left = 0;
+                    return Some(Err(error));
+                }
+            };
             if let Some(only) = &self.only {
                 let last = range.first + range.nrows;
                 let Some(wanted) = only.within(range.first + 1..=last, 1) else { continue };
                 range.only = Some(wanted).filter(|wanted| wanted.count() < range.nrows);
             }
-            range.is_checked = range.groups.end > self.checked;
-            self.checked = range.groups.end;
-            return Some(range);
+            return Some(Ok(range));
         }
     }
 }
@@ -106,18 +112,35 @@ impl RowRanges {
             only: request.only.clone(),
             roots: roots.to_vec(),
             lanes: None,
-            checked: 0,
+            limits: Limits::new(&request.options),
+            size: None,
         }
     }
 
+    /// The size of the current group.
+    fn size(&mut self, first: u64) -> Result<GroupSize> {
+        if let Some((_, size)) = self.size.as_ref().filter(|(group, _)| *group == self.group) {
+            return Ok(size.clone());
+        }
+        let size = self.limits.size(&self.opened, self.group, &self.mask, first)?;
+        Ok(self.size.insert((self.group, size)).1.clone())
+    }
+
     /// The next range of rows.
-    fn cut(&mut self) -> Option<RowRange> {
+    fn cut(&mut self) -> Result<Option<RowRange>> {
         self.pass_unwanted();
         let start = self.group;
         let (mut nrows, mut memory, mut file) = (0u64, 0u64, 0u64);
+        let mut suspects = Vec::new();
         while self.left > 0 && self.group < self.opened.rows.len() {
             let rows = self.opened.rows[self.group];
-            let (all_memory, all_file) = self.opened.nbytes(self.group, &self.mask);
+            let size = match self.size(self.first + nrows) {
+                // Of the groups before this one first.
+                Err(_) if nrows > 0 => break,
+                size => size?,
+            };
+            let (all_memory, all_file) = (size.memory, size.file);
+            let suspect = Some((self.group, size.suspects)).filter(|(_, leaves)| !leaves.is_empty());
             let rest = rows - self.within;
             let share = |nbytes: u64, part: u64| (u128::from(nbytes) * u128::from(part) / u128::from(rows.max(1))) as u64;
             let first = self.first + nrows;
@@ -133,6 +156,7 @@ impl RowRanges {
                 (nrows, memory, file) = (nrows + taken, memory.saturating_add(all_memory), file.saturating_add(share(all_file, taken)));
                 self.left -= taken;
                 self.group += 1;
+                suspects.extend(suspect);
                 if nwanted < rest {
                     break;
                 }
@@ -153,7 +177,7 @@ impl RowRanges {
                     let tasks = all_memory.div_ceil(TASK_NBYTES).max(rows.div_ceil(TASK_ROWS)).max(1);
                     let range_rows = rows.div_ceil(tasks).max(1);
                     let taken = range_rows.min(rest).min(self.left);
-                    (taken, self.lanes(range_rows, taken < range_rows.min(rest)))
+                    (taken, self.lanes(range_rows, taken < range_rows.min(rest), suspect.as_ref().map_or(&[], |(_, leaves)| leaves)))
                 }
             };
             let (first, skip) = (self.first, self.within);
@@ -165,23 +189,16 @@ impl RowRanges {
                 self.lanes = None;
             }
             let nbytes = share(all_file, taken);
-            return Some(RowRange { first, groups: start..start + 1, skip, nrows: taken, only: None, nbytes, shared, is_checked: false });
+            suspects.extend(suspect);
+            return Ok(Some(RowRange { first, groups: start..start + 1, skip, nrows: taken, only: None, nbytes, shared, suspects }));
         }
         if self.group == start {
-            return None;
+            return Ok(None);
         }
-        let cut = RowRange {
-            first: self.first,
-            groups: start..self.group,
-            skip: 0,
-            nrows,
-            only: None,
-            nbytes: file,
-            shared: None,
-            is_checked: false,
-        };
+        let cut =
+            RowRange { first: self.first, groups: start..self.group, skip: 0, nrows, only: None, nbytes: file, shared: None, suspects };
         self.first += nrows;
-        Some(cut)
+        Ok(Some(cut))
     }
 
     /// Skips the remaining rows of row groups without required rows; skips all if there are none.
@@ -202,7 +219,7 @@ impl RowRanges {
     }
 
     /// The readers shared by the ranges of the current group. `only_part`: only part of this range is read.
-    fn lanes(&mut self, range_rows: u64, only_part: bool) -> Option<(Arc<Lanes>, usize)> {
+    fn lanes(&mut self, range_rows: u64, only_part: bool, suspects: &[Suspect]) -> Option<(Arc<Lanes>, usize)> {
         if self.roots.is_empty() || self.lanes.is_none() && (self.within > 0 || only_part) {
             return None;
         }
@@ -211,7 +228,8 @@ impl RowRanges {
         let opened = &self.opened;
         let last = self.first.saturating_add(opened.rows.get(self.group).copied().unwrap_or(0)).max(self.first + 1);
         let only = self.only.as_ref().and_then(|only| only.within(self.first + 1..=last, 1));
-        let new = || Arc::new(Lanes::new(opened.source.clone(), opened.metadata.clone(), self.group, &self.roots, rows, only));
+        let new =
+            || Arc::new(Lanes::new(opened.clone(), (self.group, self.first - self.within), &self.roots, suspects, rows, only, self.limits));
         Some((self.lanes.get_or_insert_with(new).clone(), range))
     }
 }

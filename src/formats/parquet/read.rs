@@ -1,6 +1,7 @@
 //! Reads row groups, or ranges of their rows, as tasks.
 
 use super::failure::{damaged, lifted};
+use super::measure::Measures;
 use super::opened::Opened;
 use super::ranges::{RowRange, RowRanges};
 use super::sizes::Limits;
@@ -13,7 +14,6 @@ use crate::formats::columnar::names;
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Numbered, Reader, Request, Task, Tasks};
 use crate::io::Input;
-use crate::path::quoted;
 use crate::schema::Schema;
 use arrow_array::{Array, ArrayRef};
 use parquet::arrow::ProjectionMask;
@@ -74,10 +74,9 @@ impl Reader for ParquetReader {
         let mask = ProjectionMask::roots(opened.metadata.parquet_schema(), columns.roots().iter().copied());
         let ranges = RowRanges::new(opened.clone(), mask.clone(), columns.roots(), request);
         let limits = Limits::new(&request.options);
-        let decode = Arc::new(Decode { opened, columns, mask });
+        let decode = Arc::new(Decode { opened, columns, mask, limits });
         Ok(Box::new(ranges.map(move |rows| {
-            let decode = decode.clone();
-            decode.check_sizes(&rows, &limits)?;
+            let (rows, decode) = (rows?, decode.clone());
             Ok(Box::new(move || decode.rows(rows)) as Task<Decoded>)
         })))
     }
@@ -87,28 +86,10 @@ struct Decode {
     opened: Arc<Opened>,
     columns: Columns,
     mask: ProjectionMask,
+    limits: Limits,
 }
 
 impl Decode {
-    /// Checks the pages of row groups from which these rows are the first to be read.
-    fn check_sizes(&self, rows: &RowRange, limits: &Limits) -> Result<()> {
-        let mut first = rows.first - rows.skip;
-        for group in rows.groups.clone().filter(|_| rows.is_checked) {
-            let nrows = self.opened.rows.get(group).copied().unwrap_or(0);
-            let columns = self.opened.metadata.metadata().row_group(group).columns().iter().enumerate();
-            for (_, column) in columns.filter(|(leaf, _)| self.mask.leaf_included(*leaf)) {
-                limits.check(&self.opened.source, column, nrows).map_err(|e| {
-                    let named = column.column_path().parts().first().map_or("", String::as_str);
-                    e.in_field(quoted(named))
-                        .in_input(self.opened.name.clone())
-                        .locate(|at| at.records = Some((first + 1, first + nrows.max(1))))
-                })?;
-            }
-            first += nrows;
-        }
-        Ok(())
-    }
-
     fn rows(&self, rows: RowRange) -> Result<Decoded> {
         let nbytes = rows.nbytes;
         let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group has too many rows"));
@@ -135,6 +116,22 @@ impl Decode {
         contain("the Parquet data", || self.decode(rows, block)).map_err(|e| origin.resolve(e, nrows))
     }
 
+    /// The measures of the groups of a range, each with the number of its rows in the range.
+    fn measures(&self, rows: &RowRange) -> Result<Vec<(Measures, usize)>> {
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let (mut measures, mut before) = (Vec::new(), 0);
+        for group in rows.groups.clone() {
+            let nrows = (self.opened.rows[group] - rows.skip).min(rows.nrows - before);
+            if let Some((_, suspects)) = rows.suspects.iter().find(|(at, _)| *at == group) {
+                let first = rows.first + before - rows.skip;
+                let new = Measures::new(self.opened.clone(), (group, first), size(rows.skip), suspects.to_vec(), self.limits)?;
+                measures.push((new, size(nrows)));
+            }
+            before += nrows;
+        }
+        Ok(measures)
+    }
+
     /// The number of rows in a range, or of those required: `nrows`.
     fn decode(&self, rows: RowRange, block: DecodedRows) -> Result<Decoded> {
         let nrows = block.nrows;
@@ -146,6 +143,8 @@ impl Decode {
             let arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(0, nrows)).collect();
             return self.columns.decoded_arrays(block, &arrays, &self.opened.arrow);
         }
+        let mut measures = self.measures(&rows)?;
+        measures.iter_mut().try_for_each(|(measures, nrows)| measures.before(*nrows))?;
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.opened.source.clone(), self.opened.metadata.clone())
             .with_row_groups(rows.groups.clone().collect())
             .with_projection(self.mask.clone())
@@ -155,11 +154,12 @@ impl Decode {
         }
         let reader = builder.with_limit(nrows).build().map_err(lifted)?;
         let (mut parts, mut faults) = (Vec::new(), Vec::new());
-        let mut seen = 0usize;
+        let (mut seen, mut nbytes) = (0usize, 0usize);
         for batch in reader {
             let batch = batch.map_err(|e| damaged(&e.to_string()))?;
             let arrays: Vec<ArrayRef> = batch.columns().to_vec();
             let start = seen;
+            nbytes += batch.get_array_memory_size();
             seen += batch.num_rows();
             if seen > nrows {
                 break;
@@ -169,6 +169,7 @@ impl Decode {
             parts.push(decoded.chunk);
             faults.extend(decoded.faults);
         }
+        measures.iter_mut().try_for_each(|(measures, nrows)| measures.after(*nrows, nbytes))?;
         if seen != nrows {
             return Err(Error::data(format!("the file has {seen} rows, but its footer claims {nrows}")));
         }

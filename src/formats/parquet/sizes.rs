@@ -1,75 +1,205 @@
-//! Checks the sizes of pages before they are decompressed.
+//! Sizes of columns in memory, checked before anything is decompressed.
 //!
-//! A file of a few kilobytes can hold pages that expand to gigabytes. The sizes in its footer can be false, but the
-//! decoder allocates what the page headers declare. Source: `PageHeader` in `parquet.thrift`.
+//! A file of a few kilobytes can hold pages that expand to gigabytes, and a few bits per value can stand for the same
+//! long entry of a dictionary. The sizes in the footer count neither, and can be false; the decoder allocates what the
+//! page headers declare. Source: `PageHeader` and `Encodings` in the Parquet format.
 
-use super::footer::page_sizes;
+use super::failure::lifted;
+use super::footer::{PageHeader, page_header};
+use super::opened::Opened;
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use crate::options::Options;
+use crate::path::quoted;
+use parquet::arrow::ProjectionMask;
+use parquet::basic::Type as PhysicalType;
+use parquet::column::page::{Page, PageReader};
 use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::sync::Arc;
 
-/// Limits for pages.
+/// Limits for pages and records.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum bytes of a record's values in one column.
-    record_bytes: u64,
+    pub record_bytes: u64,
     /// Maximum bytes of a page.
     memory: u64,
+}
+
+/// The size of the chosen columns of a row group.
+#[derive(Clone, Debug, Default)]
+pub struct GroupSize {
+    /// Approximate bytes in memory.
+    pub memory: u64,
+    /// Bytes in the file.
+    pub file: u64,
+    /// Leaf columns in which a record may exceed the limit.
+    pub suspects: Arc<[Suspect]>,
+}
+
+/// A leaf column in which a record may exceed the limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Suspect {
+    pub leaf: usize,
+    /// Whether a record may be too large to be decoded at all.
+    pub is_dangerous: bool,
 }
 
 /// Bytes of a page header to read first, and at most; statistics can make it long.
 const HEADER: usize = 256;
 const LONGEST_HEADER: usize = 1 << 20;
+/// A dictionary is read in advance if its column could have at least this many bytes in memory.
+const LARGE: u64 = 4 << 20;
+/// If all values were the longest one, a range of rows may take this many times the memory planned for it.
+const SKEW: u64 = 8;
+/// A record that may take more than this part of the memory is measured before it is decoded.
+const DANGER: u64 = 4;
+/// Bytes of a value while the records of a column are measured.
+const MEASURED: u64 = 44;
 
 impl Limits {
     pub fn new(options: &Options) -> Limits {
         Limits { record_bytes: options.max_record_bytes, memory: options.max_memory }
     }
 
-    /// Checks the pages of a column in a row group of `nrows` rows. One short read per page.
+    /// The size of the columns of a row group, whose first record is number `first` from 0. Reads page headers and
+    /// dictionaries.
     ///
     /// # Errors
-    /// The values of a record exceed the limit for records, or a page exceeds memory.
-    pub fn check(&self, source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<()> {
+    /// The values of the records exceed the limit on average, or a page exceeds memory.
+    pub fn size(&self, opened: &Opened, group: usize, mask: &ProjectionMask, first: u64) -> Result<GroupSize> {
+        let nrows = opened.rows.get(group).copied().unwrap_or(0);
+        let (mut memory, mut file, mut suspects) = (0u64, 0u64, Vec::new());
+        let columns = opened.metadata.metadata().row_group(group).columns().iter().enumerate();
+        for (leaf, column) in columns.filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+            let size = self.column(&opened.source, column, nrows).map_err(|e| {
+                let named = column.column_path().parts().first().map_or("", String::as_str);
+                e.in_field(quoted(named)).in_input(opened.name.clone()).locate(|at| at.records = Some((first + 1, first + nrows.max(1))))
+            })?;
+            memory = memory.saturating_add(size.likely.max(size.most / SKEW));
+            file = file.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
+            if size.record > self.record_bytes && nrows > 1 {
+                suspects.push(Suspect { leaf, is_dangerous: size.record > self.memory / DANGER });
+            }
+        }
+        Ok(GroupSize { memory, file, suspects: suspects.into() })
+    }
+
+    fn column(&self, source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<ColumnSize> {
         let most = self.record_bytes.saturating_mul(nrows.max(1));
-        self.check_total(u64::try_from(column.uncompressed_size()).unwrap_or(0), most, nrows)?;
+        let claimed = u64::try_from(column.uncompressed_size()).unwrap_or(0);
+        self.check_total(claimed, most, nrows)?;
         let start = [column.dictionary_page_offset(), Some(column.data_page_offset())].into_iter().flatten().min().unwrap_or(0);
         let mut at = u64::try_from(start).unwrap_or(0);
         let end = at.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
-        let mut total = 0u64;
+        let (mut total, mut nindices) = (0u64, 0u64);
+        // The most values and bytes in a data page.
+        let (mut page_values, mut page_nbytes) = (0u64, 0u64);
         while at < end {
             // The decoder reports errors in an unreadable header.
-            let Some((header, uncompressed, compressed)) = header(source, at) else { return Ok(()) };
-            if uncompressed > self.memory {
-                let error = Error::data(format!("a page of {uncompressed} bytes is larger than --max-memory of {} bytes", self.memory));
+            let Some(page) = header(source, at) else { break };
+            if page.uncompressed > self.memory {
+                let error =
+                    Error::data(format!("a page of {} bytes is larger than --max-memory of {} bytes", page.uncompressed, self.memory));
                 return Err(error.help("leave the column out, or allow more with --max-memory"));
             }
-            total = total.saturating_add(uncompressed);
+            total = total.saturating_add(page.uncompressed);
             self.check_total(total, most, nrows)?;
-            at = at.saturating_add(header).saturating_add(compressed);
+            if page.nvalues > 0 {
+                nindices = nindices.saturating_add(if page.are_indices { page.nvalues } else { 0 });
+                (page_values, page_nbytes) = (page_values.max(page.nvalues), page_nbytes.max(page.uncompressed));
+            }
+            at = at.saturating_add(page.length).saturating_add(page.compressed);
         }
-        Ok(())
+        let width = match column.column_type() {
+            PhysicalType::BOOLEAN => 1,
+            PhysicalType::INT32 | PhysicalType::FLOAT => 4,
+            PhysicalType::BYTE_ARRAY => 12,
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.column_descr().type_length()).unwrap_or(0).max(8),
+            _ => 8,
+        };
+        let nvalues = u64::try_from(column.num_values()).unwrap_or(0);
+        let plain = nvalues.saturating_mul(width).max(claimed).max(total);
+        let mut size = ColumnSize { likely: plain, most: plain, record: page_nbytes };
+        if column.column_type() == PhysicalType::BYTE_ARRAY
+            && nindices.saturating_mul(total) > LARGE
+            && let Some(entries) = Entries::read(source, column, nrows)?
+        {
+            size.likely = plain.saturating_add(nindices.saturating_mul(entries.mean));
+            size.most = plain.saturating_add(nindices.saturating_mul(entries.longest));
+            size.record = page_nbytes.max(entries.longest);
+        }
+        if column.column_descr().max_rep_level() > 0 {
+            size.record = size.most;
+            if size.record > self.record_bytes && page_values.saturating_mul(MEASURED) > self.memory {
+                let error = Error::data(format!("a page of {page_values} values takes more than --max-memory of {} bytes", self.memory));
+                return Err(error.help("leave the column out, or allow more with --max-memory"));
+            }
+        }
+        Ok(size)
     }
 
     fn check_total(&self, total: u64, most: u64, nrows: u64) -> Result<()> {
         if total <= most {
             return Ok(());
         }
-        let records = if nrows == 1 { "one record".to_owned() } else { format!("{nrows} records") };
-        let message = format!("the values of {records} take {total} bytes, more than the {} of --max-record-bytes each", self.record_bytes);
-        Err(Error::data(message).help("leave the column out, or allow more with --max-record-bytes"))
+        match nrows {
+            0 | 1 => Err(self.too_large("the record", total, "")),
+            _ => Err(self.too_large(&format!("{nrows} records"), total, " each")),
+        }
+    }
+
+    /// The error for the values of records which take too many bytes.
+    pub fn too_large(&self, records: &str, nbytes: u64, each: &str) -> Error {
+        let message =
+            format!("the values of {records} take {nbytes} bytes, more than the {} of --max-record-bytes{each}", self.record_bytes);
+        Error::data(message).help("leave the column out, or allow more with --max-record-bytes")
     }
 }
 
-/// The length of the page header at an offset in the file, and the uncompressed and compressed size of the page.
-fn header(source: &Source, at: u64) -> Option<(u64, u64, u64)> {
+/// Approximate bytes of a column in memory.
+struct ColumnSize {
+    likely: u64,
+    /// If all values from the dictionary were the longest one.
+    most: u64,
+    /// No record can have more.
+    record: u64,
+}
+
+/// The sizes of the entries of a dictionary, in bytes.
+struct Entries {
+    mean: u64,
+    longest: u64,
+}
+
+impl Entries {
+    /// `None` if the column does not begin with a dictionary.
+    fn read(source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<Option<Entries>> {
+        let nrows = usize::try_from(nrows).unwrap_or(usize::MAX);
+        let mut pages = SerializedPageReader::new(Arc::new(source.clone()), column, nrows, None).map_err(lifted)?;
+        // The decoder reports errors in an unreadable page.
+        let Ok(Some(Page::DictionaryPage { buf, .. })) = pages.get_next_page() else { return Ok(None) };
+        let (mut rest, mut n, mut total, mut longest) = (buf.as_ref(), 0u64, 0u64, 0u64);
+        // PLAIN: each value after its length.
+        while let Some((length, after)) = rest.split_first_chunk() {
+            let length = u32::from_le_bytes(*length);
+            let Some(after) = after.get(length as usize..) else { break };
+            rest = after;
+            (n, total, longest) = (n + 1, total + u64::from(length), longest.max(u64::from(length)));
+        }
+        Ok(Some(Entries { mean: total.div_ceil(n.max(1)), longest }))
+    }
+}
+
+/// The page header at an offset in the file.
+fn header(source: &Source, at: u64) -> Option<PageHeader> {
     let mut length = HEADER;
     loop {
         let mut bytes = vec![0; length];
         let n = source.read_at(&mut bytes, at).ok()?;
         bytes.truncate(n);
-        if let Some(found) = page_sizes(&bytes) {
+        if let Some(found) = page_header(&bytes) {
             return Some(found);
         }
         if n < length || length >= LONGEST_HEADER {
