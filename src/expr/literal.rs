@@ -62,22 +62,13 @@ fn mixed(a: &DType, b: &DType) -> Option<DType> {
 pub fn holds(dtype: &DType, value: &Literal) -> bool {
     match (dtype, value) {
         (DType::Bool, Literal::Bool(_)) | (DType::String | DType::Bytes, Literal::String(_)) | (DType::Bytes, Literal::Bytes(_)) => true,
-        (DType::Float16, Literal::Int(n)) => n.unsigned_abs() <= 1 << 11,
-        (DType::Float32, Literal::Int(n)) => *n == *n as f32 as i128,
-        (DType::Float64, Literal::Int(n)) => *n == *n as f64 as i128,
-        (DType::Float16, Literal::Float(x)) => x.is_nan() || x.is_infinite() || f16::from_f64(*x).is_finite(),
-        (DType::Float32, Literal::Float(x)) => x.is_nan() || x.is_infinite() || (*x as f32).is_finite(),
-        (DType::Float64, Literal::Float(_)) => true,
-        (_, Literal::Int(n)) => integer_range(dtype).is_some_and(|(low, high)| (low..=high).contains(n)),
+        (_, Literal::Int(n)) => dtype.holds_integer(*n),
+        (_, Literal::Float(x)) => dtype.holds_float(*x),
         (_, Literal::List(items)) => items.iter().all(|item| holds(dtype, item)),
         _ => false,
     }
 }
 
-/// The smallest and largest integer of the dtype.
-pub fn integer_range(dtype: &DType) -> Option<(i128, i128)> {
-    dtype.is_integer().then(|| dtype.integer_range())
-}
 
 /// The values as one array of the dtype. Integers wrap around if the dtype was given and has at most 32 bits.
 ///

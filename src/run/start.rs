@@ -151,7 +151,8 @@ impl<'a> Run<'a> {
                 return Err(Error::usage(format!("{} {does}; it can only be the last verb of a chain", verb.name())));
             }
         }
-        let needs_records = self.verbs.last().is_none_or(|v| v.needs_records());
+        // Bad records are found and counted only where records are decoded.
+        let needs_records = self.options.on_error != OnError::Fail || self.verbs.last().is_none_or(|v| v.needs_records());
         let mut demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
         // Records of which no field is needed are not parsed, so bad ones would not be found.
         if self.options.on_error != OnError::Fail && matches!(&demand.fields, Wanted::Matching(names) if names.is_empty()) {

@@ -72,7 +72,13 @@ impl Literal {
     fn misfit_at(&self, dtype: &DType, rank: usize) -> Option<String> {
         let fits = match (self, dtype) {
             (Literal::List(items), _) if rank > 0 => return items.iter().find_map(|item| item.misfit_at(dtype, rank - 1)),
-            (Literal::Bool(_), DType::Bool) | (Literal::Float(_), DType::Float16 | DType::Float32 | DType::Float64) => true,
+            (Literal::Bool(_), DType::Bool) => true,
+            (Literal::Float(x), _) if dtype.is_float() => {
+                if !dtype.holds_float(*x) {
+                    return Some(format!("{self} is out of range for {dtype}"));
+                }
+                true
+            }
             (Literal::Int(n), _) if dtype.is_integer() => {
                 let (least, most) = dtype.integer_range();
                 if !(least..=most).contains(n) {
@@ -80,7 +86,12 @@ impl Literal {
                 }
                 true
             }
-            (Literal::Int(_), _) => dtype.is_float(),
+            (Literal::Int(n), _) if dtype.is_float() => {
+                if !dtype.holds_integer(*n) {
+                    return Some(format!("{dtype} cannot represent {n} exactly"));
+                }
+                true
+            }
             (Literal::String(_), DType::String | DType::Bytes | DType::Json) | (Literal::Bytes(_), DType::Bytes) => true,
             _ => false,
         };
@@ -110,6 +121,27 @@ impl DType {
             DType::UInt32 => (0, u32::MAX.into()),
             DType::UInt64 => (0, u64::MAX.into()),
             _ => (0, 0),
+        }
+    }
+}
+
+impl DType {
+    /// Whether the dtype represents the integer exactly.
+    pub fn holds_integer(&self, n: i128) -> bool {
+        match self {
+            DType::Float16 => n.unsigned_abs() <= 1 << 11,
+            DType::Float32 => n == n as f32 as i128,
+            DType::Float64 => n == n as f64 as i128,
+            _ => self.is_integer() && (self.integer_range().0..=self.integer_range().1).contains(&n),
+        }
+    }
+
+    /// Whether the number is in the range of a float dtype, which may round it.
+    pub fn holds_float(&self, x: f64) -> bool {
+        match self {
+            DType::Float16 => !x.is_finite() || half::f16::from_f64(x).is_finite(),
+            DType::Float32 => !x.is_finite() || (x as f32).is_finite(),
+            _ => *self == DType::Float64,
         }
     }
 }

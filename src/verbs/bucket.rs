@@ -3,7 +3,7 @@
 use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padded};
 use super::shared::batches::{batched_chunk, batched_schema, names};
 use super::shared::edit::Edits;
-use super::shared::keys::KeyTable;
+use super::shared::keys::{KeyTable, check_key_text};
 use super::shared::memory::{Budget, owned};
 use super::shared::pad_plan::PaddingPlan;
 use super::shared::padding::{AxisSize, PaddingArgs};
@@ -23,7 +23,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_cast::cast;
 use arrow_schema::DataType;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Groups records of similar length, or of equal keys, into batches.
@@ -87,7 +87,7 @@ fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
 /// The batch size of each key.
 #[derive(Clone, Debug, Default)]
 struct KeySizes {
-    named: HashMap<String, usize>,
+    named: BTreeMap<String, usize>,
     others: Option<usize>,
 }
 
@@ -225,6 +225,9 @@ impl Bucket {
                 .help("keys: --batch-sizes cat=4,dog=2,8"),
             _ => e,
         })?;
+        if let Some(dtype) = by.ty().dtype() {
+            sizes.named.keys().try_for_each(|name| check_key_text("--batch-sizes", &self.by.to_string(), name, dtype))?;
+        }
         let text = bind_scalar(&key_text(&self.by, schema, options)?, schema, options)?;
         let table = KeyTable::new(Self::NAME, "bucket by a coarser key", options);
         Ok(Numbering::Keys { by, text: Box::new(text), sizes, table: Box::new(table) })

@@ -1,10 +1,11 @@
 //! The arguments of a call, in the forms that functions need.
 
 use super::binding::{Arg, Call};
-use super::coerce::{as_node, cast_node, common, not_null, present, strict, strict_node};
+use super::coerce::{as_node, as_they_are, cast_node, common, not_null, present, strict, strict_node};
 use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, text_literal};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::operand::{FunctionValue, Operand, OperandKind};
+use crate::expr::types::promote;
 use crate::schema::{DType, Element, Literal};
 
 impl Call {
@@ -155,6 +156,23 @@ impl Call {
                 Ok(arg)
             })
             .collect()
+    }
+
+    /// Two arguments as they are, if they are numbers and the dtype to which they would be promoted, float64, does not
+    /// hold the 64-bit integers of one of them. A literal takes the dtype of the other argument if that holds it.
+    ///
+    /// # Errors
+    /// An argument was not given.
+    pub fn exact_pair(&mut self, i: usize, j: usize) -> ExprResult<Option<[Arg; 2]>> {
+        let Some(nodes) = as_they_are([self.operand(i)?, self.operand(j)?]) else { return Ok(None) };
+        let [Some(a), Some(b)] = [&nodes[0], &nodes[1]].map(|node| node.ty.dtype().filter(|_| !node.ty.is_sparse())) else {
+            return Ok(None);
+        };
+        let is_wide = |dtype: &DType| matches!(dtype, DType::Int64 | DType::UInt64);
+        if a == b || !(is_wide(a) || is_wide(b)) || promote(a, b) != Some(DType::Float64) {
+            return Ok(None);
+        }
+        Ok(Some(nodes.map(|node| self.push(not_null(node)))))
     }
 
     /// The items of argument `i`: a list, a tuple or several results. A tensor is unstacked if the size of its first

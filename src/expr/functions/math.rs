@@ -12,7 +12,7 @@ use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Unary};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::syntax::Compare;
-use crate::expr::types::{integer, last_ragged, quotient};
+use crate::expr::types::{last_ragged, quotient};
 use crate::schema::{DType, Literal};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -385,16 +385,8 @@ fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
     if let Some(of_times) = time::comparison(call, op)? {
         return Ok(of_times);
     }
-    let dtype_of = |i: usize| {
-        let ty = &call.given(i)?.node()?.ty;
-        ty.dtype().filter(|_| !ty.is_sparse()).cloned()
-    };
-    if let (Some(a), Some(b)) = (dtype_of(0), dtype_of(1))
-        && differ_in_sign(&a, &b)
-    {
-        // Their common dtype, float64, does not hold all of them.
-        let args = [call.sized(0)?, call.sized(1)?];
-        return pointwise(call, args, DType::Bool, move |[x, y]| compare::compare_signs(op, x, y).map_err(|e| (0, e)));
+    if let Some(args) = call.exact_pair(0, 1)? {
+        return pointwise(call, args, DType::Bool, move |[x, y]| compare::compare_exactly(op, x, y).map_err(|e| (0, e)));
     }
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?;
@@ -409,12 +401,6 @@ fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
         });
     }
     pointwise(call, [args[0].clone(), args[1].clone()], DType::Bool, move |[x, y]| compare::compare(op, x, y).map_err(|e| (0, e)))
-}
-
-/// Whether one is uint64 and the other signed.
-fn differ_in_sign(a: &DType, b: &DType) -> bool {
-    let is_signed = |dtype: &DType| integer(dtype).is_some_and(|(is_signed, _)| is_signed);
-    (*a == DType::UInt64 && is_signed(b)) || (is_signed(a) && *b == DType::UInt64)
 }
 
 fn bools(call: &Call, x: &Arg) -> ExprResult<()> {

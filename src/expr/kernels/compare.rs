@@ -6,9 +6,10 @@ use super::number::{Number, common, floats, wider};
 use crate::error::{Error, Result};
 use crate::expr::syntax::Compare;
 use crate::schema::DType;
-use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Computes `a op b` element-wise.
@@ -50,33 +51,66 @@ pub fn compare(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
     Ok(Arc::new(BooleanArray::new(found, None)))
 }
 
-/// Computes `a op b` element-wise and exactly for uint64 and a signed integer dtype, in any order.
+/// Computes `a op b` element-wise and exactly for numbers of two dtypes whose common dtype does not hold all values:
+/// 64-bit integers and floats, uint64 and signed integers.
 ///
 /// # Errors
 /// Other dtypes, which is a bug.
-pub fn compare_signs(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
-    let (x, y) = (wide(a.array)?, wide(b.array)?);
-    let len = if a.scalar { y.len() } else { x.len() };
-    let at = |values: &[i128], scalar: bool, i: usize| values[if scalar { 0 } else { i }];
-    let found = BooleanBuffer::collect_bool(len, |i| {
-        let (x, y) = (at(&x, a.scalar, i), at(&y, b.scalar, i));
-        match op {
-            Compare::Equal => x == y,
-            Compare::NotEqual => x != y,
-            Compare::Less => x < y,
-            Compare::LessEqual => x <= y,
-            Compare::Greater => x > y,
-            Compare::GreaterEqual => x >= y,
-        }
-    });
+pub fn compare_exactly(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
+    let (x, y) = (widest(a.array)?, widest(b.array)?);
+    let (signed, unsigned, float) = (native::<Int64Type>, native::<UInt64Type>, native::<Float64Type>);
+    let scalars = [a.scalar, b.scalar];
+    let found = match (dtype_of(&x)?, dtype_of(&y)?) {
+        (DType::Int64, DType::UInt64) => ordered(op, signed(&x)?, unsigned(&y)?, scalars, |x, y| Some(i128::from(x).cmp(&y.into()))),
+        (DType::UInt64, DType::Int64) => ordered(op, unsigned(&x)?, signed(&y)?, scalars, |x, y| Some(i128::from(x).cmp(&y.into()))),
+        (DType::Int64, DType::Float64) => ordered(op, signed(&x)?, float(&y)?, scalars, |x, y| with_float(x.into(), x as f64, y)),
+        (DType::UInt64, DType::Float64) => ordered(op, unsigned(&x)?, float(&y)?, scalars, |x, y| with_float(x.into(), x as f64, y)),
+        (DType::Float64, DType::Int64 | DType::UInt64) => return compare_exactly(op.swapped(), b, a),
+        (x, y) => return Err(Error::internal(format!("an exact comparison of {x} and {y}"))),
+    };
     Ok(Arc::new(BooleanArray::new(found, None)))
 }
 
-fn wide(array: &ArrayRef) -> Result<Vec<i128>> {
-    Ok(match dtype_of(array)? {
-        DType::UInt64 => native::<UInt64Type>(array)?.iter().map(|x| i128::from(*x)).collect(),
-        _ => native::<Int64Type>(&cast(array, &DType::Int64)?)?.iter().map(|x| i128::from(*x)).collect(),
-    })
+/// Casts integers to 64 bits and floats to float64.
+fn widest(array: &ArrayRef) -> Result<ArrayRef> {
+    let dtype = dtype_of(array)?;
+    match dtype {
+        DType::UInt64 => Ok(array.clone()),
+        _ if dtype.is_float() => cast(array, &DType::Float64),
+        _ => cast(array, &DType::Int64),
+    }
+}
+
+/// The order of an integer and a float; `rounded` is the integer as a float. `None` for NaN.
+#[inline]
+fn with_float(exact: i128, rounded: f64, y: f64) -> Option<Ordering> {
+    match rounded.partial_cmp(&y) {
+        // Rounding keeps the order, so only here can it hide a difference; and y is an integer.
+        Some(Ordering::Equal) => Some(exact.cmp(&(y as i128))),
+        order => order,
+    }
+}
+
+fn ordered<X: Copy, Y: Copy>(
+    op: Compare,
+    x: &[X],
+    y: &[Y],
+    [x_scalar, y_scalar]: [bool; 2],
+    order: impl Fn(X, Y) -> Option<Ordering>,
+) -> BooleanBuffer {
+    let run = |f: fn(Option<Ordering>) -> bool| match (x, y) {
+        ([x], y) if x_scalar => bits(y, |y| f(order(*x, *y))),
+        (x, [y]) if y_scalar => bits(x, |x| f(order(*x, *y))),
+        _ => bits_of_two(x, y, |x, y| f(order(*x, *y))),
+    };
+    match op {
+        Compare::Equal => run(|order| order == Some(Ordering::Equal)),
+        Compare::NotEqual => run(|order| order != Some(Ordering::Equal)),
+        Compare::Less => run(|order| order == Some(Ordering::Less)),
+        Compare::LessEqual => run(|order| matches!(order, Some(Ordering::Less | Ordering::Equal))),
+        Compare::Greater => run(|order| order == Some(Ordering::Greater)),
+        Compare::GreaterEqual => run(|order| matches!(order, Some(Ordering::Greater | Ordering::Equal))),
+    }
 }
 
 fn compare_numbers<T: Number>(op: Compare, a: Datum, b: Datum, len: usize) -> Result<BooleanBuffer> {

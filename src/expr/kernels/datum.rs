@@ -87,7 +87,7 @@ pub fn bits<N>(values: &[N], f: impl Fn(&N) -> bool) -> BooleanBuffer {
 }
 
 /// Computes a bit for each pair of values.
-pub fn bits_of_two<N>(x: &[N], y: &[N], f: impl Fn(&N, &N) -> bool) -> BooleanBuffer {
+pub fn bits_of_two<X, Y>(x: &[X], y: &[Y], f: impl Fn(&X, &Y) -> bool) -> BooleanBuffer {
     let len = x.len().min(y.len());
     let mut words = Vec::with_capacity(len.div_ceil(64));
     for (x, y) in x[..len].chunks(64).zip(y[..len].chunks(64)) {

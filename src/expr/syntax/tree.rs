@@ -111,6 +111,19 @@ pub enum Compare {
     GreaterEqual,
 }
 
+impl Compare {
+    /// The operator for operands in the other order.
+    pub fn swapped(self) -> Compare {
+        match self {
+            Compare::Equal | Compare::NotEqual => self,
+            Compare::Less => Compare::Greater,
+            Compare::LessEqual => Compare::GreaterEqual,
+            Compare::Greater => Compare::Less,
+            Compare::GreaterEqual => Compare::LessEqual,
+        }
+    }
+}
+
 impl Unary {
     /// The name of the corresponding function.
     pub fn function(self) -> &'static str {

@@ -9,7 +9,7 @@ mod spec;
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::options::Options;
+use crate::options::{OnError, Options};
 use crate::schema::{Schema as Fields, notation};
 use crate::screen;
 use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
@@ -97,7 +97,7 @@ and lines that load an npz of all records (for a safetensors file replace np.loa
             Form::Numpy => load::numpy(schema),
             Form::Torch => load::torch(schema),
         };
-        Ok(Bound { schema: Arc::new(Fields::default()), operator: Operator::Report(Box::new(Printed(text))) })
+        Ok(Bound { schema: Arc::new(Fields::default()), operator: Operator::Report(Box::new(Printed { text, reads_all: options.on_error != OnError::Fail })) })
     }
 }
 
@@ -108,15 +108,19 @@ fn of_sequences(options: &Options) -> bool {
 }
 
 /// Text that is known before the first record.
-struct Printed(String);
+struct Printed {
+    text: String,
+    /// Whether bad records are to be found.
+    reads_all: bool,
+}
 
 impl Report for Printed {
     fn push(&mut self, _: &Chunk, _: &mut dyn Write) -> Result<Flow> {
-        Ok(Flow::Done)
+        Ok(if self.reads_all { Flow::More } else { Flow::Done })
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
-        out.write_all(self.0.as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
+        out.write_all(self.text.as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
         Ok(Verdict::Good)
     }
 }

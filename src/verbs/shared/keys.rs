@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
-use crate::schema::Schema;
+use crate::schema::{DType, Schema};
 use crate::tensor::hash::row_hashes;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -66,6 +66,30 @@ impl Keys {
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|path| path.names().first().cloned())
     }
+}
+
+/// Checks the text of a key, as given to `option`: no value of the dtype has another text.
+///
+/// # Errors
+/// No value of the dtype has this text.
+pub fn check_key_text(option: &str, by: &str, text: &str, dtype: &DType) -> Result<()> {
+    let written = match dtype {
+        DType::Bool if ["true", "false"].contains(&text) => return Ok(()),
+        DType::Bool => Some(text.to_ascii_lowercase()).filter(|text| ["true", "false"].contains(&text.as_str())),
+        _ if dtype.is_integer() => {
+            let number = text.trim_start_matches('+').parse().ok().filter(|n| dtype.holds_integer(*n)).map(|n: i128| n.to_string());
+            if number.as_deref() == Some(text) {
+                return Ok(());
+            }
+            number
+        }
+        _ => return Ok(()),
+    };
+    let error = Error::usage(format!("{option}: {by} is {dtype}, so it is never `{text}`"));
+    Err(match written {
+        Some(written) => error.help(format!("write {written}")),
+        None => error,
+    })
 }
 
 /// The distinct keys seen so far, numbered from 0 in order of first occurrence. Values are compared exactly

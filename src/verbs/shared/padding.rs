@@ -87,6 +87,29 @@ pub fn parse_shape(text: &str) -> Result<Shape, Error> {
     Ok(Shape { path: name, sizes })
 }
 
+impl FieldValue {
+    /// The value for all fields it fits.
+    fn of_all(&self) -> Result<Literal> {
+        match parse_literal(&self.text).unwrap_or_else(|_| Literal::String(self.text.clone())) {
+            literal @ (Literal::None | Literal::List(_)) => {
+                Err(Error::usage(format!("cannot pad with {literal}: expected a number, a string or a bool")))
+            }
+            literal => Ok(literal),
+        }
+    }
+}
+
+/// Whether the literal pads fields of this dtype; its range does not matter.
+fn fits(literal: &Literal, dtype: &DType) -> bool {
+    match literal {
+        Literal::Int(_) | Literal::Float(_) => dtype.is_number(),
+        Literal::Bool(_) => *dtype == DType::Bool,
+        Literal::String(_) => matches!(dtype, DType::String | DType::Bytes),
+        Literal::Bytes(_) => *dtype == DType::Bytes,
+        Literal::None | Literal::List(_) => false,
+    }
+}
+
 impl PaddingArgs {
     /// Creates arguments with shapes only.
     pub fn of_shapes(shapes: &[Shape]) -> PaddingArgs {
@@ -127,7 +150,17 @@ impl PaddingArgs {
     /// # Errors
     /// See [`PaddingArgs::check`].
     pub fn check_values(&self, (option, done): (&str, &str), schema: &Schema, worked: &[FieldPath]) -> Result<()> {
-        check((option, done), self.defaults.iter().map(|d| &d.path).collect(), schema, worked)
+        check((option, done), self.defaults.iter().map(|d| &d.path).collect(), schema, worked)?;
+        let Some(all) = self.defaults.iter().find(|default| default.path.is_none()) else { return Ok(()) };
+        let literal = all.of_all()?;
+        let fields = worked.iter().map(|path| schema.find(path).map(|(_, field)| (path, &field.ty))).collect::<Result<Vec<_>>>()?;
+        if fields.iter().any(|(_, ty)| ty.dtype().is_none_or(|dtype| *dtype == DType::Null || fits(&literal, dtype))) {
+            return Ok(());
+        }
+        match fields.first() {
+            Some((path, ty)) => Err(Error::usage(format!("{option} {literal} fits no field that is {done}; {path} is {ty}"))),
+            None => Ok(()),
+        }
     }
 
     /// The shape given for a field with `rank` own axes.
@@ -175,20 +208,8 @@ impl PaddingArgs {
             return Ok(Some(array));
         }
         let Some(default) = self.defaults.iter().find(|d| d.path.is_none()) else { return Ok(None) };
-        let literal = match parse_literal(&default.text) {
-            Ok(literal) => literal,
-            Err(_) => Literal::String(default.text.clone()),
-        };
-        let fits = match literal {
-            Literal::Int(_) | Literal::Float(_) => dtype.is_number(),
-            Literal::Bool(_) => *dtype == DType::Bool,
-            Literal::String(_) => matches!(dtype, DType::String | DType::Bytes),
-            Literal::Bytes(_) => *dtype == DType::Bytes,
-            Literal::None | Literal::List(_) => {
-                return Err(Error::usage(format!("cannot pad with {literal}: expected a number, a string or a bool")));
-            }
-        };
-        if !fits {
+        let literal = default.of_all()?;
+        if !fits(&literal, dtype) {
             return Ok(None);
         }
         let array = literal_array(&literal, dtype)

@@ -105,7 +105,7 @@ The third table has the most frequent strings and integers with their shares.
 
 Mean and standard deviation are those of the finite numbers, from exact sums. Quantiles of values are exact for integers with at most \
 65536 distinct values, otherwise within 1% (numbers of both signs: 2%) if the largest magnitude is at most 10^9 times the smallest. \
-Sizes are exact below 65536 and within 1% above.
+They are float64, so integers beyond 2^53 are rounded. Sizes are exact below 65536 and within 1% above.
 
 Frequent values are counted exactly up to N = 65536 distinct values of a field (from 33 fields on, up to 2097152 divided by the number of \
 fields; with --by, a hundredth of that, but at least 1024). For a field with more distinct values, a count may be too low by at most 2/N of \
