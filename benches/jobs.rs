@@ -119,7 +119,7 @@ fn measure(args: &str, input: &Path, out: &Path, threads: usize) -> (Duration, u
     (time, peak)
 }
 
-/// The data set in that format: JSON lines are generated, the rest is converted from them.
+/// The data set in that format: JSON Lines are generated, the rest is converted from them.
 fn input(data: &Path, set: &str, extension: &str, megabytes: usize) -> Option<PathBuf> {
     let path = data.join(format!("{set}-{megabytes}.{extension}"));
     if path.exists() {

@@ -154,7 +154,7 @@ impl Error {
     /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name as a word of a
     /// shell.
     pub fn whole_input(self, input: &str) -> Error {
-        self.instead_of_skipping(&format!("leave bad records out first: tatter convert --on-error skip {input} -o OUT"))
+        self.instead_of_skipping(&format!("skip bad records first: tatter convert --on-error skip {input} -o OUT"))
     }
 
     /// Replaces the advice to skip bad records, if it was given.
@@ -388,21 +388,21 @@ mod tests {
                 at.line = Some(1041);
                 at.column = Some(37);
             })
-            .help("leave such records out with --on-error skip");
+            .help("skip such records with --on-error skip");
         assert_eq!(
             error.to_string(),
             "train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string \"n/a\"\n  \
-             leave such records out with --on-error skip"
+             skip such records with --on-error skip"
         );
     }
 
     #[test]
     fn advice_to_skip_records_is_replaced_clause_by_clause() {
         let of = |line: &str| Error::data("bad").help(line).whole_input("t.jsonl").helps().to_vec();
-        let first = "leave bad records out first: tatter convert --on-error skip t.jsonl -o OUT";
-        assert_eq!(of("leave such records out with --on-error skip"), [first]);
-        assert_eq!(of("or with --mixed json, or leave the others out with --on-error skip"), ["or with --mixed json", first]);
-        assert_eq!(of("the value is ambiguous; leave such records out with --on-error skip"), ["the value is ambiguous", first]);
+        let first = "skip bad records first: tatter convert --on-error skip t.jsonl -o OUT";
+        assert_eq!(of("skip such records with --on-error skip"), [first]);
+        assert_eq!(of("or with --mixed json, or skip the others with --on-error skip"), ["or with --mixed json", first]);
+        assert_eq!(of("the value is ambiguous; skip such records with --on-error skip"), ["the value is ambiguous", first]);
         assert_eq!(of("rename its field"), ["rename its field"]);
     }
 

@@ -16,7 +16,7 @@ impl Notices {
     /// With `strict`, the notice itself, as a data error.
     pub fn add(&self, text: impl Into<String>, strict: bool) -> Result<()> {
         if strict {
-            return Err(Error::data(text).help("this is a notice without --strict"));
+            return Err(Error::data(text).help("without --strict, this is only a notice"));
         }
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(text.into());
         Ok(())

@@ -83,7 +83,7 @@ pub struct Options {
     pub verbose: bool,
     /// Print the time spent in each stage to standard error.
     pub explain_time: bool,
-    /// Whether messages on standard error are JSON lines.
+    /// Whether messages on standard error are JSON Lines.
     pub json_messages: bool,
     /// Whether messages are colored; see [`in_color`].
     pub color: When,

@@ -1,5 +1,5 @@
 //! Arbitrary bytes as an ArrayRecord, without checking hashes, which random data would hardly ever match. Records read
-//! are written as JSON lines.
+//! are written as JSON Lines.
 
 use super::{print_as, request};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Arbitrary bytes as npz, npy and safetensors. Records read are written as JSON lines.
+//! Arbitrary bytes as npz, npy and safetensors. Records read are written as JSON Lines.
 
 use super::print;
 

@@ -1,4 +1,4 @@
-//! Arbitrary bytes as an Arrow stream, an Arrow file and a Parquet file. Records read are written as JSON lines.
+//! Arbitrary bytes as an Arrow stream, an Arrow file and a Parquet file. Records read are written as JSON Lines.
 
 use super::print;
 

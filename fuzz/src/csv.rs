@@ -1,4 +1,4 @@
-//! Arbitrary bytes as CSV and TSV. Records read are written as JSON lines.
+//! Arbitrary bytes as CSV and TSV. Records read are written as JSON Lines.
 
 use super::print;
 

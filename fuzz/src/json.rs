@@ -1,4 +1,4 @@
-//! Arbitrary bytes as JSON lines and as JSON values: read, inferred, written and read again. Output must read back
+//! Arbitrary bytes as JSON Lines and as JSON values: read, inferred, written and read again. Output must read back
 //! unchanged under the inferred schema.
 
 use super::{format, infer, read, request};

@@ -106,7 +106,7 @@ pub fn read(name: &str, bytes: &[u8], schema: &Arc<Schema>, request: &Request) -
     Ok(chunks)
 }
 
-/// Reads the input and writes the records as JSON lines.
+/// Reads the input and writes the records as JSON Lines.
 pub fn print(name: &str, bytes: &[u8]) {
     print_as(name, bytes, &request(false, false));
 }

@@ -1,4 +1,4 @@
-//! Arbitrary bytes as libsvm, Matrix Market and SciPy npz. Records read are written as JSON lines.
+//! Arbitrary bytes as libsvm, Matrix Market and SciPy npz. Records read are written as JSON Lines.
 
 use super::print;
 

@@ -1,4 +1,4 @@
-//! Arbitrary bytes as a tar archive of records. Records read are written as JSON lines.
+//! Arbitrary bytes as a tar archive of records. Records read are written as JSON Lines.
 
 use super::print;
 

@@ -4,7 +4,7 @@
 
     import tatter_data as td
 
-    records = td.read("x.tfrecord", "promote docs.tokens --as toks then select id,toks")
+    records = td.read("x.parquet", "promote docs.tokens --as toks then select id,toks")
     for batch in records: ...            # pyarrow.RecordBatch
     pa.table(records)                    # or polars.DataFrame(records), duckdb.from_arrow(records)
     records.to_numpy()                   # also to_tf, to_torch, to_awkward, to_pandas

@@ -45,7 +45,7 @@ class Records:
     def schema(self) -> pa.Schema:
         """The Arrow schema of the records, known before they are read.
 
-        Types that a file does not declare (JSON lines, TFRecord) are inferred from the whole file.
+        Types that a file does not declare (JSON Lines, TFRecord) are inferred from the whole file.
         """
         if self._schema is None:
             child = self._child()

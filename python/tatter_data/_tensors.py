@@ -186,7 +186,7 @@ def _no_nulls(path: str, chunks: list[pa.Array]) -> None:
     if any(chunk.null_count for chunk in chunks):
         raise ValueError(
             f"the field {path} has nulls, which tensors cannot represent; fill them in the chain: fill-null '{path}=0', "
-            "or leave such records out: filter 'not is_null(...)'"
+            "or drop such records: filter 'not is_null(...)'"
         )
 
 

@@ -4,7 +4,7 @@
 
     import tatter_data.ray
 
-    dataset = tatter_data.ray.read("data/*.tfrecord", "promote docs.tokens --as toks then select id,toks")
+    dataset = tatter_data.ray.read("data/*.parquet", "promote docs.tokens --as toks then select id,toks")
 
 A task runs the program over one whole file, so verbs that look across records (``batch``, ``pack``, ``shuffle``,
 ``head``) give the same result for each file as a single process. Ray's blocks are not files: in

@@ -13,11 +13,11 @@ use std::ffi::{OsStr, OsString};
 pub static COMMANDS: &[Standalone] = &[
     Standalone {
         name: "diff",
-        summary: "Print the first difference of two datasets",
+        summary: "Print the first difference between two datasets",
         about: "Compares two datasets of any formats record by record: prints the record, the path to the value and both \
-                values of the first difference. Exit code 1 if there is one. Both are read under one schema that fits the \
-                records of both, so that 1 and 1.0, int32 and int64, an absent key and null are equal; field order does not matter. \
-                Then the types, nullability and metadata that Parquet and Arrow files state are compared, if both do.\n\
+                values of the first difference. Exit code 1 if there is one. Both are read with one schema that fits the records of both, \
+                so 1 and 1.0 are equal, and so are int32 and int64, and an absent key and null; field order does not matter. \
+                Then the types, nullability and metadata that Parquet and Arrow files store are compared, if both do.\n\
                 Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.",
         examples: &[],
@@ -28,7 +28,7 @@ pub static COMMANDS: &[Standalone] = &[
             command
                 .arg(file("A", "The first dataset: a file, a quoted glob or shards"))
                 .arg(file("B", "The second dataset; - is standard input"))
-                .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Compare no types and no metadata"))
+                .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Ignore types and metadata"))
         },
         run: |matches, options, out| {
             let name = |which| matches.get_one::<OsString>(which).map_or(OsStr::new(""), OsString::as_os_str);
@@ -82,7 +82,7 @@ records. The files must not be compressed.\n\
     Standalone {
         name: "man",
         summary: "Print a man page, or write all pages to a directory",
-        about: "Prints a page as roff: of a verb, `functions`, or without PAGE tatter(1).\n\
+        about: "Prints the man page of a verb or of `functions`, or tatter(1) if no PAGE is given, as roff.\n\
                 `tatter man head | man -l -` shows one. `tatter man --output DIR` writes all pages to a directory.",
         examples: &[],
         augment: |command| command.arg(Arg::new("PAGE").help("A verb, or functions [default: tatter]")),
@@ -102,8 +102,9 @@ records. The files must not be compressed.\n\
     Standalone {
         name: "help",
         summary: "Explain a verb, a function of expressions, or everything",
-        about: "The same as `tatter VERB --help`, or without a verb `tatter --help`.\n\
-                `tatter help functions` lists the functions of expressions, `tatter help concat` explains one.",
+        about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`.\n\
+                `tatter help functions` lists the functions of expressions, and `tatter help concat` explains one; write `tatter help \
+                tf.unique` where a verb has the same name.",
         examples: &[],
         augment: |command| command.arg(Arg::new("VERB").help("A verb, a function or one of these commands")),
         run: |matches, _, out| {

@@ -16,17 +16,17 @@ const TITLE: &str = "tatter: ragged, sparse and structured tensors from the comm
 const USAGE: &str = "Usage: tatter VERB [OPTIONS] [ARGS] [then VERB ...]... [FILE]... [-o OUT]";
 
 pub const NOTATION: &str = "\
-Types, as `schema` prints them and --schema reads them; fields are separated by new lines or `;`:
+Types, as `schema` prints them and --schema reads them; fields are separated by newlines or `;`:
   id:     int64                       a scalar
   tokens: int64[?]                    a vector; its size may differ from record to record
-  embed:  float32[4, 32]              uniform and known
+  embed:  float32[4, 32]              uniform, with known sizes
   batch:  int64[?, (?)]               axis 1 is ragged: row sizes differ inside one record
   docs:   {title: string, tokens: string[?]}[?]
                                       a list of structures
   feats:  sparse<float32>[?, 1000]    a sparse tensor
   props:  map<string, int64>          a map: verbs see {key: string, value: int64}[?]
   note:   optional string             the whole field may be null
-  tags:   string[?] with nulls        null somewhere inside
+  tags:   string[?] with nulls        values inside may be null
   age:    int64 = -1                  a missing value reads as -1
   raw:    json                        any JSON value, kept as its text
   when:   timestamp[us, UTC]          times and decimals as in Arrow: date32, time64[ns], duration[s], decimal128(9, 2); printed
@@ -108,16 +108,16 @@ pub fn long(commands: &[Standalone]) -> String {
 }
 
 pub const ABOUT: &str = "\
-Reads records whose fields have different lengths, holds each field as a ragged, sparse, dense or structured tensor, runs a \
-chain of verbs over the stream, and writes records back out. `then` chains verbs in one process; a chain gives exactly what a \
-pipe of its verbs gives. FILEs follow the last verb; global options come before the first verb or after the last; after `--` \
-every word is a FILE. Without FILE, or with `-`, standard input is read. Without -o, or with `-o -`, JSON lines are written to \
-standard output.
+Reads records whose fields vary in length, represents each field as a ragged, sparse, dense or structured tensor, runs a chain of verbs \
+over the stream, and writes the records back out. `then` chains verbs in one process; a chain gives the same records as the pipeline of \
+its verbs. FILEs follow the last verb; global options come before the first verb or after the last; after `--` \
+every word is a FILE. Without FILE, or with `-`, standard input is read. Without -o, or with `-o -`, JSON Lines are written to \
+standard output. -h prints a short help, --help all of it, and -V or --version the version.
 
 A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a \
-directory: all files below it, sorted by path, as PyArrow and Polars read it. Links to directories are not followed, and names \
-that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard of NAME-00003-of-00010 is a \
-notice, or an error with --strict.
+directory: all files below it, sorted by path, as PyArrow and Polars read it. Symbolic links to directories are not followed, and names \
+that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard, such as NAME-00003-of-00010, \
+gives a notice, or an error with --strict.
 ";
 
 /// The layout of records in npz, npy and safetensors, also used in the man page.
@@ -128,16 +128,16 @@ npz, npy, safetensors: all records stacked, the record axis first.
   string field        the same: uint8 x/values, one more row_splits
   sparse field        x/indices, x/values, x/dense_shape; x/dense_shapes if those of the records may differ
   inside structures   by path: docs.tokens/values
-With one file per record (`-o 'batch-#####.npz'`) each holds the arrays of its record, without the record axis: axis 0 of a \
+With one file per record (`-o 'batch-#####.npz'`) each contains the arrays of its record, without the record axis: axis 0 of a \
 batch is the first axis of the array, and rows of equal size are dense. Both forms read back as the records that were written. \
-In arrays of other programs axis 0 is the record axis; if --schema gives an array all its axes, the file is one record. An npy \
-file is one array without a name: its rows are records with one field, `value`. `tatter schema --as numpy` prints the lines \
-that load what is written. Nulls and standard output are not supported.
+In arrays written by other programs, axis 0 is the record axis; if --schema declares all axes of an array, including axis 0, the whole \
+file is read as one record. An npy file is one array without a name: its rows are records with one field, `value`. `tatter schema --as \
+numpy` prints the lines that load what is written. Arrays cannot store nulls, and cannot be written to standard output.
 ";
 
 const SUFFIXES: &str = "\
-The input format is detected by the first bytes, else by the extension; the output format by the extension. A further \
-extension .gz or .zst compresses the output; compressed input is detected by its first bytes.
+The input format is detected by the first bytes, else by the extension; the output format by the extension. An additional extension .gz, \
+.zst or .zlib compresses the output; compressed input is detected by its first bytes.
 ";
 
 pub fn format_list() -> String {
@@ -234,7 +234,7 @@ pub fn of_verb(verb: &Entry) -> String {
         false => of(verb.name, verb.summary, verb.about, verb.command()),
     };
     if !verb.meaning.is_empty() {
-        let _ = write!(text, "\n{}", fitted(&format!("Meaning: {}\n", verb.meaning)));
+        let _ = write!(text, "\n{}", fitted(&format!("Modeled on: {}\n", verb.meaning)));
     }
     examples(&mut text, verb.examples);
     let _ = write!(text, "\n{}", fitted(EXIT_CODES));
@@ -281,7 +281,7 @@ pub const MARKS: (&str, &str) = ("<!-- verbs -->\n", "<!-- end of verbs -->");
 
 /// The verbs as a Markdown table.
 pub fn verb_table() -> String {
-    let mut text = String::from("| verb | what it does | meaning from |\n|---|---|---|\n");
+    let mut text = String::from("| verb | what it does | modeled on |\n|---|---|---|\n");
     for verb in VERBS {
         let words = usage_line(verb.name, &verb.command());
         let words = words.trim_start_matches("tatter ").trim_end_matches(" [FILE]...").replace(" [OPTIONS]", "");

@@ -106,7 +106,7 @@ fn verb_page(verb: &Entry) -> Result<Vec<u8>> {
         page.options(command)?;
     }
     if !verb.meaning.is_empty() {
-        page.section("MEANING");
+        page.section("MODELED ON");
         page.line(verb.meaning);
     }
     page.examples(verb.examples);

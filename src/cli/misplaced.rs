@@ -59,7 +59,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     }
     let condition = command.get_positionals().find(|arg| arg.get_id() == "condition" || arg.get_id() == "assignments");
     if verb.name == "map" && name.contains('=') && name != "=" {
-        return Err(error().help("assignments are a single shell argument, separated by `;`: map 'y = x + 1; z = x * 2'"));
+        return Err(error().help("put all assignments in a single shell argument, separated by `;`: map 'y = x + 1; z = x * 2'"));
     }
     if let (Some(_), true) = (condition, name.starts_with(['=', '<', '>', '!', '+', '-', '*', '/']) || name == "and" || name == "or") {
         return Err(error().help(format!(

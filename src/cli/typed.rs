@@ -21,7 +21,7 @@ pub struct Typed {
     /// Write one file for each input into DIR, under its name with the extension of the output's format
     #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Files")]
     output_dir: Option<OsString>,
-    /// Write a list of the files written as JSON: names, records, bytes and SHA-256
+    /// Write a JSON list of the output files: names, record counts, sizes in bytes and SHA-256
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     manifest: Option<OsString>,
     /// Format of the input [default: by its first bytes, else by extension]
@@ -39,10 +39,10 @@ pub struct Typed {
     /// Names in LIST end with a NUL byte, as `find -print0` writes them
     #[arg(short = '0', long = "null", help_heading = "Files")]
     null_separated: bool,
-    /// Types of some or all fields; @FILE reads them from a text file, or from a data file that states its types
+    /// Types of some or all fields; @FILE reads them from a text file, or from a data file that stores its types
     #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
     schema: Option<OsString>,
-    /// Write N shards: OUT-00000-of-00008
+    /// Write N shards: OUT-00000-of-0000N, ...
     #[arg(long, value_name = "N", help_heading = "Files")]
     shards: Option<usize>,
     /// Write shards even if those of an earlier run with another N remain
@@ -69,7 +69,7 @@ pub struct Typed {
     /// Maximum records in a chunk [default: by size]
     #[arg(long, value_name = "N", help_heading = "Running")]
     chunk_rows: Option<NonZeroUsize>,
-    /// Directory for temporary files [default: that of the output]
+    /// Directory for temporary files [default: the directory of the output file; for standard output, TMPDIR or /tmp]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     temp_dir: Option<PathBuf>,
     /// Seed for verbs that draw at random
@@ -99,7 +99,7 @@ pub struct Typed {
     /// Show progress: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = WHEN, help_heading = "Messages")]
     progress: String,
-    /// Write a summary of the run as JSON; `-` is standard error
+    /// Write a summary of the run as JSON; `-` writes it to standard error
     #[arg(long, value_name = "FILE", help_heading = "Messages")]
     summary: Option<PathBuf>,
     /// Show no notices and no progress
@@ -108,7 +108,7 @@ pub struct Typed {
     /// Print formats, threads, memory limit and a summary to standard error
     #[arg(short, long, help_heading = "Messages")]
     verbose: bool,
-    /// Print the time spent in each stage, and what would limit the speed with more threads
+    /// Print the time spent in each stage, and the limit on the speedup from more threads
     #[arg(long, help_heading = "Messages")]
     explain_time: bool,
     /// Color messages: auto, always or never
@@ -120,7 +120,7 @@ pub struct Typed {
     /// none, snappy, zstd[:LEVEL], gzip or lz4
     #[arg(long, value_name = "CODEC", help_heading = "Formats")]
     compression: Option<String>,
-    /// Maximum rows in a Parquet row group, Arrow record batch or ArrayRecord chunk [default there: 1]
+    /// Maximum rows in a Parquet row group, Arrow record batch or ArrayRecord chunk [default for ArrayRecord: 1]
     #[arg(long, value_name = "N", help_heading = "Formats")]
     row_group_rows: Option<NonZeroUsize>,
     /// TFRecord features to read as scalars; auto: all with at most one value
@@ -162,7 +162,7 @@ pub struct Typed {
     /// CSV: character between the items of a list [default: none, a field is one value]
     #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Formats")]
     list_separator: Option<u8>,
-    /// CSV: words that mean null, separated by commas [default: the empty field]
+    /// CSV: strings that mean null, separated by commas [default: the empty field]
     #[arg(long, value_name = "WORDS", help_heading = "Formats")]
     nulls: Option<String>,
     /// CSV: names of the columns; the first line is data, not a header
@@ -177,7 +177,7 @@ pub struct Typed {
     /// Megatron: read one record per document, with its sequences as rows [default: one per sequence]
     #[arg(long, help_heading = "Formats")]
     documents: bool,
-    /// Megatron: number of token ids; writes uint16 below 65500, else int32, and refuses larger ids [default: the dtype of the field]
+    /// Megatron: number of token ids; writes uint16 below 65500, else int32, and rejects larger ids [default: the dtype of the field]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "smallest_dtype", help_heading = "Formats")]
     vocab_size: Option<u64>,
     /// Megatron: write the smallest integer dtype that fits all values, which are kept in temporary files first

@@ -302,7 +302,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
                 format!("{}{AS_EMPTY}", filled("[]"))
             });
             let whole = depth == 0 && !inside;
-            return if whole { error.help(format!("filter 'not is_null({x}, level=0)' leaves such records out")) } else { error };
+            return if whole { error.help(format!("filter 'not is_null({x}, level=0)' drops such records")) } else { error };
         }
         level = Some(list.values());
     }
@@ -317,8 +317,8 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());
     let error = if has_literals && !ty.is_sparse() { error.help(format!("{} replaces it with a value", filled(value))) } else { error };
     match (below_axes, of_structure) {
-        (false, _) => error.help(format!("filter 'not is_null({x})' leaves such records out")),
-        (true, false) => error.help(format!("drop_null({x}) leaves nulls out")),
+        (false, _) => error.help(format!("filter 'not is_null({x})' drops such records")),
+        (true, false) => error.help(format!("drop_null({x}) drops the nulls")),
         (true, true) => error,
     }
 }

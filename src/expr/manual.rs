@@ -8,10 +8,9 @@ use std::fmt::Write;
 pub fn manual() -> String {
     let mut out = String::from(
         ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- the functions of expressions\n.SH DESCRIPTION\n\
-Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or without the prefix \\(lqtf.\\(rq, \
-and Paddle's sequence functions. \
-A name followed by a parenthesis is a function; any other name is a field of the record. \
-Arguments are positional or keyword arguments. Axes are counted within a record.\n",
+Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or \
+without the prefix \\(lqtf.\\(rq, and Paddle's sequence functions. A name followed by a parenthesis is a function; any other name is a \
+field of the record. Arguments are positional or keyword arguments. Axes are counted within a record.\n",
     );
     for family in FAMILIES {
         let _ = writeln!(out, ".SH {}", roff(&family.title.to_uppercase()));
@@ -25,7 +24,7 @@ Arguments are positional or keyword arguments. Axes are counted within a record.
             }
         }
     }
-    out.push_str(".SH LEFT OUT\nTensorFlow operations on ragged tensors and for training that have no function in tatter.\n");
+    out.push_str(".SH NOT SUPPORTED\nTensorFlow operations on ragged tensors and for training that have no function in tatter.\n");
     for (names, why) in LEFT_OUT {
         let _ = writeln!(out, ".TP\n{}\n{}", roff(&names.join(", ")), roff(why));
     }
@@ -40,7 +39,7 @@ fn roff(text: &str) -> String {
 
 /// The output of `tatter help NAME` for a function.
 pub fn function_help(name: &str) -> Option<String> {
-    find(name).map(described).or_else(|| reason(name).map(|why| format!("{name} is left out: {why}\n")))
+    find(name).map(described).or_else(|| reason(name).map(|why| format!("`{name}` is not supported: {why}\n")))
 }
 
 fn described(function: &Function) -> String {
@@ -57,7 +56,7 @@ fn described(function: &Function) -> String {
 /// The output of `tatter help functions`: a line for each function.
 pub fn function_list() -> String {
     let mut out = listed(|_| true);
-    out.push_str("\nLeft out, of TensorFlow's operations on ragged tensors and those of training:\n");
+    out.push_str("\nNot supported, of TensorFlow's operations on ragged tensors and those of training:\n");
     for (names, why) in LEFT_OUT {
         let _ = writeln!(out, "  {}\n    {why}", names.join(", "));
     }

@@ -131,7 +131,7 @@ pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
 pub const MAX_EMPTY_RECORDS: u64 = 1 << 28;
 
 /// The help for a bad record, unless bad records are skipped already.
-pub const SKIP: &str = "leave such records out with --on-error skip";
+pub const SKIP: &str = "skip such records with --on-error skip";
 
 /// A request from a run to an input.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! JSON in other containers: values that are fields of records, parsed like those of JSON lines.
+//! JSON in other containers: values that are fields of records, parsed like those of JSON Lines.
 
 use super::jsonl::{self, Block, Cursor, Framing, Piece};
 use crate::chunk::Decoded;
@@ -68,7 +68,7 @@ impl Members {
     /// Observes their types.
     ///
     /// # Errors
-    /// The same as for JSON lines.
+    /// The same as for JSON Lines.
     pub fn observe(self, input: &Arc<str>, first_record: u64, request: &Request) -> Result<Box<dyn Observed>> {
         Ok(Box::new(jsonl::observe(self.into_piece(input, first_record), request).map_err(located)?))
     }

@@ -25,7 +25,7 @@ const FIELD: &str = "value";
 
 impl Container for Npy {
     const NAME: &'static str = "npy";
-    const SUMMARY: &'static str = "an array of NumPy, its rows the records: field `value`";
+    const SUMMARY: &'static str = "a NumPy array: each row is a record with the field `value`";
     const CHECKSUMS: bool = false;
 
     fn sniff(head: &[u8]) -> bool {

@@ -23,7 +23,7 @@ pub struct Npz;
 
 impl Container for Npz {
     const NAME: &'static str = "npz";
-    const SUMMARY: &'static str = "arrays of NumPy, all records stacked";
+    const SUMMARY: &'static str = "NumPy arrays, all records stacked";
     const CHECKSUMS: bool = true;
 
     fn sniff(head: &[u8]) -> bool {

@@ -287,7 +287,7 @@ fn encode_lines<'a>(nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lin
         let Some(text) = value(row) else {
             return Err(Error::data("text cannot store nulls")
                 .at_row(row)
-                .help("fill it first with fill-null, or leave such records out with filter"));
+                .help("fill it first with fill-null, or drop such records with filter"));
         };
         if memchr::memchr2(b'\n', b'\r', text).is_some_and(|at| text[at] == b'\n' || at + 1 == text.len()) {
             return Err(Error::data("a value that contains a line break would become two lines").at_row(row).help("write --to jsonl"));

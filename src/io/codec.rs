@@ -221,7 +221,7 @@ mod tests {
             ("a TFRecord whose length looks like gzip", tfrecord_header(0x0008_8b1f), None),
             ("a TFRecord in zlib", zlib(&tfrecord_header(100)), Some(Codec::Zlib)),
             ("a TFRecord of one empty record in zlib", zlib(&tfrecord_header(0)), Some(Codec::Zlib)),
-            ("JSON lines in zlib", zlib(b"{\"a\": 1}\n"), Some(Codec::Zlib)),
+            ("JSON Lines in zlib", zlib(b"{\"a\": 1}\n"), Some(Codec::Zlib)),
             ("something else in zlib", zlib(b"x = 1; y = 2; z = 3"), None),
             ("a text that begins as zlib does", b"x\x9c and so on".to_vec(), None),
         ];

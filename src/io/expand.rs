@@ -177,7 +177,7 @@ mod tests {
             ("pairs/b.tfrecord.idx", Ok(&["pairs/b.tfrecord.idx"])),
             ("s@2.x", Ok(&["s-00000-of-00002.x", "s-00001-of-00002.x"])),
             ("t@2.x", Err("1 of 2 shards are missing, the first is DIR/t-00000-of-00002.x")),
-            ("z*.x", Err("no file matches")),
+            ("z*.x", Err("no file matches this pattern")),
             ("hidden.x", Err("there is no such file\n  did you mean DIR/.hidden.x?")),
             ("no/a.x", Err("there is no such file\n  there is no directory DIR/no")),
         ];

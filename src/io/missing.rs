@@ -12,7 +12,7 @@ pub fn is_missing(error: &std::io::Error) -> bool {
 /// The error for a missing file, with the nearest existing name or the missing directory.
 pub fn missing(path: &Path) -> Error {
     if path.as_os_str().is_empty() {
-        return Error::new(Kind::Io, "the name of an input is empty").help("is a variable of the shell empty? standard input is -");
+        return Error::new(Kind::Io, "the name of an input is empty").help("is a shell variable empty? `-` means standard input");
     }
     let error = Error::new(Kind::Io, "there is no such file").in_input(path.display().to_string());
     if let Ok(target) = std::fs::read_link(path) {

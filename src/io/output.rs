@@ -352,7 +352,7 @@ impl Outputs {
                 Ok(())
             }
             Target::StandardOutput => self.held.forget(),
-            Target::Direct(_) => Err(Error::new(Kind::Io, "the output cannot be taken back").in_input(self.name.clone())),
+            Target::Direct(_) => Err(Error::new(Kind::Io, "output already written cannot be changed").in_input(self.name.clone())),
         }
     }
 
@@ -364,7 +364,7 @@ impl Outputs {
             Some(name) => {
                 let error =
                     Error::new(Kind::Io, "the file exists").in_input(directory.join(name).display().to_string().trim_start_matches("./"));
-                Err(error.help("it was kept because of --no-clobber"))
+                Err(error.help("it was not overwritten because of --no-clobber"))
             }
             None => Ok(()),
         }

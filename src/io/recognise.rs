@@ -10,7 +10,7 @@ const FOREIGN: [(usize, &[u8], &str, &str); 5] = [
     (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ... -"),
     (0, b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | tatter ... -"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE MEMBER | tatter ... -"),
-    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON lines with Python's h5py"),
+    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON Lines with Python's h5py"),
 ];
 
 /// The properties of an input before its format is known.

@@ -70,7 +70,7 @@ impl Held {
     pub fn forget(&self) -> Result<()> {
         let mut state = self.state();
         if state.released {
-            state.take_back().map_err(|_| Error::new(Kind::Io, "the output cannot be taken back").in_input(STANDARD_OUTPUT))?;
+            state.take_back().map_err(|_| Error::new(Kind::Io, "output already written cannot be changed").in_input(STANDARD_OUTPUT))?;
         }
         state.bytes = Vec::new();
         state.provisional = false;
@@ -127,7 +127,7 @@ impl Write for Writer {
         let limit = if must_hold { HELD_FOR_RESTART_BYTES } else { HELD_BYTES };
         let is_full = state.bytes.len() + bytes.len() > limit;
         if is_full && must_hold {
-            return Err(Error::new(Kind::Widened, "the output exceeds what is kept until the types are settled").into());
+            return Err(Error::new(Kind::Widened, "the output exceeds the buffer kept until the types are known").into());
         }
         if !state.released && !is_full {
             state.bytes.extend_from_slice(bytes);

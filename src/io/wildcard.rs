@@ -34,7 +34,7 @@ pub fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     found.retain(|path| !path.is_dir());
     found.sort();
     match found.is_empty() {
-        true => Err(Error::new(Kind::Io, "no file matches").in_input(pattern)),
+        true => Err(Error::new(Kind::Io, "no file matches this pattern").in_input(pattern)),
         false => Ok(found),
     }
 }
@@ -92,14 +92,14 @@ fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(found) => Ok(Some(found)),
         Err(e) if is_missing(&e) => Ok(None),
-        Err(e) => Err(Error::io(&path.display().to_string(), "looking for files", &e)),
+        Err(e) => Err(Error::io(&path.display().to_string(), "searching for files", &e)),
     }
 }
 
 /// The names in a directory; empty if it is not a directory.
 fn names(directory: &Path) -> Result<Vec<OsString>> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "looking for files", e);
+    let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "searching for files", e);
     match std::fs::read_dir(directory) {
         Ok(entries) => entries.map(|entry| entry.map(|e| e.file_name()).map_err(|e| failed(&e))).collect(),
         Err(e) if is_missing(&e) => Ok(Vec::new()),

@@ -76,7 +76,7 @@ pub fn plan(
         [first, rest @ ..] => format!("{} and {} more", first.by, rest.len()),
         [] => return Ok(None),
     };
-    options.remarks.add(format!("{} reads {} of {nrecords} records by {by}", first.name(), order.len()), false)?;
+    options.remarks.add(format!("{} reads {} of {nrecords} records, using {by}", first.name(), order.len()), false)?;
     let rows = rows_per_chunk as usize;
     Ok(Some(Drawn { order, ends, rows_per_chunk: options.chunk_rows.map_or(rows, |most| most.clamp(1, rows)) }))
 }

@@ -72,14 +72,14 @@ pub fn directory_of(options: &Options) -> Option<&'static dyn Format> {
     options.to.as_deref().and_then(formats::find).filter(|format| format.directory().is_some())
 }
 
-/// The format of the output: given by `--to`, else by the extension, else JSON lines.
+/// The format of the output: given by `--to`, else by the extension, else JSON Lines.
 ///
 /// # Errors
 /// The format does not exist.
 pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Format> {
     let foreign = outputs.extension().and_then(|extension| COMPRESSORS.iter().find(|(of, _)| *of == extension));
     if let Some((extension, program)) = foreign {
-        let error = Error::usage(format!("the output's name ends in .{extension}, but files are compressed as .gz, .zst or .zlib"));
+        let error = Error::usage(format!("the output's name ends in .{extension}, but only .gz, .zst and .zlib compress the output"));
         return Err(error
             .in_input(outputs.name().clone())
             .help(format!("write it without .{extension}, and compress the file with {program}")));
@@ -89,7 +89,7 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
     }
     let Some(extension) = outputs.extension() else { return named("jsonl", "--to") };
     by_extension(extension).ok_or_else(|| {
-        Error::usage(format!("the output's extension .{extension} does not belong to a format"))
+        Error::usage(format!("the output's extension .{extension} is not that of a known format"))
             .help(format!("give one with --to: {}", names(|f| f.name() != "none")))
     })
 }

@@ -280,7 +280,7 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let Some(first) = inputs.iter().find(|input| input.path().is_some() && input.is_regular()) else { return Ok(()) };
     let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
-    let error = Error::data(if inputs.len() == 1 { "this is empty" } else { "this and all other inputs are empty" });
+    let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });
     let help = format!("if it is meant to be empty, give its format: --from {likely}");
     Err(error.in_input(first.name().clone()).help(help))
 }
@@ -326,7 +326,7 @@ fn check_split(opened: &[Opened], options: &Options) -> Result<()> {
     let is_written = || options.to.as_deref().and_then(crate::formats::find).is_some_and(|format| format.has_splits());
     match (&options.split, opened.iter().any(|opened| opened.format.has_splits()) || is_written()) {
         (Some(split), false) => Err(Error::usage(format!("--split {split}: no input has splits"))
-            .help("only a directory of TensorFlow Datasets has splits; to take some records of other inputs: head, skip, sample, split")),
+            .help("only a TensorFlow Datasets directory has splits; to take some records of other inputs: head, skip, sample, split")),
         _ => Ok(()),
     }
 }
@@ -369,7 +369,7 @@ fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>)
     let inferred = format.reader(input, options).map(|reader| reader?.infer(&request)).transpose()?;
     match inferred {
         Some(Inference::Known(schema)) => Ok(schema),
-        _ => Err(Error::usage(format!("{} does not state the types of its fields", format.name()))
+        _ => Err(Error::usage(format!("{} does not store the types of its fields", format.name()))
             .in_input(name)
             .help("infer them once: tatter schema FILE > types.txt, then --schema @types.txt")),
     }

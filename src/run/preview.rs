@@ -67,7 +67,7 @@ fn head(inputs: &Inputs, is_settled: bool, columns: usize) -> String {
     format!("{}\n", screen::cut(&printable(&format!("{}{more}{sampled}", named.join(" "))), columns))
 }
 
-/// Up to the given number of records, as JSON lines.
+/// Up to the given number of records, as JSON Lines.
 fn first_records(inputs: Inputs, schema: Arc<Schema>, options: &Options, most: usize) -> Result<String> {
     let Some(jsonl) = formats::find("jsonl") else { return Err(Error::internal("there is no format jsonl")) };
     let failed = |e: std::io::Error| Error::io("a temporary file", "writing", &e);

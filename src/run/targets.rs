@@ -220,7 +220,7 @@ pub fn check_each(last: Option<&dyn Parsed>, options: &Options) -> Result<()> {
         return Err(Error::usage(format!("`{}` names its outputs itself: it takes no --output-dir", last.name())));
     }
     if matches!(options.on_error, OnError::Quarantine(_)) {
-        return Err(Error::usage("--on-error quarantine=FILE takes no --output-dir").help("leave bad records out with --on-error skip"));
+        return Err(Error::usage("--on-error quarantine=FILE takes no --output-dir").help("skip bad records with --on-error skip"));
     }
     Ok(())
 }

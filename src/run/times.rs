@@ -33,7 +33,7 @@ impl How {
     fn text(self) -> &'static str {
         match self {
             How::Before => "first",
-            How::Serial => "one piece at a time",
+            How::Serial => "one block at a time",
             How::Parallel => "in parallel",
         }
     }
@@ -93,7 +93,7 @@ impl Times {
         }
         let _ = write!(text, "  {:width$}  {:8.3} s", "waiting", self.waiting.as_secs_f64());
         if let Some(bound) = self.bound() {
-            let _ = write!(text, "\n  on any number of threads at most {bound:.1} times the speed of one");
+            let _ = write!(text, "\n  more threads can give at most {bound:.1} times the speed of one");
         }
         text
     }
@@ -129,11 +129,11 @@ mod tests {
             times.text(2),
             "time in each stage, 3.50 s of work on 2 threads
   infer types        0.500 s  first
-  read jsonl         0.100 s  one piece at a time
+  read jsonl         0.100 s  one block at a time
   decode, encode     3.000 s  in parallel
-  write parquet      0.400 s  one piece at a time
+  write parquet      0.400 s  one block at a time
   waiting            0.020 s
-  on any number of threads at most 8.8 times the speed of one"
+  more threads can give at most 8.8 times the speed of one"
         );
         times.add(times.clone());
         assert_eq!((times.work(), times.bound()), (ms(7000), Some(8.75)));

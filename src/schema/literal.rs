@@ -43,7 +43,7 @@ pub fn parse_literal_for(text: &str, dtype: Option<&DType>) -> Result<Literal> {
 }
 
 impl Literal {
-    /// Converts `"NaN"`, `"Infinity"` and `"-Infinity"` to floats, as in JSON lines, if `dtype` is a float.
+    /// Converts `"NaN"`, `"Infinity"` and `"-Infinity"` to floats, as in JSON Lines, if `dtype` is a float.
     pub fn with_names_of_floats(self, dtype: Option<&DType>) -> Literal {
         if !dtype.is_some_and(DType::is_float) {
             return self;

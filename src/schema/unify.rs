@@ -47,7 +47,7 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
     let [x, y] = &first.types;
     let mut error = Error::data(format!("is {x} in {in_a} and {y} in {in_b}: no type fits both")).in_field(&first.path);
     for Clash { path, types: [x, y] } in others.iter().take(10) {
-        error = error.help(format!("{path}: is {x} in one and {y} in another"));
+        error = error.help(format!("{path} is {x} in one and {y} in another"));
     }
     if others.len() > 10 {
         error = error.help(format!("and {} more", others.len() - 10));

@@ -286,7 +286,7 @@ impl Tensor {
     pub fn as_leaf(&self) -> Result<&ArrayRef> {
         match self {
             Tensor::Leaf(array) => Ok(array),
-            _ => Err(Error::data("expected single values")),
+            _ => Err(Error::data("expected scalars")),
         }
     }
 

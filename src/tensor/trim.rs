@@ -70,7 +70,7 @@ pub fn lengths_without(tensor: &Tensor, padding: &ArrayRef, side: Side) -> Resul
 /// Compares values with the single value of `one`.
 fn equal_to<'a>(values: &'a ArrayRef, one: &ArrayRef) -> Result<Box<dyn Fn(usize) -> bool + 'a>> {
     if values.data_type() != one.data_type() || one.len() != 1 {
-        return Err(Error::data(format!("padding of type {} for values of type {}", one.data_type(), values.data_type())));
+        return Err(Error::data(format!("the padding has type {}, but the values have type {}", one.data_type(), values.data_type())));
     }
     // Floats are compared as numbers: NaN differs from NaN, and 0.0 equals -0.0.
     fn float<'a, T: ArrowPrimitiveType>(values: &'a ArrayRef, one: &ArrayRef) -> Box<dyn Fn(usize) -> bool + 'a> {

@@ -26,7 +26,7 @@ impl Verb for Assert {
     const ABOUT: &'static str = "\
 The condition is an expression that gives one bool per record (see tatter-functions(7)). Records are passed on unchanged. The first \
 record for which the condition is false is an error that names the record, and the exit code is 1; with --on-error skip, such \
-records are left out and counted.";
+records are dropped and counted.";
     const MEANING: &'static str = "tf.debugging.Assert";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -36,7 +36,7 @@ records are left out and counted.";
             output: "{\"tokens\":[5,2]}\n{\"tokens\":[]}\n",
         },
         Example {
-            about: "leave out and count the records that fail",
+            about: "drop and count the records that fail",
             args: "assert 'label >= 0' --message 'labels start at 0' then count --on-error skip --max-errors 1",
             input: "{\"label\": 1}\n{\"label\": -1}\n{\"label\": 0}\n",
             output: "2\n",

@@ -119,7 +119,7 @@ impl Verb for Bucket {
     const ABOUT: &'static str = "\
 Without --boundaries there is a bucket for each value of EXPR, which is a string, an integer or a bool. With --boundaries each record \
 goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is written as a batch as soon as it \
-reaches its batch size; the remaining records are written at the end, in the order of the boundaries or keys. The records of open buckets \
+reaches its batch size; the remaining records are written at the end, in order of boundary or key. The records of open buckets \
 are kept in memory (see --max-memory). With --pad every batch is padded to its longest record; with --pad-to-boundary, to the bucket's \
 boundary minus 1. --shape and --default work as in `padded-batch`.";
     const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length, group_by_window";
@@ -301,7 +301,7 @@ impl Buckets {
     fn numbers(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
         let is_null = |row: usize| {
             let error = Error::data(format!("--by {} is null", self.text)).at_row(row);
-            error.help("fill it first with fill-null, or leave such records out with filter")
+            error.help("fill it first with fill-null, or drop such records with filter")
         };
         match &mut self.numbering {
             Numbering::Lengths { by, boundaries, to_boundary } => {

@@ -20,7 +20,7 @@ pub struct Choose {
 
 impl Verb for Choose {
     const NAME: &'static str = "choose";
-    const SUMMARY: &'static str = "Take records from several inputs in a given order";
+    const SUMMARY: &'static str = "Take each record from the input that a field selects";
     const ABOUT: &'static str = "\
 `choose --by FIELD CHOICES A B C` reads an integer from each record of CHOICES: 0 gives the next record of A, 1 of B, and so on. \
 The stream ends with CHOICES or, with --stop first (the default), as soon as the chosen input has no records left; with --stop all, \

@@ -15,8 +15,8 @@ impl Verb for Convert {
     const NAME: &'static str = "convert";
     const SUMMARY: &'static str = "Write records unchanged, usually in another format";
     const ABOUT: &'static str = "\
-The output format is given by --to or the output's extension; on standard output it is JSON lines. Nothing is lost silently: a value that \
-the output format cannot store is an error that names the field and a way around it.";
+The output format is given by --to or the output's extension; on standard output it is JSON Lines. Nothing is lost silently: a value that \
+the output format cannot store is an error that names the field and suggests a workaround.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "lists keep their lengths; null and the empty list stay distinct",

@@ -42,7 +42,7 @@ With --padding V, values equal to V are removed from the end of every row along 
 left. Values in between stay, and NaN equals nothing. In a vector they are removed from the vector itself. With --lengths FIELD each row \
 is truncated to its length and keeps its first values (with --side left, its last ones). A field of rank r contains the lengths along \
 axis r, so a scalar is the length of a vector; for several axes give several fields, in the form that `to-dense --lengths` writes. A \
-length greater than the size of its row counts as that size, a negative one as 0. Nulls are refused.";
+length greater than the size of its row counts as that size, a negative one as 0. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";
     const EXAMPLES: &'static [Example] = &[
         Example {

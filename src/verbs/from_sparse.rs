@@ -24,7 +24,7 @@ impl Verb for FromSparse {
     const SUMMARY: &'static str = "Convert sparse fields to ragged";
     const ABOUT: &'static str = "\
 Rows must be right-ragged: the entries of each row have the indices 0, 1, 2 ..., in order and without gaps. Matrices \
-become `[?, (?)]`, vectors `[?]`; sparse tensors of higher rank are refused. To convert other sparse tensors use \
+become `[?, (?)]`, vectors `[?]`; sparse tensors of higher rank are an error. To convert other sparse tensors, use \
 `to-dense`.";
     const MEANING: &'static str = "tf.RaggedTensor.from_sparse";
     const EXAMPLES: &'static [Example] = &[

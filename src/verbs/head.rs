@@ -20,7 +20,7 @@ impl Verb for Head {
     const NAME: &'static str = "head";
     const SUMMARY: &'static str = "Keep the first N records";
     const ABOUT: &'static str = "\
-Reading stops as soon as N records have been written, so the start of a huge file or an endless pipe appears at once. \
+Reading stops as soon as N records have been written, so the first records of a huge file or an endless pipe appear at once. \
 Types are inferred from these records only.";
     const MEANING: &'static str = "tf.data.Dataset.take";
     const OPTIONAL_ARGUMENT: bool = true;

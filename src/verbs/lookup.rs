@@ -58,7 +58,7 @@ impl Verb for Lookup {
     const ABOUT: &'static str = "\
 Finds the record of TABLE whose KEY equals FIELD and appends its fields NAMES. Keys are scalars and must be unique in TABLE; null matches \
 no key. TABLE is a file of any format, kept in memory: its key and the fields taken must fit in --max-memory. The records themselves are \
-streamed. --on-error does not apply to TABLE. To join two large files use DuckDB: `tatter join` prints the command.";
+streamed. --on-error does not apply to TABLE. To join two large files, use DuckDB on Parquet files.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "the name of each user",

@@ -32,7 +32,7 @@ impl Verb for MergeDims {
     const ABOUT: &'static str = "\
 The values stay in order; only the boundaries between rows are removed. If the field is a structure, its structures \
 are regrouped. Axes are counted within the record and include those of enclosing structures. An axis of an enclosing \
-structure is shared by all its fields, so merging it is refused; use `promote` instead. Nulls are refused.";
+structure is shared by all its fields, so merging it is an error; use `promote` instead. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.merge_dims, StructuredTensor.merge_dims";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -34,7 +34,7 @@ enum Stop {
 
 impl Verb for Mix {
     const NAME: &'static str = "mix";
-    const SUMMARY: &'static str = "Draw records from several inputs";
+    const SUMMARY: &'static str = "Sample records from several inputs at random";
     const ABOUT: &'static str = "\
 `mix A=0.7 B=0.2 C=0.1` draws the input of each record at random with these weights; without weights, all inputs are equally likely. Each \
 input keeps its order. An input is a file, a quoted glob, NAME@N or a directory: 'web/*.parquet=0.7'. `mix` is the first verb of a chain, \
@@ -50,7 +50,7 @@ with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "every record once, the first input three times as often while both last",
+            about: "every record once; the first input is drawn three times as often until one runs out",
             args: "mix a.jsonl=0.75 b.jsonl=0.25 --seed 2",
             input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n{\"a\": 3}\n==> b.jsonl <==\n{\"a\": -1}\n{\"a\": -2}\n",
             output: "{\"a\":-1}\n{\"a\":1}\n{\"a\":-2}\n{\"a\":2}\n{\"a\":3}\n",

@@ -27,7 +27,7 @@ pub struct Promote {
 
 impl Verb for Promote {
     const NAME: &'static str = "promote";
-    const SUMMARY: &'static str = "Move a field out of a structure";
+    const SUMMARY: &'static str = "Copy a field out of a structure";
     const ABOUT: &'static str = "\
 `docs.tokens` becomes a field of the record: the axes of `docs` and the first axis of `tokens` are merged, and values \
 stay in order. A scalar of each document becomes a vector. The source field stays unless --move is given. A null \

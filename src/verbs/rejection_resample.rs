@@ -38,13 +38,13 @@ const SMOOTHING: f64 = 10.0;
 
 impl Verb for RejectionResample {
     const NAME: &'static str = "rejection-resample";
-    const SUMMARY: &'static str = "Drop records so that classes have given shares";
+    const SUMMARY: &'static str = "Drop records to reach given class proportions";
     const ABOUT: &'static str = "\
 Keeps each record with the probability target / initial of its class, divided by the largest such ratio of any class: the classes then \
-have the shares of --target, and no record of the scarcest class is dropped. No record is repeated, and records stay in order. Without \
---initial the shares of the input are estimated from the records so far, starting from 10 of each class, so the first records deviate \
-from the target. A class with the share 0 is dropped; a record of a class that --target does not name is an error. One random number is \
-drawn for each record, so the output depends only on --seed and the records.
+have the proportions of --target, and no record of the scarcest class is dropped. No record is repeated, and records stay in order. \
+Without --initial, the proportions of the input are estimated from the records so far, starting from 10 of each class, so the first \
+records deviate from the target. A class with the share 0 is dropped; a record of a class that --target does not name is an error. One \
+random number is drawn for each record, so the output depends only on --seed and the records.
 
 (TensorFlow also draws from the unchanged input where that rejects fewer records, so it may repeat records.)";
     const MEANING: &'static str = "tf.data.Dataset.rejection_resample";
@@ -159,7 +159,7 @@ impl Fold for Resampled {
             let Some(class) = class else {
                 let error = Error::data(format!("--by {} is null", self.by)).at_row(row);
                 let filter = shell_word(&format!("not is_null({})", self.by));
-                return Err(error.help(format!("leave such records out first: filter {filter} then rejection-resample ...")));
+                return Err(error.help(format!("drop such records first: filter {filter} then rejection-resample ...")));
             };
             let class = self.number(class, row)?;
             self.seen[class] += 1.0;

@@ -49,17 +49,17 @@ impl Verb for Sample {
     const SUMMARY: &'static str = "Keep a random sample of the records";
     const ABOUT: &'static str = "\
 `sample 100` keeps exactly 100 records, every subset equally likely, and keeps them in memory (see --max-memory). `sample 0.1` keeps each \
-record with probability 0.1, streaming. Records stay in order. The sample depends only on --seed and the input, not on the number of \
-threads.
+record with probability 0.1, streaming; `sample 1` keeps one record, `sample 1.0` all of them. Records stay in order. The sample depends \
+only on --seed and the input, not on the number of threads.
 
-As the first verb, and if the types are known without reading records (the input states them, or every needed field has a type in \
+As the first verb, and if the types are known without reading records (the input stores them, or every needed field has a type in \
 --schema; `then select FIELDS` limits the needed fields), only the records of the sample are read: from TFRecords with an index next to \
 each (`tatter index x.tfrecord` makes x.tfrecord.idx), from ArrayRecords, and from TFDS directories with such shards. For Parquet and \
-Arrow files, only the row groups and record batches that contain one are decoded. The sample is the same. Records that are not in it are \
-then not checked.";
+Arrow files, only the row groups and record batches that contain one are decoded. The sample is the same either way, but records that are \
+not in it are not checked.";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "exactly two of four, in order; another seed draws others",
+            about: "exactly two of four, in order; another seed selects different records",
             args: "sample 2 --seed 7",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
             output: "{\"id\":1}\n{\"id\":4}\n",

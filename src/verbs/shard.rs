@@ -36,7 +36,7 @@ impl Verb for Shard {
     const NAME: &'static str = "shard";
     const SUMMARY: &'static str = "Keep every N-th record, starting at record I";
     const ABOUT: &'static str = "\
-`shard I/N` keeps records I, I+N, I+2N ..., counted from 0. The shards 0/N to (N-1)/N together hold every record \
+`shard I/N` keeps records I, I+N, I+2N ..., counted from 0. The shards 0/N to (N-1)/N together contain every record \
 exactly once.";
     const MEANING: &'static str = "tf.data.Dataset.shard";
     const EXAMPLES: &'static [Example] = &[

@@ -28,7 +28,7 @@ impl Verb for Sort {
     const ABOUT: &'static str = "\
 Keeps all records in memory; beyond --max-memory it continues in a temporary file (see --temp-dir), with the same result. The sort is \
 stable: records with equal keys stay in order. A key that starts with - is sorted in descending order, whatever its type. NaN sorts after \
-all numbers and null after everything, in descending order too. Strings are compared by their bytes, which is the order of their code \
+all numbers, and null after everything, even in descending order. Strings are compared by their bytes, which is the order of their code \
 points; false sorts before true.";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -36,7 +36,7 @@ pub struct Split {
     /// A file for each value; with --into: records with equal values stay together [default: each record by itself]
     #[arg(long, value_name = "EXPR")]
     by: Option<String>,
-    /// With --into: each value of these fields is divided in the same shares
+    /// With --into: the records of each value are divided in the same proportions
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     stratify: Option<Keys>,
     /// With --into: seed of the split
@@ -57,12 +57,12 @@ replaced by the name of the part: -o '{}/data@8.tfrecord'.
 
 All outputs have the same format, are written in one pass and appear together at the end. Records keep their order.
 
-With --into, each part gets about the given share of the records. A record belongs to bucket \
+With --into, each part gets about the given share of the records; with few keys, it may be far off. A record belongs to bucket \
 strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
 of --by, a string or the decimal text of an integer or bool; without --by, it is the number of the record, from 0. Thus records with \
 equal keys stay together, and no record moves to another part when records are added (without --by: added at the end).
 
-With --stratify FIELDS the records of each value are divided separately, in order: at any point each part has its share of that value \
+With --stratify FIELDS the records of each value are divided separately, in order: at any point, each part has its share of that value \
 to within one record (with P parts: P - 1 records). --seed determines which records go where.
 
 With --by but neither CONDITION nor --into, `{}` is replaced by the value: a string, an integer or a bool. Letters, digits, `_`, `-`, `+` \
@@ -125,7 +125,7 @@ wrote for other values are kept.";
                 Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
                     .help("shares are given with --into: split --into train=0.9,test=0.1 -o part.jsonl"))
             }
-            (None, None) => Err(Error::usage("the output of the other records is missing: give --else OUT")
+            (None, None) => Err(Error::usage("there is no output for the other records: give --else OUT")
                 .help(format!("to drop the others: filter {}", shell_word(&self.condition)))),
         }
     }

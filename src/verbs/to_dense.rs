@@ -48,7 +48,7 @@ are padded with --default at the end, longer rows are truncated. A vector is alr
 --shape or --multiple-of is given.
 
 In a shape, `?` is the longest row of the record, `<=512` the longest but at most 512, `512` exactly 512, and `max` the longest of the \
-whole input, which is then held in memory or, beyond --max-memory, in temporary files (see --temp-dir).
+whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
 --side left pads and truncates at the start of rows and keeps their ends, which suits prompts of language models; truncated values are \
 lost. The values of a sparse tensor are placed by their indices, with either side. --multiple-of rounds up sizes that are not given as a \
@@ -58,7 +58,7 @@ number, but not the number of rows.
 reads; --mask adds a bool field FIELD/mask.
 
 A field inside structures is padded to the longest of the record. Structures with ragged axes cannot be padded: they \
-are skipped, and refused if named; promote their fields first. Nulls are refused in every selected field, even \
+are skipped, and rejected if named; promote their fields first. Nulls are an error in every selected field, even \
 where nothing is padded; limit the fields with -f.";
     const MEANING: &'static str = "tf.RaggedTensor.to_tensor, tf.sparse.to_dense, sequence_pad";
     const EXAMPLES: &'static [Example] = &[

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct ToSparse {
     #[command(flatten)]
     fields: FieldArgs,
-    /// Dense shape, such as 'x=[?, 6]': `?` is the longest row, 6 exactly 6; longer rows are refused
+    /// Dense shape, such as 'x=[?, 6]': `?` is the longest row, 6 exactly 6; longer rows are an error
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = super::shared::padding::parse_shape)]
     shapes: Vec<super::shared::padding::Shape>,
 }
@@ -30,7 +30,7 @@ impl Verb for ToSparse {
     const ABOUT: &'static str = "\
 Every element becomes an entry, zeros too (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the \
 longest rows of each record, or the one given by --shape; nothing is truncated: a longer row is an error. A field \
-inside structures becomes one sparse tensor in each structure. Nulls are refused.";
+inside structures becomes one sparse tensor in each structure. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.to_sparse";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -27,8 +27,8 @@ impl Verb for Validate {
     const ABOUT: &'static str = "\
 Reads every record and every field and continues after errors: framing and checksums of TFRecords, records that do not parse or do not \
 match the schema (given with --schema, else inferred), partitions that do not match their values, sparse indices out of bounds. Sparse \
-tensors whose indices are unsorted or repeated are reported too: they are legal, but some verbs refuse them. So are conditions for which \
-other verbs only print a note: an Arrow stream without its end marker, bytes after compressed data, columns with the same name.
+tensors whose indices are unsorted or repeated are reported too: they are legal, but some verbs reject them. So are conditions for which \
+other verbs only give a notice: an Arrow stream without its end marker, bytes after compressed data, columns with the same name.
 
 Prints the errors and the number of records. The exit code is 1 if there are errors.";
     const EXAMPLES: &'static [Example] = &[
@@ -37,7 +37,7 @@ Prints the errors and the number of records. The exit code is 1 if there are err
             about: "a record that does not match the schema, and one that is not valid JSON",
             args: "validate --from jsonl --schema 'id: int64'",
             input: "{\"id\": 1}\n{\"id\": \"two\"}\n{\"id\": 3\n{\"id\": 4}\n",
-            output: "standard input: record 2 (line 2, column 8): id: expected an integer, found the string \"two\"\nstandard input: record 3 (line 3, column 9): expected a comma or `}`, found the end of the line\n2 records, 2 bad and left out (23 bytes)\n",
+            output: "standard input: record 2 (line 2, column 8): id: expected an integer, found the string \"two\"\nstandard input: record 3 (line 3, column 9): expected a comma or `}`, found the end of the line\n2 records, 2 bad records skipped (23 bytes)\n",
         },
     ];
 
@@ -139,7 +139,8 @@ impl Report for Findings {
             parts.push("no problems found".to_owned());
         }
         if self.bad > 0 {
-            parts.push(format!("{} bad and left out{}", self.bad, size_left_out(self.bytes_lost)));
+            let records = if self.bad == 1 { "record" } else { "records" };
+            parts.push(format!("{} bad {records} skipped{}", self.bad, size_left_out(self.bytes_lost)));
         }
         if self.unordered > 0 {
             parts.push(format!("{} sparse tensors not in order", self.unordered));

@@ -34,7 +34,7 @@ impl Verb for Windows {
     const ABOUT: &'static str = "\
 In each record, a window starts at every S-th value of FIELD and contains W values, taking every K-th: `[?]` becomes `[?, (?)]`, and with \
 --drop-remainder or --pad `[?, W]`. An empty list has no windows. Windows at the end of a list contain fewer values; --drop-remainder \
-drops them, --pad fills them. The field may be a structure, or have more axes, except with --pad. Nulls are refused. For windows of \
+drops them, --pad fills them. The field may be a structure, or have more axes, except with --pad. Nulls are an error. For windows of \
 consecutive records use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
     const MEANING: &'static str = "tf.signal.frame, tf.data.Dataset.window";
     const EXAMPLES: &'static [Example] = &[

@@ -20,15 +20,15 @@ const EXEMPT: &[(&str, &str)] = &[
     ("the type was fixed before this record", "a later record may widen another field"),
     ("(with the real sizes)", "the sizes are examples"),
     ("create_lod_tensor(x", "the types are examples"),
-    ("leave bad records out first:", "it writes another file"),
+    ("skip bad records first:", "it writes another file"),
     ("or leave it out: drop", "named for one field at a time: the others follow"),
 ];
 
 /// Transcripts with known failures, identified by a part of the command, with reasons.
 const KNOWN: &[(&str, &str)] = &[
     ("keys.jsonl", "ten thousand fields take long without optimisation"),
-    ("convert array.json", "records of an array are not left out, but the advice says so"),
-    ("18446744073709551615", "the first record decides on int64, then the second is not left out"),
+    ("convert array.json", "records of an array are not skipped, but the advice says so"),
+    ("18446744073709551615", "the first record decides on int64, then the second is not skipped"),
     (r#"{"x":[[]]}"#, "the type given has one axis too few"),
 ];
 

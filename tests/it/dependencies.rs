@@ -72,7 +72,7 @@ fn crates_come_from_the_registry_and_in_one_version() {
         *versions.entry(name).or_default() += 1;
     }
     let several: BTreeSet<&str> = versions.into_iter().filter(|(_, n)| *n > 1).map(|(name, _)| name).collect();
-    assert_eq!(several, listed(&page, "in different versions:"));
+    assert_eq!(several, listed(&page, "because other crates require them:"));
 }
 
 /// The minimum versions in `Cargo.toml` are those of the lock file, so the stated versions are the tested ones.

@@ -49,7 +49,7 @@ pub static FUNCTIONS: &[Function] = &[
         [("[7, -7] % 3", "[1, 2]")],
         |c| arithmetic(c, Binary::FloorModulo)
     ),
-    function!(["truncatediv"], "x, y", "Quotient rounded towards zero.", [("truncatediv([7, -7], 2)", "[3, -3]")], truncate_divide),
+    function!(["truncatediv"], "x, y", "Quotient rounded toward zero.", [("truncatediv([7, -7], 2)", "[3, -3]")], truncate_divide),
     function!(["truncatemod"], "x, y", "Remainder with the sign of the dividend.", [("truncatemod([7, -7], 3)", "[1, -1]")], |c| {
         arithmetic(c, Binary::TruncateModulo)
     }),
@@ -163,7 +163,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Convert to another dtype. Floats are truncated towards zero, integers wrap, nonzero is true, times become counts of their unit.",
+        "Convert to another dtype. Floats are truncated toward zero, integers wrap, nonzero is true, times become counts of their unit.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
             let node = as_node(c.operand(0)?, None)?;
@@ -303,7 +303,7 @@ fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
             format!("{} works on numbers; these are {dtype}", call.name),
         );
         return Err(match dtype {
-            DType::Bool => error.help("cast(x, int64) makes numbers of bools"),
+            DType::Bool => error.help("cast(x, int64) converts bools to numbers"),
             _ => error,
         });
     }
@@ -395,7 +395,7 @@ fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
         let error = call.error(format!("{} compares numbers; these are {dtype}", call.name));
         let is_text = matches!(dtype, DType::String | DType::Bytes);
         return Err(if is_text {
-            error.help("numbers in text: strings.to_number(x); dates in text: timestamp(x) > timestamp(\"2026-01-31\")")
+            error.help("to compare numbers stored as text: strings.to_number(x); dates: timestamp(x) > timestamp(\"2026-01-31\")")
         } else {
             error
         });

@@ -99,7 +99,7 @@ fn drop_null(call: &mut Call) -> ExprResult<OperandKind> {
     let (node, x) = nullable(call)?;
     if levels(&node.ty) == 0 {
         return Err(ExprError::at(x.span.clone(), format!("drop_null works on tensors with an axis; this is {}", describe(&node.ty)))
-            .help("filter 'not is_null(x)' leaves records out"));
+            .help("filter 'not is_null(x)' drops records"));
     }
     let level = level(call, &node.ty, 1)?;
     let mut dims = node.ty.dims.clone();

@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["random.uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
         "Uniform random numbers from minval up to, but not including, maxval (1). All random functions depend on --seed, the name of \
-         the input as it is given, the number of the record in it, and the call.",
+         the input as given, the record number in it, and the call; a pipe therefore gives other numbers than the file.",
         [],
         uniform
     ),

@@ -195,9 +195,11 @@ impl Parser {
             Kind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
             Kind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
             Kind::Name(word) if word == "for" => error.help("there are no loops: an expression works on all values at once"),
-            Kind::Name(word) if word == "in" => error.help("there is no `in`: write reduce_any(x == [1, 2]), or reduce_any(list == x)"),
+            Kind::Name(word) if word == "in" => {
+                error.help("there is no `in`: x in [1, 2] is reduce_any(x == [1, 2]), and x in list is reduce_any(list == x)")
+            }
             Kind::Name(word) if word == "not" => {
-                error.help("there is no `not in`: write not reduce_any(x == [1, 2]), or not reduce_any(list == x)")
+                error.help("there is no `not in`: write not reduce_any(x == [1, 2]), or for a list, not reduce_any(list == x)")
             }
             Kind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
             Kind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),

@@ -205,7 +205,7 @@ fn refused(descr: &str, code: &str) -> Error {
     let (what, help) = match code.chars().next() {
         Some('O') => {
             return Error::data("its values are Python objects: a pickle, which may contain code and is never loaded").help(
-                "save numbers or strings: lists of different lengths as JSON lines, or as x/values and x/row_splits_0 in numpy.savez",
+                "save numbers or strings: lists of different lengths as JSON Lines, or as x/values and x/row_splits_0 in numpy.savez",
             );
         }
         Some('c') => ("complex numbers", "save the parts as two arrays: a.real, a.imag"),

@@ -125,7 +125,7 @@ impl Body {
 }
 
 fn failed(doing: &str, error: &std::io::Error) -> Error {
-    Error::io("a temporary file beside the output", doing, error)
+    Error::io("a temporary file next to the output", doing, error)
 }
 
 #[cfg(test)]

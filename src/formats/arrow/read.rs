@@ -212,7 +212,7 @@ impl Streams {
             let next = contain("the Arrow schema", || Known::new(self.known.name.clone(), schema))?;
             if next.schema.fields() != self.known.schema.fields() {
                 return Err(Error::data("another Arrow stream with different columns follows the first")
-                    .help("read them as two inputs: columns that one of them lacks are null, and types are unified"));
+                    .help("read them as two inputs: columns missing from one of them become null, and types are unified"));
             }
             return Ok(Some(framed));
         }

@@ -69,7 +69,7 @@ impl Columns {
         let (mut columns, mut roots, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for target in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
-                return Err(Error::usage("`split by` and `at` combine features of TFRecords; a column contains whole values")
+                return Err(Error::usage("`split by` and `at` combine TFRecord features; here each column is already a complete value")
                     .in_field(quoted(&target.name))
                     .help("give only the type, and combine the columns with the verb partition or compose"));
             }

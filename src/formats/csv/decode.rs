@@ -212,7 +212,7 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
     let ty = &field.ty;
     let refused = |what: &str| Error::usage(format!("a CSV field cannot store {what}")).in_field(quoted(&field.name));
     let dtype = match ty.dtype() {
-        None => return Err(refused("a structure").help("read its text as string, or use JSON lines for structures")),
+        None => return Err(refused("a structure").help("read its text as string, or use JSON Lines for structures")),
         Some(dtype) => match dtype {
             DType::UInt64 => DType::UInt64,
             dtype if dtype.is_integer() => DType::Int64,
@@ -223,7 +223,7 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
         },
     };
     if ty.rank() > 1 {
-        return Err(refused(&format!("{ty}")).help("a field contains one value or one list; use JSON lines for nested data"));
+        return Err(refused(&format!("{ty}")).help("a field contains one value or one list; use JSON Lines for nested data"));
     }
     if ty.rank() == 1 && dialect.separator.is_none() {
         return Err(refused("a list without a separator").help("give it: --list-separator '|'"));

@@ -126,7 +126,7 @@ fn texts(array: &ArrayRef, is_uuid: bool) -> Result<Put<'_>> {
                     out.extend_from_slice(text.as_bytes());
                     Ok(())
                 }
-                Err(_) => Err(Error::data("these bytes are not valid UTF-8").help("write --to jsonl, or leave the field out with drop")),
+                Err(_) => Err(Error::data("these bytes are not valid UTF-8").help("write --to jsonl, or drop the field")),
             })
         }
         _ => {

@@ -9,7 +9,7 @@ use crate::schema::Schema;
 use std::sync::Arc;
 
 /// Advice for any bad record.
-pub const LEAVE_OUT: &str = "leave such records out with --on-error skip";
+pub const LEAVE_OUT: &str = "skip such records with --on-error skip";
 
 /// Whole records of one input.
 #[derive(Debug)]

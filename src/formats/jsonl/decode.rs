@@ -283,7 +283,7 @@ impl<'a> Records<'a> {
         match simdutf8::compat::from_utf8(&self.block.bytes[start..end]) {
             Ok(_) => Ok(()),
             Err(error) => Err(ParseError::syntax(start + error.valid_up_to(), "the text is not valid UTF-8")
-                .help("write other bytes as {\"b64\": \"...\"}; convert text in another encoding with iconv")),
+                .help("write arbitrary bytes as {\"b64\": \"...\"}; convert text in other encodings with iconv")),
         }
     }
 }

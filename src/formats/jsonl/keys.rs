@@ -179,5 +179,5 @@ fn too_long(name: &str, start: usize) -> Box<ParseError> {
 #[cold]
 pub fn repeated(name: &str, start: usize) -> Box<ParseError> {
     ParseError::syntax(start, format!("the key \"{name}\" occurs twice in one object"))
-        .help("the intended value is ambiguous; leave such records out with --on-error skip")
+        .help("the intended value is ambiguous; skip such records with --on-error skip")
 }

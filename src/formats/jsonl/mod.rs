@@ -78,7 +78,7 @@ impl Format for Jsonl {
         "jsonl"
     }
     fn summary(&self) -> &'static str {
-        "JSON lines: one object per line"
+        "JSON Lines: one object per line"
     }
     fn extensions(&self) -> &'static [&'static str] {
         &["jsonl", "ndjson"]

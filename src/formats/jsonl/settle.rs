@@ -87,7 +87,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
     let mut error = match clashes {
         [one] => Error::data(one.sentence.clone()).in_field(path_text(&one.names)),
         many => {
-            let mut error = Error::data(format!("{} fields hold values of several types", many.len()));
+            let mut error = Error::data(format!("{} fields contain values of several types", many.len()));
             for clash in many {
                 error = error.help(format!("{}: {}", path_text(&clash.names), clash.sentence));
             }
@@ -99,7 +99,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
     }
     error
         .help(format!("a field must have one type in all records; keep the text of such values with {}", schema_option(&suggestion)))
-        .help("or with --mixed json, or leave the records that differ from the first out with --on-error skip")
+        .help("or with --mixed json, or skip the records whose type differs from the first with --on-error skip")
 }
 
 /// Only the fields that lead to one of the paths.

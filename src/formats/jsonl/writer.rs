@@ -1,4 +1,4 @@
-//! Writes JSON lines, or one array.
+//! Writes JSON Lines, or one array.
 
 use super::write;
 use crate::chunk::Chunk;

@@ -68,7 +68,7 @@ impl LineEncoder {
             Some(row) => Err(Error::data("libsvm cannot store nulls")
                 .in_field(quoted(self.names.get(at).map_or("", String::as_str)))
                 .at_row(row)
-                .help("fill it first with fill-null, or leave such records out with filter")),
+                .help("fill it first with fill-null, or drop such records with filter")),
             None => Ok(column),
         }
     }
@@ -119,7 +119,7 @@ impl Encode for LineEncoder {
             if out.len() == start {
                 return Err(Error::data("a record without labels and values would be a blank line, which is not a record")
                     .at_row(row)
-                    .help("leave such records out with filter"));
+                    .help("drop such records with filter"));
             }
             out.push(b'\n');
         }

@@ -96,7 +96,7 @@ impl EntryEncoder {
 
     fn check(&self, column: &Tensor, real: &Sparse, imag: Option<&Sparse>) -> Result<()> {
         if let Some(row) = column.first_null_row() {
-            return Err(Error::data("a matrix cannot store nulls").at_row(row).help("leave such records out with filter"));
+            return Err(Error::data("a matrix cannot store nulls").at_row(row).help("drop such records with filter"));
         }
         if let Some(imag) = imag
             && let Some(row) = (0..real.nrows()).find(|row| {

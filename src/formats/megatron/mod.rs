@@ -37,7 +37,7 @@ impl Format for Megatron {
     }
 
     fn summary(&self) -> &'static str {
-        "indexed dataset of Megatron: FILE.bin and FILE.idx, named by either"
+        "Megatron indexed dataset: FILE.bin and FILE.idx, named by either"
     }
 
     fn extensions(&self) -> &'static [&'static str] {

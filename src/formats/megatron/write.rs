@@ -179,7 +179,7 @@ impl SequenceEncoder {
     fn column<'a>(&self, chunk: &'a Chunk, at: usize) -> Result<&'a Tensor> {
         let column = chunk.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
         match column.first_null_row() {
-            Some(row) => Err(Error::data("megatron cannot store nulls").at_row(row).help("leave such records out with filter")),
+            Some(row) => Err(Error::data("megatron cannot store nulls").at_row(row).help("drop such records with filter")),
             None => Ok(column),
         }
     }

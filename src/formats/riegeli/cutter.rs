@@ -298,7 +298,7 @@ impl Packed {
                             at.records = Some((record, record));
                             at.byte = Some(damage.at);
                         });
-                        let error = error.help("leave such records out with --on-error skip");
+                        let error = error.help("skip such records with --on-error skip");
                         bare.lost.insert(block.payloads.len(), (error, std::mem::take(&mut nbytes)));
                         0..0
                     }

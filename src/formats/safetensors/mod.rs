@@ -27,7 +27,7 @@ const KEY: &str = "tatter";
 
 impl Container for Safetensors {
     const NAME: &'static str = "safetensors";
-    const SUMMARY: &'static str = "tensors of PyTorch, JAX and others, all records stacked";
+    const SUMMARY: &'static str = "PyTorch, JAX and other tensors, all records stacked";
     const CHECKSUMS: bool = false;
     const KEEPS_METADATA: bool = true;
 

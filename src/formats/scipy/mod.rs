@@ -24,7 +24,7 @@ impl Format for Scipy {
     }
 
     fn summary(&self) -> &'static str {
-        "sparse matrix of SciPy in an npz: rows in CSR, CSC or COO form"
+        "SciPy sparse matrix in an npz: rows in CSR, CSC or COO form"
     }
 
     /// Any npz starts like this.

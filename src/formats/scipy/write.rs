@@ -76,7 +76,7 @@ impl Encode for CsrEncoder {
             return Err(Error::data("a matrix cannot store nulls")
                 .in_field(crate::path::quoted(&self.name))
                 .at_row(row)
-                .help("leave such records out with filter"));
+                .help("drop such records with filter"));
         }
         let values = match sparse.values().data_type() {
             arrow_schema::DataType::Boolean => {

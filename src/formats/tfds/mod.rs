@@ -44,7 +44,7 @@ impl Format for Tfds {
     }
 
     fn summary(&self) -> &'static str {
-        "a directory of TensorFlow Datasets or RLDS: features.json, dataset_info.json, TFRecords"
+        "a TensorFlow Datasets or RLDS directory: features.json, dataset_info.json, TFRecords"
     }
 
     fn recognises(&self, input: &Input) -> bool {

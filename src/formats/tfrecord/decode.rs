@@ -258,7 +258,7 @@ impl Decoder {
             block,
             row,
             block.frame_offset(row),
-            error.help("leave such records out with --on-error skip, or turn off the check with --no-verify"),
+            error.help("skip such records with --on-error skip, or turn off the check with --no-verify"),
         )
     }
 

@@ -75,7 +75,7 @@ pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64
             damaged("the checksum of the record's length does not match").help(if at == 0 {
                 "is this a TFRecord? only TFRecords are indexed; an ArrayRecord has its own index"
             } else {
-                "only an undamaged file can be indexed: validate reports the damage"
+                "only an undamaged file can be indexed; `validate` lists the damage"
             })
         })?;
         let length = header.length.checked_add((HEADER + FOOTER) as u64).filter(|length| *length <= nbytes - at);

@@ -432,8 +432,9 @@ fn hint(scalars: &Scalars, fields: &[Field], named: &BTreeMap<&str, &Feature>, r
     let undeclared = |f: &&Field| request.declared.index_of(&f.name).is_none();
     let names: Vec<String> = fields.iter().filter(vector).filter(single).filter(undeclared).map(|f| quoted(&f.name)).collect();
     if !names.is_empty() && *scalars == Scalars::None {
-        let verb = if names.len() == 1 { "has" } else { "have" };
-        request.options.hints.add(format!("{} never {verb} more than one value: --scalar auto reads scalars", names.join(", ")), false)?;
+        let (verb, them) = if names.len() == 1 { ("has", "it as a scalar") } else { ("have", "them as scalars") };
+        let text = format!("{} never {verb} more than one value; --scalar auto reads {them}", names.join(", "));
+        request.options.hints.add(text, false)?;
     }
     Ok(())
 }

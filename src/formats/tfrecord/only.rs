@@ -46,7 +46,7 @@ pub fn wanted(mut block: Block, only: &Numbers) -> Block {
 /// A file cannot be read.
 pub fn by_index(input: &Input, only: &Numbers, options: &Options) -> Result<Option<Pieces>> {
     let Some(index) = Index::beside(input, options)? else { return Ok(None) };
-    options.remarks.add(format!("get reads its records by {}", index.name), false)?;
+    options.remarks.add(format!("get reads only its records, using {}", index.name), false)?;
     let places = Places::open(input, Lookup::Index(index), Arc::new(only.clone()), options)?;
     Ok(Some(Box::new(places.pieces())))
 }

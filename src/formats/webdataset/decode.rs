@@ -139,7 +139,7 @@ impl Decoder {
     fn check_contents(&self, kind: Kind, extension: &str, contents: &[u8]) -> Result<()> {
         let error = match kind {
             Kind::Text if simdutf8::basic::from_utf8(contents).is_err() => "these bytes are not valid UTF-8",
-            Kind::Json if !is_value(&json_text(extension, contents)) => "these bytes are not one JSON value",
+            Kind::Json if !is_value(&json_text(extension, contents)) => "these bytes are not a single JSON value",
             // The schema may lack a field because inference has left out the bad records that have it.
             Kind::Json if !self.kinds.is_known(extension) => {
                 let mut member = Members::default();

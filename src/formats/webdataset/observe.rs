@@ -49,7 +49,7 @@ pub fn json_request(kinds: &Kinds, request: &Request) -> Request {
 /// Observes the records of a block. Invalid JSON is ignored here; reading reports the error.
 ///
 /// # Errors
-/// The same as for JSON lines.
+/// The same as for JSON Lines.
 pub fn observe(block: &Block, input: &Arc<str>, kinds: Arc<Kinds>, request: &Request) -> Result<Seen> {
     let mut json = Members::default();
     for record in &block.records {

@@ -125,9 +125,7 @@ impl Encode for MemberEncoder {
                 put_member(&format!("{key}.{}", field.name), &contents, &mut bytes).map_err(|e| e.at_row(row))?;
             }
             if bytes.len() == before {
-                return Err(Error::data("a record without members cannot be written")
-                    .at_row(row)
-                    .help("leave such records out with filter"));
+                return Err(Error::data("a record without members cannot be written").at_row(row).help("drop such records with filter"));
             }
             last = Some(key);
         }
@@ -149,7 +147,7 @@ fn check_key(key: &str, last: Option<&str>) -> Result<()> {
 }
 
 fn same_key(key: &str) -> Error {
-    Error::data(format!("two consecutive records have the key {key:?} and would be read back as one"))
+    Error::data(format!("two consecutive records have the key {key:?}, and would be read back as one record"))
 }
 
 fn put_member(name: &str, contents: &[u8], out: &mut Vec<u8>) -> Result<()> {

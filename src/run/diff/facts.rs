@@ -1,6 +1,6 @@
 //! Finds the first difference between the declared columns of two files: types, nullability, metadata.
 //!
-//! Only Parquet and Arrow files declare these. Types inferred from JSON lines or a TFRecord are not compared.
+//! Only Parquet and Arrow files declare these. Types inferred from JSON Lines or a TFRecord are not compared.
 
 use crate::path::quoted;
 use crate::schema::facts::Facts;

@@ -142,7 +142,7 @@ impl Packing {
         if self.empty == Empty::Error
             && let Some(row) = (0..chunk.nrows).find(|row| first.row_length(*row) == 0)
         {
-            let error = Error::data("is empty, which --empty error refuses").in_field(&packed[0].path).at_row(row);
+            let error = Error::data("is empty, which --empty error does not allow").in_field(&packed[0].path).at_row(row);
             errors.push(error.help("drop such records with --empty drop, or keep them with --empty keep"));
         }
         errors.into_iter().min_by_key(|e| e.location().row).map_or(Ok(first), Err)

@@ -72,10 +72,10 @@ A sequence goes into the first open row with enough room (first-fit) or into the
 the longest first, and then writes all rows: it packs most densely, but changes the order.
 
 A sequence longer than a row is an error unless --overflow says otherwise. With --strategy concat, sequences are concatenated and split \
-where a row ends; only the last row is padded. Each piece of a sequence is a separate segment, with positions from 0, or with \
---positions continue from the position of its first item in the sequence.
+where a row ends; only the last row is padded. Each piece of a sequence is a separate segment, with positions that start at 0 or, with \
+--positions continue, at the position of its first item in the sequence.
 
---separator is appended to each sequence and belongs to it. Nulls are refused.";
+--separator is appended to each sequence and counts as part of it. Nulls are an error.";
     const MEANING: &'static str = "sequence packing for language models; the fields are named as in T5X and seqio";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -29,7 +29,7 @@ pub fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
     let note = if leaf.with_nulls {
         Some("a tf.Example has no nulls inside")
     } else if leaf.optional {
-        Some("null: no values")
+        Some("null is read as no values")
     } else {
         None
     };

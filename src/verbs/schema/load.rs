@@ -20,7 +20,7 @@ pub fn torch(schema: &Schema) -> String {
 fn loaded(leaf: &Leaf, torch: bool, tensor: &dyn Fn(String) -> String) -> Result<String, String> {
     let stored = stored(leaf, Stacking::Records).map_err(|e| e.message().to_owned())?;
     if leaf.optional || leaf.with_nulls {
-        return Err("may hold nulls, which NumPy has not: see fill-null".to_owned());
+        return Err("may contain nulls, which NumPy does not support; see fill-null".to_owned());
     }
     let name = &leaf.name;
     let values = part(&values_name(name));

@@ -47,7 +47,7 @@ impl Verb for Schema {
     const SUMMARY: &'static str = "Print the types of the fields";
     const ABOUT: &'static str = "\
 Ends a chain and prints the types of the records that reach it. Types are inferred from all records, not from a sample; if the \
-file does not store them, all of it is read. --schema reads what this prints.
+file does not store them, all of it is read. --schema accepts this output.
 
     int64                   a scalar in each record
     int64[?]                a vector; its size may differ between records
@@ -73,7 +73,8 @@ and lines that load an npz of all records (for a safetensors file replace np.loa
             args: "schema --as tf",
             input: "{\"id\": 1, \"m\": [[1, 2], []]}\n",
             output: "import tensorflow as tf\n\nfeature_specification = {\n    \"id\": tf.io.FixedLenFeature([], tf.int64),\n    \
-                     \"m\": tf.io.RaggedFeature(tf.int64, value_key=\"m\", partitions=[tf.io.RaggedFeature.RowLengths(\"m/row_lengths_1\")]),\n}\n",
+                     \"m\": tf.io.RaggedFeature(tf.int64, value_key=\"m\", \
+                     partitions=[tf.io.RaggedFeature.RowLengths(\"m/row_lengths_1\")]),\n}\n",
         },
     ];
     const REPORTS: bool = true;

@@ -17,7 +17,7 @@ fn fields(all: &[Field], outer: &[Dim], depth: usize, text: &mut String) {
     for field in all {
         let (key, ty) = (quote(&field.name), &field.ty);
         let dims = below(outer, &ty.dims);
-        let note = if ty.optional || ty.with_nulls { "  # may hold nulls: see fill-null" } else { "" };
+        let note = if ty.optional || ty.with_nulls { "  # may contain nulls; see fill-null" } else { "" };
         let line = match &ty.element {
             Element::Struct(inner) => {
                 text.push_str(&format!("{indent}{key}: {{{note}\n"));

@@ -2,10 +2,10 @@ use super::{arrow, features, json, load, spec};
 use crate::options::Options;
 use crate::schema::notation;
 
-const RECORD: &str = "id: int64; name: optional string; embed: float32[4, 32]; tokens: int32[?]; batch: int64[?, (?)]; vecs: float64[?, 32]; \
-                      deep: bool[2, (words), 3, ?]; docs: {title: string, tokens: bytes[?]}[?]; meta: {on: bool, at: {x: float16[2]}}; \
-                      feats: sparse<float32>[100, 20]; bag: sparse<int64>[?]; open: sparse<int8>[?, 3]; tags: string[?] with nulls; \
-                      when: arrow<timestamp[us]>; raw: json; gone: null";
+const RECORD: &str = "id: int64; name: optional string; embed: float32[4, 32]; tokens: int32[?]; batch: int64[?, (?)]; vecs: float64[?, \
+                      32]; deep: bool[2, (words), 3, ?]; docs: {title: string, tokens: bytes[?]}[?]; meta: {on: bool, at: {x: \
+                      float16[2]}}; feats: sparse<float32>[100, 20]; bag: sparse<int64>[?]; open: sparse<int8>[?, 3]; tags: string[?] with \
+                      nulls; when: arrow<timestamp[us]>; raw: json; gone: null";
 
 #[test]
 fn one_object_for_programs() {
@@ -29,7 +29,7 @@ fn a_feature_specification() {
 
 feature_specification = {
     "id": tf.io.FixedLenFeature([], tf.int64),
-    "name": tf.io.RaggedFeature(tf.string),  # null: no values
+    "name": tf.io.RaggedFeature(tf.string),  # null is read as no values
     "embed": tf.io.FixedLenFeature([4, 32], tf.float32),
     "tokens": tf.io.RaggedFeature(tf.int64),
     "batch": tf.io.RaggedFeature(tf.int64, value_key="batch", partitions=[tf.io.RaggedFeature.RowLengths("batch/row_lengths_1")]),
@@ -57,7 +57,7 @@ fn specs_of_the_tensors_of_one_record() {
 
 spec = {
     "id": tf.TensorSpec([], tf.int64),
-    "name": tf.TensorSpec([], tf.string),  # may hold nulls: see fill-null
+    "name": tf.TensorSpec([], tf.string),  # may contain nulls; see fill-null
     "embed": tf.TensorSpec([4, 32], tf.float32),
     "tokens": tf.TensorSpec([None], tf.int32),
     "batch": tf.RaggedTensorSpec([None, None], tf.int64, ragged_rank=1),
@@ -76,7 +76,7 @@ spec = {
     "feats": tf.SparseTensorSpec([100, 20], tf.float32),
     "bag": tf.SparseTensorSpec([None], tf.int64),
     "open": tf.SparseTensorSpec([None, 3], tf.int8),
-    "tags": tf.TensorSpec([None], tf.string),  # may hold nulls: see fill-null
+    "tags": tf.TensorSpec([None], tf.string),  # may contain nulls; see fill-null
     # "when": arrow<timestamp[us]> is not a tensor type
     "raw": tf.TensorSpec([], tf.string),
     # "gone": null is not a tensor type
@@ -116,7 +116,7 @@ records = {
     "words": rows(text(data["words/values"], data["words/row_splits_1"]), data["words/row_splits_0"]),  # string[?]
     "blob": raw(data["blob/values"], data["blob/row_splits_0"]),  # bytes
     "s": (data["s/indices"], data["s/values"], data["s/dense_shape"]),  # sparse<float32>[?, 9]
-    # "o": may hold nulls, which NumPy has not: see fill-null
+    # "o": may contain nulls, which NumPy does not support; see fill-null
 }
 "#;
     let torch = r#"    "id": torch.from_numpy(data["id"]),  # int64
@@ -127,7 +127,7 @@ records = {
     "words": rows(text(data["words/values"], data["words/row_splits_1"]), data["words/row_splits_0"]),  # string[?]
     "blob": raw(data["blob/values"], data["blob/row_splits_0"]),  # bytes
     "s": torch.sparse_coo_tensor(torch.from_numpy(data["s/indices"]).T, torch.from_numpy(data["s/values"]), tuple(data["s/dense_shape"])),  # sparse<float32>[?, 9]
-    # "o": may hold nulls, which NumPy has not: see fill-null
+    # "o": may contain nulls, which NumPy does not support; see fill-null
 }
 "#;
     assert_eq!(load::numpy(&schema), format!("import numpy as np\n{helpers}{numpy}"));

@@ -41,7 +41,7 @@ impl Scope {
         let Some(row) = row else { return Ok(()) };
         let error = Error::data("contains a null, which a tensor cannot represent").at_row(row).in_field(path);
         let Some(value) = filling(tensor) else {
-            return Err(error.help(format!("leave such records out with filter, or drop the field: drop {path}")));
+            return Err(error.help(format!("drop such records with filter, or drop the field: drop {path}")));
         };
         let own = format!("{path}={value}");
         let pairs = match &self.filling {

@@ -145,7 +145,7 @@ impl SpillFile {
         let directory = self.directory.display();
         options
             .remarks
-            .add(format!("{verb} held more than {} and continued in a temporary file in {directory}", human(options.max_memory)), false)
+            .add(format!("{verb} exceeded {} of memory and continued in a temporary file in {directory}", human(options.max_memory)), false)
     }
 
     /// The index of a file among the input files, adding it if it is new.

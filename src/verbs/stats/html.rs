@@ -95,7 +95,7 @@ pub fn text(shown: &Shown) -> String {
 fn padding_rows(report: &PaddingCosts, batch: usize) -> Vec<Vec<String>> {
     let [as_they_come, in_buckets, packed] = commands(report, batch);
     let packing = report.packed.map(|(_, cost)| ("packed", cost, packed));
-    let ways = [("as they come", report.as_they_come, as_they_come), ("in buckets", report.in_buckets, in_buckets)];
+    let ways = [("in input order", report.as_they_come, as_they_come), ("in buckets", report.in_buckets, in_buckets)];
     let row = |(how, cost, command): (&str, Cost, String)| {
         vec![escaped(report.name), how.to_owned(), percent(cost.waste()), format!("<code>{}</code>", escaped(&command))]
     };

@@ -104,8 +104,8 @@ sizes; 90% of the rows are not longer than the number in column 90%. For strings
 The third table has the most frequent strings and integers with their shares.
 
 Mean and standard deviation are those of the finite numbers, from exact sums. Quantiles of values are exact for integers with at most \
-65536 distinct values, otherwise within 1% (numbers of both signs: 2%) if the largest magnitude is at most 10^9 times the smallest. \
-They are float64, so integers beyond 2^53 are rounded. Sizes are exact below 65536 and within 1% above.
+65536 distinct values, otherwise within 1% (2% if there are both positive and negative numbers) if the largest magnitude is at most 10^9 \
+times the smallest; they are float64, so integers beyond 2^53 are rounded. Sizes are exact below 65536 and within 1% above.
 
 Frequent values are counted exactly up to N = 65536 distinct values of a field (from 33 fields on, up to 2097152 divided by the number of \
 fields; with --by, a hundredth of that, but at least 1024). For a field with more distinct values, a count may be too low by at most 2/N of \
@@ -200,10 +200,10 @@ tokens  0        4     -      -    1   5.5       2   10   10   10  ██      �
 top\n\
 tokens  1 18.2%  2 13.6%  3 9.1%  4 9.1%  5 9.1%\n\
 \n\
-batches                padding              by\n\
-tokens   as they come    42.1%  ████▎       padded-batch 2\n\
-\x20        in buckets       8.3%  ▉           bucket --by 'len(tokens)' --boundaries 8 --batch-sizes 2,2 --pad\n\
-\x20        packed          31.2%  ███▏        pack -f tokens --length 16\n",
+batches                  padding              by\n\
+tokens   in input order    42.1%  ████▎       padded-batch 2\n\
+\x20        in buckets         8.3%  ▉           bucket --by 'len(tokens)' --boundaries 8 --batch-sizes 2,2 --pad\n\
+\x20        packed            31.2%  ███▏        pack -f tokens --length 16\n",
         },
     ];
     const REPORTS: bool = true;

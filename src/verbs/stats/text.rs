@@ -147,7 +147,7 @@ fn padding_rows(report: &PaddingCosts, batch: usize) -> Vec<Vec<String>> {
         vec![name.to_owned(), how.to_owned(), percent(waste), format!("{:10}", bar(waste)), command]
     };
     let mut rows = vec![
-        row(&name, "as they come", report.as_they_come.waste(), as_they_come),
+        row(&name, "in input order", report.as_they_come.waste(), as_they_come),
         row("", "in buckets", report.in_buckets.waste(), in_buckets),
     ];
     if let Some((_, cost)) = report.packed {

@@ -214,7 +214,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
             x.arg.span.clone(),
             format!("sequence_reshape works on steps with at most one axis; these have shape {}", shape(x.step())),
         )
-        .help("merge_dims(x, -2, -1) makes one axis of two"));
+        .help("merge_dims(x, -2, -1) merges two axes into one"));
     }
     call.one(x.with_steps(width), move |args| {
         let tensor = x.arg.of(args)?;

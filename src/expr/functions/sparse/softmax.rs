@@ -32,7 +32,7 @@ fn softmax(call: &mut Call) -> ExprResult<OperandKind> {
             x.span.clone(),
             format!("{} works on tensors of rank 2 or higher; this is {}", call.name, super::shared::said(&x)),
         )
-        .help("sparse.expand_dims(x, 0) makes a row of a vector"));
+        .help("sparse.expand_dims(x, 0) turns a vector into a row"));
     }
     call.one(x.ty.clone(), move |args| {
         let tensor = x.of(args)?;

@@ -114,7 +114,7 @@ fn clashes_are_all_listed_and_end_in_a_schema_that_reads_them() {
         "{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":\"x\",\"b\":[[2]],\"c\":{\"d\":[1]}}\n{\"a\":2,\"b\":null,\"c\":{\"d\":[]}}";
     let error = through(text, "", |_| ());
     for part in [
-        "3 fields hold values of several types",
+        "3 fields contain values of several types",
         "a: contains numbers (line 1) and strings (line 2)",
         "b: contains numbers (line 1) and lists (line 2)",
         "c.d: contains booleans (line 1) and numbers (line 2)",
