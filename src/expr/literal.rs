@@ -69,7 +69,6 @@ pub fn holds(dtype: &DType, value: &Literal) -> bool {
     }
 }
 
-
 /// The values as one array of the dtype. Integers wrap around if the dtype was given and has at most 32 bits.
 ///
 /// # Errors

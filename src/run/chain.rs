@@ -60,7 +60,8 @@ impl Chain {
             chain.names.push(verb.name());
         }
         if let [before, .., after] = chain.schemas.as_mut_slice() {
-            let facts = before.facts.after_verbs();
+            let keeps_records = chain.operators.iter().all(|operator| matches!(operator, Operator::Map(map) if map.keeps_count()));
+            let facts = if keeps_records { before.facts.clone() } else { before.facts.of_other_records() };
             Arc::make_mut(after).facts = facts;
         }
         Ok(chain)

@@ -7,17 +7,14 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
 
+/// The key of pandas, <https://pandas.pydata.org/docs/development/developer.html>.
+const PANDAS: &str = "pandas";
+/// The key of Spark's schema.
+pub const SPARK_ROW: &str = "org.apache.spark.sql.parquet.row.metadata";
 /// Keys of schema metadata that describe the columns, and are valid only while the columns are unchanged. Some readers take
 /// the columns from them, such as Spark and the Avro reader of Parquet.
-const DESCRIPTIONS: [&str; 7] = [
-    "pandas",
-    "huggingface",
-    "org.apache.spark.sql.parquet.row.metadata",
-    "parquet.avro.schema",
-    "avro.schema",
-    "iceberg.schema",
-    "parquet.proto.descriptor",
-];
+const DESCRIPTIONS: [&str; 7] =
+    [PANDAS, "huggingface", SPARK_ROW, "parquet.avro.schema", "avro.schema", "iceberg.schema", "parquet.proto.descriptor"];
 /// GeoParquet's key, which describes only some columns: <https://geoparquet.org/releases/v1.1.0/>.
 const GEO: &str = "geo";
 
@@ -184,7 +181,12 @@ impl Facts {
         joined.dropped.extend(other.dropped.iter().cloned());
         for (key, value) in other.metadata.iter() {
             match self.metadata.get(key.as_str()) {
-                Some(own) if own != value => joined.drop_key(key, "differs between the inputs"),
+                Some(own) if own != value => match without_range(own).zip(without_range(value)) {
+                    Some(((own, _), (value, _))) if key == PANDAS && own == value => {
+                        joined.metadata.insert(PANDAS.to_owned(), own);
+                    }
+                    _ => joined.drop_key(key, "differs between the inputs"),
+                },
                 Some(_) => {}
                 None => {
                     joined.metadata.insert(key.clone(), value.clone());
@@ -200,15 +202,33 @@ impl Facts {
         self.dropped.push((key.to_owned(), why));
     }
 
-    /// The facts that are still valid after verbs, as far as they do not concern the columns.
-    pub fn after_verbs(&self) -> Facts {
+    /// The facts that are still valid if records were dropped, added or put in another order.
+    pub fn of_other_records(&self) -> Facts {
         let mut facts = self.clone();
-        // A range describes the number and order of the records.
-        if self.metadata.get("pandas").is_some_and(|value| value.contains("\"range\"")) {
-            facts.drop_key("pandas", "describes the records before the verbs");
+        if let Some((text, is_default)) = self.metadata.get(PANDAS).and_then(|text| without_range(text)) {
+            facts.metadata.insert(PANDAS.to_owned(), text);
+            if !is_default {
+                facts.dropped.push(("pandas.index_columns".to_owned(), "describes the records before the verbs"));
+            }
         }
         facts
     }
+}
+
+/// The description by pandas without indices that are ranges, which describe the number and order of the records, and
+/// whether each is the one that pandas gives a table without an index. `None` if it has none.
+fn without_range(text: &str) -> Option<(String, bool)> {
+    let mut described: serde_json::Value = serde_json::from_str(text).ok()?;
+    let indices = described.get_mut("index_columns")?.as_array_mut()?;
+    let is_range = |index: &serde_json::Value| index.get("kind").is_some_and(|kind| kind == "range");
+    let is_default = |index: &serde_json::Value| index.get("start") == Some(&0.into()) && index.get("step") == Some(&1.into());
+    let all_default = indices
+        .iter()
+        .filter(|index| is_range(index))
+        .all(|index| is_default(index) && index.get("name").is_none_or(|name| name.is_null()));
+    let before = indices.len();
+    indices.retain(|index| !is_range(index));
+    (indices.len() < before).then(|| (described.to_string(), all_default))
 }
 
 #[cfg(test)]
@@ -237,5 +257,24 @@ mod tests {
         }
         let other = Facts { metadata: [("owner".to_owned(), "you".to_owned())].into_iter().collect(), ..Facts::default() };
         assert_eq!(facts.join(&other).dropped, [("owner".to_owned(), "differs between the inputs")]);
+    }
+
+    #[test]
+    fn an_index_of_pandas_that_is_a_range_is_dropped() {
+        let of = |range: &str| {
+            let text = format!("{{\"index_columns\":[{range}],\"columns\":[{{\"name\":\"a\",\"numpy_type\":\"Int64\"}}]}}");
+            Facts::of_file([(PANDAS.to_owned(), text)].into_iter().collect(), std::iter::empty())
+        };
+        let range =
+            |start: i64, stop: i64| of(&format!("{{\"kind\":\"range\",\"name\":null,\"start\":{start},\"stop\":{stop},\"step\":1}}"));
+        let dropped = |facts: Facts| facts.dropped.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>();
+        for (facts, want) in [(range(0, 2), vec![]), (range(5, 9), vec!["pandas.index_columns"]), (of("\"name\""), vec![])] {
+            let after = facts.of_other_records();
+            assert!(after.metadata.get(PANDAS).is_some_and(|text| text.contains("Int64") && !text.contains("range")));
+            assert_eq!(dropped(after), want);
+        }
+        let joined = range(0, 2).join(&range(0, 3));
+        assert_eq!((joined.metadata.get(PANDAS), dropped(joined.clone())), (of("").metadata.get(PANDAS), vec![]));
+        assert_eq!(dropped(range(0, 2).join(&of("\"name\""))), ["pandas"]);
     }
 }

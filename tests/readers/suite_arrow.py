@@ -259,6 +259,36 @@ def types(harness):
 
     harness.check("INT96 and unannotated binary", legacy)
 
+    def instants():
+        # Spark's INT96 timestamps are instants, in microseconds.
+        path, out = harness.path("spark.parquet"), harness.path("spark-out.parquet")
+        stamp = datetime.datetime(2024, 2, 29, 12, 34, 56, 789000)
+        table = pa.table({"t": pa.array([stamp, None], pa.timestamp("ns"))})
+        spark = json.dumps({"type": "struct", "fields": [{"name": "t", "type": "timestamp", "nullable": True, "metadata": {}}]})
+        table = table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": spark})
+        pq.write_table(table, path, use_deprecated_int96_timestamps=True, store_schema=False)
+        harness.run("convert", path, "-o", out)
+        found = pq.read_table(out)["t"]
+        expect(found.type, pa.timestamp("us", "UTC"))
+        expect(found.to_pylist(), [stamp.replace(tzinfo=datetime.timezone.utc), None])
+
+    harness.check("INT96 timestamps of Spark", instants)
+
+    def pandas_index():
+        # A RangeIndex describes the number of records; what else pandas describes stays.
+        path, out = harness.path("pandas.parquet"), harness.path("pandas-out.parquet")
+        table = pa.table({"a": pa.array([5, None, 7])})
+        index = [{"kind": "range", "name": None, "start": 0, "stop": 3, "step": 1}]
+        column = {"name": "a", "field_name": "a", "pandas_type": "int64", "numpy_type": "Int64", "metadata": None}
+        described = {"index_columns": index, "column_indexes": [], "columns": [column], "pandas_version": "3.0.0"}
+        pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(described)}), path)
+        for chain, kept in [(["convert"], index), (["skip", "1"], [])]:
+            harness.run(*chain, path, "-o", out)
+            found = json.loads(pq.read_schema(out).metadata[b"pandas"])
+            expect((found["index_columns"], found["columns"]), (kept, [column]))
+
+    harness.check("the index of pandas", pandas_index)
+
     def several():
         first, second, out = harness.path("one.parquet"), harness.path("two.parquet"), harness.path("both.parquet")
         pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32()), "y": ["a", "b"]}), first)

@@ -128,12 +128,6 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
         return fill_lists(call, &node, x, &value);
     }
     let dtype = node.ty.dtype().filter(|d| **d != DType::Null).cloned();
-    if dtype.as_ref().is_some_and(DType::is_float)
-        && let Some(literal) = value.literal()
-        && let Some(misfit) = literal.misfit(&node.ty)
-    {
-        return Err(ExprError::at(value.span.clone(), format!("fill_null: {misfit}")));
-    }
     let filler = match (dtype.as_ref().filter(|dtype| dtype.time().is_some()), value.literal()) {
         (Some(dtype), Some(Literal::String(text))) => {
             let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(&value, "fill_null: ", &e))?;
@@ -156,6 +150,12 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     let Some(level) = node.ty.rank().checked_sub(rank) else {
         return Err(ExprError::at(value.span.clone(), format!("fill_null: the value has rank {rank}, x has rank {}", node.ty.rank())));
     };
+    if dtype.as_ref().is_some_and(DType::is_float)
+        && let Some(literal) = value.literal()
+        && let Some(misfit) = literal.misfit(&node.ty)
+    {
+        return Err(ExprError::at(value.span.clone(), format!("fill_null: {misfit}")));
+    }
     // A single value that is the same for all records also fills lists of known size.
     if rank == 0 && filler.is_constant() {
         let dims = node.ty.dims.clone();

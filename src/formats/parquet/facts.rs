@@ -26,8 +26,8 @@ pub struct Columns<'a> {
     metadata: &'a ParquetMetaData,
     /// The index of the next leaf.
     leaf: usize,
-    /// The unit of INT96 timestamps, by leaf.
-    int96: &'a HashMap<usize, TimeUnit>,
+    /// The types of INT96 timestamps, by leaf.
+    int96: &'a HashMap<usize, DataType>,
     /// Adds properties from the footer to the fields.
     complete: bool,
     /// Makes nullable fields required if statistics prove that there are no nulls.
@@ -40,13 +40,13 @@ impl<'a> Columns<'a> {
         metadata: &'a ParquetMetaData,
         fields: &[FieldRef],
         written: Option<&ArrowSchema>,
-        int96: &'a HashMap<usize, TimeUnit>,
+        int96: &'a HashMap<usize, DataType>,
     ) -> Vec<FieldRef> {
         Columns { metadata, leaf: 0, int96, complete: true, narrow: false }.roots(fields, written)
     }
 
     /// The fields, made required where statistics prove that no value is null.
-    pub fn narrowed(metadata: &'a ParquetMetaData, fields: &[FieldRef], none: &'a HashMap<usize, TimeUnit>) -> Vec<FieldRef> {
+    pub fn narrowed(metadata: &'a ParquetMetaData, fields: &[FieldRef], none: &'a HashMap<usize, DataType>) -> Vec<FieldRef> {
         Columns { metadata, leaf: 0, int96: none, complete: false, narrow: metadata.num_row_groups() > 0 }.roots(fields, None)
     }
 
@@ -96,9 +96,7 @@ impl<'a> Columns<'a> {
             let leaf = self.leaf;
             self.leaf += 1;
             return match (ty, hint.map(Field::data_type)) {
-                (DataType::Timestamp(TimeUnit::Nanosecond, zone), _) if self.int96.contains_key(&leaf) => {
-                    DataType::Timestamp(self.int96[&leaf], zone.clone())
-                }
+                (DataType::Timestamp(TimeUnit::Nanosecond, _), _) if self.int96.contains_key(&leaf) => self.int96[&leaf].clone(),
                 // Stored in a unit other than the one it was written in; the zone is the writer's.
                 (DataType::Timestamp(unit, Some(_)), Some(DataType::Timestamp(_, Some(zone)))) => {
                     DataType::Timestamp(*unit, Some(zone.clone()))

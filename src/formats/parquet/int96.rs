@@ -1,11 +1,13 @@
 //! Twelve-byte timestamps: the nanoseconds of the day, and the day. Their range exceeds that of 64-bit nanoseconds and
-//! their columns have no statistics, so the values determine which unit can hold them.
+//! their columns have no statistics, so the values determine which unit can hold them. Nothing says whether they are
+//! instants or local times, except in files of Spark, where they are instants, in microseconds.
 
 use super::facts::int96_leaves;
 use super::failure::lifted;
 use crate::error::Result;
 use crate::formats::columnar::source::Source;
-use arrow_schema::TimeUnit;
+use crate::schema::facts::SPARK_ROW;
+use arrow_schema::{DataType, TimeUnit};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::Int96;
 use parquet::file::metadata::ParquetMetaData;
@@ -18,12 +20,18 @@ const BLOCK_VALUES: usize = 1 << 14;
 const EPOCH: i64 = 2_440_588;
 const DAY_NANOS: i128 = 86_400_000_000_000;
 
-/// The finest unit that can hold every timestamp of each INT96 column. Reads all pages of these columns.
+/// The Arrow type of each INT96 column: with the finest unit that can hold every timestamp, for which all pages of these
+/// columns are read. In files of Spark, microseconds in UTC.
 ///
 /// # Errors
 /// The pages are damaged.
-pub fn units(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usize, TimeUnit>> {
-    let mut units = HashMap::new();
+pub fn types(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usize, DataType>> {
+    let pairs = metadata.file_metadata().key_value_metadata();
+    if pairs.is_some_and(|pairs| pairs.iter().any(|pair| pair.key == SPARK_ROW)) {
+        let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        return Ok(int96_leaves(metadata).into_iter().map(|leaf| (leaf, instant.clone())).collect());
+    }
+    let mut types = HashMap::new();
     let reader = Arc::new(source.clone());
     for leaf in int96_leaves(metadata) {
         let descriptor = metadata.file_metadata().schema_descr().column(leaf);
@@ -44,9 +52,9 @@ pub fn units(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usiz
                 unit = values.iter().map(holding).fold(unit, coarser);
             }
         }
-        units.insert(leaf, unit);
+        types.insert(leaf, DataType::Timestamp(unit, None));
     }
-    Ok(units)
+    Ok(types)
 }
 
 fn coarser(a: TimeUnit, b: TimeUnit) -> TimeUnit {

@@ -66,7 +66,7 @@ impl Opened {
             Err(error) => (open(true).map_err(lifted)?, Some(lifted(error).message().to_owned())),
         };
         let file_metadata = found.schema().metadata().clone();
-        let int96 = int96::units(&source, &footer)?;
+        let int96 = int96::types(&source, &footer)?;
         let stored = facts::Columns::completed(&footer, found.schema().fields(), written.as_ref(), &int96);
         let with = |fields: Fields| {
             ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(fields))))
