@@ -265,8 +265,9 @@ def types(harness):
         stamp = datetime.datetime(2024, 2, 29, 12, 34, 56, 789000)
         table = pa.table({"t": pa.array([stamp, None], pa.timestamp("ns"))})
         spark = json.dumps({"type": "struct", "fields": [{"name": "t", "type": "timestamp", "nullable": True, "metadata": {}}]})
-        table = table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": spark})
-        pq.write_table(table, path, use_deprecated_int96_timestamps=True, store_schema=False)
+        with pq.ParquetWriter(path, table.schema, use_deprecated_int96_timestamps=True, store_schema=False) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({"org.apache.spark.sql.parquet.row.metadata": spark})
         harness.run("convert", path, "-o", out)
         found = pq.read_table(out)["t"]
         expect(found.type, pa.timestamp("us", "UTC"))
