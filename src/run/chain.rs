@@ -1,9 +1,10 @@
 //! The verbs of a chain, bound to a schema from left to right.
 
 use super::inputs::Inputs;
+use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
 use crate::options::Options;
-use crate::schema::Schema;
+use crate::schema::{Field, Schema};
 use crate::verbs::{Bound, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
 
@@ -73,6 +74,20 @@ impl Chain {
             *first = Operator::Map(Arc::new(Unchanged));
         }
     }
+}
+
+/// Reads only the fields that remain if the first verb drops some whole: which fields those are is known only after
+/// inference, because the others have to exist.
+pub fn read_less(first: &dyn Parsed, chain: &mut Chain, schema: &mut Schema, demand: &mut Demand) {
+    let [before, after, ..] = chain.schemas.as_slice() else { return };
+    let is_plain = |field: &Field| !field.name.contains('*') && before.fields.iter().any(|own| own == field);
+    if !first.only_drops() || demand.fields != Wanted::All || after.fields.is_empty() || !after.fields.iter().all(is_plain) {
+        return;
+    }
+    demand.fields = Wanted::Matching(after.fields.iter().map(|field| field.name.clone()).collect());
+    schema.fields.retain(|field| after.index_of(&field.name).is_some());
+    chain.schemas[0] = after.clone();
+    chain.leave_out_first();
 }
 
 /// In a chain of several verbs, names the verb in the error.

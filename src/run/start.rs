@@ -4,7 +4,7 @@
 use super::baseline::with_baseline;
 use super::beside::{self, Beside};
 use super::branch::Branches;
-use super::chain::Chain;
+use super::chain::{Chain, read_less};
 use super::combine::open_chain;
 use super::conclude::{Ended, conclude, show_notices};
 use super::drawn;
@@ -198,14 +198,6 @@ impl<'a> Run<'a> {
             describe(&self.inputs, &self.targets, &self.options, &progress);
         }
         let outputs = self.targets.outputs.clone();
-        let execution = Execution {
-            outputs: &outputs,
-            options: &self.options.clone(),
-            demand: &demand,
-            format,
-            progress: &progress,
-            of_values: self.targets.of_values,
-        };
         let mut may_restart = retractable && regular;
         if may_restart && !is_settled {
             outputs.iter().for_each(|output| output.hold_for_restart());
@@ -213,6 +205,18 @@ impl<'a> Run<'a> {
         loop {
             let written = chain.schemas.last().cloned();
             let before = began.elapsed();
+            let mut reading = demand.clone();
+            if let Some(first) = self.verbs.first() {
+                read_less(first.as_ref(), &mut chain, &mut schema, &mut reading);
+            }
+            let execution = Execution {
+                outputs: &outputs,
+                options: &self.options.clone(),
+                demand: &reading,
+                format,
+                progress: &progress,
+                of_values: self.targets.of_values,
+            };
             match execution.run(&mut self.inputs, schema, chain) {
                 Err(error) if error.kind() == Kind::Widened && may_restart => {
                     may_restart = false;

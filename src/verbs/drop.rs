@@ -39,6 +39,8 @@ stays, empty.";
         },
     ];
 
+    const ONLY_DROPS: bool = true;
+
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let choice = Choice::all_but(&schema.fields, &self.fields.resolve(schema)?);
         Ok(Bound { schema: Arc::new(choice.schema(schema)), operator: Operator::Map(Arc::new(choice)) })
