@@ -207,9 +207,19 @@ def tell(stderr: str) -> None:
     for line in rest:
         print(line, file=sys.stderr)
     for object in objects:
-        if object["kind"] in ("notice", "skipped"):
-            warnings.warn(object["message"], TatterNotice, stacklevel=4)
-        elif object["kind"] == "summary":
+        kind, message = object["kind"], object.get("message")
+        if kind in ("notice", "skipped"):
+            warnings.warn(str(message), TatterNotice, stacklevel=_caller())
+        elif message is None or kind == "summary":
             print(json.dumps({name: value for name, value in object.items() if name != "kind"}), file=sys.stderr)
         else:
-            print(f"{object['kind']}: {object['message']}", file=sys.stderr)
+            print(f"{kind}: {message}", file=sys.stderr)
+
+
+def _caller() -> int:
+    """The stack level, for a warning of the function that calls this one, of the innermost frame outside this package."""
+    package = os.path.dirname(__file__) + os.sep
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level
