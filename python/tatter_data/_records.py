@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from ._child import Child, Feed, arrow_feed
-from ._options import Chain, chain_words, option_words
+from ._options import Chain, chain_words, check_options, option_words, output_word
 from ._progress import Progress
-from ._stream import Data, stream
+from ._stream import Source, without_default_index
 
 if TYPE_CHECKING:
     from ._torch import TatterDataset
@@ -31,13 +31,14 @@ class Records:
         files: Sequence[str],
         chain: Sequence[str],
         options: dict[str, Any],
-        data: Data = None,
+        source: Source | None = None,
         progress: bool | None = None,
     ) -> None:
+        check_options(options)
         self._files = list(files)
         self._chain = list(chain)
         self._options = dict(options)
-        self._data = data
+        self._source = source
         self._progress = progress
         self._schema: pa.Schema | None = None
 
@@ -45,10 +46,12 @@ class Records:
     def schema(self) -> pa.Schema:
         """The Arrow schema of the records, known before they are read.
 
-        Types that a file does not declare (JSON lines, TFRecord) are inferred from the whole file.
+        Types that a file does not declare (JSON lines, TFRecord) are inferred from the whole file. The records of an
+        iterator in memory are all left to be read.
         """
         if self._schema is None:
-            child = self._child()
+            # The types of data in memory are known without its records.
+            child = self._child(feed=self._feed(empty=True) if self._source and self._source.is_one_shot else None)
             try:
                 self._schema = child.batches()[0]
             finally:
@@ -76,7 +79,7 @@ class Records:
             return self
         if by == "record":
             return self._with(chain=["shard", f"{number}/{count}", "then", *self._chain])
-        if self._data is not None:
+        if self._source is not None:
             raise ValueError("only files are sharded by file")
         mine = _expanded(self._files)[number::count]
         # Without files there are no records, but the schema is that of the other shards.
@@ -91,7 +94,7 @@ class Records:
             "files": self._files,
             "chain": self._chain,
             "options": self._options,
-            "data": self._data,
+            "source": self._source,
             "progress": self._progress,
         }
         return Records(**{**parts, **changes})
@@ -99,25 +102,27 @@ class Records:
     def command(self, more: Sequence[str] = ()) -> list[str]:
         """The command line of the program without its name; `more` has additional options."""
         words = [*self._chain, *option_words(self._options), *more]
-        if self._data is not None:
+        if self._source is not None:
             return [*words, "--from=arrow", "-"]
         return [*words, "--", *self._files]
 
-    def _child(self, more: Sequence[str] = ("--to=arrow",)) -> Child:
-        feed = None if self._data is None else self._feed()
+    def _child(self, more: Sequence[str] = ("--to=arrow",), feed: Feed | None = None) -> Child:
+        if feed is None and self._source is not None:
+            feed = self._feed()
         return Child(self.command(more), feed=feed)
 
-    def _feed(self) -> Feed:
-        """The function that writes the data in memory to the program's standard input."""
-        schema, batches = stream(self._data)
-        if self._chain != chain_words(None) and b"pandas" in (schema.metadata or {}):
-            # Pandas metadata about columns and index is not valid after a verb.
-            schema = schema.with_metadata({key: value for key, value in schema.metadata.items() if key != b"pandas"})
+    def _feed(self, empty: bool = False) -> Feed:
+        """The function that writes the data in memory, or only its schema, to the program's standard input."""
+        assert self._source is not None
+        schema, batches = (self._source.schema, []) if empty else self._source.open()
+        if self._chain != chain_words(None):
+            schema = without_default_index(schema)
         return arrow_feed(schema, batches)
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Writes the records to a file, without passing them through Python. See `tatter_data.write`."""
-        self._child([*option_words(options), f"--output={os.fspath(path)}"]).finish()
+        check_options(options, writing=True)
+        self._child([*option_words(options), output_word(path)]).finish()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         schema, batches = self._child().batches()
@@ -131,7 +136,11 @@ class Records:
                 batches.close()  # type: ignore[attr-defined]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The records as an Arrow stream, for libraries that accept one."""
+        """The records as an Arrow stream, for libraries that accept one.
+
+        An error after the first batch is raised by the library, as an exception of its own with the program's message.
+        `to_arrow` raises the TatterError itself.
+        """
         batches = iter(self)
         # The first batch shows that the run has started; errors before it keep their type.
         first = next(batches, None)
@@ -218,13 +227,15 @@ class Records:
         return self.to_arrow().to_pandas()
 
     def __repr__(self) -> str:
-        source = ", ".join(self._files) if self._data is None else type(self._data).__name__
+        source = ", ".join(self._files) if self._source is None else str(self._source)
         return f"<tatter_data.Records: {' '.join(self._chain)} of {source}>"
 
     def _repr_html_(self) -> str:
-        """The schema and the first records, for notebooks."""
+        """The schema and the first records, for notebooks. The records of an iterator are left to be read."""
         from ._html import table
 
+        if self._source is not None and self._source.is_one_shot:
+            return table(self.schema, self.schema.empty_table())
         head = self._with(chain=[*self._chain, "then", "head", "5"], progress=False)
         return table(self.schema, head.to_arrow())
 
