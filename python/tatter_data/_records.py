@@ -170,7 +170,8 @@ class Records:
         ([1, 2], [1, 2], [0, 2, 2])
 
         Raises:
-            ValueError: A field has nulls, which tensors cannot represent.
+            ValueError: A field has nulls, which tensors cannot represent, or two fields have the same path.
+            TypeError: NumPy has no dtype for a field, such as a union.
         """
         from ._tensors import to_numpy
 
