@@ -8,14 +8,13 @@ import os
 import subprocess
 import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
 
-from ._errors import TatterError, TatterNotice, parsed
+from ._errors import TatterError, parsed, warn
 from ._find import find_tatter
 
 #: Pipe capacity in bytes: with the default, every 64 KiB cost a context switch.
@@ -209,17 +208,8 @@ def tell(stderr: str) -> None:
     for object in objects:
         kind, message = object["kind"], object.get("message")
         if kind in ("notice", "skipped"):
-            warnings.warn(str(message), TatterNotice, stacklevel=_caller())
+            warn(str(message))
         elif message is None or kind == "summary":
             print(json.dumps({name: value for name, value in object.items() if name != "kind"}), file=sys.stderr)
         else:
             print(f"{kind}: {message}", file=sys.stderr)
-
-
-def _caller() -> int:
-    """The stack level, for a warning of the function that calls this one, of the innermost frame outside this package."""
-    package = os.path.dirname(__file__) + os.sep
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from ._child import Child, Feed, arrow_feed
+from ._files import expand
 from ._options import Chain, chain_words, check_options, option_words, output_word
 from ._progress import Progress
 from ._stream import Source, without_default_index
@@ -71,9 +71,9 @@ class Records:
     def shard(self, number: int, count: int, by: Literal["record", "file"] | None = "record") -> Records:
         """Shard `number`, from 0, of `count`.
 
-        By record: every `count`-th record of the input, before the chain. By file: every `count`-th file, without
-        opening the others; the shards together equal the chain over all files only if no verb looks across
-        records.
+        By record: every `count`-th record of the input, before the chain. By file: every `count`-th of the files that
+        names, globs, shards and folders stand for, without opening the others; the shards together equal the chain over
+        all files only if no verb looks across records.
         """
         if by is None or count == 1:
             return self
@@ -81,9 +81,11 @@ class Records:
             return self._with(chain=["shard", f"{number}/{count}", "then", *self._chain])
         if self._source is not None:
             raise ValueError("only files are sharded by file")
-        mine = _expanded(self._files)[number::count]
-        # Without files there are no records, but the schema is that of the other shards.
-        return self._with(files=mine) if mine else self.then("head 0")
+        # Not more than one shard tells the notices.
+        quiet = bool(number or self._options.get("quiet"))
+        mine = expand(self._files, strict=bool(self._options.get("strict")), quiet=quiet)[number::count]
+        # Without files there are no records, but the schema is that of the other shards; `head 0` would not infer it.
+        return self._with(files=mine) if mine else self._with(chain=["take-while", "False", "then", *self._chain])
 
     def with_seed(self, add: int) -> Records:
         """The same records with another seed: that of the options (default 0) plus `add`."""
@@ -245,12 +247,3 @@ def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> It
     if first is not None:
         yield first
         yield from rest
-
-
-def _expanded(files: Sequence[str]) -> list[str]:
-    """The files that match names and globs, in the order of the program."""
-    names: list[str] = []
-    for name in files:
-        found = sorted(glob.glob(name)) if not os.path.exists(name) else []
-        names += found or [name]
-    return names
