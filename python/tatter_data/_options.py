@@ -97,7 +97,7 @@ def output_word(path: str | os.PathLike[str]) -> str:
         ValueError: The name is ``-``: the program's standard output is not that of Python.
     """
     if os.fspath(path) == "-":
-        raise ValueError("standard output cannot be written; tatter_data.run returns what the program prints, and a file of this name is ./-")
+        raise ValueError("standard output cannot be written: run returns what the program prints; a file of this name is ./-")
     return f"--output={os.fspath(path)}"
 
 

@@ -53,7 +53,7 @@ class Source:
         if not self.is_one_shot:
             return stream(self._data)
         if self._is_read:
-            raise RuntimeError(f"the {self} can be read only once, and was read before; to read its records again, pass a pyarrow.Table of them")
+            raise RuntimeError(f"the {self} can be read only once, and was read before; pass a pyarrow.Table to read its records again")
         opened = self._opened or stream(self._data)
         self._opened, self._is_read = None, True
         return opened

@@ -57,7 +57,9 @@ class Column:
         """The flat values with the inner shape; strings as an object array. A view of Arrow's memory if possible."""
         parts = [_to_numpy(self.path, part) for part in self.values or (pa.nulls(0, self.type),)]
         flat = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        nrows = int(self.row_splits()[-1][-1]) if self.ragged_axes else self.nrows
+        nrows = self.nrows
+        for axis in self.ragged_axes:
+            nrows = nrows * axis if isinstance(axis, int) else int(axis[-1])
         return flat.reshape((nrows, *self.inner_shape))
 
 

@@ -38,7 +38,12 @@ def test_looking_at_an_iterator_leaves_its_records(make, count):
 def test_an_iterator_is_read_only_once(make, tmp_path):
     records = td.pipe(make())
     records.write(tmp_path / "1.jsonl")
-    for read in (lambda: records.write(tmp_path / "2.jsonl"), lambda: records.then("head 1").to_arrow(), lambda: list(records), records._repr_html_):
+    for read in (
+        lambda: records.write(tmp_path / "2.jsonl"),
+        lambda: records.then("head 1").to_arrow(),
+        lambda: list(records),
+        records._repr_html_,
+    ):
         with pytest.raises(RuntimeError, match="can be read only once"):
             read()
     assert [path.name for path in tmp_path.iterdir()] == ["1.jsonl"]

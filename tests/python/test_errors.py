@@ -97,7 +97,13 @@ def test_times_are_printed(docs, tmp_path, capfd):
 def test_a_notice_names_the_line_of_the_caller(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n{"a": [}\n')
     records = td.read(tmp_path / "x.jsonl", on_error="skip", max_errors=1)
-    reads = [records.to_arrow, records.to_numpy, lambda: records.write(tmp_path / "y.jsonl"), lambda: list(records), lambda: pa.table(records)]
+    reads = [
+        records.to_arrow,
+        records.to_numpy,
+        lambda: records.write(tmp_path / "y.jsonl"),
+        lambda: list(records),
+        lambda: pa.table(records),
+    ]
     reads.append(lambda: td.run(["count", str(tmp_path / "x.jsonl")], on_error="skip", max_errors=1))
     for read in reads:
         with pytest.warns(td.TatterNotice, match="skipped") as caught:

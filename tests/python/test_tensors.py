@@ -61,7 +61,9 @@ VIEWS = pa.ListViewArray.from_arrays([3, 0, 1], [1, 2, 0], pa.array([0, 1, 2, 3]
 @pytest.mark.parametrize("kind", [pa.list_view(pa.int64()), pa.large_list_view(pa.int64())])
 @pytest.mark.parametrize("chain", [None, "head 2", "head 0"])
 def test_list_views_are_ragged(kind, chain):
-    table = pa.table({"x": pa.array([[3], [0, 1], []], kind), "y": pa.array([[[1], []], [], [[2, 3]]], pa.list_view(pa.list_view(pa.int64())))})
+    table = pa.table(
+        {"x": pa.array([[3], [0, 1], []], kind), "y": pa.array([[[1], []], [], [[2, 3]]], pa.list_view(pa.list_view(pa.int64())))}
+    )
     arrays = td.pipe(table, chain).to_numpy()
     count = {"head 2": 2, "head 0": 0}.get(chain, 3)
     assert arrays["x"].tolist() == [[3], [0, 1], []][:count] and arrays["y"].tolist() == [[[1], []], [], [[2, 3]]][:count]
@@ -91,7 +93,14 @@ def test_tensors_with_permuted_axes():
 
 def test_dates_and_times():
     date, time, delta = datetime.date(2024, 1, 2), datetime.time(1, 2, 3), datetime.timedelta(days=1)
-    kinds = {"d": pa.date32(), "e": pa.date64(), "t": pa.time32("s"), "u": pa.time64("us"), "w": pa.duration("ms"), "z": pa.timestamp("us", "UTC")}
+    kinds = {
+        "d": pa.date32(),
+        "e": pa.date64(),
+        "t": pa.time32("s"),
+        "u": pa.time64("us"),
+        "w": pa.duration("ms"),
+        "z": pa.timestamp("us", "UTC"),
+    }
     values = {"d": date, "e": date, "t": time, "u": time, "w": delta, "z": datetime.datetime(2024, 1, 2)}
     arrays = td.pipe(pa.table({name: pa.array([values[name]], kind) for name, kind in kinds.items()})).to_numpy()
     assert arrays["d"].dtype == "datetime64[D]" and arrays["d"][0] == arrays["e"][0] == arrays["z"][0] == np.datetime64("2024-01-02")

@@ -68,7 +68,11 @@ def test_all_records_of_all_files_have_all_fields(spark, tmp_path):
 
 
 def test_maps(spark, tmp_path):
-    rows = [{"m": {"k": 1}, "l": [{"k": 1}], "s": {"m": {"k": {"a": 1}}}}, {"m": {"k": None}, "l": None, "s": {"m": {"k": None}}}, {"m": None, "l": [None], "s": None}]
+    rows = [
+        {"m": {"k": 1}, "l": [{"k": 1}], "s": {"m": {"k": {"a": 1}}}},
+        {"m": {"k": None}, "l": None, "s": {"m": {"k": None}}},
+        {"m": None, "l": [None], "s": None},
+    ]
     integers = pa.map_(pa.string(), pa.int64())
     kinds = {"m": integers, "l": pa.list_(integers), "s": pa.struct({"m": pa.map_(pa.string(), pa.struct({"a": pa.int64()}))})}
     maps = pa.Table.from_pylist([_entries(row) for row in rows], schema=pa.schema(kinds))
@@ -76,7 +80,10 @@ def test_maps(spark, tmp_path):
         td.write(maps, tmp_path / name)
         for reader in (spark.read.format("tatter"), spark.read.format("tatter").option("inferRecords", "1")):
             df = reader.load(str(tmp_path / name))
-            assert df.schema.simpleString() == "struct<m:map<string,bigint>,l:array<map<string,bigint>>,s:struct<m:map<string,struct<a:bigint>>>>"
+            assert (
+                df.schema.simpleString()
+                == "struct<m:map<string,bigint>,l:array<map<string,bigint>>,s:struct<m:map<string,struct<a:bigint>>>>"
+            )
             assert [row.asDict(recursive=True) for row in df.collect()] == rows
 
 
