@@ -29,7 +29,7 @@ from ._find import find_tatter
 from ._options import Chain, Paths, chain_words, option_words, path_words
 from ._ragged import Ragged, Sparse
 from ._records import Records
-from ._stream import Data
+from ._stream import Data, Source
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -63,13 +63,14 @@ def pipe(data: Data, chain: Chain | None = None, *, progress: bool | None = None
 
     Args:
         data: Any object with an Arrow stream, an iterable of record batches, a list of dictionaries
-            (one per record), or a dictionary of columns. A one-shot iterable can be read only once.
+            (one per record; an absent key is null), or a dictionary of columns. An iterator, such as a generator or
+            a pyarrow.RecordBatchReader, can be read only once: a second read raises a RuntimeError.
         chain: Verbs, as one line or as a list of words.
 
     >>> pipe({"x": [[1, 2], [3]]}, "to-dense --shape 'x=[2]'").to_arrow().to_pylist()
     [{'x': [1, 2]}, {'x': [3, 0]}]
     """
-    return Records([], chain_words(chain), dict(options), data=data, progress=progress)
+    return Records([], chain_words(chain), dict(options), source=Source(data), progress=progress)
 
 
 def write(data: Data, path: str | os.PathLike[str], *, chain: Chain | None = None, **options: Unpack[WriteOptions]) -> None:

@@ -8,14 +8,13 @@ import os
 import subprocess
 import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
 
-from ._errors import TatterError, TatterNotice, parsed
+from ._errors import TatterError, parsed, warn
 from ._find import find_tatter
 
 #: Pipe capacity in bytes: with the default, every 64 KiB cost a context switch.
@@ -207,9 +206,10 @@ def tell(stderr: str) -> None:
     for line in rest:
         print(line, file=sys.stderr)
     for object in objects:
-        if object["kind"] in ("notice", "skipped"):
-            warnings.warn(object["message"], TatterNotice, stacklevel=4)
-        elif object["kind"] == "summary":
+        kind, message = object["kind"], object.get("message")
+        if kind in ("notice", "skipped"):
+            warn(str(message))
+        elif message is None or kind == "summary":
             print(json.dumps({name: value for name, value in object.items() if name != "kind"}), file=sys.stderr)
         else:
-            print(f"{object['kind']}: {object['message']}", file=sys.stderr)
+            print(f"{kind}: {message}", file=sys.stderr)

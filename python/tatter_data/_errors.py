@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import warnings
 from typing import Any
 
 
@@ -65,6 +68,15 @@ class TatterNotice(UserWarning):
     ``warnings.simplefilter("error", TatterNotice)`` or the option ``strict=True`` turns notices into errors;
     ``quiet=True`` suppresses them.
     """
+
+
+def warn(notice: str) -> None:
+    """Issues a notice as a warning of the innermost line of code outside this package."""
+    package = os.path.dirname(__file__) + os.sep
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(notice, TatterNotice, stacklevel=level)
 
 
 def parsed(stderr: str) -> tuple[list[dict[str, Any]], list[str]]:

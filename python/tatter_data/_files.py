@@ -1,31 +1,39 @@
-"""Local and remote files, by name, glob or folder."""
+"""Local and remote files, by name, glob, shards or folder, found as the program finds them."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 from pyarrow import fs
 
 from . import _splits
 from ._child import Feed
+from ._errors import TatterError, warn
 
 #: Bytes copied from a file to the program at a time.
 _BLOCK = 1 << 20
 _GLOB = re.compile(r"[*?\[]")
+_SHARDS = re.compile(r"(?P<front>[^/]+?)@(?P<count>[0-9]+)(?P<back>(\..*)?)")
+_MAX_SHARDS = 99_999
+#: The files of a folder that is a single dataset of the format tfds.
+_DATASET = ("features.json", "dataset_info.json")
+#: The extensions of files that the program reads together with the file of the same name without them.
+_INDICES = (".idx", ".offsets")
 
 
 @dataclass(frozen=True)
 class File:
-    """An existing file: its name for messages, its path in its file system, and its size."""
+    """An existing file, or a folder that is a single dataset: its name for messages, its path in its file system, and its size."""
 
     name: str
     path: str
     size: int
+    is_dataset: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -49,46 +57,218 @@ def open_system(name: str) -> tuple[Any, str]:
         return fs.PyFileSystem(fs.FSSpecHandler(system)), path
 
 
-def find(names: Iterable[str]) -> list[File]:
-    """The files for names, globs and folders, sorted within each; hidden files (``_x``, ``.x``) are skipped.
+def find(names: Iterable[str], strict: bool = False, quiet: bool = False) -> list[File]:
+    """The files for names, globs, shards (``x@8.tfrecord``) and folders, in the order of the program.
+
+    A glob, in which ``**`` stands for any folders, matches names that begin with ``.`` only where it has that dot. In a
+    folder, names that begin with ``.`` or ``_`` are skipped. Issues the program's notice if names of folders below one
+    have values (``date=2024-01-01``), unless `quiet`.
 
     Raises:
-        FileNotFoundError: No file matches a name.
+        FileNotFoundError: No file matches a name, or a shard is missing.
+        TatterError: There is a notice, and `strict`.
     """
     files: list[File] = []
     for name in names:
-        found = sorted(_one(name), key=lambda file: file.path)
+        system, path = open_system(name)
+        tree: _Local | _Remote = _Local() if isinstance(system, fs.LocalFileSystem) else _Remote(system)
+        found = _found(tree, path, strict, quiet)
         if not found:
             raise FileNotFoundError(f"{name}: no such file, or no file in it")
-        files += found
+        scheme = name.partition("://")[0] + "://" if "://" in name and not name.startswith("file://") else ""
+        files += [File(scheme + path, path, tree.size(path), tree.is_folder(path)) for path in found]
     return files
 
 
-def _one(name: str) -> list[File]:
-    system, path = open_system(name)
-    scheme = name.partition("://")[0] + "://" if "://" in name and not name.startswith("file://") else ""
-    if _GLOB.search(path):
-        parts = path.split("/")
-        fixed = next(i for i, part in enumerate(parts) if _GLOB.search(part))
-        base = "/".join(parts[:fixed]) or "/"
-        selector = fs.FileSelector(base, recursive=len(parts) - fixed > 1, allow_not_found=True)
-        infos = [info for info in system.get_file_info(selector) if _matches(info.path.split("/"), parts)]
-    else:
-        info = system.get_file_info(path)
-        if info.type == fs.FileType.Directory:
-            infos = [i for i in system.get_file_info(fs.FileSelector(path, recursive=True)) if not _hidden(i.path[len(path) :])]
-        else:
-            infos = [info]
-    return [File(scheme + info.path, info.path, info.size) for info in infos if info.type == fs.FileType.File]
+def expand(names: Iterable[str], strict: bool = False, quiet: bool = False) -> list[str]:
+    """The local files for names, globs, shards and folders, as `find`; a name without files stays as it is.
+
+    Raises:
+        TatterError: There is a notice, and `strict`.
+    """
+    files: list[str] = []
+    for name in names:
+        try:
+            files += _found(_Local(), name, strict, quiet) or [name]
+        except FileNotFoundError:
+            files.append(name)
+    return files
 
 
-def _matches(path: list[str], pattern: list[str]) -> bool:
-    pairs = zip(path, pattern)
-    return len(path) == len(pattern) and all(fnmatch.fnmatchcase(a, b) for a, b in pairs) and not _hidden("/" + path[-1])
+def _found(tree: _Local | _Remote, path: str, strict: bool, quiet: bool) -> list[str]:
+    search = _Search(tree)
+    found = search.files(path)
+    for notice in search.notices if not quiet else ():
+        if strict:
+            raise TatterError(f"{notice}\n  this is a notice without --strict")
+        warn(notice)
+    return found
 
 
-def _hidden(path: str) -> bool:
-    return any(part.startswith(("_", ".")) for part in path.split("/") if part)
+@dataclass
+class _Search:
+    """Finds the files that a path stands for."""
+
+    tree: _Local | _Remote
+    #: What the program says about the folders.
+    notices: list[str] = field(default_factory=list)
+
+    def files(self, path: str) -> list[str]:
+        """The files for a name, glob, shards or folder; empty if there are none.
+
+        Raises:
+            FileNotFoundError: A shard is missing.
+        """
+        if self.tree.exists(path):
+            return self._contents(path)
+        shards = _SHARDS.fullmatch(path.rpartition("/")[2])
+        if shards:
+            return self._shards(path, shards)
+        if _GLOB.search(path):
+            return _without_indices(sorted(self._matches(path), key=_order))
+        return [f"{path}.idx"] if self.tree.is_file(f"{path}.bin") and self.tree.is_file(f"{path}.idx") else []
+
+    def _shards(self, path: str, match: re.Match[str]) -> list[str]:
+        folder, mark, _ = path.rpartition("/")
+        count = int(match["count"])
+        if not 1 <= count <= _MAX_SHARDS:
+            raise ValueError(f"{path}: {count} shards: expected 1 to {_MAX_SHARDS}")
+        names = [f"{folder}{mark}{match['front']}-{i:05}-of-{count:05}{match['back']}" for i in range(count)]
+        missing = [name for name in names if not self.tree.exists(name)]
+        if missing:
+            raise FileNotFoundError(f"{path}: {len(missing)} of {count} shards are missing, the first is {missing[0]}")
+        return names
+
+    def _contents(self, path: str) -> list[str]:
+        """The path of a file or dataset itself, or the files of a folder."""
+        if not self.tree.is_folder(path):
+            return [path]
+        path = path.rstrip("/") or path
+        files: list[str] = []
+        datasets: list[str] = []
+        values: list[str] = []
+        self._descend(path, files, datasets, values)
+        if values:
+            self.notices.append(f"{path}: values in directory names, such as {min(values)}, are not read as fields")
+        if datasets and (files or len(datasets) > 1):
+            raise ValueError(f"{path}: the directory contains a dataset and other files or datasets; name one, such as {min(datasets)}")
+        return datasets or _without_indices(sorted(files, key=_order))
+
+    def _descend(self, folder: str, files: list[str], datasets: list[str], values: list[str]) -> None:
+        entries = dict(self.tree.entries(folder))
+        if all(name in entries for name in _DATASET):
+            datasets.append(folder)
+            return
+        for name, is_folder in entries.items():
+            if name.startswith(".") or (name.startswith("_") and "=" not in name):
+                continue
+            path = f"{folder.rstrip('/')}/{name}"
+            if not is_folder:
+                if not self.tree.is_folder(path):  # Links to folders are not followed.
+                    files.append(path)
+                continue
+            if "=" in name:
+                values.append(name)
+            self._descend(path, files, datasets, values)
+
+    def _matches(self, pattern: str) -> Iterator[str]:
+        found = ["/" if pattern.startswith("/") else ""]
+        for part in pattern.split("/"):
+            if part:
+                found = [path for base in found for path in self._step(base, part)]
+        return (path for path in found if not self.tree.is_folder(path))
+
+    def _step(self, base: str, part: str) -> Iterator[str]:
+        """The matches of one part of a glob in a folder."""
+        start = base if base in ("", "/") else base + "/"
+        if part == "**":
+            yield base
+            for name, is_folder in self.tree.entries(base):
+                if is_folder and not name.startswith("."):
+                    yield from self._step(start + name, part)
+        elif _GLOB.search(part):
+            matches = re.compile(fnmatch.translate(part)).match
+            for name, _ in self.tree.entries(base):
+                if matches(name) and (part.startswith(".") or not name.startswith(".")):
+                    yield start + name
+        elif self.tree.exists(start + part):
+            yield start + part
+
+
+def _order(path: str) -> list[bytes]:
+    """Paths are sorted by their parts, as bytes."""
+    return [os.fsencode(part) for part in path.split("/")]
+
+
+def _without_indices(paths: Sequence[str]) -> list[str]:
+    """Without files that the program reads together with another: `x.bin` of `x.idx`, and `x.tfrecord.idx` of `x.tfrecord`."""
+    known = set(paths)
+
+    def is_second(path: str) -> bool:
+        stem, extension = os.path.splitext(path)
+        return (extension in _INDICES and stem in known) or (extension == ".bin" and f"{stem}.idx" in known)
+
+    return [path for path in paths if not is_second(path)]
+
+
+class _Local:
+    """The local file system. Paths may be relative."""
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def is_file(self, path: str) -> bool:
+        return os.path.isfile(path)
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(path)
+
+    def size(self, path: str) -> int:
+        """The size of a file; of a dataset, that of its files."""
+        if not os.path.isdir(path):
+            return os.path.getsize(path)
+        return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
+
+    def entries(self, folder: str) -> list[tuple[str, bool]]:
+        """The names in a folder, and whether each is a folder itself, not a link to one; empty if there is no such folder."""
+        try:
+            with os.scandir(folder or ".") as found:
+                return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+
+class _Remote:
+    """A file system of PyArrow. Its answers are kept, because each may take a request."""
+
+    def __init__(self, system: Any) -> None:
+        self._system = system
+        self._infos: dict[str, Any] = {}
+
+    def _info(self, path: str) -> Any:
+        if path not in self._infos:
+            self._infos[path] = self._system.get_file_info(path)
+        return self._infos[path]
+
+    def exists(self, path: str) -> bool:
+        return bool(self._info(path).type != fs.FileType.NotFound)
+
+    def is_file(self, path: str) -> bool:
+        return bool(self._info(path).type == fs.FileType.File)
+
+    def is_folder(self, path: str) -> bool:
+        return bool(self._info(path).type == fs.FileType.Directory)
+
+    def size(self, path: str) -> int:
+        """The size of a file."""
+        return int(self._info(path).size or 0)
+
+    def entries(self, folder: str) -> list[tuple[str, bool]]:
+        """The names in a folder, and whether each is a folder itself; empty if there is no such folder."""
+        infos = self._system.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+        start = folder if folder in ("", "/") else folder.rstrip("/") + "/"
+        self._infos.update((start + info.base_name, info) for info in infos)
+        return [(info.base_name, info.type == fs.FileType.Directory) for info in infos]
 
 
 def with_records(files: list[File]) -> list[File]:

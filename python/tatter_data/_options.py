@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
@@ -13,8 +17,9 @@ if TYPE_CHECKING:
     class Options(TypedDict, total=False):
         """The program's global options by name: ``max_errors=3`` is ``--max-errors 3``, and True sets a flag.
 
-        A repeatable option takes a list; ``arg`` and ``with_`` take a dictionary. Names that are Python keywords
-        end with an underscore. ``tatter --help`` describes each option.
+        Names that are Python keywords end with an underscore. ``arg`` and ``with_`` take a dictionary; the values of
+        ``arg`` keep their types: str, bytes, bool, int, float, None, and lists of these. An option with several names
+        or words, such as ``scalar``, also takes a list. ``tatter --help`` describes each option.
         """
 
         from_: str
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
         max_memory: int | str
         strict: bool
         quiet: bool
-        scalar: str
+        scalar: str | Sequence[str]
         tensor_types: bool
         no_verify: bool
         mixed: str
@@ -71,35 +76,140 @@ def path_words(paths: Paths) -> list[str]:
 
     >>> path_words("a.jsonl"), path_words(["a", "b"])
     (['a.jsonl'], ['a', 'b'])
+
+    Raises:
+        ValueError: There is no name, or one is ``-``: the program's standard input is not that of Python.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     names = [os.fspath(path) for path in paths]
     if not names:
         raise ValueError("no input file is given")
+    if "-" in names:
+        raise ValueError("standard input cannot be read: pass its records to pipe, or its text to run; a file of this name is ./-")
     return names
+
+
+def output_word(path: str | os.PathLike[str]) -> str:
+    """The option that names the output.
+
+    Raises:
+        ValueError: The name is ``-``: the program's standard output is not that of Python.
+    """
+    if os.fspath(path) == "-":
+        raise ValueError("standard output cannot be written: run returns what the program prints; a file of this name is ./-")
+    return f"--output={os.fspath(path)}"
+
+
+#: Options of the program that the functions of this package set themselves, and what to use instead.
+_SET = {
+    "output": "tatter_data.write(records, PATH) writes a file",
+    "output_dir": "tatter_data.run runs a whole command line",
+    "dry_run": "tatter_data.run([..., '--dry-run']) returns the plan",
+    "messages": "notices are warnings, and failures are exceptions",
+}
+_SET_BY_READING = {**_SET, "to": "tatter_data.write(records, PATH, to=...) writes a format"}
+#: Options that can be given more than once; others take words separated by commas.
+_REPEATABLE = ("arg", "with")
+
+
+def check_options(options: Mapping[str, Any], writing: bool = False) -> None:
+    """Checks the options of records that are read into Python, or written to a file.
+
+    Raises:
+        TypeError: The package sets an option itself.
+    """
+    for name, instead in (_SET if writing else _SET_BY_READING).items():
+        if options.get(name) not in (None, False):
+            raise TypeError(f"{name} is not an option here: {instead}")
 
 
 def option_words(options: Mapping[str, Any]) -> list[str]:
     """Options as words of a command line.
 
-    >>> option_words({"max_errors": 3, "strict": True, "quiet": False, "arg": {"k": 5}, "from_": "jsonl"})
-    ['--max-errors=3', '--strict', '--arg=k=5', '--from=jsonl']
+    >>> option_words({"max_errors": 3, "strict": True, "quiet": False, "arg": {"k": 5, "s": "5"}, "from_": "jsonl"})
+    ['--max-errors=3', '--strict', '--arg=k=5', '--arg=s="5"', '--from=jsonl']
+    >>> option_words({"scalar": ["a", "b"]})
+    ['--scalar=a,b']
+
+    Raises:
+        TypeError: A value of ``arg`` is of a type that expressions do not have.
+        ValueError: A value of ``arg`` has no literal in expressions, or a word of a list contains a comma.
     """
     words: list[str] = []
     for name, value in options.items():
-        option = "--" + name.rstrip("_").replace("_", "-")
-        if value is None or value is False:
+        name = name.rstrip("_").replace("_", "-")
+        option = f"--{name}"
+        if value is None or _is_false(value):
             continue
-        if value is True:
+        if _is_true(value):
             words.append(option)
         elif isinstance(value, Mapping):
-            words += [f"{option}={key}={_text(each)}" for key, each in value.items()]
+            text = literal if name == "arg" else _text
+            words += [f"{option}={key}={_named(name, key, each, text)}" for key, each in value.items()]
         elif isinstance(value, (list, tuple)):
-            words += [f"{option}={_text(each)}" for each in value]
+            texts = [_text(each) for each in value]
+            words += [f"{option}={text}" for text in (texts if name in _REPEATABLE else [_joined(name, texts)])]
         else:
             words.append(f"{option}={_text(value)}")
     return words
+
+
+def _is_true(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_)) and bool(value)
+
+
+def _is_false(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_)) and not value
+
+
+def _joined(name: str, texts: list[str]) -> str:
+    for text in texts:
+        if "," in text and not text.startswith("`"):
+            raise ValueError(f"{name}: a comma separates the words of this option, and `{text}` contains one")
+    return ",".join(texts)
+
+
+def _named(option: str, key: str, value: Any, text: Callable[[Any], str]) -> str:
+    try:
+        return text(value)
+    except TypeError as error:
+        raise TypeError(f"{option}: {key}: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{option}: {key}: {error}") from None
+
+
+def literal(value: Any) -> str:
+    """A value in the syntax of expressions, with its type.
+
+    >>> literal("007"), literal(7), literal([1, [2.5]]), literal(b"x")
+    ('"007"', '7', '[1, [2.5]]', "b'x'")
+
+    Raises:
+        TypeError: Expressions have no such type.
+        ValueError: The number is not finite or does not fit in 64 bits.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if value is None or isinstance(value, (bool, bytes)):
+        return repr(value)
+    if isinstance(value, str):
+        value.encode()  # Text that is not valid Unicode has no literal.
+        return json.dumps(value)
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**64:
+            raise ValueError(f"{value} does not fit in 64 bits")
+        return str(int(value))
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} has no literal; write math.nan, math.inf or -math.inf in the expression")
+        return repr(float(value))
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(literal(each) for each in value) + "]"
+    hint = "; pass the list of its values: tolist()" if hasattr(value, "tolist") else ""
+    raise TypeError(f"expressions have no {type(value).__name__}, only str, bytes, bool, int, float, None and lists of these{hint}")
 
 
 def _text(value: Any) -> str:

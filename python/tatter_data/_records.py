@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from ._child import Child, Feed, arrow_feed
-from ._options import Chain, chain_words, option_words
+from ._files import expand
+from ._options import Chain, chain_words, check_options, option_words, output_word
 from ._progress import Progress
-from ._stream import Data, stream
+from ._stream import Source, without_default_index
 
 if TYPE_CHECKING:
     from ._torch import TatterDataset
@@ -31,13 +31,14 @@ class Records:
         files: Sequence[str],
         chain: Sequence[str],
         options: dict[str, Any],
-        data: Data = None,
+        source: Source | None = None,
         progress: bool | None = None,
     ) -> None:
+        check_options(options)
         self._files = list(files)
         self._chain = list(chain)
         self._options = dict(options)
-        self._data = data
+        self._source = source
         self._progress = progress
         self._schema: pa.Schema | None = None
 
@@ -45,10 +46,12 @@ class Records:
     def schema(self) -> pa.Schema:
         """The Arrow schema of the records, known before they are read.
 
-        Types that a file does not declare (JSON Lines, TFRecord) are inferred from the whole file.
+        Types that a file does not declare (JSON Lines, TFRecord) are inferred from the whole file. The records of an
+        iterator in memory are all left to be read.
         """
         if self._schema is None:
-            child = self._child()
+            # The types of data in memory are known without its records.
+            child = self._child(feed=self._feed(empty=True) if self._source and self._source.is_one_shot else None)
             try:
                 self._schema = child.batches()[0]
             finally:
@@ -68,19 +71,21 @@ class Records:
     def shard(self, number: int, count: int, by: Literal["record", "file"] | None = "record") -> Records:
         """Shard `number`, from 0, of `count`.
 
-        By record: every `count`-th record of the input, before the chain. By file: every `count`-th file, without
-        opening the others; the shards together equal the chain over all files only if no verb looks across
-        records.
+        By record: every `count`-th record of the input, before the chain. By file: every `count`-th of the files that
+        names, globs, shards and folders stand for, without opening the others; the shards together equal the chain over
+        all files only if no verb looks across records.
         """
         if by is None or count == 1:
             return self
         if by == "record":
             return self._with(chain=["shard", f"{number}/{count}", "then", *self._chain])
-        if self._data is not None:
+        if self._source is not None:
             raise ValueError("only files are sharded by file")
-        mine = _expanded(self._files)[number::count]
-        # Without files there are no records, but the schema is that of the other shards.
-        return self._with(files=mine) if mine else self.then("head 0")
+        # Not more than one shard tells the notices.
+        quiet = bool(number or self._options.get("quiet"))
+        mine = expand(self._files, strict=bool(self._options.get("strict")), quiet=quiet)[number::count]
+        # Without files there are no records, but the schema is that of the other shards; `head 0` would not infer it.
+        return self._with(files=mine) if mine else self._with(chain=["take-while", "False", "then", *self._chain])
 
     def with_seed(self, add: int) -> Records:
         """The same records with another seed: that of the options (default 0) plus `add`."""
@@ -91,7 +96,7 @@ class Records:
             "files": self._files,
             "chain": self._chain,
             "options": self._options,
-            "data": self._data,
+            "source": self._source,
             "progress": self._progress,
         }
         return Records(**{**parts, **changes})
@@ -99,25 +104,27 @@ class Records:
     def command(self, more: Sequence[str] = ()) -> list[str]:
         """The command line of the program without its name; `more` has additional options."""
         words = [*self._chain, *option_words(self._options), *more]
-        if self._data is not None:
+        if self._source is not None:
             return [*words, "--from=arrow", "-"]
         return [*words, "--", *self._files]
 
-    def _child(self, more: Sequence[str] = ("--to=arrow",)) -> Child:
-        feed = None if self._data is None else self._feed()
+    def _child(self, more: Sequence[str] = ("--to=arrow",), feed: Feed | None = None) -> Child:
+        if feed is None and self._source is not None:
+            feed = self._feed()
         return Child(self.command(more), feed=feed)
 
-    def _feed(self) -> Feed:
-        """The function that writes the data in memory to the program's standard input."""
-        schema, batches = stream(self._data)
-        if self._chain != chain_words(None) and b"pandas" in (schema.metadata or {}):
-            # Pandas metadata about columns and index is not valid after a verb.
-            schema = schema.with_metadata({key: value for key, value in schema.metadata.items() if key != b"pandas"})
+    def _feed(self, empty: bool = False) -> Feed:
+        """The function that writes the data in memory, or only its schema, to the program's standard input."""
+        assert self._source is not None
+        schema, batches = (self._source.schema, []) if empty else self._source.open()
+        if self._chain != chain_words(None):
+            schema = without_default_index(schema)
         return arrow_feed(schema, batches)
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> None:
         """Writes the records to a file, without passing them through Python. See `tatter_data.write`."""
-        self._child([*option_words(options), f"--output={os.fspath(path)}"]).finish()
+        check_options(options, writing=True)
+        self._child([*option_words(options), output_word(path)]).finish()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         schema, batches = self._child().batches()
@@ -131,7 +138,11 @@ class Records:
                 batches.close()  # type: ignore[attr-defined]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The records as an Arrow stream, for libraries that accept one."""
+        """The records as an Arrow stream, for libraries that accept one.
+
+        An error after the first batch is raised by the library, as an exception of its own with the program's message.
+        `to_arrow` raises the TatterError itself.
+        """
         batches = iter(self)
         # The first batch shows that the run has started; errors before it keep their type.
         first = next(batches, None)
@@ -161,7 +172,8 @@ class Records:
         ([1, 2], [1, 2], [0, 2, 2])
 
         Raises:
-            ValueError: A field has nulls, which tensors cannot represent.
+            ValueError: A field has nulls, which tensors cannot represent, or two fields have the same path.
+            TypeError: NumPy has no dtype for a field, such as a union.
         """
         from ._tensors import to_numpy
 
@@ -218,13 +230,15 @@ class Records:
         return self.to_arrow().to_pandas()
 
     def __repr__(self) -> str:
-        source = ", ".join(self._files) if self._data is None else type(self._data).__name__
+        source = ", ".join(self._files) if self._source is None else str(self._source)
         return f"<tatter_data.Records: {' '.join(self._chain)} of {source}>"
 
     def _repr_html_(self) -> str:
-        """The schema and the first records, for notebooks."""
+        """The schema and the first records, for notebooks. The records of an iterator are left to be read."""
         from ._html import table
 
+        if self._source is not None and self._source.is_one_shot:
+            return table(self.schema, self.schema.empty_table())
         head = self._with(chain=[*self._chain, "then", "head", "5"], progress=False)
         return table(self.schema, head.to_arrow())
 
@@ -233,12 +247,3 @@ def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> It
     if first is not None:
         yield first
         yield from rest
-
-
-def _expanded(files: Sequence[str]) -> list[str]:
-    """The files that match names and globs, in the order of the program."""
-    names: list[str] = []
-    for name in files:
-        found = sorted(glob.glob(name)) if not os.path.exists(name) else []
-        names += found or [name]
-    return names

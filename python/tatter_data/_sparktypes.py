@@ -70,7 +70,8 @@ def _cast(array: pa.Array, to: pa.DataType) -> pa.Array:
         return _cast(pc.run_end_decode(array), to)
     mask = array.is_null() if array.null_count else None
     if pa.types.is_struct(to):
-        parts = [_cast(array.field(i), to.field(i).type) for i in range(to.num_fields)]
+        # By name: a schema given by the user may have some of the fields, in another order.
+        parts = [_cast(array.field(_index(array.type, part.name)), part.type) for part in to]
         return pa.StructArray.from_arrays(parts, fields=list(to), mask=mask) if parts else array.cast(to)
     if pa.types.is_map(to) and pa.types.is_map(array.type):
         offsets, start, count = _rows(array)
@@ -86,6 +87,13 @@ def _cast(array: pa.Array, to: pa.DataType) -> pa.Array:
         offsets, start, count = _rows(array)
         return pa.ListArray.from_arrays(offsets, _cast(array.values.slice(start, count), to.value_type), type=to, mask=mask)
     return array.cast(to)
+
+
+def _index(kind: pa.StructType, name: str) -> int:
+    index: int = kind.get_field_index(name)
+    if index < 0:
+        raise ValueError(f"a structure has no field `{name}`, only {', '.join(part.name for part in kind)}")
+    return index
 
 
 def _rows(array: Any) -> tuple[pa.Array, int, int]:

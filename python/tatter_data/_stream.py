@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -13,26 +14,80 @@ import pyarrow as pa
 Data: TypeAlias = Any
 
 
+class Source:
+    """Data in memory that is read as record batches: any number of times, or once if it is an iterator.
+
+    >>> source = Source(iter([pa.record_batch({"x": [1, 2]})]))
+    >>> source.schema.names, sum(batch.num_rows for batch in source.open()[1])
+    (['x'], 2)
+    """
+
+    def __init__(self, data: Data) -> None:
+        if data is None:
+            raise TypeError("expected data, found None")
+        self._data = data
+        #: The schema and batches of an iterator of which at most the first batch has been taken.
+        self._opened: tuple[pa.Schema, Iterable[pa.RecordBatch]] | None = None
+        self._is_read = False
+
+    @property
+    def is_one_shot(self) -> bool:
+        """Whether the data can be read only once."""
+        parts = self._data if isinstance(self._data, (list, tuple)) and not _are_records(self._data) else []
+        return isinstance(self._data, Iterator) or any(isinstance(part, Iterator) for part in parts)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema. All records of an iterator are left to be read."""
+        schema, batches = self.open()
+        if self.is_one_shot:
+            self._opened, self._is_read = (schema, batches), False
+        return schema
+
+    def open(self) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+        """The Arrow schema and the record batches.
+
+        Raises:
+            RuntimeError: The data is an iterator and has been read.
+        """
+        if not self.is_one_shot:
+            return stream(self._data)
+        if self._is_read:
+            raise RuntimeError(f"the {self} can be read only once, and was read before; pass a pyarrow.Table to read its records again")
+        opened = self._opened or stream(self._data)
+        self._opened, self._is_read = None, True
+        return opened
+
+    def __str__(self) -> str:
+        return type(self._data).__name__
+
+
 def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     """The schema and the record batches of `data`.
 
-    >>> schema, batches = stream([{"x": [1, 2]}, {"x": []}])
+    Dictionaries may lack keys: the fields are the union of their keys, and a missing value is null.
+
+    >>> schema, batches = stream([{"x": [1, 2]}, {"y": 1}])
     >>> schema.names, sum(batch.num_rows for batch in batches)
-    (['x'], 2)
+    (['x', 'y'], 2)
+
+    Raises:
+        TypeError: This is not data, or a key is no string.
+        ValueError: An iterable has no record batches, and so no schema, or values of a field have no Arrow type.
     """
     if isinstance(data, pa.RecordBatch):
         return data.schema, [data]
     if isinstance(data, pa.Table):
         return data.schema, data.to_batches()
     if isinstance(data, Mapping):
-        return stream(pa.table(data))
+        return stream(_table(data))
     if hasattr(data, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(data)
         return reader.schema, reader
     if hasattr(data, "__arrow_c_array__"):
         return stream(pa.record_batch(data))
-    if isinstance(data, list) and data and isinstance(data[0], Mapping):
-        return stream(pa.Table.from_pylist(data))
+    if _are_records(data):
+        return stream(_of_records(data))
     if hasattr(data, "to_batches") and hasattr(data, "schema"):  # pyarrow.dataset.Dataset
         return data.schema, data.to_batches()
     batches = _batches(data)
@@ -40,6 +95,10 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     if first is None:
         raise ValueError("there are no record batches, and so no schema; pass an empty table, which has one")
     return first.schema, itertools.chain([first], batches)
+
+
+def _are_records(data: Data) -> bool:
+    return isinstance(data, list) and bool(data) and isinstance(data[0], Mapping)
 
 
 def _batches(data: Any) -> Iterator[pa.RecordBatch]:
@@ -52,3 +111,52 @@ def _batches(data: Any) -> Iterator[pa.RecordBatch]:
             yield from stream(part)[1]
         else:
             raise TypeError(f"expected record batches, found {type(part).__name__}")
+
+
+def _of_records(records: list[Mapping[str, Any]]) -> pa.RecordBatch | pa.Table:
+    names: dict[str, None] = {}
+    for record in records:
+        if not isinstance(record, Mapping):
+            raise TypeError(f"expected dictionaries, one per record, found {type(record).__name__}")
+        names.update(dict.fromkeys(record))
+    if not names:
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(records), pa.struct([])))
+    return _table({name: [record.get(name) for record in records] for name in names})
+
+
+def _table(columns: Mapping[str, Any]) -> pa.Table:
+    return pa.table({_name(name): _array(name, values) for name, values in columns.items()})
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a field is a string, found {name!r}")
+    return name
+
+
+def _array(name: str, values: Any) -> Any:
+    """The values of a field, with an error that names it."""
+    if not isinstance(values, (list, tuple)):
+        return values
+    try:
+        return pa.array(values)
+    except OverflowError:
+        pass
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise type(error)(f"{name}: {error}") from None
+    try:
+        # Arrow infers no unsigned types.
+        return pa.array(values, pa.uint64())
+    except (OverflowError, pa.ArrowException):
+        raise ValueError(f"{name}: an integer does not fit in int64; give its type with a pyarrow.Table, or make it a string") from None
+
+
+def without_default_index(schema: pa.Schema) -> pa.Schema:
+    """The schema without the metadata of pandas, if its index only numbers the rows and so would be wrong after a verb."""
+    metadata = dict(schema.metadata or {})
+    described = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns")
+    numbered = [index for index in described or () if isinstance(index, dict) and (index.get("start"), index.get("step")) == (0, 1)]
+    if not numbered or numbered != described:
+        return schema
+    del metadata[b"pandas"]
+    return schema.with_metadata(metadata)

@@ -55,11 +55,12 @@ class Column:
 
     def numpy(self) -> np.ndarray:
         """The flat values with the inner shape; strings as an object array. A view of Arrow's memory if possible."""
-        parts = [_to_numpy(part) for part in self.values]
-        flat = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else _to_numpy(pa.array([], self.type))
-        if not self.ragged_axes:
-            return flat.reshape((self.nrows, *self.inner_shape))
-        return flat.reshape((-1, *self.inner_shape)) if self.inner_shape else flat
+        parts = [_to_numpy(self.path, part) for part in self.values or (pa.nulls(0, self.type),)]
+        flat = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        nrows = self.nrows
+        for axis in self.ragged_axes:
+            nrows = nrows * axis if isinstance(axis, int) else int(axis[-1])
+        return flat.reshape((nrows, *self.inner_shape))
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,23 @@ def columns(data: pa.Table | pa.RecordBatch) -> Iterator[Column | SparseColumn]:
     """The leaf fields of a table, in order.
 
     Raises:
-        ValueError: A field has nulls.
+        ValueError: A field has nulls, or two fields have the same path.
     """
+    paths: set[str] = set()
     for field, column in zip(data.schema, data.columns):
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        yield from _walk(field.name, field, chunks, data.num_rows, ())
+        for leaf in _walk(field.name, field, chunks, data.num_rows, ()):
+            if leaf.path in paths:
+                raise ValueError(f"two fields have the path {leaf.path}; rename one in the chain: {_renaming(leaf.path, data.schema)}")
+            paths.add(leaf.path)
+            yield leaf
+
+
+def _renaming(path: str, schema: pa.Schema) -> str:
+    """The verb that renames the field whose name is this path, or else the one that contains it."""
+    name = path if path in schema.names else path.partition(".")[0]
+    quoted = f"`{name}`" if "." in name else name
+    return f"rename '{quoted}={name.replace('.', '_')}_2'"
 
 
 def _walk(path: str, field: pa.Field, chunks: list[pa.Array], nrows: int, axes: tuple[Axis, ...]) -> Iterator[Column | SparseColumn]:
@@ -102,6 +115,9 @@ def _walk(path: str, field: pa.Field, chunks: list[pa.Array], nrows: int, axes: 
         sizes = tuple(int(size) for size in kind.shape)
         _no_nulls(path, chunks)
         flat = [chunk.storage.flatten() for chunk in chunks]
+        if kind.permutation is not None and kind.permutation != list(range(len(sizes))):
+            flat = [_permuted(path, part, sizes, kind.permutation) for part in flat]
+            sizes = tuple(sizes[axis] for axis in kind.permutation)
         yield Column(path, nrows, axes + sizes, tuple(flat), kind.value_type)
         return
     if isinstance(kind, pa.BaseExtensionType):
@@ -120,7 +136,7 @@ def _walk(path: str, field: pa.Field, chunks: list[pa.Array], nrows: int, axes: 
     if pa.types.is_fixed_size_list(kind):
         inner = [chunk.flatten() for chunk in chunks]
         yield from _walk(path, kind.value_field, inner, nrows, (*axes, kind.list_size))
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or _is_list_view(kind):
         splits, inner = _partition(chunks)
         yield from _walk(path, kind.value_field, inner, nrows, (*axes, splits))
     elif pa.types.is_map(kind):
@@ -145,12 +161,27 @@ def _partition(chunks: list[pa.Array]) -> tuple[np.ndarray, list[pa.Array]]:
     inner = []
     total = 0
     for chunk in chunks:
-        offsets = chunk.offsets.to_numpy(zero_copy_only=True).astype(np.int64)
-        first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
-        inner.append(chunk.values.slice(first, last - first))
-        splits.append(offsets[1:] - (first - total))
-        total += last - first
+        if _is_list_view(chunk.type):
+            # The rows of a view can be anywhere in its values; `flatten` puts them in order.
+            values, ends = chunk.flatten(), np.cumsum(chunk.value_lengths().to_numpy(), dtype=np.int64)
+        else:
+            offsets = chunk.offsets.to_numpy(zero_copy_only=True).astype(np.int64)
+            first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
+            values, ends = chunk.values.slice(first, last - first), offsets[1:] - first
+        inner.append(values)
+        splits.append(ends + total)
+        total += len(values)
     return np.concatenate(splits), inner
+
+
+def _is_list_view(kind: pa.DataType) -> bool:
+    return pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
+
+
+def _permuted(path: str, flat: pa.Array, sizes: tuple[int, ...], permutation: list[int]) -> pa.Array:
+    """The values of tensors that are stored with these sizes, in the order of their permuted axes."""
+    tensors = _to_numpy(path, flat).reshape(-1, *sizes)
+    return pa.array(tensors.transpose(0, *(axis + 1 for axis in permutation)).ravel(), flat.type)
 
 
 def _is_sparse(field: pa.Field) -> bool:
@@ -190,16 +221,32 @@ def _no_nulls(path: str, chunks: list[pa.Array]) -> None:
         )
 
 
-def _to_numpy(part: pa.Array) -> np.ndarray:
-    if part.null_count:
-        _no_nulls("values", [part])
-    primitive = pa.types.is_primitive(part.type) and not pa.types.is_boolean(part.type)
-    array: np.ndarray = part.to_numpy(zero_copy_only=primitive)
+def _to_numpy(path: str, part: pa.Array) -> np.ndarray:
+    _no_nulls(path, [part])
+    types, kind = pa.types, part.type
+    shares_memory = types.is_integer(kind) or types.is_floating(kind) or types.is_timestamp(kind) or types.is_duration(kind)
+    try:
+        array: np.ndarray = part.to_numpy(zero_copy_only=shares_memory)
+    except pa.ArrowException as error:
+        raise TypeError(f"NumPy has no dtype for the field {path}: {error}; {remedy(path, kind)}") from None
     return array
 
 
+def remedy(path: str, kind: pa.DataType) -> str:
+    """How to get tensors of records with a field that has no dtype."""
+    to = "int64" if pa.types.is_temporal(kind) and not pa.types.is_interval(kind) else "string"
+    return f"cast it in the chain: cast '{path}={to}', or leave it out: drop '{path}'"
+
+
 def to_numpy(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
-    """The fields as NumPy arrays, `Ragged` and `Sparse`."""
+    """The fields as NumPy arrays, `Ragged` and `Sparse`.
+
+    Dates, timestamps and durations become datetime64 and timedelta64; times, decimals and intervals become objects.
+
+    Raises:
+        TypeError: NumPy has no dtype for a field.
+        ValueError: A field has nulls, or two fields have the same path.
+    """
     tensors: dict[str, Any] = {}
     for column in columns(data):
         if isinstance(column, SparseColumn):

@@ -9,19 +9,24 @@ import numpy as np
 import pyarrow as pa
 import tensorflow as tf
 
-from ._tensors import Column, SparseColumn, columns
+from ._tensors import Column, SparseColumn, columns, remedy
 
 
 def to_tf(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
-    """The fields as tf.Tensor, tf.RaggedTensor and tf.SparseTensor, with records along axis 0."""
+    """The fields as tf.Tensor, tf.RaggedTensor and tf.SparseTensor, with records along axis 0.
+
+    Raises:
+        TypeError: TensorFlow has no dtype for a field, such as a date.
+        ValueError: A field has nulls, or two fields have the same path.
+    """
     return {column.path: _tensor(column) for column in columns(data)}
 
 
 def _tensor(column: Column | SparseColumn) -> Any:
     if isinstance(column, SparseColumn):
         sparse = column.sparse()
-        return tf.SparseTensor(sparse.indices, _dense(sparse.values, column.type), sparse.dense_shape)
-    tensor = _dense(column.numpy(), column.type)
+        return tf.SparseTensor(sparse.indices, _dense(column.path, sparse.values, column.type), sparse.dense_shape)
+    tensor = _dense(column.path, column.numpy(), column.type)
     # The number of rows of each axis, which cannot be inferred from a uniform axis without values.
     rows = [column.nrows]
     for axis in column.ragged_axes:
@@ -34,12 +39,14 @@ def _tensor(column: Column | SparseColumn) -> Any:
     return tensor
 
 
-def _dense(values: np.ndarray, kind: pa.DataType) -> Any:
+def _dense(path: str, values: np.ndarray, kind: pa.DataType) -> Any:
     if _is_text(kind):
         # The type of strings cannot be inferred from an empty array.
         return tf.constant(values, dtype=tf.string, shape=values.shape)
     if pa.types.is_null(kind):
         return tf.zeros(values.shape, tf.string)
+    if values.dtype.kind in "OmM":
+        raise TypeError(f"TensorFlow has no dtype for the field {path}: {kind}; {remedy(path, kind)}")
     return tf.convert_to_tensor(values)
 
 
@@ -57,13 +64,24 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def dataset(schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) -> Any:
-    """A tf.data.Dataset with one element per record, read again in each epoch."""
+    """A tf.data.Dataset with one element per record, read again in each epoch.
+
+    Raises:
+        TypeError, ValueError: As `to_tf`; ValueError also for an axis of size 0 in all records.
+    """
 
     def generate() -> Iterator[dict[str, Any]]:
         for batch in batches():
             yield {column.path: _element(column) for column in columns(batch)}
 
-    signature = {column.path: _relaxed(tf.nest.map_structure(_spec, _element(column))) for column in columns(schema.empty_table())}
+    # Not `schema.empty_table()`, which cannot make every extension type.
+    leaves = list(columns(pa.Table.from_batches([], schema)))
+    for column in leaves:
+        if isinstance(column, Column) and not column.ragged_axes and 0 in column.inner_shape:
+            # unbatch() ends the process if it slices such a tensor.
+            what = f"tf.data cannot take apart batches of the field {column.path}, whose rows have no values"
+            raise ValueError(f"{what}; drop it in the chain: drop '{column.path}'")
+    signature = {column.path: _relaxed(tf.nest.map_structure(_spec, _element(column))) for column in leaves}
     # TensorFlow slices the elements from the batches, not Python.
     return tf.data.Dataset.from_generator(generate, output_signature=signature).unbatch().map(_own_shapes)
 

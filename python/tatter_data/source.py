@@ -14,8 +14,9 @@ Options for reading, in addition to those of the program (``on_error``, ``scalar
 ``schema``
     The types of the fields to read, in the notation of ``tatter schema``; other fields are not parsed. Without it, types
     are inferred on the driver from the first ``inferRecords`` records (1000) of up to ``inferFiles`` files (8), and every
-    field is nullable. A record that does not fit fails the job with a message that names the file and record. "all" for both
-    infers from all records of all files, once. ``spark.read.schema(...)`` sets the schema of the result instead.
+    field is nullable. A record that does not fit, or has a field that the sample lacks, fails the job with a message that
+    names the file; tasks look for such fields before they read a file. "all" for both infers from all records of all files,
+    once. ``spark.read.schema(...)`` sets the schema of the result instead.
 ``columns``
     Fields of the result, separated by commas. Spark does not tell sources which columns a query uses; the program parses
     only the fields needed for these.
@@ -35,7 +36,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -49,6 +50,7 @@ from pyspark.sql.types import StructType
 
 from . import _splits
 from ._child import Child, Feed, arrow_feed
+from ._errors import TatterError
 from ._files import File, find, input_words, open_system, with_records
 from ._options import chain_words, option_words
 from ._sparktypes import arrow_schema, cast, spark_schema
@@ -59,6 +61,9 @@ _PROGRAM_OPTIONS = (
     "arg with on-error max-errors max-record-bytes max-memory threads chunk-rows seed strict scalar no-verify mixed from "
     "row-group-rows infer-bytes compression tensor-types omit-null quiet"
 ).split()
+#: Those that have an effect only where files are read, and those that infer types.
+_READING = ("from", "scalar", "no_verify", "mixed", "infer_bytes", "max_record_bytes")
+_INFERENCE = ("from", "scalar", "mixed", "max_record_bytes", "no_verify", "on_error", "max_errors")
 _OWN_OPTIONS = "path paths chain schema columns inferRecords inferFiles splitBytes to".split()
 
 
@@ -70,15 +75,14 @@ class TatterSource(DataSource):
         return "tatter"
 
     def schema(self) -> StructType:
-        return spark_schema(self._inferred[1])
+        return spark_schema(self._inferred.result)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         settings = _Settings.of(self.options)
-        types, result = self._inferred if self._has_inferred else (settings.schema, None)
-        if result is not None and spark_schema(result) == schema:
-            return TatterReader(settings, types, schema, [])
+        if self._has_inferred and spark_schema(self._inferred.result) == schema:
+            return TatterReader(settings, self._inferred, schema, [])
         # The columns of a schema given by the user, with the program's names.
-        return TatterReader(settings, types, schema, schema.fieldNames())
+        return TatterReader(settings, None, schema, schema.fieldNames())
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         return TatterWriter(_Settings.of(self.options), schema, overwrite)
@@ -88,8 +92,20 @@ class TatterSource(DataSource):
         return "_inferred" in self.__dict__
 
     @cached_property
-    def _inferred(self) -> tuple[str, pa.Schema]:
+    def _inferred(self) -> _Types:
         return _Settings.of(self.options).infer()
+
+
+@dataclass(frozen=True)
+class _Types:
+    """The types of the fields to read, in the program's notation, and the schema of the result.
+
+    `is_sample`: the files may have other fields.
+    """
+
+    text: str
+    result: pa.Schema
+    is_sample: bool
 
 
 @dataclass(frozen=True)
@@ -135,22 +151,29 @@ class _Settings:
             given,
         )
 
-    def infer(self) -> tuple[str, pa.Schema]:
-        """The types of the fields to read, in the program's notation, and the schema of the result."""
-        types = self.schema if self.schema is not None else self._infer_types()
-        words = [*self.words(types, []), *option_words({**self.program, "schema": types, "from": "jsonl", "to": "arrow"}), "-"]
+    def infer(self) -> _Types:
+        """The types of the fields to read, and of the result."""
+        text, is_sample = (self.schema, False) if self.schema is not None else self._infer_types()
+        # Options for reading would have no effect, which is a notice.
+        options = {name: value for name, value in self.program.items() if name not in _READING}
+        words = [*self.words(text, []), *option_words({**options, "schema": text, "from": "jsonl", "to": "arrow"}), "-"]
         # Runs the chain over no records, which checks it against the types.
         child = Child(words, feed=lambda pipe: None)
         schema, batches = child.batches()
         for _ in batches:
             pass
-        return types, schema
+        return _Types(text, schema, is_sample)
 
-    def _infer_types(self) -> str:
-        files = with_records(find(self.paths))
-        options = {k: v for k, v in self.program.items() if k in ("from", "scalar", "mixed", "max_record_bytes", "no_verify", "on_error", "max_errors")}
+    def files(self, quiet: bool = False) -> list[File]:
+        """The files to read; `quiet` if the notices about them have been issued."""
+        strict, own = (bool(self.program.get(name)) for name in ("strict", "quiet"))
+        return with_records(find(self.paths, strict=strict, quiet=quiet or own))
+
+    def _infer_types(self) -> tuple[str, bool]:
+        files = self.files()
+        options = {name: value for name, value in self.program.items() if name in _INFERENCE}
         if self.infer_records is None and self.infer_files is None and all(file.is_local for file in files):
-            return _text([*_schema_words(options), "--", *(file.name for file in files)], None)
+            return _text([*_schema_words(options), "--", *(file.name for file in files)], None), False
         step = 1 if self.infer_files is None else max(1, -(-len(files) // self.infer_files))
         head = [] if self.infer_records is None else ["head", str(self.infer_records)]
         folder = tempfile.mkdtemp(prefix="tatter-infer-")
@@ -164,7 +187,8 @@ class _Settings:
             text = _text(["schema", "--", *heads], None)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        return text if self.infer_records is None and step == 1 else _with_nulls(text)
+        is_sample = self.infer_records is not None or step > 1
+        return (_with_nulls(text), True) if is_sample else (text, False)
 
     def words(self, types: str | None, columns: list[str]) -> list[str]:
         """The chain, with the selections before and after it."""
@@ -196,19 +220,23 @@ def _text(words: list[str], feed: Feed | None) -> str:
     return text
 
 
+def _outside_quotes(text: str) -> Iterator[tuple[int, str, int]]:
+    """The characters outside quotes with their positions and the number of brackets around them."""
+    depth, quote = 0, ""
+    for i, c in enumerate(text):
+        if quote or c in "`'\"":
+            quote = "" if c == quote else quote or c
+            continue
+        depth -= c in "}])>"
+        yield i, c, depth
+        depth += c in "{[(<"
+
+
 def _fields(types: str) -> list[tuple[str, str]]:
     """The names and types of a schema, separated by newlines or semicolons outside quotes and brackets."""
-    fields, depth, quoted, start, colon = [], 0, "", 0, None
-    for i, c in enumerate(types + "\n"):
-        if quoted:
-            quoted = "" if c == quoted else quoted
-        elif c in "`'\"":
-            quoted = c
-        elif c in "{[(<":
-            depth += 1
-        elif c in "}])>":
-            depth -= 1
-        elif c == ":" and depth == 0 and colon is None:
+    fields, start, colon = [], 0, None
+    for i, c, depth in _outside_quotes(types + "\n"):
+        if c == ":" and depth == 0 and colon is None:
             colon = i
         elif c in ";\n" and depth == 0:
             if colon is not None:
@@ -222,12 +250,34 @@ def _names(types: str) -> list[str]:
 
 
 def _with_nulls(types: str) -> str:
-    """The types with nulls allowed everywhere, because a sample cannot show that there are none."""
-    lines = []
-    for name, kind in _fields(types):
-        kind = kind.removesuffix(" with nulls")
-        lines.append(f"{name}: {kind if kind.startswith('optional ') else 'optional ' + kind}{'' if kind.endswith('null') else ' with nulls'}")
-    return "; ".join(lines)
+    """The types with nulls allowed everywhere, because a sample cannot show that there are none.
+
+    >>> _with_nulls("a: int64[?]; m: map<string, int64>; n: null")
+    'a: optional int64[?] with nulls; m: optional map<string, optional int64 with nulls>; n: optional null'
+    >>> _with_nulls("`map<`: {m: map<string, {a: int64}>}")
+    '`map<`: optional {m: map<string, optional {a: int64} with nulls>} with nulls'
+    """
+    return "; ".join(f"{name}: {_nullable(kind)}" for name, kind in _fields(types))
+
+
+def _nullable(kind: str) -> str:
+    kind = kind.removesuffix(" with nulls").removeprefix("optional ")
+    plain, done = "", 0
+    for start, c, _ in _outside_quotes(kind):
+        if c == "<" and start >= done and kind[:start].endswith("map"):
+            # The entries of a map are not null, but their values may be.
+            inner = kind[start + 1 : _closing(kind, start)]
+            comma = next(i for i, c, depth in _outside_quotes(inner) if c == "," and depth == 0)
+            plain += f"{kind[done:start]}<{inner[:comma]}, {_nullable(inner[comma + 1 :].strip())}>"
+            done = start + len(inner) + 2
+    plain += kind[done:]
+    is_map = kind.startswith("map<") and done == len(kind)
+    return f"optional {plain}" if is_map or kind == "null" else f"optional {plain} with nulls"
+
+
+def _closing(text: str, start: int) -> int:
+    """The position of the bracket that closes the one at `start`."""
+    return next(start + i for i, c, depth in _outside_quotes(text[start:]) if i and c in "}])>" and depth == 0)
 
 
 def _quoted(name: str) -> str:
@@ -252,11 +302,14 @@ class _Part(InputPartition):
 
 
 class TatterReader(DataSourceReader):
-    """Reads the partitions."""
+    """Reads the partitions. `inferred` is None if the user gives the schema of the result, with these columns."""
 
-    def __init__(self, settings: _Settings, types: str | None, schema: StructType, columns: list[str]) -> None:
+    def __init__(self, settings: _Settings, inferred: _Types | None, schema: StructType, columns: list[str]) -> None:
         self._settings = settings
-        self._types = types
+        self._types = inferred.text if inferred else settings.schema
+        self._sample = inferred.result if inferred and inferred.is_sample else None
+        # The driver has found the files before, to infer types from them.
+        self._is_told = inferred is not None and settings.schema is None
         self._columns = columns
         self._target = arrow_schema(schema, "UTC")
         session = SparkSession.getActiveSession()
@@ -264,9 +317,10 @@ class TatterReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         parts: list[InputPartition] = []
-        for file in with_records(find(self._settings.paths)):
+        for file in self._settings.files(quiet=self._is_told):
             limit = self._settings.split_bytes
-            if 0 < limit < file.size and self._settings.program.get("from", "tfrecord") == "tfrecord" and _is_tfrecord(file):
+            is_large = 0 < limit < file.size and not file.is_dataset
+            if is_large and self._settings.program.get("from", "tfrecord") == "tfrecord" and _is_tfrecord(file):
                 parts += [_Part(file, range) for range in _splits.ranges(file.size, limit)]
             else:
                 parts.append(_Part(file, None))
@@ -281,10 +335,51 @@ class TatterReader(DataSourceReader):
             options["input_name"] = partition.name
         if partition.range is not None:
             options["from"] = "tfrecord"
-        words = self._settings.words(self._types, self._columns)
+        # To find fields that the sample lacks, no fields are selected before the chain.
+        words = self._settings.words(self._types if self._sample is None else None, self._columns)
         child = Child([*words, *option_words(options), *names], feed=feed, program=program())
-        for batch in child.batches()[1]:
-            yield cast(batch, self._target)
+        schema, batches = child.batches()
+        try:
+            if self._sample is not None:
+                self._check(schema, self._sample, partition.name)
+            for batch in batches:
+                yield cast(batch if self._sample is None else batch.select(self._sample.names), self._target)
+        finally:
+            child.close()
+
+    def _check(self, found: pa.Schema, sample: pa.Schema, name: str) -> None:
+        new = list(_new_fields(found, sample))
+        if new:
+            raise TatterError(
+                f"{name}: the sample from which types were inferred does not have the field {new[0]}\n"
+                "  infer the types from all records: the options inferRecords=all and inferFiles=all\n"
+                "  or declare them with the option schema, or leave the field out with the option columns",
+                file=name,
+                field=new[0],
+            )
+
+
+def _new_fields(found: Iterable[pa.Field], known: Iterable[pa.Field], path: str = "") -> Iterator[str]:
+    """The paths of fields that are not among the known ones, also inside structures."""
+    types = {field.name: field.type for field in known}
+    for field in found:
+        if field.name not in types:
+            yield path + field.name
+        else:
+            yield from _new_fields(_parts_of(field.type), _parts_of(types[field.name]), f"{path}{field.name}.")
+
+
+def _parts_of(kind: pa.DataType) -> list[pa.Field]:
+    """The fields of a structure, or of the structures in a list or map."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _parts_of(kind.storage_type)
+    if pa.types.is_struct(kind):
+        return list(kind)
+    if pa.types.is_map(kind):
+        return _parts_of(kind.item_type)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _parts_of(kind.value_type)
+    return []
 
 
 def _is_tfrecord(file: File) -> bool:

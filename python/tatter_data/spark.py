@@ -31,6 +31,7 @@ from ._find import find_tatter
 from ._options import Chain, chain_words, option_words
 from ._records import Records
 from ._sparktypes import arrow_schema, cast, spark_schema
+from ._stream import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,7 +63,7 @@ def pipe(df: DataFrame, chain: Chain, **options: Unpack[Options]) -> DataFrame:
     schema = arrow_schema(df.schema, timezone)
     words = chain_words(chain)
     given = task_options(session, dict(options))
-    result = Records([], words, {**given, "seed": None}, data=schema.empty_table()).schema
+    result = Records([], words, {**given, "seed": None}, source=Source(schema.empty_table())).schema
     wanted = spark_schema(result)
     # mapInArrow looks up columns by name and interprets a dot as field access.
     safe = StructType([StructField(f"_{i}", field.dataType, True) for i, field in enumerate(wanted)])

@@ -85,3 +85,27 @@ def test_nulls_are_refused_where_tensors_are_asked_for():
     with pytest.raises(ValueError, match="the field x has nulls.*fill-null 'x=0'"):
         records.to_numpy()
     assert records.then("fill-null x=0").to_numpy()["x"].tolist() == [1, 0]
+
+
+def test_times_are_printed(docs, tmp_path, capfd):
+    assert td.read(docs, explain_time=True).to_arrow().num_rows == 5
+    td.write(pa.table({"a": [1]}), tmp_path / "x.parquet", explain_time=True)
+    assert td.run(["count", docs], explain_time=True) == "5\n"
+    assert capfd.readouterr().err.count('"stages"') == 3
+
+
+def test_a_notice_names_the_line_of_the_caller(tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"a": 1}\n{"a": [}\n')
+    records = td.read(tmp_path / "x.jsonl", on_error="skip", max_errors=1)
+    reads = [
+        records.to_arrow,
+        records.to_numpy,
+        lambda: records.write(tmp_path / "y.jsonl"),
+        lambda: list(records),
+        lambda: pa.table(records),
+    ]
+    reads.append(lambda: td.run(["count", str(tmp_path / "x.jsonl")], on_error="skip", max_errors=1))
+    for read in reads:
+        with pytest.warns(td.TatterNotice, match="skipped") as caught:
+            read()
+        assert [warning.filename for warning in caught] == [__file__]

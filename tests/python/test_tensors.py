@@ -1,5 +1,7 @@
 """Tensors of NumPy, TensorFlow, PyTorch and Awkward have the values of the records."""
 
+import datetime
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -51,6 +53,82 @@ def test_uniform_axes_inside_and_outside_ragged_ones():
     assert arrays["inner"].values.shape == (3, 2) and len(arrays["inner"].row_splits) == 1
     assert arrays["inner"].tolist() == inner.to_pylist()
     assert arrays["outer"].tolist() == outer.to_pylist()
+
+
+VIEWS = pa.ListViewArray.from_arrays([3, 0, 1], [1, 2, 0], pa.array([0, 1, 2, 3]))
+
+
+@pytest.mark.parametrize("kind", [pa.list_view(pa.int64()), pa.large_list_view(pa.int64())])
+@pytest.mark.parametrize("chain", [None, "head 2", "head 0"])
+def test_list_views_are_ragged(kind, chain):
+    table = pa.table(
+        {"x": pa.array([[3], [0, 1], []], kind), "y": pa.array([[[1], []], [], [[2, 3]]], pa.list_view(pa.list_view(pa.int64())))}
+    )
+    arrays = td.pipe(table, chain).to_numpy()
+    count = {"head 2": 2, "head 0": 0}.get(chain, 3)
+    assert arrays["x"].tolist() == [[3], [0, 1], []][:count] and arrays["y"].tolist() == [[[1], []], [], [[2, 3]]][:count]
+
+
+def test_list_views_out_of_order():
+    from tatter_data._tensors import to_numpy
+
+    for table in (pa.table({"x": VIEWS}), pa.table({"x": pa.chunked_array([VIEWS, VIEWS.slice(1)])}).slice(1)):
+        assert to_numpy(table)["x"].tolist() == table.column("x").to_pylist()
+
+
+def permuted():
+    storage = pa.array([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], pa.list_(pa.int32(), 6))
+    tensors = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0]), storage)
+    stored = np.arange(12, dtype=np.int32).reshape(2, 1, 2, 3)
+    deep = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.int32(), [1, 2, 3], permutation=[2, 0, 1]), storage)
+    return td.pipe(pa.table({"x": tensors, "deep": deep})), tensors.to_numpy_ndarray(), stored.transpose(0, 3, 1, 2)
+
+
+def test_tensors_with_permuted_axes():
+    records, x, deep = permuted()
+    arrays = records.to_numpy()
+    assert np.array_equal(arrays["x"], x) and arrays["x"].shape == (2, 3, 2)
+    assert np.array_equal(arrays["deep"], deep)
+
+
+def test_dates_and_times():
+    date, time, delta = datetime.date(2024, 1, 2), datetime.time(1, 2, 3), datetime.timedelta(days=1)
+    kinds = {
+        "d": pa.date32(),
+        "e": pa.date64(),
+        "t": pa.time32("s"),
+        "u": pa.time64("us"),
+        "w": pa.duration("ms"),
+        "z": pa.timestamp("us", "UTC"),
+    }
+    values = {"d": date, "e": date, "t": time, "u": time, "w": delta, "z": datetime.datetime(2024, 1, 2)}
+    arrays = td.pipe(pa.table({name: pa.array([values[name]], kind) for name, kind in kinds.items()})).to_numpy()
+    assert arrays["d"].dtype == "datetime64[D]" and arrays["d"][0] == arrays["e"][0] == arrays["z"][0] == np.datetime64("2024-01-02")
+    assert arrays["t"][0] == arrays["u"][0] == time and arrays["w"][0] == np.timedelta64(1, "D")
+    interval = td.pipe(pa.table({"m": pa.array([(1, 2, 3)], pa.month_day_nano_interval())})).to_numpy()["m"]
+    assert interval.dtype == object and (interval[0].months, interval[0].days) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "array, words",
+    [
+        (pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])]), "the field u.*drop 'u'"),
+        (pa.array([1], pa.time64("ns")), "the field u: .*cast 'u=int64'"),
+    ],
+)
+def test_a_type_without_dtype_names_its_field(array, words):
+    with pytest.raises(TypeError, match=f"NumPy has no dtype for {words}"):
+        td.pipe(pa.table({"u": array})).to_numpy()
+
+
+def test_fields_with_equal_paths_are_refused():
+    records = td.pipe([{"a.b": 1, "a": {"b": 2}}])
+    with pytest.raises(ValueError, match="two fields have the path a.b; rename one in the chain: rename '`a.b`=a_b_2'"):
+        records.to_numpy()
+    assert records.then("rename '`a.b`=a_b_2'").to_numpy()["a_b_2"].tolist() == [1]
+    nested = td.pipe([{"a": {"b.c": 1, "b": {"c": 2}}}])
+    with pytest.raises(ValueError, match="two fields have the path a.b.c"):
+        nested.to_numpy()
 
 
 def test_no_copies_of_numbers():
@@ -107,6 +185,37 @@ def test_tensorflow_sparse(tf):
 def test_tensorflow_empty(tf):
     tensors = td.pipe(pa.Table.from_pylist(RECORDS), "filter 'id > 9'").to_tf()
     assert tensors["m"].to_list() == [] and tensors["s"].dtype == tf.string
+
+
+def test_tensorflow_of_other_layouts(tf):
+    assert td.pipe(pa.table({"x": VIEWS})).to_tf()["x"].to_list() == [[3], [0, 1], []]
+    records, x, _ = permuted()
+    assert np.array_equal(records.to_tf()["x"], x)
+    assert np.array_equal([element["x"] for element in records.to_tf_dataset()], x)
+
+
+def test_tensorflow_of_dates_names_the_field(tf):
+    records = td.pipe({"d": [datetime.date(2024, 1, 2)]})
+    for read in (records.to_tf, records.to_tf_dataset):
+        with pytest.raises(TypeError, match="TensorFlow has no dtype for the field d: date32.*cast 'd=int64'"):
+            read()
+    assert records.then("cast 'd=int64'").to_tf()["d"].numpy().tolist() == [19724]
+
+
+def test_tensorflow_rows_of_size_0(tf):
+    empty = pa.table({"x": pa.array([[[], []], []], pa.list_(pa.list_(pa.int64(), 0))), "y": pa.array([[], []], pa.list_(pa.int64(), 0))})
+    assert td.pipe(empty).to_tf()["x"].shape.as_list() == [2, None, 0]
+    assert len(list(td.pipe(empty, "drop y").to_tf_dataset())) == 2
+    with pytest.raises(ValueError, match="the field y, whose rows have no values"):
+        td.pipe(empty).to_tf_dataset()
+
+
+def test_tensorflow_dataset_of_an_iterator(tf):
+    batches = (pa.record_batch({"x": np.arange(1000)}) for _ in range(20))
+    dataset = td.pipe(batches).to_tf_dataset()
+    assert sum(int(tf.size(batch["x"])) for batch in dataset.batch(1000)) == 20_000
+    with pytest.raises(Exception, match="can be read only once"):
+        list(dataset)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 import tatter_data as td
 from conftest import PARTITIONS, SCHEMA, table
+from tatter_data.source import TatterSource
 
 
 @pytest.fixture
@@ -39,11 +40,98 @@ def test_a_given_schema(spark, files):
 
 def test_a_sample_may_meet_nulls_later(spark, tmp_path):
     path = tmp_path / "x.jsonl"
-    path.write_text('{"a": 1, "b": [1]}\n{"a": null, "b": [null], "c": 1}\n')
+    path.write_text('{"a": 1, "b": [1]}\n{"b": [null], "a": null}\n')
     df = spark.read.format("tatter").option("inferRecords", "1").load(str(path))
     assert df.toArrow().to_pylist() == [{"a": 1, "b": [1]}, {"a": None, "b": [None]}]
+
+
+LATE = {"at the top": '{"a": 1, "c": 1}', "inside": '{"a": 1, "d": {"x": 1, "c": 1}}', "in a list": '{"a": 1, "l": [{"c": 1}]}'}
+
+
+@pytest.mark.parametrize("late", LATE.values(), ids=LATE)
+@pytest.mark.parametrize("where", ["in the file", "in another file"])
+def test_a_field_that_the_sample_lacks_fails_the_job(spark, tmp_path, late, where):
+    first = '{"a": 1, "d": {"x": 1}, "l": [{"x": 1}]}\n'
+    (tmp_path / "0.jsonl").write_text(first + (late + "\n") * (where == "in the file"))
+    (tmp_path / "1.jsonl").write_text(late + "\n")
+    reader = spark.read.format("tatter").option("inferRecords", "1").option("inferFiles", "1")
+    with pytest.raises(Exception, match=r"\d.jsonl: the sample .* does not have the field (c|d.c|l.c)"):
+        reader.load(str(tmp_path)).count()
+    assert reader.option("columns", "a").load(str(tmp_path)).count() == 2 + (where == "in the file")
+
+
+def test_all_records_of_all_files_have_all_fields(spark, tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"a": 1, "b": [1]}\n{"a": null, "b": [null], "c": 1}\n')
     everything = spark.read.format("tatter").option("inferRecords", "all").option("inferFiles", "all").load(str(path))
     assert everything.columns == ["a", "b", "c"] and everything.count() == 2
+
+
+def test_maps(spark, tmp_path):
+    rows = [
+        {"m": {"k": 1}, "l": [{"k": 1}], "s": {"m": {"k": {"a": 1}}}},
+        {"m": {"k": None}, "l": None, "s": {"m": {"k": None}}},
+        {"m": None, "l": [None], "s": None},
+    ]
+    integers = pa.map_(pa.string(), pa.int64())
+    kinds = {"m": integers, "l": pa.list_(integers), "s": pa.struct({"m": pa.map_(pa.string(), pa.struct({"a": pa.int64()}))})}
+    maps = pa.Table.from_pylist([_entries(row) for row in rows], schema=pa.schema(kinds))
+    for name in ("x.parquet", "x.arrow"):
+        td.write(maps, tmp_path / name)
+        for reader in (spark.read.format("tatter"), spark.read.format("tatter").option("inferRecords", "1")):
+            df = reader.load(str(tmp_path / name))
+            assert (
+                df.schema.simpleString()
+                == "struct<m:map<string,bigint>,l:array<map<string,bigint>>,s:struct<m:map<string,struct<a:bigint>>>>"
+            )
+            assert [row.asDict(recursive=True) for row in df.collect()] == rows
+
+
+def _entries(value):
+    """The value with the dictionaries under `k` as lists of pairs, as Arrow takes maps."""
+    if isinstance(value, list):
+        return [_entries(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return list(value.items()) if "k" in value else {name: _entries(part) for name, part in value.items()}
+
+
+def test_a_given_schema_takes_fields_of_structures_by_name(spark, tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"d": {"a": 1, "b": 2, "c": 3}, "l": [{"a": 1, "b": 2}]}\n')
+    df = spark.read.format("tatter").schema("d struct<c bigint, a bigint>, l array<struct<b bigint>>").load(str(tmp_path))
+    assert df.toArrow().to_pylist() == [{"d": {"c": 3, "a": 1}, "l": [{"b": 2}]}]
+    with pytest.raises(Exception, match="a structure has no field `z`, only a, b, c"):
+        spark.read.format("tatter").schema("d struct<z bigint>").load(str(tmp_path)).count()
+
+
+def test_globs_and_shards(spark, tmp_path):
+    for name in ("a", "s/b", "s/t/c"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / f"{name}.jsonl").write_text(f'{{"f": "{name}"}}\n')
+    td.write({"f": ["0", "1"]}, str(tmp_path / "n@2.jsonl"))
+    read = spark.read.format("tatter").load
+    assert [row["f"] for row in read(str(tmp_path / "**" / "*.jsonl")).collect()] == ["a", "0", "1", "s/b", "s/t/c"]
+    assert [row["f"] for row in read(str(tmp_path / "n@2.jsonl")).collect()] == ["0", "1"]
+
+
+def test_values_in_names_of_folders_are_told_once(spark, tmp_path):
+    out = str(tmp_path / "out")
+    spark.range(4).selectExpr("id", "id % 2 p").write.partitionBy("p").parquet(out)
+    words = "values in directory names, such as p=0, are not read as fields"
+    # In this process, because Spark prints what its own workers print.
+    for options in ({"path": out}, {"path": out, "schema": "id: int64"}):
+        with pytest.warns(td.TatterNotice, match=words) as told:
+            source = TatterSource(options)
+            assert source.reader(source.schema()).partitions()
+        assert len(told) == 1
+    assert sorted(row["id"] for row in spark.read.format("tatter").load(out).collect()) == [0, 1, 2, 3]
+    with pytest.raises(Exception, match=words):
+        spark.read.format("tatter").option("strict", "true").load(out).count()
+
+
+def test_options_for_reading_have_an_effect(spark, files):
+    # With strict, a notice that an option has no effect is an error.
+    assert spark.read.format("tatter").option("scalar", "auto").option("strict", "true").load(files).count() == len(WANTED)
 
 
 def test_large_files_are_split_between_records(spark, tmp_path):

@@ -1,0 +1,91 @@
+"""Data in memory: dictionaries, iterators that can be read only once, frames with an index, and what is not data."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import tatter_data as td
+
+pytestmark = pytest.mark.usefixtures("no_process_left")
+
+
+def batches(count=4, rows=100):
+    return (pa.record_batch({"x": np.arange(i * rows, (i + 1) * rows)}) for i in range(count))
+
+
+def reader():
+    return pa.table({"x": range(6)}).to_reader(max_chunksize=2)
+
+
+def test_records_may_lack_keys(tmp_path):
+    assert td.pipe([{"a": 1}, {"b": 2}]).to_arrow().to_pylist() == [{"a": 1, "b": None}, {"a": None, "b": 2}]
+    td.write([{"x": 1}, {"x": 2, "y": 5}], tmp_path / "x.jsonl")
+    assert (tmp_path / "x.jsonl").read_text() == '{"x":1,"y":null}\n{"x":2,"y":5}\n'
+    assert td.pipe([{}, {"b": 2}, {"b": 3}]).to_arrow().to_pylist() == [{"b": None}, {"b": 2}, {"b": 3}]
+    td.write([{}, {}], tmp_path / "empty.jsonl")
+    assert (tmp_path / "empty.jsonl").read_text() == "{}\n{}\n"
+
+
+@pytest.mark.parametrize("make, count", [(batches, 400), (reader, 6), (lambda: [reader(), reader()], 12)])
+def test_looking_at_an_iterator_leaves_its_records(make, count):
+    records = td.pipe(make(), "map 'y = x + 1'")
+    assert records.schema.names == ["x", "y"]
+    assert "int64" in records._repr_html_()
+    assert records.then("head 1").schema.names == ["x", "y"]
+    assert records.to_arrow().num_rows == count
+
+
+@pytest.mark.parametrize("make", [batches, reader])
+def test_an_iterator_is_read_only_once(make, tmp_path):
+    records = td.pipe(make())
+    records.write(tmp_path / "1.jsonl")
+    for read in (
+        lambda: records.write(tmp_path / "2.jsonl"),
+        lambda: records.then("head 1").to_arrow(),
+        lambda: list(records),
+        records._repr_html_,
+    ):
+        with pytest.raises(RuntimeError, match="can be read only once"):
+            read()
+    assert [path.name for path in tmp_path.iterdir()] == ["1.jsonl"]
+
+
+def test_shards_of_an_iterator_are_refused():
+    records = td.pipe(reader())
+    assert records.shard(0, 2).to_arrow().column("x").to_pylist() == [0, 2, 4]
+    with pytest.raises(RuntimeError, match="can be read only once"):
+        records.shard(1, 2).to_arrow()
+
+
+@pytest.mark.parametrize("data", [{"x": [1, 2**64 - 1]}, [{"x": 1}, {"x": 2**64 - 1}]])
+def test_integers_above_int64(data):
+    assert td.pipe(data).to_arrow().column("x").to_pylist() == [1, 2**64 - 1]
+
+
+@pytest.mark.parametrize("data", [{"x": [2**64]}, [{"x": [2**63]}], {"x": [-1, 2**63]}])
+def test_integers_beyond_64_bits_name_their_field(data):
+    with pytest.raises(ValueError, match="^x: an integer does not fit in int64"):
+        td.pipe(data).to_arrow()
+
+
+def test_values_of_several_types_name_their_field():
+    with pytest.raises(pa.ArrowInvalid, match="^x: Could not convert 'a'"):
+        td.pipe([{"x": 1}, {"x": "a"}]).to_arrow()
+
+
+@pytest.mark.parametrize("data", [None, 5, [5], [{"x": 1}, 5], {5: [1]}, [{5: 1}], "x.jsonl"])
+def test_what_is_not_data(data, tmp_path):
+    with pytest.raises(TypeError):
+        td.pipe(data).to_arrow()
+    with pytest.raises(TypeError):
+        td.write(data, tmp_path / "x.jsonl")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_index_of_a_frame_is_kept_by_verbs():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1, 2]}, index=["x", "y"])
+    assert td.pipe(frame, "filter 'a > 1'").to_pandas().to_dict() == {"a": {"y": 2}}
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+    assert td.pipe(frame, "filter 'a > 1'").to_pandas().to_dict() == {"a": {0: 2, 1: 3}}
+    with pytest.warns(td.TatterNotice, match="`pandas` was dropped"):
+        td.pipe(frame.set_index(pd.RangeIndex(5, 8)), "filter 'a > 1'").to_arrow()

@@ -1,0 +1,135 @@
+"""Files are found as the program finds them: names, globs, shards and folders."""
+
+import os
+
+import pytest
+import tatter_data as td
+from tatter_data._files import expand, find
+
+TREE = [
+    "a.jsonl",
+    "b.jsonl",
+    "c.txt",
+    ".hidden.jsonl",
+    "_private.jsonl",
+    "s/d.jsonl",
+    "s/t/e.jsonl",
+    "s.jsonl",
+    "s/.h/f.jsonl",
+    "s/_temporary/g.jsonl",
+    "n-00000-of-00002.jsonl",
+    "n-00001-of-00002.jsonl",
+    "m.bin",
+    "m.idx",
+    "r.tfrecord",
+    "r.tfrecord.idx",
+    "lit*.jsonl",
+]
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Files of one record with the file's name, a link to a folder, and a link to a file."""
+    for name in TREE:
+        path = tmp_path / "tree" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'{{"f": "{name}"}}\n')
+    os.symlink(tmp_path / "tree" / "s", tmp_path / "tree" / "link")
+    os.symlink(tmp_path / "tree" / "s" / "d.jsonl", tmp_path / "tree" / "z.jsonl")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+JSON = "*.jsonl"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tree/a.jsonl",
+        f"tree/{JSON}",
+        f"tree/**/{JSON}",
+        f"**/{JSON}",
+        f"tree/*/{JSON}",
+        f"tree/*/*/{JSON}",
+        f"./tree/.{JSON}",
+        "tree/[ab].jsonl",
+        "tree/[!ab].jsonl",
+        "tree/?.jsonl",
+        f"tree//s//{JSON}",
+        "tree/lit*.jsonl",
+        "tree/n@2.jsonl",
+        "tree/s",
+        "tree/s/",
+        "tree/link",
+        f"tree/link/{JSON}",
+    ],
+)
+def test_names_are_expanded_as_by_the_program(tree, name):
+    wanted = td.read(name, from_="jsonl", source="file", quiet=True).to_arrow().column("file").to_pylist()
+    assert wanted and expand([name]) == wanted
+    assert [os.path.relpath(file.name) for file in find([name])] == [os.path.relpath(path) for path in wanted]
+
+
+def test_files_that_belong_to_another_are_not_inputs(tree):
+    assert expand(["tree/[mr].*"]) == ["tree/m.idx", "tree/r.tfrecord"]
+    assert expand(["tree/m"]) == ["tree/m.idx"] and expand(["tree/m.bin"]) == ["tree/m.bin"]
+    assert not [path for path in expand(["tree"]) if path.endswith((".bin", ".tfrecord.idx"))]
+
+
+def test_what_does_not_exist(tree):
+    names = ["none.jsonl", "none*.jsonl", "tree/s/**", "tree/n@3.jsonl"]
+    assert expand(names) == names
+    for name in names:
+        with pytest.raises(FileNotFoundError, match=name.replace("*", r"\*")):
+            find([name])
+        for number in range(2):
+            with pytest.raises(td.TatterError):
+                td.read(name).shard(number, 2, by="file").to_arrow()
+    with pytest.raises(ValueError, match="expected 1 to 99999"):
+        expand(["x@100000.jsonl"])
+
+
+@pytest.mark.parametrize("name", ["tree/s/**/*.jsonl", "tree/s", "tree/n@2.jsonl", ["tree/a.jsonl", "tree/s"]])
+def test_shards_of_files_together_are_all_files(tree, name):
+    parts = [td.read(name).shard(i, 3, by="file").to_arrow() for i in range(3)]
+    assert all(part.schema.names == ["f"] for part in parts)
+    everything = td.read(name).to_arrow().column("f").to_pylist()
+    assert sorted(f for part in parts for f in part.column("f").to_pylist()) == sorted(everything)
+    assert all(part.num_rows < len(everything) for part in parts)
+
+
+def test_values_in_names_of_folders_are_told(tmp_path):
+    for value in "xy":
+        (tmp_path / f"p={value}").mkdir()
+        (tmp_path / f"p={value}" / "a.jsonl").write_text('{"x": 1}\n')
+    words = "values in directory names, such as p=x, are not read as fields"
+    for look in (lambda: find([str(tmp_path)]), lambda: td.read(tmp_path).shard(0, 2, by="file")):
+        with pytest.warns(td.TatterNotice, match=words):
+            look()
+    for look in (lambda: find([str(tmp_path)], strict=True), lambda: td.read(tmp_path, strict=True).shard(0, 2, by="file")):
+        with pytest.raises(td.TatterError, match=words):
+            look()
+    assert len(find([str(tmp_path)], quiet=True)) == 2
+    parts = [td.read(tmp_path, quiet=True).shard(i, 2, by="file").to_arrow().num_rows for i in range(2)]
+    assert parts == [1, 1]
+
+
+def test_a_dataset_is_one_input(tmp_path):
+    (tmp_path / "d").mkdir()
+    td.write({"x": [1, 2, 3]}, tmp_path / "d" / "1.0.0", to="tfds", name="d")
+    for name in (tmp_path / "d", tmp_path / "d" / "1.0.0"):
+        assert expand([str(name)]) == [str(tmp_path / "d" / "1.0.0")]
+        parts = [td.read(name).shard(i, 2, by="file").to_arrow() for i in range(2)]
+        assert [part.num_rows for part in parts] == [3, 0] and parts[1].schema == parts[0].schema
+
+
+def test_remote_files():
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    for name in TREE:
+        memory.pipe(f"/remote/{name}", b"{}\n")
+    names = [file.name for file in find(["memory://remote/**/*.jsonl"])]
+    local = [name for name in TREE if name.endswith(".jsonl") and "/." not in f"/{name}"]
+    assert sorted(name.partition("remote/")[2] for name in names) == sorted(local)
+    assert [file.size for file in find(["memory://remote/n@2.jsonl", "memory://remote/s"])] == [3] * 4
