@@ -14,6 +14,8 @@ use crate::schema::unify::unify_dtypes;
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
 use crate::tensor::time::converts;
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use std::ffi::OsString;
 use std::sync::Arc;
 
@@ -171,6 +173,8 @@ impl Lookup {
             // Nulls match no key, thus any dtype will do.
             Some(DType::Null) => DType::Bool,
             Some(both) => both,
+            // Integers of both signs: what int64 does not hold matches no signed key.
+            None if a.is_integer() && b.is_integer() => DType::Int64,
             None => return Err(self.no_common_type(a, b, &theirs.name)),
         };
         Ok(Type { optional: true, ..Type::tensor(both, Vec::new()) })
@@ -206,12 +210,6 @@ impl Lookup {
             (_, DType::String) if a.is_number() || *a == DType::Bool => {
                 format!("map {}", shell_word(&format!("{name} = strings.as_string({name})")))
             }
-            // What the other dtype does not hold has no key there, and a cast would wrap it around.
-            (_, DType::UInt64) => format!("filter {} then {}", shell_word(&format!("{name} >= 0")), cast(b)),
-            (DType::UInt64, _) if b.is_integer() => {
-                let most = b.integer_range().1;
-                format!("filter {} then {}", shell_word(&format!("{name} <= {most}")), cast(b))
-            }
             _ => match (a.time(), b.time()) {
                 (Some(from), Some(to)) if converts(&from, &to) => cast(b),
                 (None, None) if a.is_tensor() && b.is_tensor() && expr::can_cast(a, b) => cast(b),
@@ -230,6 +228,9 @@ fn scalar(ty: &Type) -> Option<&DType> {
 /// Converts keys to the common type. A value that it does not hold, such as 9007199254740993 in float64, equals no value of the other
 /// field and becomes null.
 fn comparable(keys: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
+    if (scalar(from), scalar(to)) == (Some(&DType::UInt64), Some(&DType::Int64)) {
+        return Ok(Tensor::Leaf(cast(keys.as_leaf()?, &DataType::Int64).map_err(|e| Error::internal(e.to_string()))?));
+    }
     match keys.widen(from, to) {
         Err(error) if error.kind() == Kind::Data => match keys.nrows() {
             nrows @ (0 | 1) => Tensor::nulls(to, nrows),
