@@ -43,6 +43,10 @@ pub enum Reason {
     NoFields,
     /// A required option is missing, such as `--by`.
     MissingOption(String),
+    /// The number of records is wrong, not a record.
+    Cardinality,
+    /// An expression of a verb, with this text, fails for a record.
+    Expression(String),
     /// A word is neither an option nor an argument.
     UnexpectedArgument(String),
 }
@@ -152,7 +156,7 @@ impl Error {
     }
 
     /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name as a word of a
-    /// shell.
+    /// shell, with the options that describe it.
     pub fn whole_input(self, input: &str) -> Error {
         self.instead_of_skipping(&format!("skip bad records first: tatter convert --on-error skip {input} -o OUT"))
     }

@@ -7,7 +7,7 @@ use super::help;
 use super::matches::{bare, files_argument, given_files, matches_of, settings, whole};
 use super::misplaced;
 use super::reword::{Owner, reword};
-use super::split::{Words, has_option, split};
+use super::split::{Words, find_option, split};
 use super::standalone::Standalone;
 use super::synonyms;
 use super::typed::Typed;
@@ -145,7 +145,7 @@ fn chain(words: &mut Words) -> Result<Found> {
             }
             if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
                 let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", owner.name));
-                let has_forms = has_option(&verb.command(), "--as");
+                let has_forms = find_option(&verb.command(), "--as").is_some_and(|arg| !arg.get_possible_values().is_empty());
                 return Err(error.help(if has_forms { "choose its form with --as" } else { "leave out --to" }));
             }
             let given = Typed::augment_args(Command::new("tatter"))

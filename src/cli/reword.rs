@@ -1,13 +1,15 @@
 //! Rewords clap errors in the form of all other errors: one message and a hint.
 
 use super::habits;
-use super::split::has_option;
+use super::split::{find_option, has_option};
 use super::typed::Typed;
 use crate::error::{Error, Reason, nearest};
+use crate::printable::shell_word;
 use crate::verbs;
 use crate::verbs::combine::no_files_from;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::ffi::OsString;
 
@@ -71,7 +73,11 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
         ErrorKind::ArgumentConflict => {
             let prior = texts(error, ContextKind::PriorArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
             if prior == argument || prior.is_empty() {
-                Error::usage(format!("{whose}{argument} is given twice"))
+                let error = Error::usage(format!("{whose}{argument} is given twice"));
+                match listed(&argument, command, words) {
+                    Some(values) => error.help(format!("all are given at once: {argument} {}", shell_word(&values))),
+                    None => error,
+                }
             } else {
                 Error::usage(format!("{whose}{argument} and {prior} cannot be used together")).help(see)
             }
@@ -108,9 +114,15 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
         return Error::usage(format!("{arg} is a global option, not one of `{name}`"))
             .help("global options come before the first verb or after the last");
     }
+    if let Some(wrong) = as_argument(word, command, owner, &words) {
+        return wrong;
+    }
     let error = Error::usage(format!("`{name}` has no option {}", word.split('=').next().unwrap_or(word)));
     if std::path::Path::new(word).exists() {
         return error.help(format!("for a file of that name, write ./{word}"));
+    }
+    if let Some(form) = form_of(word, command) {
+        return error.help(format!("did you mean --as {form}?"));
     }
     if let Some(advice) = habits::of_option(name, word.split('=').next().unwrap_or(word)) {
         return error.help(advice);
@@ -128,6 +140,36 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let owners: Vec<_> =
         crate::verbs::VERBS.iter().filter(|v| arg.starts_with("--") && has_option(&v.command(), arg)).map(|v| v.name).collect();
     if owners.is_empty() || owners.len() > 4 { error } else { error.help(format!("it is an option of `{}`", owners.join("`, `"))) }
+}
+
+/// What is wrong with a word such as -1/2 as the argument of the command, if it begins like a negative number.
+fn as_argument(word: &str, command: &Command, owner: Owner, words: &[Cow<str>]) -> Option<Error> {
+    let is_number = word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if !is_number || words.iter().any(|w| w == "--") {
+        return None;
+    }
+    let escaped: Vec<OsString> = [owner.name, "--", word].map(OsString::from).into();
+    let error = command.clone().try_get_matches_from(&escaped).err().filter(|error| error.kind() == ErrorKind::ValueValidation)?;
+    Some(reword(&error, command, owner, &escaped.iter().collect::<Vec<_>>()))
+}
+
+/// The word that names the form of `--json` for --as, if the command has that form.
+fn form_of<'a>(word: &'a str, command: &Command) -> Option<&'a str> {
+    let form = word.strip_prefix("--")?;
+    let forms = find_option(command, "--as")?.get_possible_values();
+    forms.iter().any(|known| known.matches(form, false)).then_some(form)
+}
+
+/// All values of a repeated option that takes a list, separated by commas.
+fn listed(option: &str, command: &Command, words: &[&OsString]) -> Option<String> {
+    let takes_list = |name: &clap::builder::Str| name.ends_with('S') || name.ends_with(",..");
+    find_option(command, option)?.get_value_names()?.first().filter(|name| takes_list(name))?;
+    let words: Vec<Cow<str>> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let after = |(at, word): (usize, &Cow<str>)| match word.strip_prefix(option)? {
+        "" => Some(words.get(at + 1)?.clone().into_owned()),
+        value => Some(value.strip_prefix('=')?.to_owned()),
+    };
+    Some(words.iter().enumerate().filter_map(after).collect::<Vec<_>>().join(","))
 }
 
 /// Converts the message of a value parser to the form "expected ..., found ...".

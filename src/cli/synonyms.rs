@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Names in other tools, and equivalent commands. In a command, `{args}` is all words after the name, `{key}` the first
+/// Names in other tools, some with an option, and equivalent commands. In a command, `{args}` is all words after the name, `{key}` the first
 /// word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` a number, `{files}`
 /// the files, and `{file}` and `{other}` the first two files.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
@@ -17,13 +17,18 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["last"], &["tatter tail {args}"]),
     (&["cat", "concat", "save", "export", "dump", "cp", "copy", "append", "merge", "write", "read"], &["tatter convert {args}"]),
     (&["where", "match"], &["tatter filter {args}"]),
-    (&["grep", "rg", "search"], &["tatter filter 'strings.regex_full_match(FIELD, \".*{key}.*\")' {files}"]),
+    (&["grep", "rg", "search"], &["tatter filter 'strings.regex_full_match(FIELD, \"(?s).*{key}.*\")' {files}"]),
     (&["project", "pick", "keep"], &["tatter select {args}"]),
     (&["cut"], &["tatter select {key} {files}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
     (&["astype"], &["tatter cast {args}"]),
     (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}"]),
-    (&["apply", "mutate", "assign", "with", "compute", "eval", "put"], &["tatter map {args}"]),
+    (
+        &["apply", "mutate", "assign", "with", "with-columns", "with_columns", "add-column", "add_column", "compute", "eval", "put"],
+        &["tatter map {args}"],
+    ),
+    (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({key}, 1000)' {files}"]),
+    (&["reorder", "move"], &["tatter select '{key},*' {files}"]),
     (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
     (&["nth", "row", "rows"], &["tatter get {args}"]),
     (&["to-csv", "to_csv", "tocsv", "csv"], &["tatter convert {args} --to csv"]),
@@ -53,10 +58,13 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (&["distinct"], &["tatter unique {by} {files}"]),
+    (&["uniq -c", "uniq --count"], &["tatter count --by {key} {files}"]),
+    (&["uniq -d", "uniq --repeated"], &["tatter count --by {key} then filter 'count > 1' {files}"]),
+    (&["uniq -u", "uniq --unique"], &["tatter count --by {key} then filter 'count == 1' {files}"]),
     (&["uniq"], &["tatter unique {by} {files}", "tatter count --by {key} {files}"]),
     (&["dedup", "drop-duplicates", "drop_duplicates"], &["tatter unique {by} {files}"]),
     (&["shuf"], &["tatter sample {n} {files}", "tatter shuffle {files}"]),
-    (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter 'not is_null({key})' {files}"]),
+    (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter 'not is_null({key}, level=0)' {files}"]),
     (&["sed", "replace", "gsub"], &["tatter map '{key} = strings.regex_replace({key}, \"OLD\", \"NEW\")' {files}"]),
     (&["compare", "cmp", "comm"], &["tatter diff {file} {other}"]),
     (&["takewhile", "take_while"], &["tatter take-while {args}"]),
@@ -85,7 +93,8 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
         &["unpivot", "melt", "pivot-longer"],
         &["tatter convert {files} -o data.parquet && duckdb -c \"UNPIVOT 'data.parquet' ON {key} INTO NAME name VALUE value\""],
     ),
-    (&["sql", "query"], &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
+    (&["query"], &["tatter filter {args}"]),
+    (&["sql"], &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
     (&["flatten"], &["tatter merge-dims {key} 0 -1 {files}", "tatter explode {key} {files}"]),
     (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
     (&["nest"], &["tatter implode --by {key} {files}"]),
@@ -110,7 +119,10 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
 
 /// The commands to suggest for the verb `name`, at position `index` in the chain.
 pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
-    let Some((_, templates)) = SYNONYMS.iter().find(|(names, _)| names.contains(&name)) else { return Vec::new() };
+    let of = |name: &str| SYNONYMS.iter().find(|(names, _)| names.contains(&name)).map(|(_, templates)| templates);
+    let mut options =
+        words.verbs.get(index).into_iter().flatten().skip(1).filter_map(|word| word.to_str()).filter(|word| word.starts_with('-'));
+    let Some(templates) = options.find_map(|option| of(&format!("{name} {option}"))).or_else(|| of(name)) else { return Vec::new() };
     let is_last = index + 1 == words.verbs.len();
     let found: Vec<String> = templates
         .iter()
@@ -236,11 +248,12 @@ mod tests {
                     "bucket-by-sequence-length" | "bucket_by_sequence_length" => {
                         vec!["--by", "len(x)", "--boundaries", "3", "--batch-sizes", "2,2", "Cargo.toml"]
                     }
-                    "where" | "grep" | "rg" | "search" | "match" | "ensure" | "require" | "takewhile" | "take_while" | "dropwhile"
-                    | "drop-while" | "skip_while" => {
+                    "where" | "query" | "grep" | "rg" | "search" | "match" | "ensure" | "require" | "takewhile" | "take_while"
+                    | "dropwhile" | "drop-while" | "skip_while" => {
                         vec!["x > 1", "Cargo.toml"]
                     }
-                    "apply" | "mutate" | "assign" | "with" | "compute" | "eval" | "put" => vec!["y = x", "Cargo.toml"],
+                    "apply" | "mutate" | "assign" | "with" | "with-columns" | "with_columns" | "add-column" | "add_column" | "compute"
+                    | "eval" | "put" => vec!["y = x", "Cargo.toml"],
                     "top" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
                     "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
@@ -250,8 +263,8 @@ mod tests {
                     }
                     _ => vec!["Cargo.toml"],
                 };
-                let line: Vec<OsString> = std::iter::once(*name).chain(words).map(OsString::from).collect();
-                let found = suggestions(name, 0, &split(line).unwrap());
+                let line: Vec<OsString> = name.split(' ').chain(words).map(OsString::from).collect();
+                let found = suggestions(name.split(' ').next().unwrap(), 0, &split(line).unwrap());
                 assert!(!found.is_empty(), "{name}");
                 for command in found.iter().flat_map(|line| line.split(" && ")).filter(|command| command.starts_with("tatter ")) {
                     let words: Vec<OsString> = shell_words(command).into_iter().skip(1).map(Into::into).collect();
@@ -293,7 +306,7 @@ mod tests {
         let line = "stats1 -a mean -f fare Cargo.toml".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("stats1", 0, &split(line).unwrap()), ["tatter stats -f fare Cargo.toml"]);
         let line = "grep -i cat Cargo.toml".split(' ').map(OsString::from).collect();
-        let filter = "tatter filter 'strings.regex_full_match(FIELD, \".*cat.*\")' Cargo.toml";
+        let filter = "tatter filter 'strings.regex_full_match(FIELD, \"(?s).*cat.*\")' Cargo.toml";
         assert_eq!(suggestions("grep", 0, &split(line).unwrap()), [filter]);
         let line = "where id then take 3".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("where", 0, &split(line).unwrap()), ["tatter filter id then head 3"]);

@@ -1,7 +1,7 @@
 //! Name and type resolution: turns the syntax tree into a tree that can be evaluated.
 
 use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, subscript};
-use super::error::{ExprError, ExprResult};
+use super::error::{ExprError, ExprResult, SEARCH_LIST, SEARCH_TEXT};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
 use super::functions;
@@ -472,10 +472,10 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
         "var" | "variance" => return error.help("it is called reduce_variance(x, axis=None)"),
         "median" => return error.help("`tatter stats` prints medians"),
         "length" | "count" => return error.help("len(x) is the size of axis 0; strings.length(x) counts the bytes of strings"),
-        "startswith" | "starts_with" => return error.help("write strings.regex_full_match(x, \"PREFIX.*\")"),
-        "endswith" | "ends_with" => return error.help("write strings.regex_full_match(x, \".*SUFFIX\")"),
+        "startswith" | "starts_with" => return error.help("write strings.regex_full_match(x, \"(?s)PREFIX.*\")"),
+        "endswith" | "ends_with" => return error.help("write strings.regex_full_match(x, \"(?s).*SUFFIX\")"),
         "contains" | "search" | "match" | "like" | "regex" | "isin" => {
-            return error.help("strings.regex_full_match(x, \".*PATTERN.*\") searches text; reduce_any(x == y) searches a list");
+            return error.help(SEARCH_TEXT).help(SEARCH_LIST);
         }
         "replace" => return error.help("write strings.regex_replace(x, PATTERN, REPLACEMENT)"),
         "trim" => return error.help("did you mean strings.strip?"),

@@ -2,6 +2,20 @@
 
 use super::span::{Span, underlined};
 use crate::error::{Error, Kind, Reason};
+use crate::schema::DType;
+
+/// Advice for operators and functions of other languages that search text. `(?s)` lets the dot match line ends too.
+pub const SEARCH_TEXT: &str = "strings.regex_full_match(x, \"(?s).*PATTERN.*\") searches text";
+
+/// Advice for those that search lists.
+pub const SEARCH_LIST: &str = "reduce_any(list == x) searches a list";
+
+/// Advice to compare what is written at `span`, where a bool is expected, with an empty value of its dtype.
+pub fn compare(text: &str, span: &Span, op: &str, dtype: Option<&DType>) -> String {
+    let written = text.get(span.clone()).filter(|written| !written.trim().is_empty()).unwrap_or("x");
+    let empty = if matches!(dtype, Some(DType::String | DType::Bytes)) { "\"\"" } else { "0" };
+    format!("compare: {written} {op} {empty}")
+}
 
 /// The result of any step between the text and the first record.
 pub type ExprResult<T> = Result<T, ExprError>;

@@ -49,6 +49,7 @@ mod syntax;
 mod tests;
 mod types;
 
+pub use call::computable;
 pub use kernels::cast::{can_cast, cast};
 pub use kernels::hash::sip;
 pub use kernels::time::{time_of, time_of_text};

@@ -2,7 +2,7 @@
 
 use super::bind::Binder;
 use super::call::{fold, strict_node};
-use super::error::{ExprError, ExprResult};
+use super::error::{ExprError, ExprResult, compare};
 use super::eval::{Node, NodeKind};
 use super::functions;
 use super::operand::{Operand, OperandKind, describe};
@@ -33,10 +33,11 @@ impl Binder<'_> {
             return Ok(OperandKind::Literal(value));
         }
         match (op, &item.kind) {
-            (Unary::Not, OperandKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => {
-                Err(ExprError::at(operand.span.clone(), format!("`not` works on bools; this is {}", item.describe()))
-                    .help("compare: x == 0"))
-            }
+            (Unary::Not, OperandKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => Err(ExprError::at(
+                operand.span.clone(),
+                format!("`not` works on bools; this is {}", item.describe()),
+            )
+            .help(compare(&self.text, &operand.span, "==", node.ty.dtype()))),
             _ => self.operator(expr, op.function(), vec![item]),
         }
     }
@@ -128,7 +129,7 @@ impl Binder<'_> {
             let node = strict_node(item)?;
             if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
                 return Err(ExprError::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty)))
-                    .help("compare: x != 0"));
+                    .help(compare(&self.text, &item.span, "!=", node.ty.dtype())));
             }
             nodes.push(node);
         }

@@ -3,16 +3,17 @@
 use super::bind::{Binder, Scope};
 use super::call::{Written, as_node, is_map, shape_vector, subscript};
 use super::constants;
-use super::error::{ExprError, ExprResult};
+use super::error::{ExprError, ExprResult, compare};
 use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
 use super::fields::{FieldIndex, type_with_field, unknown_in, with_field};
 use super::functions;
 use super::kernels::random::keys;
 use super::operand::{LAMBDA, Operand, OperandKind};
+use super::span::name_text;
 use super::syntax::{Assignment, Expr, ExprKind, Target, parse_expression, parse_statements};
 use super::types::outermost_uniform;
 use crate::chunk::Chunk;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::options::Options;
 use crate::schema::facts::Storage;
 use crate::schema::{DType, Element, Field, Literal, Schema, Size, Type};
@@ -446,6 +447,7 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
 
 /// A scalar for each record.
 pub struct ScalarExpr {
+    text: Arc<str>,
     node: Node,
     nslots: usize,
     /// The seed of the record keys, if random numbers are drawn.
@@ -460,18 +462,50 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
     let constants = constants::constants(options)?;
     let scope = Scope::of_fields(&schema.fields, constants);
     let expr = parse_expression(text).map_err(|e| e.into_error(text))?;
-    let node = Binder { scope: &scope, text: text.into() }.tensor(&expr).map_err(|e| e.into_error(text))?;
+    let binder = Binder { scope: &scope, text: text.into() };
+    if let ExprKind::Tuple(items) = &expr.kind {
+        let error = ExprError::at(expr.span.clone(), format!("expected one value in each record, found {}", items.len()));
+        return Err(combined(&binder, items).into_iter().fold(error, ExprError::help).into_error(text));
+    }
+    let node = binder.tensor(&expr).map_err(|e| e.into_error(text))?;
     if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
         let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
         return Err(ExprError::at(expr.span, message)
-            .help(match node.ty.dtype() {
-                Some(DType::Bool) => "reduce_any(x) and reduce_all(x) give one bool; is_null(x, level=0) tests the whole field",
-                _ => "len(x) is the size of axis 0; reduce_max(x), x[0] give single values",
+            .help(match (node.ty.dtype(), node.ty.fields()) {
+                (Some(DType::Bool), _) => {
+                    "reduce_any(x) and reduce_all(x) give one bool; is_null(x, level=0) tests the whole field".to_owned()
+                }
+                (_, Some(fields)) if node.ty.rank() == 0 => members(text, fields),
+                (_, Some(_)) => "len(x) is the size of axis 0".to_owned(),
+                _ => "len(x) is the size of axis 0; reduce_max(x), x[0] give single values".to_owned(),
             })
             .into_error(text));
     }
     let seed = node.is_random().then_some(options.seed);
-    Ok(ScalarExpr { node, nslots: schema.fields.len(), seed })
+    Ok(ScalarExpr { text: text.into(), node, nslots: schema.fields.len(), seed })
+}
+
+/// Names the fields of the structure written as `text`.
+fn members(text: &str, fields: &[Field]) -> String {
+    let names: Vec<String> = fields.iter().take(5).map(|field| format!("{text}.{}", name_text(&field.name))).collect();
+    format!("name one of its fields: {}", names.join(", "))
+}
+
+/// Advice for several scalars in place of one: conditions are joined with `and`, other values as text.
+fn combined(binder: &Binder, items: &[Expr]) -> Option<String> {
+    let written = |item: &Expr| binder.text.get(item.span.clone()).map(str::to_owned);
+    let mut texts = Vec::new();
+    let mut conditions = Vec::new();
+    for item in items {
+        let ty = binder.tensor(item).ok()?.ty;
+        let dtype = ty.dtype().filter(|_| ty.rank() == 0 && !ty.is_sparse())?;
+        conditions.extend(written(item).filter(|_| *dtype == DType::Bool));
+        texts.push(if *dtype == DType::String { written(item)? } else { format!("strings.as_string({})", written(item)?) });
+    }
+    Some(match conditions.len() == items.len() {
+        true => format!("join conditions with `and`: {}", conditions.join(" and ")),
+        false => format!("combine them in one string: {}", texts.join(" + \"/\" + ")),
+    })
 }
 
 impl ScalarExpr {
@@ -488,7 +522,8 @@ impl ScalarExpr {
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
         slots.resize(self.nslots, None);
         let keys = self.seed.map(|seed| record_keys(chunk, seed)).transpose()?;
-        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys, params: Vec::new() })?;
+        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys, params: Vec::new() });
+        let value = value.map_err(|error| error.because(Reason::Expression(self.text.to_string())))?;
         Ok(value.full(chunk.nrows)?.into_owned())
     }
 
@@ -509,13 +544,13 @@ impl ScalarExpr {
     pub fn into_condition(self, text: &str) -> Result<ScalarExpr> {
         let span = 0..text.len();
         if self.node.ty.dtype() != Some(&DType::Bool) {
-            let nothing = if matches!(self.node.ty.dtype(), Some(DType::String | DType::Bytes)) { "\"\"" } else { "0" };
+            let advice = compare(text, &span, "!=", self.node.ty.dtype());
             return Err(ExprError::at(span, format!("expected a bool in each record, found {}", self.node.ty))
-                .help(format!("compare: x != {nothing}"))
+                .help(advice)
                 .into_error(text));
         }
         let node = super::call::strict(self.node).map_err(|e| e.into_error(text))?;
-        Ok(ScalarExpr { node, nslots: self.nslots, seed: self.seed })
+        Ok(ScalarExpr { node, ..self })
     }
 }
 

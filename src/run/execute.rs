@@ -3,7 +3,6 @@
 use super::chain::Chain;
 use super::encode::{Encoder, Last, PerRecord, new_writer};
 use super::engine;
-use super::fold::FoldNode;
 use super::inputs::Inputs;
 use super::progress::Progress;
 use super::router::{Parting, Router};
@@ -75,7 +74,7 @@ impl Execution<'_> {
         for ((operator, verb), schema) in chain.operators.into_iter().zip(chain.names).zip(chain.schemas.iter().skip(1)) {
             match operator {
                 Operator::Map(map) => stages.map(verb, map, schema.clone()),
-                Operator::Fold(fold) => stages.fold(verb, FoldNode::new(fold, schema.clone()), schema.clone()),
+                Operator::Fold(fold) => stages.fold(verb, fold, schema.clone()),
                 Operator::Report(r) => report = Some((verb, r)),
                 Operator::Split(Route::Numbered(part)) => route = Some(Parting::Numbered(part)),
                 Operator::Split(Route::Values { names, key }) => {
@@ -88,7 +87,7 @@ impl Execution<'_> {
                 }
                 Operator::Split(Route::Folded(fold)) => {
                     let schema = Arc::new(with_part(schema, DType::Int64));
-                    stages.fold(verb, FoldNode::new(fold, schema.clone()), schema);
+                    stages.fold(verb, fold, schema);
                     route = Some(Parting::LastColumn);
                 }
             }
@@ -141,7 +140,7 @@ impl Execution<'_> {
 
     fn report_end(&self, verb: &'static str, report: Box<dyn Report>, stages: &mut Stages) -> Result<End> {
         if let Some((fold, schema)) = report.collector() {
-            stages.fold("collect", FoldNode::new(fold, schema.clone()), schema);
+            stages.fold("collect", fold, schema);
         }
         if let Some(digest) = report.digest() {
             stages.last(verb, Last::Digest(digest));

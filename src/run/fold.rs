@@ -1,6 +1,7 @@
 //! A fold verb as a node of the engine.
 
 use super::engine::Serial;
+use super::uncovered::by_verb;
 use super::work::{Load, Work};
 use crate::chunk::{Chunk, Origin};
 use crate::error::Result;
@@ -10,15 +11,18 @@ use std::sync::Arc;
 
 /// A fold verb as a node.
 pub struct FoldNode {
+    verb: &'static str,
     fold: Box<dyn Fold>,
     schema: Arc<Schema>,
+    /// Whether other nodes skip bad records.
+    skip: bool,
     failed: bool,
 }
 
 impl FoldNode {
-    /// A node for a fold whose output has this schema.
-    pub fn new(fold: Box<dyn Fold>, schema: Arc<Schema>) -> FoldNode {
-        FoldNode { fold, schema, failed: false }
+    /// A node for the fold of a verb, whose output has this schema. `skip`: other nodes skip bad records.
+    pub fn new(verb: &'static str, fold: Box<dyn Fold>, schema: Arc<Schema>, skip: bool) -> FoldNode {
+        FoldNode { verb, fold, schema, skip, failed: false }
     }
 
     fn deferred(&self, chunk: Deferred) -> Work {
@@ -68,7 +72,10 @@ impl Serial<Work> for FoldNode {
         {
             let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
             let mut chunks = Vec::new();
-            let result = self.fold.push(chunk, &mut chunks).map_err(|e| origin.resolve(e, nrows));
+            let result = self.fold.push(chunk, &mut chunks).map_err(|e| {
+                let error = if self.skip { by_verb(e, self.verb) } else { e };
+                origin.resolve(error, nrows)
+            });
             if let (Ok(Flow::Done), false) = (&result, self.fold.judges_next())
                 && let Some(last) = chunks.last()
             {

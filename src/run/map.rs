@@ -3,6 +3,7 @@
 //! Bad records travel as faults with the good ones and are counted at the sink, where order is restored. So does the
 //! first error, after the records that precede it.
 
+use super::uncovered::{by_combined, by_verb};
 use super::work::{Load, Work};
 use crate::chunk::{Chunk, Decoded, Fault, Rows};
 use crate::error::{Error, Kind, Result};
@@ -10,8 +11,18 @@ use crate::schema::Schema;
 use crate::verbs::Map;
 use std::sync::Arc;
 
+/// The map of a verb, and the schema of its output.
+pub struct Step {
+    /// The name of the verb.
+    pub verb: &'static str,
+    /// What it does.
+    pub map: Arc<dyn Map>,
+    /// The schema of its output.
+    pub schema: Arc<Schema>,
+}
+
 /// Decodes a block, if the work has one, and applies fused maps. A stateless node.
-pub fn decode_and_map(mut work: Work, maps: &[(Arc<dyn Map>, Arc<Schema>)], input_schema: &Schema, skip: bool) -> Work {
+pub fn decode_and_map(mut work: Work, maps: &[Step], input_schema: &Schema, skip: bool) -> Work {
     let load = match work.take_ready() {
         Ok(load) => load,
         Err(error) => return Work { error: Some(error), ..work },
@@ -58,7 +69,7 @@ pub fn accepted(decoded: Decoded, skip: bool, schema: &Schema, work: &mut Work) 
 }
 
 /// Applies the maps to records that are already numbered. On an error, the preceding records are kept.
-fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool) -> Work {
+fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[Step], skip: bool) -> Work {
     let mut mapped = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         match map_chunk(chunk, maps, skip, &mut work) {
@@ -75,14 +86,18 @@ fn map_group(mut work: Work, target: u64, chunks: Vec<Chunk>, maps: &[(Arc<dyn M
 }
 
 /// Applies the maps in sequence. On an error, the preceding records are kept.
-fn map_chunk(mut chunk: Chunk, maps: &[(Arc<dyn Map>, Arc<Schema>)], skip: bool, work: &mut Work) -> Result<Chunk> {
-    for (map, schema) in maps {
+fn map_chunk(mut chunk: Chunk, maps: &[Step], skip: bool, work: &mut Work) -> Result<Chunk> {
+    for Step { verb, map, schema } in maps {
         let given = chunk.clone();
         chunk = match apply(map.as_ref(), chunk, skip, &mut work.faults) {
             Ok(chunk) => chunk,
             Err(error) => {
                 let (before, error) = first_bad(map.as_ref(), &given, error);
-                work.error = Some(error);
+                work.error = Some(match (skip, map.keeps_rows()) {
+                    (false, _) => error,
+                    (true, true) => by_combined(error, verb),
+                    (true, false) => by_verb(error, verb),
+                });
                 map.apply(given.slice(0, before))?
             }
         };

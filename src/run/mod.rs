@@ -43,6 +43,7 @@ pub mod start;
 pub mod tables;
 pub mod targets;
 pub mod times;
+mod uncovered;
 pub mod values;
 mod work;
 

@@ -4,12 +4,12 @@ use super::divide::Divide;
 use super::encode::Last;
 use super::engine::{Node, Serial};
 use super::fold::FoldNode;
-use super::map::decode_and_map;
+use super::map::{Step, decode_and_map};
 use super::router::Router;
 use super::sink::Sink;
 use super::work::Work;
 use crate::schema::Schema;
-use crate::verbs::Map;
+use crate::verbs::{Fold, Map};
 use std::sync::Arc;
 
 /// A verb that may multiply the memory of its input by this factor gets its chunks in parts.
@@ -28,8 +28,15 @@ struct Stage {
 }
 
 enum Kind {
-    Maps(Vec<(Arc<dyn Map>, Arc<Schema>)>, Option<Last>),
-    Serial(Box<dyn Serial<Work>>, Option<Arc<Schema>>),
+    Maps(Vec<Step>, Option<Last>),
+    Fold(&'static str, Box<dyn Fold>, Arc<Schema>),
+    Serial(Box<dyn Serial<Work>>),
+}
+
+impl Stage {
+    fn is_serial(&self) -> bool {
+        !matches!(self.kind, Kind::Maps(..))
+    }
 }
 
 impl Stages {
@@ -42,34 +49,34 @@ impl Stages {
     pub fn map(&mut self, verb: &'static str, map: Arc<dyn Map>, schema: Arc<Schema>) {
         let growth = map.growth();
         if growth > GROWTH {
-            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(Divide { growth }), None) });
+            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(Divide { growth })) });
         }
         if let Some(Stage { does, kind: Kind::Maps(maps, None) }) = self.stages.last_mut() {
-            maps.push((map, schema));
+            maps.push(Step { verb, map, schema });
             does.push(verb);
         } else {
-            self.stages.push(Stage { does: vec![verb], kind: Kind::Maps(vec![(map, schema)], None) });
+            self.stages.push(Stage { does: vec![verb], kind: Kind::Maps(vec![Step { verb, map, schema }], None) });
         }
     }
 
     /// Adds the fold of a verb, whose output has this schema.
-    pub fn fold(&mut self, verb: &'static str, fold: FoldNode, schema: Arc<Schema>) {
-        self.stages.push(Stage { does: vec![verb], kind: Kind::Serial(Box::new(fold), Some(schema)) });
+    pub fn fold(&mut self, verb: &'static str, fold: Box<dyn Fold>, schema: Arc<Schema>) {
+        self.stages.push(Stage { does: vec![verb], kind: Kind::Fold(verb, fold, schema) });
     }
 
     /// Separates records that become individual files before the last maps, if those keep all records, so that mapping
     /// and writing are one task. Earlier stages must have decoded the records.
     pub fn router(&mut self, router: Router, early: bool) {
-        let is_last_serial = matches!(self.stages.last(), Some(Stage { kind: Kind::Serial(..), .. }));
+        let is_last_serial = self.stages.last().is_some_and(Stage::is_serial);
         if is_last_serial {
             // Chunks deferred by the fold are built here, in parallel.
             self.stages.push(Stage { does: vec!["gather"], kind: Kind::Maps(Vec::new(), None) });
         }
-        let keeps = |stage: &Stage| matches!(&stage.kind, Kind::Maps(maps, None) if maps.iter().all(|(map, _)| map.keeps_count()));
+        let keeps = |stage: &Stage| matches!(&stage.kind, Kind::Maps(maps, None) if maps.iter().all(|step| step.map.keeps_count()));
         let keep = self.stages.last().is_some_and(keeps);
         let early = early && keep && !is_last_serial && self.stages.len() > 1;
         let at = if early { self.stages.len() - 1 } else { self.stages.len() };
-        self.stages.insert(at, Stage { does: vec!["distribute"], kind: Kind::Serial(Box::new(router), None) });
+        self.stages.insert(at, Stage { does: vec!["distribute"], kind: Kind::Serial(Box::new(router)) });
     }
 
     /// Adds the encoding or digestion of the results.
@@ -85,7 +92,7 @@ impl Stages {
 
     /// The description of each stage, and whether it is serial.
     pub fn outline(&self) -> Vec<(String, bool)> {
-        self.stages.iter().map(|stage| (stage.does.join(", "), matches!(stage.kind, Kind::Serial(..)))).collect()
+        self.stages.iter().map(|stage| (stage.does.join(", "), stage.is_serial())).collect()
     }
 
     /// The nodes that the engine runs: one for each stage, and the sink.
@@ -101,14 +108,15 @@ impl Stages {
         let mut schema = self.input;
         for stage in self.stages {
             nodes.push(match stage.kind {
-                Kind::Serial(node, after) => {
-                    schema = after.unwrap_or(schema);
-                    Node::Serial(node)
+                Kind::Serial(node) => Node::Serial(node),
+                Kind::Fold(verb, fold, after) => {
+                    schema = after.clone();
+                    Node::Serial(Box::new(FoldNode::new(verb, fold, after, skip)))
                 }
                 Kind::Maps(maps, last) => {
                     let input = schema.clone();
-                    if let Some((_, after)) = maps.last() {
-                        schema = after.clone();
+                    if let Some(last) = maps.last() {
+                        schema = last.schema.clone();
                     }
                     Node::Parallel(Arc::new(move |work| {
                         let work = decode_and_map(work, &maps, &input, skip);

@@ -170,7 +170,13 @@ impl Padding {
                 let shape: Vec<String> = own.iter().map(ToString::to_string).collect();
                 let error = Error::data(format!("padding it to [{}] needs more memory than is allowed", shape.join(", ")));
                 let row = records.start(record);
-                return Err(error.at_row(row).help("truncate it with --shape, pad fewer records at a time with smaller batches or --chunk-rows, or allow more with --max-memory"));
+                let is_given = |target: &Target| matches!(target, Target::Exact(_));
+                let smaller = match self.targets.iter().any(is_given) {
+                    true => "choose a smaller --shape",
+                    false => "truncate it with to-dense --shape",
+                };
+                let fewer = "pad fewer records at a time with smaller batches or --chunk-rows, or allow more with --max-memory";
+                return Err(error.at_row(row).help(format!("{smaller}, {fewer}")));
             }
         }
         (0..depth)

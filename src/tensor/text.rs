@@ -142,6 +142,8 @@ enum Reading {
     Other,
     /// The type is coarser than the text.
     Inexact,
+    /// A number that is too great for the type.
+    Outside,
     /// A local time in a zone whose offset is not available.
     Local,
     /// A time with an offset, for a type without a zone.
@@ -182,6 +184,7 @@ impl Reading {
         let (text, ty) = (if is_number { text.to_owned() } else { shown(text) }, name(ty));
         match self {
             Reading::Inexact => format!("{ty} cannot represent {text} exactly"),
+            Reading::Outside => format!("{text} is outside the range of {ty}"),
             Reading::Zoned => format!("{ty} has no zone for the UTC offset of {text}; timestamp[us, UTC] reads it"),
             Reading::Local => format!("expected a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z, found {text}"),
             _ => match count {
@@ -249,6 +252,7 @@ fn cast(texts: &LargeStringArray, ty: &DataType, refuse: Refuse) -> Result<Array
     for row in (0..texts.len()).filter(|row| texts.is_valid(*row)) {
         let text = texts.value(row);
         let reading = match ty {
+            _ if cast.is_null(row) && exceeds(text, ty) => Reading::Outside,
             _ if cast.is_null(row) => Reading::Other,
             DataType::Decimal32(_, scale)
             | DataType::Decimal64(_, scale)
@@ -263,6 +267,19 @@ fn cast(texts: &LargeStringArray, ty: &DataType, refuse: Refuse) -> Result<Array
         refuse(row, reading.message(text, ty));
     }
     Ok(cast)
+}
+
+/// Whether the text is a number with too many digits before the point for a decimal type.
+fn exceeds(text: &str, ty: &DataType) -> bool {
+    let (DataType::Decimal32(precision, scale)
+    | DataType::Decimal64(precision, scale)
+    | DataType::Decimal128(precision, scale)
+    | DataType::Decimal256(precision, scale)) = ty
+    else {
+        return false;
+    };
+    let limit = 10f64.powi(i32::from(*precision) - i32::from(*scale));
+    text.trim().parse().is_ok_and(|number: f64| number.is_finite() && number.abs() >= limit)
 }
 
 /// The number of digits needed after the decimal point; negative for trailing zeros before it that can be omitted.
@@ -333,7 +350,7 @@ mod tests {
             (DataType::Decimal128(5, 2), "1.550", Ok("1.55")),
             (DataType::Decimal128(5, 2), "155e-2", Ok("1.55")),
             (DataType::Decimal128(5, 2), "1.555", Err("cannot represent")),
-            (DataType::Decimal128(5, 2), "123456", Err("expected the text of")),
+            (DataType::Decimal128(5, 2), "123456", Err("123456 is outside the range of")),
             (DataType::FixedSizeBinary(2), "AAE=", Ok("AAE=")),
             (DataType::FixedSizeBinary(2), "AA==", Err("2 bytes in base64")),
         ] {

@@ -34,11 +34,12 @@ fn parse(text: &str) -> Result<Pairs, Error> {
     Ok(Pairs(pieces(text)?.iter().map(|piece| pair(&piece.as_str())).collect::<Result<_>>()?))
 }
 
-/// Parses the pairs. A comma inside brackets, as in timestamp[us, UTC], does not separate pairs.
+/// Parses the pairs. A comma inside brackets, as in timestamp[us, UTC] or decimal128(9, 2), does not separate pairs.
 fn pieces(text: &str) -> Result<Vec<String>> {
     let mut pieces: Vec<String> = Vec::new();
+    let is_open = |piece: &String| piece.matches(['[', '(']).count() > piece.matches([']', ')']).count();
     for part in path::split(text, ',')? {
-        match pieces.last_mut().filter(|last| last.matches('[').count() > last.matches(']').count()) {
+        match pieces.last_mut().filter(|last| is_open(last)) {
             Some(open) => *open = format!("{open},{part}"),
             None => pieces.push(part.to_owned()),
         }
@@ -57,6 +58,13 @@ fn parse_dtype(text: &str) -> Result<DType> {
         return Ok(dtype.clone());
     }
     let error = Error::usage(format!("there is no dtype `{text}` to cast to"));
+    let without_unit = text.split(['[', '(']).next().unwrap_or(text);
+    if without_unit.starts_with("decimal") {
+        return Err(error.help("decimals are declared with --schema, such as 'x: arrow<decimal128(9, 2)>', and cast only to other types"));
+    }
+    if let Some((_, time)) = TIMES.iter().find(|(names, _)| names.contains(&without_unit)) {
+        return Err(error.help(format!("did you mean {time}?")));
+    }
     let names = DType::NAMED.iter().filter(|(_, d)| d.is_tensor()).map(|(name, _)| *name);
     // Names of these dtypes in other languages and libraries.
     let usual = match text {
@@ -72,9 +80,21 @@ fn parse_dtype(text: &str) -> Result<DType> {
     Err(match usual.or_else(|| nearest(text, names.clone())) {
         _ if text.contains(['[', '{', '<']) => error.help("cast changes only the dtype; the axes stay"),
         Some(near) => error.help(format!("did you mean {near}?")),
-        None => error.help(format!("the dtypes are: {}", names.collect::<Vec<_>>().join(", "))),
+        None => error.help(format!(
+            "the dtypes are: {}; and times, such as {}",
+            names.collect::<Vec<_>>().join(", "),
+            TIMES.map(|(_, time)| time).join(", ")
+        )),
     })
 }
+
+/// Names of times, in other languages too, and a dtype of each.
+const TIMES: [(&[&str], &str); 4] = [
+    (&["timestamp", "datetime", "datetime64"], "timestamp[us]"),
+    (&["date"], "date32"),
+    (&["time"], "time64[us]"),
+    (&["duration", "timedelta", "interval"], "duration[us]"),
+];
 
 impl Verb for Cast {
     const NAME: &'static str = "cast";
@@ -112,6 +132,9 @@ they are written the same way. Decimals cast to floats and to strings. Nulls are
                     return Err(Error::usage(format!("{field} is given twice")));
                 }
                 let path = field.clone();
+                if schema.find(&field)?.1.ty.dtype() == Some(&DType::String) && to.time().is_some() {
+                    edits.fill_as(&field, to)?;
+                }
                 edits.change(&field, |ty| {
                     let (new, levels, to) = (cast_type(&path, ty, to)?, ty.list_dims().len(), to.clone());
                     Ok((new, move |tensor: &Tensor, scope: &Scope| {

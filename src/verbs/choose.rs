@@ -45,14 +45,16 @@ as for several FILEs.";
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &inputs, 2, options)?;
-        let stop = self.stop;
-        let how = Combination::Listed(Arc::new(move || Box::new(Choices { stop })), self.by.clone());
+        let (stop, skip) = (self.stop, options.on_error.skips());
+        let how = Combination::Listed(Arc::new(move || Box::new(Choices { stop, skip })), self.by.clone());
         Ok(Some(Combined { inputs, each_file: false, how }))
     }
 }
 
 struct Choices {
     stop: Stop,
+    /// Whether the run skips bad records.
+    skip: bool,
 }
 
 impl Chooser for Choices {
@@ -60,7 +62,13 @@ impl Chooser for Choices {
         while let Some(number) = sources.listed()? {
             let source = usize::try_from(number).ok().filter(|source| *source < sources.count()).ok_or_else(|| {
                 let last = sources.count().saturating_sub(1);
-                Error::data(format!("{number} is not the number of an input: expected 0 to {last}"))
+                let error = Error::data(format!("{number} is not the number of an input: expected 0 to {last}"));
+                match self.skip {
+                    true => {
+                        error.help("--on-error does not apply to `choose`: leave such records out in brackets: [ filter CONDITION FILE ]")
+                    }
+                    false => error,
+                }
             })?;
             if sources.has_more(source)? {
                 return Ok(Some(source));

@@ -23,7 +23,7 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Lookup {
     /// The field whose value is looked up
-    #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
+    #[arg(value_name = "FIELD", value_parser = one_field)]
     field: FieldPath,
     /// The word `in`
     #[arg(value_name = "in", value_parser = ["in"])]
@@ -40,6 +40,14 @@ pub struct Lookup {
     /// What to do with a record whose value is not in the table
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Missing::Error)]
     missing: Missing,
+}
+
+fn one_field(text: &str) -> Result<FieldPath, Error> {
+    match FieldPath::parse_list(text)?.len() {
+        0 | 1 => FieldPath::parse(text),
+        n => Err(Error::usage(format!("expected one field, found {n}: {text}"))
+            .help("make one key of them with map, in the records and in the table")),
+    }
 }
 
 /// In `--take`, all fields of the table except its key.

@@ -74,7 +74,14 @@ structures is named by its path; its new name is given without the path.";
             for (position, field) in siblings.iter().enumerate() {
                 if siblings[..position].iter().any(|other| other.name == field.name) {
                     let error = Error::usage(format!("two fields would be named {}", path::quoted(&field.name)));
-                    return Err(error.help(format!("drop the other field first, or rename it too: {}=NAME", path::quoted(&field.name))));
+                    let is_old = siblings_at(&schema.fields, &positions).iter().any(|other| other.name == field.name);
+                    return Err(match is_old {
+                        true => {
+                            let other = old.parent().map_or_else(|| FieldPath::name(&*field.name), |parent| parent.join(&field.name));
+                            error.help(format!("drop the other field first, or rename it too: {other}=NAME"))
+                        }
+                        false => error.help(format!("give one of them another name: {old}=NAME")),
+                    });
                 }
             }
         }

@@ -33,7 +33,9 @@ fn parse(text: &str) -> Result<SampleSize, Error> {
         return Ok(SampleSize::Of(count));
     }
     match text.parse::<f64>() {
-        Ok(fraction) if (0.0..=1.0).contains(&fraction) && text.contains('.') => Ok(SampleSize::Fraction(fraction)),
+        Ok(fraction) if (0.0..=1.0).contains(&fraction) && (text.contains('.') || fraction.fract() != 0.0) => {
+            Ok(SampleSize::Fraction(fraction))
+        }
         _ => {
             let error = Error::usage("expected a number of records, such as 100, or a fraction from 0 to 1, such as 0.1");
             Err(match text.strip_suffix('%').and_then(|percent| percent.trim().parse::<f64>().ok()) {

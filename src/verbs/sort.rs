@@ -6,9 +6,10 @@ use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
-use crate::expr::{ScalarExpr, bind_scalar, names_used};
+use crate::expr::{ScalarExpr, bind_scalar, computable, names_used};
 use crate::options::Options;
-use crate::schema::Schema;
+use crate::path::FieldPath;
+use crate::schema::{DType, Schema};
 use std::sync::Arc;
 
 /// Sorts records by keys.
@@ -56,8 +57,11 @@ points; false sorts before true.";
         for (text, is_descending) in self.keys() {
             descending.push(is_descending);
             let key = bind_scalar(text, schema, options)?;
-            if key.ty().dtype().is_some_and(|d| !d.is_tensor() && d.time().is_none() && *d != crate::schema::DType::Null) {
-                return Err(Error::usage(format!("{text} is {}, which cannot be sorted", key.ty())));
+            let is_foreign = |dtype: &&DType| !dtype.is_tensor() && dtype.time().is_none() && **dtype != DType::Null;
+            if let Some(dtype) = key.ty().dtype().filter(is_foreign) {
+                let field = FieldPath::parse(text).ok().filter(|path| schema.find(path).is_ok());
+                let error = Error::usage(format!("{text} is {}, which cannot be sorted", key.ty()));
+                return Err(error.help(computable(dtype, field.map(|path| path.to_string()).as_deref())));
             }
             keys.push(key);
         }

@@ -4,8 +4,8 @@ use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::quoted;
-use crate::schema::{Dim, Schema, Size};
+use crate::path::{FieldPath, quoted};
+use crate::schema::{Dim, Field, Schema, Size};
 use crate::tensor::RowPartition;
 use crate::tensor::batch::{outer_partition, unbatch, unbatched_type};
 use std::sync::Arc;
@@ -51,7 +51,9 @@ structures, a sparse tensor into slices.";
             }
             match field.ty.dims.first() {
                 None => {
-                    return Err(Error::usage("is a scalar and has no axis 0").in_field(&name).help(format!("drop it first: drop {name}")));
+                    let what = if field.ty.fields().is_some() { "a structure" } else { "a scalar" };
+                    let error = Error::usage(format!("is {what} and has no axis 0")).in_field(&name);
+                    return Err(promoted(field).into_iter().fold(error, Error::help).help(format!("drop it first: drop {name}")));
                 }
                 Some(Dim { size: Size::Known(size), .. }) => match known {
                     Some((other, n)) if n != *size => {
@@ -69,6 +71,13 @@ structures, a sparse tensor into slices.";
         let step = Split { names: super::shared::batches::names(schema) };
         Ok(Bound { schema: Arc::new(Schema::new(fields.collect())), operator: Operator::Map(Arc::new(step)) })
     }
+}
+
+/// Advice to make fields of the record of the sequences in a structure.
+fn promoted(field: &Field) -> Option<String> {
+    let inner = field.ty.fields()?.iter().find(|inner| inner.ty.rank() > 0)?;
+    let path = FieldPath::name(&*field.name).join(&inner.name);
+    Some(format!("move its sequences out first: promote {path} --as {} then drop {}", quoted(&inner.name), quoted(&field.name)))
 }
 
 struct Split {

@@ -215,25 +215,28 @@ pub fn strict(node: Node) -> ExprResult<Node> {
         && !dtype.is_tensor()
     {
         let error = ExprError::at(node.span.clone(), format!("functions work on tensors; this is of dtype {dtype}"));
-        return Err(match dtype {
-            DType::Null => error.help("no record has a value here; give its dtype with --schema, such as 'x: int64[?]'"),
-            DType::Json => error.help("it is kept as text; give its type with --schema"),
-            _ => {
-                let to = match dtype {
-                    DType::Arrow(ty) if ty.is_decimal() => Some("float64"),
-                    dtype => dtype.time().map(|_| "int64"),
-                };
-                match (to, &node.kind) {
-                    (Some(to), NodeKind::Slot { name, .. } | NodeKind::Field { name, .. }) => {
-                        error.help(format!("convert it first: cast {name}={to}"))
-                    }
-                    (Some(to), _) => error.help(format!("convert it to {to} first, with `cast`")),
-                    (None, _) => error.help("such values can only be passed on unchanged"),
-                }
-            }
-        });
+        let name = match &node.kind {
+            NodeKind::Slot { name, .. } | NodeKind::Field { name, .. } => Some(name.as_ref()),
+            _ => None,
+        };
+        return Err(error.help(computable(dtype, name)));
     }
     Ok(not_null(node))
+}
+
+/// How the values of a foreign dtype, in the field of that name, become values to compute with.
+pub fn computable(dtype: &DType, name: Option<&str>) -> String {
+    let to = match dtype {
+        DType::Null => return "no record has a value here; give its dtype with --schema, such as 'x: int64[?]'".to_owned(),
+        DType::Json => return "it is kept as text; give its type with --schema".to_owned(),
+        DType::Arrow(ty) if ty.is_decimal() => Some("float64"),
+        dtype => dtype.time().map(|_| "int64"),
+    };
+    match (to, name) {
+        (Some(to), Some(name)) => format!("convert it first: cast {name}={to}"),
+        (Some(to), None) => format!("convert it to {to} first, with `cast`"),
+        (None, _) => "such values can only be passed on unchanged".to_owned(),
+    }
 }
 
 /// The tensor, checked to have no nulls, of any dtype.

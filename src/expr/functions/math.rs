@@ -409,18 +409,15 @@ fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
         return Ok(());
     }
     let error = ExprError::at(x.span.clone(), format!("{} works on bools; this is {dtype}", call.name));
+    let compare = crate::expr::error::compare(call.text(), &x.span, "!=", Some(dtype));
     let function = match call.name.as_str() {
         "`&`" => "bitwise_and",
         "`|`" => "bitwise_or",
         "`^`" => "bitwise_xor",
         "`~x`" => "invert",
-        _ => return Err(error.help("compare: x != 0")),
+        _ => return Err(error.help(compare)),
     };
-    Err(if dtype.is_integer() {
-        error.help(format!("bitwise.{function} works on the bits of integers"))
-    } else {
-        error.help("compare: x != 0")
-    })
+    Err(if dtype.is_integer() { error.help(format!("bitwise.{function} works on the bits of integers")) } else { error.help(compare) })
 }
 
 /// Whether an operator is bitwise: it is on integers if the first operand is dense. Operators of ragged tensors are

@@ -6,7 +6,7 @@
 use super::apply::pointwise;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, static_int};
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, compare};
 use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
@@ -203,7 +203,7 @@ fn mask_of(call: &mut Call, i: usize) -> ExprResult<Arg> {
     let mask = call.tensor(i)?;
     if mask.dtype()? != &DType::Bool {
         return Err(ExprError::at(mask.span.clone(), format!("{}: the {} must be bool; this is {}", call.name, call.param(i), mask.ty))
-            .help("compare: x > 0"));
+            .help(compare(call.text(), &mask.span, "!=", mask.ty.dtype())));
     }
     Ok(mask)
 }

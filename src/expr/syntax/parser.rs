@@ -2,7 +2,7 @@
 
 use super::lexer::{Kind, Token, tokens};
 use super::tree::{Argument, Assignment, Binary, Compare, Expr, ExprKind, MAX_DEPTH, Target, Unary};
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, SEARCH_LIST, SEARCH_TEXT};
 use crate::expr::span::Span;
 
 /// Parses a single expression, for `filter`.
@@ -175,31 +175,26 @@ impl Parser {
                 error.help("there is no `if` in expressions: where(condition, x, y) chooses for each value")
             }
             Kind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
-            Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => {
-                error.help("write strings.regex_full_match(x, \".*PATTERN.*\")")
-            }
+            Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
             Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IN" | "IS") => match word.as_str() {
                 "IS" => error.help("is_null(x) and not is_null(x) tell whether x is null"),
                 word => error.help(format!("it is written in lower case: {}", word.to_lowercase())),
             },
             Kind::Name(_) if self.before_is_name("NOT") => error.help("it is written in lower case: not"),
-            Kind::Name(word) if word == "contains" => {
-                error.help("write reduce_any(list == x), or strings.regex_full_match(x, \".*TEXT.*\")")
-            }
+            Kind::Name(word) if word == "contains" => error.help(SEARCH_TEXT).help(SEARCH_LIST),
             Kind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons chain: 1 <= x <= 5"),
-            Kind::Op("=" | "!") if matches!(self.peek_after(1), Kind::Op("~")) => {
-                error.help("write strings.regex_full_match(x, \".*PATTERN.*\")")
-            }
+            Kind::Op("=" | "!") if matches!(self.peek_after(1), Kind::Op("~")) => error.help(SEARCH_TEXT),
             Kind::Op(">") if self.before_is("<") => error.help("write x != y"),
             Kind::Op(".") => error.help("a field is written without a leading dot"),
             Kind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
             Kind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
             Kind::Name(word) if word == "for" => error.help("there are no loops: an expression works on all values at once"),
-            Kind::Name(word) if word == "in" => {
-                error.help("there is no `in`: x in [1, 2] is reduce_any(x == [1, 2]), and x in list is reduce_any(list == x)")
-            }
+            Kind::Name(word) if word == "in" => error
+                .help("there is no `in`: x in [1, 2] is reduce_any(x == [1, 2]), and x in list is reduce_any(list == x)")
+                .help(SEARCH_TEXT),
             Kind::Name(word) if word == "not" => {
-                error.help("there is no `not in`: write not reduce_any(x == [1, 2]), or for a list, not reduce_any(list == x)")
+                let lists = "there is no `not in`: write not reduce_any(x == [1, 2]), or for a list, not reduce_any(list == x)";
+                error.help(lists).help(SEARCH_TEXT)
             }
             Kind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
             Kind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),

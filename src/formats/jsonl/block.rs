@@ -1,7 +1,7 @@
 //! Undecoded bytes of whole records, with their position in the input.
 
 use super::error::{Cause, Fix, ParseError};
-use super::suggest::{fixed, schema_option};
+use super::suggest::{fixed, schema_option, type_at};
 use crate::chunk::Fault;
 use crate::error::{Error, Kind};
 use crate::io::buffers::Buffer;
@@ -110,10 +110,14 @@ impl Block {
             error = error.help(line.clone());
         }
         if let Some(fixed) = schema.and_then(|schema| fixed(schema, found)) {
-            let how = match &found.fix {
-                Fix::Nullable => "a field that may be null is declared with",
-                Fix::Json => "a field must have one type in all records; keep its text with",
-                _ => "the type was fixed before this record; declare it with",
+            let how = match (&found.fix, schema.and_then(|schema| type_at(schema, found))) {
+                (Fix::Nullable, _) => "a field that may be null is declared with".to_owned(),
+                (Fix::Json, _) => "a field must have one type in all records; keep its text with".to_owned(),
+                // Only a declared type makes such a record invalid.
+                (_, Some(ty)) if kind == Kind::Data => {
+                    format!("--schema declares {} as {ty}; if that is wrong, give", found.field().unwrap_or_default())
+                }
+                _ => "the type was fixed before this record; declare it with".to_owned(),
             };
             error = error.help(format!("{how} {}", schema_option(&fixed)));
         }

@@ -17,9 +17,24 @@ pub fn fixed(schema: &Schema, error: &ParseError) -> Option<Schema> {
     Some(Schema::new(vec![fixed_field(&schema.fields, &names, error)?]))
 }
 
+/// The type of the field that the error names.
+pub fn type_at<'a>(schema: &'a Schema, error: &ParseError) -> Option<&'a Type> {
+    let mut at: Option<&Type> = None;
+    for name in error.path() {
+        let fields = at.map_or(Some(schema.fields.as_slice()), Type::fields)?;
+        at = Some(&fields.iter().find(|field| is_named(field, name))?.ty);
+    }
+    at
+}
+
+/// Whether the input has the field under this name.
+fn is_named(field: &Field, name: &str) -> bool {
+    field.source.values.as_deref().unwrap_or(&field.name) == name
+}
+
 fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<Field> {
     let (name, below) = names.split_first()?;
-    let Some(field) = fields.iter().find(|f| f.source.values.as_deref().unwrap_or(&f.name) == *name) else {
+    let Some(field) = fields.iter().find(|field| is_named(field, name)) else {
         return match &error.fix {
             Fix::New(ty) if below.is_empty() => Some(Field::new(*name, ty.clone())),
             _ => None,

@@ -6,7 +6,6 @@ use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use crate::run::chain::Chain;
 use crate::run::engine::{Line, Node};
-use crate::run::fold::FoldNode;
 use crate::run::inference::{infer, infer_files};
 use crate::run::inputs::Inputs;
 use crate::run::map::decode_and_map;
@@ -145,7 +144,7 @@ impl Member {
         for ((operator, verb), schema) in bound.operators.into_iter().zip(bound.names).zip(bound.schemas.iter().skip(1)) {
             match operator {
                 Operator::Map(map) => stages.map(verb, map, schema.clone()),
-                Operator::Fold(fold) => stages.fold(verb, FoldNode::new(fold, schema.clone()), schema.clone()),
+                Operator::Fold(fold) => stages.fold(verb, fold, schema.clone()),
                 Operator::Report(_) | Operator::Split(_) => return Err(Error::internal("an input that gives no records")),
             }
         }

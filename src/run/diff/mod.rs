@@ -45,11 +45,11 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     // A record left out would shift all later ones.
     let whole = Options { on_error: OnError::Fail, ..options.clone() };
     let (mut left, mut right) = (Records::open(a, &whole)?, Records::open(b, &whole)?);
-    let schemas = (left.schema().map_err(|e| unreadable(e, a))?, right.schema().map_err(|e| unreadable(e, b))?);
+    let schemas = (left.schema().map_err(|e| unreadable(e, a, options))?, right.schema().map_err(|e| unreadable(e, b, options))?);
     let difference = match unify::unify(&schemas.0, &schemas.1) {
         Ok(schema) => {
             let schema = Arc::new(schema);
-            let (mut left, mut right) = (Side::new(left, a, &schema), Side::new(right, b, &schema));
+            let (mut left, mut right) = (Side::new(left, a, &schema, options), Side::new(right, b, &schema, options));
             match first_difference(&mut left, &mut right, &schema)? {
                 None if !values_only => facts::difference(&schemas.0, &schemas.1, [&left.name, &right.name]),
                 found => found,
@@ -73,20 +73,28 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
 }
 
 /// The error for a bad record of one of the two.
-fn unreadable(error: Error, name: &OsStr) -> Error {
-    error.whole_input(&shell_word(&name.display().to_string()))
+fn unreadable(error: Error, name: &OsStr, options: &Options) -> Error {
+    let mut words = shell_word(&name.display().to_string());
+    if let Some(format) = &options.from {
+        words.push_str(&format!(" --from {format}"));
+    }
+    if let Some(schema) = &options.schema {
+        words.push_str(&format!(" --schema {}", shell_word(&schema.display().to_string())));
+    }
+    error.whole_input(&words)
 }
 
 /// One of the two streams, with the records read but not compared yet.
-struct Side {
+struct Side<'a> {
     name: String,
+    options: &'a Options,
     records: Box<dyn Iterator<Item = Result<Decoded>>>,
     chunk: Option<Chunk>,
 }
 
-impl Side {
-    fn new(records: Records, name: &OsStr, schema: &Arc<Schema>) -> Side {
-        Side { name: name.display().to_string(), records: Box::new(records.read(schema.clone())), chunk: None }
+impl Side<'_> {
+    fn new<'a>(records: Records, name: &OsStr, schema: &Arc<Schema>, options: &'a Options) -> Side<'a> {
+        Side { name: name.display().to_string(), options, records: Box::new(records.read(schema.clone())), chunk: None }
     }
 
     /// Whether there are records to compare.
@@ -95,9 +103,9 @@ impl Side {
             let Some(decoded) = self.records.next() else { return Ok(false) };
             // Records that do not fit a common inferred schema: bad data.
             let decoded = decoded.map_err(|e| if e.kind() == Kind::Widened { e.with_kind(Kind::Data) } else { e });
-            let decoded = decoded.map_err(|e| unreadable(e, self.name.as_ref()))?;
+            let decoded = decoded.map_err(|e| unreadable(e, self.name.as_ref(), self.options))?;
             if let Some(fault) = decoded.faults.into_iter().next() {
-                return Err(unreadable(fault.error, self.name.as_ref()));
+                return Err(unreadable(fault.error, self.name.as_ref(), self.options));
             }
             self.chunk = Some(decoded.chunk);
         }

@@ -8,7 +8,13 @@ use crate::schema::PartitionEncoding;
 /// # Errors
 /// Any other text.
 pub fn positive(text: &str) -> Result<usize, Error> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| Error::usage("expected a number of at least 1"))
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| {
+        let is_whole = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text.bytes().any(|b| b != b'0');
+        Error::usage(match is_whole {
+            true => format!("the number {text} is out of range"),
+            false => format!("expected a whole number of at least 1, found `{text}`"),
+        })
+    })
 }
 
 /// Parses the name of an encoding of row partitions.

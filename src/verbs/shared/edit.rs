@@ -7,8 +7,9 @@ use super::nulls;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
+use crate::printable::shell_word;
 use crate::schema::time::TimeType;
-use crate::schema::{Element, Field, Schema, Type};
+use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use crate::verbs::verb::{Bound, Map, Operator};
 use arrow_array::Array;
@@ -40,8 +41,10 @@ impl Scope {
         };
         let Some(row) = row else { return Ok(()) };
         let error = Error::data("contains a null, which a tensor cannot represent").at_row(row).in_field(path);
+        let left_out = self.left_out(tensor, path, row);
         let Some(value) = filling(tensor) else {
-            return Err(error.help(format!("drop such records with filter, or drop the field: drop {path}")));
+            let filter = left_out.unwrap_or_else(|| "drop such records with filter".to_owned());
+            return Err(error.help(filter).help(format!("or drop the field: drop {path}")));
         };
         let own = format!("{path}={value}");
         let pairs = match &self.filling {
@@ -49,7 +52,15 @@ impl Scope {
             Some(others) => format!("{own},{others}"),
             None => own,
         };
-        Err(error.help(format!("fill it first: fill-null '{pairs}'")))
+        let error = error.help(format!("fill it first: fill-null '{pairs}'"));
+        Err(left_out.into_iter().fold(error, |error, filter| error.help(format!("or {filter}"))))
+    }
+
+    /// Advice to leave out the records whose whole field is null, if the null of that row is one.
+    fn left_out(&self, tensor: &Tensor, path: &FieldPath, row: usize) -> Option<String> {
+        let is_whole = path.parent().is_none() && !matches!(tensor, Tensor::Sparse(_)) && tensor.validity().is_some_and(|v| v.is_null(row));
+        let level = if matches!(tensor, Tensor::List(_)) { ", level=0" } else { "" };
+        is_whole.then(|| format!("leave such records out: filter {}", shell_word(&format!("not is_null({}{level})", path.in_expression()))))
     }
 }
 
@@ -81,7 +92,7 @@ pub type Kernel = Box<dyn Fn(Vec<Tensor>, &Scope) -> Result<Vec<Tensor>> + Send 
 pub struct Edits {
     schema: Schema,
     edits: Vec<Edit>,
-    /// The schema before any change.
+    /// The schema before any change, with the dtypes of [`Edits::fill_as`].
     original: Schema,
     /// See [`Scope::filling`]; computed on first use.
     filling: OnceLock<Option<Arc<str>>>,
@@ -103,6 +114,19 @@ impl Edits {
     /// The schema after the changes so far.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// The advice replaces nulls of this field by values of `dtype`, whose text it holds.
+    ///
+    /// # Errors
+    /// The field does not exist.
+    pub fn fill_as(&mut self, path: &FieldPath, dtype: &DType) -> Result<()> {
+        let (mut parents, _) = self.original.find(path)?;
+        let position = parents.pop().unwrap_or(0);
+        change_fields(&mut self.original.fields, &parents, |fields| {
+            fields[position].ty.element = Element::Value(dtype.clone());
+            Ok(())
+        })
     }
 
     /// Changes the fields of the structure that contains `path`. `plan` gets these fields and the position of `path`;
@@ -259,8 +283,9 @@ mod tests {
             let tensor = Tensor::Leaf(Arc::new(Int64Array::from(vec![None])));
             scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().join("\n")
         };
-        assert_eq!(advice(None), "fill it first: fill-null 'n=0'");
-        assert_eq!(advice(Some("x=[],n=0")), "fill it first: fill-null 'x=[],n=0'");
-        assert_eq!(advice(Some("x=[],x=0")), "fill it first: fill-null 'n=0,x=[],x=0'");
+        let or = "or leave such records out: filter 'not is_null(n)'";
+        assert_eq!(advice(None), format!("fill it first: fill-null 'n=0'\n{or}"));
+        assert_eq!(advice(Some("x=[],n=0")), format!("fill it first: fill-null 'x=[],n=0'\n{or}"));
+        assert_eq!(advice(Some("x=[],x=0")), format!("fill it first: fill-null 'n=0,x=[],x=0'\n{or}"));
     }
 }

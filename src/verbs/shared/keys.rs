@@ -1,9 +1,10 @@
 //! Keys: the fields that determine which records are equal, and the table of distinct keys.
 
-use super::fields::copied_first;
+use super::fields::{Patterns, copied_first};
 use super::memory::{Budget, owned};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::expr::names_used;
 use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
@@ -34,6 +35,10 @@ impl Keys {
         for path in &self.0 {
             let found = schema.find(path).map_err(|error| {
                 let text = path.to_string();
+                if let Some(names) = matching(path.names(), schema) {
+                    return Error::usage(format!("--by takes names of fields without wildcards, found {}", text.trim_matches('`')))
+                        .help(format!("name the fields: {verb} --by {}", shell_word(&names)));
+                }
                 if !text.contains(['(', '*', '%', '<', '>', '+']) && ![" / ", " // ", " - "].iter().any(|op| text.contains(op)) {
                     return error;
                 }
@@ -90,6 +95,16 @@ pub fn check_key_text(option: &str, by: &str, text: &str, dtype: &DType) -> Resu
         Some(written) => error.help(format!("write {written}")),
         None => error,
     })
+}
+
+/// The fields whose names match a text with wildcards that is no expression, separated by commas.
+fn matching(names: &[String], schema: &Schema) -> Option<String> {
+    let [text] = names else { return None };
+    if !text.contains('*') || names_used(text, false).is_some() {
+        return None;
+    }
+    let fields = Patterns::parse(text).ok()?.resolve(schema).ok()?;
+    Some(fields.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
 }
 
 /// The distinct keys seen so far, numbered from 0 in order of first occurrence. Values are compared exactly

@@ -14,13 +14,16 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
     let mut shares: Vec<(String, f64)> = Vec::new();
     for word in text.split(',') {
         let parsed = word.trim().rsplit_once('=').and_then(|(name, share)| Some((name.trim(), share.trim().parse::<f64>().ok()?)));
-        let is_share = |share: f64| share.is_finite() && (share > 0.0 || (zero && share == 0.0));
-        let Some((name, share)) = parsed.filter(|(name, share)| !name.is_empty() && is_share(*share)) else {
+        let Some((name, share)) = parsed.filter(|(name, share)| !name.is_empty() && share.is_finite()) else {
             let example = if zero { "a=0.5,b=0.5" } else { "train=0.9,test=0.1" };
             return Err(
                 Error::usage(format!("{option}: expected NAME=SHARE, found `{word}`")).help(format!("for example: {option} {example}"))
             );
         };
+        if share < 0.0 || (share == 0.0 && !zero) {
+            let least = if zero { "of at least 0" } else { "greater than 0" };
+            return Err(Error::usage(format!("{option}: expected a share {least} for `{name}`, found {share}")));
+        }
         if shares.iter().any(|(other, _)| other == name) {
             return Err(Error::usage(format!("{option}: `{name}` is given twice")));
         }

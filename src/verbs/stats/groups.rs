@@ -6,7 +6,8 @@ use super::summary::Summary;
 use crate::chunk::{Chunk, Origin};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::quoted;
+use crate::path::{self, quoted};
+use crate::printable::shell_word;
 use crate::schema::{DType, Schema};
 use crate::tensor::Tensor;
 use crate::verbs::shared::keys::{KeyTable, Keys};
@@ -233,9 +234,18 @@ pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<S
         if !dtype.is_some_and(|d| d.is_integer() || matches!(d, DType::String | DType::Bytes | DType::Bool)) {
             let error = Error::usage(format!("--by: expected a string, an integer or a bool, found {}", field.ty));
             let name = quoted(&field.name);
-            return Err(error
-                .in_field(&name)
-                .help(format!("compute a key from it: map 'key = strings.as_string({name})' then {verb} --by key")));
+            let written = path::in_expression(&field.name);
+            let values = match (field.ty.fields(), field.ty.rank()) {
+                (Some(fields), 0) => fields.iter().map(|inner| format!("{written}.{}", path::in_expression(&inner.name))).collect(),
+                (None, 0) => vec![format!("strings.as_string({written})")],
+                _ => vec![format!("len({written})")],
+            };
+            let map = values.first().map(|value| shell_word(&format!("key = {value}")));
+            return Err(match map {
+                Some(map) => error.help(format!("compute a key from it: map {map} then {verb} --by key")),
+                None => error,
+            }
+            .in_field(&name));
         }
     }
     let names = positions.iter().map(|position| quoted(&schema.fields[*position].name).to_string()).collect();
