@@ -401,7 +401,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(|| "the number does not fit in 64 bits".to_owned())
 }
 
-/// 75% of the memory available to this process: that of the machine or of its cgroup.
+/// 75% of the memory available to this process: that of the machine, of its cgroup, or of `ulimit -v`.
 fn memory_limit() -> u64 {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     let total = read("/proc/meminfo").and_then(|text| {
@@ -412,7 +412,10 @@ fn memory_limit() -> u64 {
         .iter()
         .filter_map(|path| read(path)?.trim().parse::<u64>().ok())
         .min();
-    let limit = total.into_iter().chain(group).min().unwrap_or(4 << 30);
+    let limits = read("/proc/self/limits").unwrap_or_default();
+    let address_space = limits.lines().find_map(|line| line.strip_prefix("Max address space"));
+    let own = address_space.and_then(|words| words.split_whitespace().next()?.parse().ok());
+    let limit = total.into_iter().chain(group).chain(own).min().unwrap_or(4 << 30);
     limit / 4 * 3
 }
 

@@ -335,6 +335,9 @@ mod tests {
         fn needs_records(&self) -> bool {
             true
         }
+        fn only_drops(&self) -> bool {
+            false
+        }
         fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
             Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(BrokenMap { panics: self.panics })) })
         }

@@ -118,6 +118,25 @@ fn long_entries_of_dictionaries_take_bounded_memory() {
 }
 
 #[test]
+fn white_space_between_values_takes_no_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(b"[{\"a\":1}").unwrap();
+    std::io::copy(&mut std::io::repeat(b' ').take(400 << 20), &mut encoder).unwrap();
+    encoder.write_all(b"\n , {\"a\":\n?}]").unwrap();
+    std::fs::write(directory.path().join("in.json.gz"), encoder.finish().unwrap()).unwrap();
+    let run = Command::new(BINARY)
+        .args(["convert", "in.json.gz", "--to", "jsonl"])
+        .current_dir(directory.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let (peak, message) = peak_memory(run.unwrap());
+    assert!(message.contains("record 2 (line 3, column 1)"), "{message}");
+    assert!(peak < 200 << 20, "{} MiB", peak >> 20);
+}
+
+#[test]
 fn head_ends_an_endless_pipe() {
     let mut child = Command::new(BINARY)
         .args(["head", "2", "--from", "text", "--to", "text"])

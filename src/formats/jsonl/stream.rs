@@ -118,8 +118,23 @@ impl ValueCutter {
             if !self.ranges.is_empty() && (self.at >= BLOCK_BYTES || self.paused) {
                 return Ok(Some(Piece::Block(self.cut())));
             }
+            if self.ranges.is_empty() && self.began.is_none() {
+                let space = std::mem::take(&mut self.buffer);
+                self.pass(&space);
+                self.at = 0;
+            }
             self.read()?;
         }
+    }
+
+    /// Counts lines and bytes before the buffer.
+    fn pass(&mut self, bytes: &[u8]) {
+        self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        self.column = match memchr::memrchr(b'\n', bytes) {
+            Some(at) => (bytes.len() - at - 1) as u64,
+            None => self.column + bytes.len() as u64,
+        };
+        self.offset += bytes.len() as u64;
     }
 
     /// Scans to the end of a value or of the buffer.
@@ -268,12 +283,7 @@ impl ValueCutter {
             bytes: bytes.into(),
         };
         self.record += nrecords as u64;
-        self.line = block.line_at(end);
-        self.column = match memchr::memrchr(b'\n', &block.bytes) {
-            Some(at) => (end - at - 1) as u64,
-            None => self.column + end as u64,
-        };
-        self.offset += end as u64;
+        self.pass(&block.bytes);
         self.limits.took(nrecords);
         block
     }
