@@ -13,7 +13,7 @@ pub fn by_verb(error: Error, verb: &str) -> Error {
             let map = shell_word(&format!("key = {text}"));
             error.help(format!("--on-error does not apply to `{verb}`, but to a `map` before it: map {map}"))
         }
-        _ => error.help(format!("--on-error does not apply to `{verb}`: leave such records out with a `filter` before it")),
+        _ => error.help(format!("--on-error does not apply to `{verb}`: drop such records with a `filter` before it")),
     }
 }
 

@@ -64,9 +64,7 @@ impl Chooser for Choices {
                 let last = sources.count().saturating_sub(1);
                 let error = Error::data(format!("{number} is not the number of an input: expected 0 to {last}"));
                 match self.skip {
-                    true => {
-                        error.help("--on-error does not apply to `choose`: leave such records out in brackets: [ filter CONDITION FILE ]")
-                    }
+                    true => error.help("--on-error does not apply to `choose`: drop such records in brackets: [ filter CONDITION FILE ]"),
                     false => error,
                 }
             })?;

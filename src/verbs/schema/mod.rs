@@ -98,7 +98,10 @@ and lines that load an npz of all records (for a safetensors file replace np.loa
             Form::Numpy => load::numpy(schema),
             Form::Torch => load::torch(schema),
         };
-        Ok(Bound { schema: Arc::new(Fields::default()), operator: Operator::Report(Box::new(Printed { text, reads_all: options.on_error != OnError::Fail })) })
+        Ok(Bound {
+            schema: Arc::new(Fields::default()),
+            operator: Operator::Report(Box::new(Printed { text, reads_all: options.on_error != OnError::Fail })),
+        })
     }
 }
 

@@ -60,7 +60,7 @@ impl Scope {
     fn left_out(&self, tensor: &Tensor, path: &FieldPath, row: usize) -> Option<String> {
         let is_whole = path.parent().is_none() && !matches!(tensor, Tensor::Sparse(_)) && tensor.validity().is_some_and(|v| v.is_null(row));
         let level = if matches!(tensor, Tensor::List(_)) { ", level=0" } else { "" };
-        is_whole.then(|| format!("leave such records out: filter {}", shell_word(&format!("not is_null({}{level})", path.in_expression()))))
+        is_whole.then(|| format!("drop such records: filter {}", shell_word(&format!("not is_null({}{level})", path.in_expression()))))
     }
 }
 
@@ -283,7 +283,7 @@ mod tests {
             let tensor = Tensor::Leaf(Arc::new(Int64Array::from(vec![None])));
             scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().join("\n")
         };
-        let or = "or leave such records out: filter 'not is_null(n)'";
+        let or = "or drop such records: filter 'not is_null(n)'";
         assert_eq!(advice(None), format!("fill it first: fill-null 'n=0'\n{or}"));
         assert_eq!(advice(Some("x=[],n=0")), format!("fill it first: fill-null 'x=[],n=0'\n{or}"));
         assert_eq!(advice(Some("x=[],x=0")), format!("fill it first: fill-null 'n=0,x=[],x=0'\n{or}"));
