@@ -12,7 +12,7 @@ from ._child import Child, Feed, arrow_feed
 from ._files import expand
 from ._options import Chain, chain_words, check_options, option_words, output_word
 from ._progress import Progress
-from ._stream import Source, without_default_index
+from ._stream import Source
 
 if TYPE_CHECKING:
     from ._torch import TatterDataset
@@ -117,8 +117,6 @@ class Records:
         """The function that writes the data in memory, or only its schema, to the program's standard input."""
         assert self._source is not None
         schema, batches = (self._source.schema, []) if empty else self._source.open()
-        if self._chain != chain_words(None):
-            schema = without_default_index(schema)
         return arrow_feed(schema, batches)
 
     def write(self, path: str | os.PathLike[str], **options: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -149,14 +148,3 @@ def _array(name: str, values: Any) -> Any:
         return pa.array(values, pa.uint64())
     except (OverflowError, pa.ArrowException):
         raise ValueError(f"{name}: an integer does not fit in int64; give its type with a pyarrow.Table, or make it a string") from None
-
-
-def without_default_index(schema: pa.Schema) -> pa.Schema:
-    """The schema without the metadata of pandas, if its index only numbers the rows and so would be wrong after a verb."""
-    metadata = dict(schema.metadata or {})
-    described = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns")
-    numbered = [index for index in described or () if isinstance(index, dict) and (index.get("start"), index.get("step")) == (0, 1)]
-    if not numbered or numbered != described:
-        return schema
-    del metadata[b"pandas"]
-    return schema.with_metadata(metadata)

@@ -87,5 +87,8 @@ def test_the_index_of_a_frame_is_kept_by_verbs():
     assert td.pipe(frame, "filter 'a > 1'").to_pandas().to_dict() == {"a": {"y": 2}}
     frame = pd.DataFrame({"a": [1, 2, 3]})
     assert td.pipe(frame, "filter 'a > 1'").to_pandas().to_dict() == {"a": {0: 2, 1: 3}}
-    with pytest.warns(td.TatterNotice, match="`pandas` was dropped"):
+    nullable = pd.DataFrame({"a": pd.array([2**53 + 1, None], dtype="Int64")})
+    assert td.pipe(nullable, "filter 'not is_null(a)'").to_pandas()["a"].tolist() == [2**53 + 1]
+    assert td.pipe(nullable).to_pandas().dtypes["a"] == "Int64"
+    with pytest.warns(td.TatterNotice, match="`pandas.index_columns` was dropped"):
         td.pipe(frame.set_index(pd.RangeIndex(5, 8)), "filter 'a > 1'").to_arrow()
