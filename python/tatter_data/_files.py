@@ -11,7 +11,6 @@ from typing import IO, Any
 
 from pyarrow import fs
 
-from . import _splits
 from ._child import Feed
 from ._errors import TatterError, warn
 
@@ -285,6 +284,8 @@ def input_words(file: File, range: tuple[int, int] | None = None) -> tuple[list[
         return ["--", file.name], None
 
     def feed(pipe: IO[bytes]) -> None:
+        from . import _splits  # NumPy is needed only here.
+
         system, path = open_system(file.name)
         with system.open_input_file(path) as source:
             start, end = (_splits.next_record(source, offset, file.size) for offset in range) if range else (0, file.size)

@@ -9,8 +9,6 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
 
@@ -156,11 +154,16 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
 
 
 def _is_true(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_)) and bool(value)
+    return _plain(value) is True
 
 
 def _is_false(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_)) and not value
+    return _plain(value) is False
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy, which may not be installed, as one of Python."""
+    return value.item() if type(value).__module__ == "numpy" and value.shape == () else value
 
 
 def _joined(name: str, texts: list[str]) -> str:
@@ -189,8 +192,7 @@ def literal(value: Any) -> str:
         TypeError: Expressions have no such type.
         ValueError: The number is not finite or does not fit in 64 bits.
     """
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = _plain(value)
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if value is None or isinstance(value, (bool, bytes)):
