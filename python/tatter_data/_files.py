@@ -175,7 +175,8 @@ class _Search:
         for part in pattern.split("/"):
             if part:
                 found = [path for base in found for path in self._step(base, part)]
-        return (path for path in found if not self.tree.is_folder(path))
+        # Two `**` can reach a file in several ways.
+        return (path for path in dict.fromkeys(found) if path and not self.tree.is_folder(path))
 
     def _step(self, base: str, part: str) -> Iterator[str]:
         """The matches of one part of a glob in a folder."""

@@ -74,7 +74,14 @@ class Records:
         By record: every `count`-th record of the input, before the chain. By file: every `count`-th of the files that
         names, globs, shards and folders stand for, without opening the others; the shards together equal the chain over
         all files only if no verb looks across records.
+
+        Raises:
+            ValueError: There is no such shard, or data in memory is sharded by file.
         """
+        if by not in (None, "record", "file"):
+            raise ValueError(f"by: expected 'record' or 'file', found {by!r}")
+        if not 0 <= number < count:
+            raise ValueError(f"shards of {count} are numbered from 0 to {count - 1}, found {number}")
         if by is None or count == 1:
             return self
         if by == "record":
@@ -86,6 +93,11 @@ class Records:
         mine = expand(self._files, strict=bool(self._options.get("strict")), quiet=quiet)[number::count]
         # Without files there are no records, but the schema is that of the other shards; `head 0` would not infer it.
         return self._with(files=mine) if mine else self._with(chain=["take-while", "False", "then", *self._chain])
+
+    @property
+    def is_one_shot(self) -> bool:
+        """Whether the records can be read only once, because they come from an iterator."""
+        return self._source is not None and self._source.is_one_shot
 
     def with_seed(self, add: int) -> Records:
         """The same records with another seed: that of the options (default 0) plus `add`."""
@@ -109,9 +121,10 @@ class Records:
         return [*words, "--", *self._files]
 
     def _child(self, more: Sequence[str] = ("--to=arrow",), feed: Feed | None = None) -> Child:
+        command = self.command(more)  # Before the data is opened, which may be possible only once.
         if feed is None and self._source is not None:
             feed = self._feed()
-        return Child(self.command(more), feed=feed)
+        return Child(command, feed=feed)
 
     def _feed(self, empty: bool = False) -> Feed:
         """The function that writes the data in memory, or only its schema, to the program's standard input."""

@@ -32,8 +32,8 @@ class Source:
     @property
     def is_one_shot(self) -> bool:
         """Whether the data can be read only once."""
-        parts = self._data if isinstance(self._data, (list, tuple)) and not _are_records(self._data) else []
-        return isinstance(self._data, Iterator) or any(isinstance(part, Iterator) for part in parts)
+        parts = self._data if isinstance(self._data, (list, tuple)) and not _are_records(self._data) else [self._data]
+        return any(_is_one_shot(part) for part in parts)
 
     @property
     def schema(self) -> pa.Schema:
@@ -59,6 +59,15 @@ class Source:
 
     def __str__(self) -> str:
         return type(self._data).__name__
+
+
+def _is_one_shot(data: Any) -> bool:
+    own = getattr(data, "is_one_shot", None)
+    if isinstance(own, bool):
+        return own
+    # A stream of an unknown type may be a cursor, unless it knows its number of records, as tables do.
+    is_stream = hasattr(data, "__arrow_c_stream__") and not (hasattr(data, "__len__") or hasattr(data, "num_rows"))
+    return isinstance(data, Iterator) or is_stream
 
 
 def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:

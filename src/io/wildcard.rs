@@ -31,8 +31,10 @@ pub fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
         }
         column += part.chars().count() + 1;
     }
-    found.retain(|path| !path.is_dir());
+    found.retain(|path| !path.as_os_str().is_empty() && !path.is_dir());
     found.sort();
+    // Two `**` can reach a file in several ways.
+    found.dedup();
     match found.is_empty() {
         true => Err(Error::new(Kind::Io, "no file matches this pattern").in_input(pattern)),
         false => Ok(found),
@@ -121,7 +123,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         }
-        let table: [(&str, &[&str]); 7] = [
+        let table: [(&str, &[&str]); 8] = [
             ("*.x", &["a.x", "?"]),
             ("?.x", &["a.x"]),
             ("[ac].?", &["a.x", "c.y"]),
@@ -129,6 +131,7 @@ mod tests {
             ("*/*.x", &["d/e.x"]),
             ("**/*.x", &["a.x", "?", "d/e.x", "d/f/g.x"]),
             ("d/**/g.x", &["d/f/g.x"]),
+            ("**/**/g.x", &["d/f/g.x"]),
         ];
         for (pattern, expected) in table {
             let expected: Vec<PathBuf> =

@@ -92,3 +92,30 @@ def test_the_index_of_a_frame_is_kept_by_verbs():
     assert td.pipe(nullable).to_pandas().dtypes["a"] == "Int64"
     with pytest.warns(td.TatterNotice, match="`pandas.index_columns` was dropped"):
         td.pipe(frame.set_index(pd.RangeIndex(5, 8)), "filter 'a > 1'").to_arrow()
+
+
+def test_a_stream_of_unknown_type_is_read_once():
+    class Cursor:
+        def __init__(self):
+            self.reader = pa.table({"x": [1, 2, 3]}).to_reader()
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.reader.__arrow_c_stream__(requested_schema)
+
+    for data in (Cursor(), td.pipe(Cursor()), td.pipe(pa.table({"x": [1, 2, 3]}).to_reader())):
+        records = td.pipe(data)
+        assert records.schema.names == ["x"]
+        assert records.to_arrow()["x"].to_pylist() == [1, 2, 3]
+        with pytest.raises(RuntimeError, match="only once"):
+            records.to_arrow()
+    table = td.pipe(td.pipe(pa.table({"x": [1]})))
+    assert table.to_arrow() == table.to_arrow()
+
+
+def test_a_shard_has_a_number():
+    records = td.pipe({"x": [1, 2]})
+    for number, count in [(2, 2), (-1, 2), (1, 1), (0, 0)]:
+        with pytest.raises(ValueError, match="numbered"):
+            records.shard(number, count)
+    with pytest.raises(ValueError, match="by:"):
+        records.shard(0, 2, by="files")
