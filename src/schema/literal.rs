@@ -123,9 +123,7 @@ impl DType {
             _ => (0, 0),
         }
     }
-}
 
-impl DType {
     /// Whether the dtype represents the integer exactly.
     pub fn holds_integer(&self, n: i128) -> bool {
         match self {

@@ -58,25 +58,24 @@ pub struct PageHeader {
     pub are_indices: bool,
 }
 
-/// Reads a page header; `None` if the bytes do not hold a whole one.
+/// Reads a page header; `None` if the bytes do not hold a whole one with its sizes.
 pub fn page_header(bytes: &[u8]) -> Option<PageHeader> {
     let mut walk = Walk { bytes, at: 0, children: Vec::new() };
     let mut header = PageHeader::default();
-    let mut field = 0i16;
+    let (mut field, mut uncompressed, mut compressed) = (0i16, None, None);
     while let Some((number, kind)) = walk.field(field)? {
         field = number;
         match (field, kind) {
-            // `uncompressed_page_size` and `compressed_page_size`.
-            (2, 5) => header.uncompressed = walk.size()?,
-            (3, 5) => header.compressed = walk.size()?,
+            // `uncompressed_page_size` and `compressed_page_size`, both required.
+            (2, 5) => uncompressed = Some(walk.size()?),
+            (3, 5) => compressed = Some(walk.size()?),
             // `data_page_header`, `data_page_header_v2`: each with `num_values` first, then `encoding` at another place.
             (5, 12) => walk.data_page(2, &mut header)?,
             (8, 12) => walk.data_page(4, &mut header)?,
             (_, kind) => walk.value(kind, 0, Context::Other, true)?,
         }
     }
-    header.length = walk.at as u64;
-    Some(header)
+    Some(PageHeader { length: walk.at as u64, uncompressed: uncompressed?, compressed: compressed?, ..header })
 }
 
 /// The kind of the current structure, as far as it matters.

@@ -76,6 +76,22 @@ fn numbered(error: Error, first: u64) -> Error {
     })
 }
 
+/// Evaluates an expression with the reader of a column, whatever its physical type.
+macro_rules! of_any_type {
+    ($reader:expr, $column:ident => $value:expr) => {
+        match $reader {
+            ColumnReader::BoolColumnReader($column) => $value,
+            ColumnReader::Int32ColumnReader($column) => $value,
+            ColumnReader::Int64ColumnReader($column) => $value,
+            ColumnReader::Int96ColumnReader($column) => $value,
+            ColumnReader::FloatColumnReader($column) => $value,
+            ColumnReader::DoubleColumnReader($column) => $value,
+            ColumnReader::ByteArrayColumnReader($column) => $value,
+            ColumnReader::FixedLenByteArrayColumnReader($column) => $value,
+        }
+    };
+}
+
 /// Reads a leaf column of a row group.
 struct Measure {
     column: ColumnReader,
@@ -112,33 +128,14 @@ impl Measure {
     }
 
     fn skip(&mut self, nrows: usize) -> Result<()> {
-        let skipped = match &mut self.column {
-            ColumnReader::BoolColumnReader(column) => column.skip_records(nrows),
-            ColumnReader::Int32ColumnReader(column) => column.skip_records(nrows),
-            ColumnReader::Int64ColumnReader(column) => column.skip_records(nrows),
-            ColumnReader::Int96ColumnReader(column) => column.skip_records(nrows),
-            ColumnReader::FloatColumnReader(column) => column.skip_records(nrows),
-            ColumnReader::DoubleColumnReader(column) => column.skip_records(nrows),
-            ColumnReader::ByteArrayColumnReader(column) => column.skip_records(nrows),
-            ColumnReader::FixedLenByteArrayColumnReader(column) => column.skip_records(nrows),
-        };
-        skipped.map(|_| ()).map_err(lifted)
+        of_any_type!(&mut self.column, column => column.skip_records(nrows)).map(|_| ()).map_err(lifted)
     }
 
     /// Measures the next records.
     fn check(&mut self, nrows: usize) -> Result<()> {
         let Measure { column, field, limits, block, max_definition, definitions, repetitions } = self;
         let mut levels = Levels { limits, block: *block, max_definition: *max_definition, definitions, repetitions };
-        let checked = match column {
-            ColumnReader::BoolColumnReader(column) => levels.check(column, nrows),
-            ColumnReader::Int32ColumnReader(column) => levels.check(column, nrows),
-            ColumnReader::Int64ColumnReader(column) => levels.check(column, nrows),
-            ColumnReader::Int96ColumnReader(column) => levels.check(column, nrows),
-            ColumnReader::FloatColumnReader(column) => levels.check(column, nrows),
-            ColumnReader::DoubleColumnReader(column) => levels.check(column, nrows),
-            ColumnReader::ByteArrayColumnReader(column) => levels.check(column, nrows),
-            ColumnReader::FixedLenByteArrayColumnReader(column) => levels.check(column, nrows),
-        };
+        let checked = of_any_type!(column, column => levels.check(column, nrows));
         checked.map_err(|e| e.in_field(field.as_str()))
     }
 }

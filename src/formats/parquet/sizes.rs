@@ -100,9 +100,7 @@ impl Limits {
             // The decoder reports errors in an unreadable header.
             let Some(page) = header(source, at) else { break };
             if page.uncompressed > self.memory {
-                let error =
-                    Error::data(format!("a page of {} bytes is larger than --max-memory of {} bytes", page.uncompressed, self.memory));
-                return Err(error.help("leave the column out, or allow more with --max-memory"));
+                return Err(self.exceeds_memory(&format!("{} bytes is larger", page.uncompressed)));
             }
             total = total.saturating_add(page.uncompressed);
             self.check_total(total, most, nrows)?;
@@ -133,11 +131,15 @@ impl Limits {
         if column.column_descr().max_rep_level() > 0 {
             size.record = size.most;
             if size.record > self.record_bytes && page_values.saturating_mul(MEASURED) > self.memory {
-                let error = Error::data(format!("a page of {page_values} values takes more than --max-memory of {} bytes", self.memory));
-                return Err(error.help("leave the column out, or allow more with --max-memory"));
+                return Err(self.exceeds_memory(&format!("{page_values} values takes more")));
             }
         }
         Ok(size)
+    }
+
+    fn exceeds_memory(&self, what: &str) -> Error {
+        let message = format!("a page of {what} than --max-memory of {} bytes", self.memory);
+        Error::data(message).help("leave the column out, or allow more with --max-memory")
     }
 
     fn check_total(&self, total: u64, most: u64, nrows: u64) -> Result<()> {
