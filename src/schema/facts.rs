@@ -174,19 +174,15 @@ impl Facts {
 
     /// The facts that two inputs agree on.
     pub fn join(&self, other: &Facts) -> Facts {
-        let mut joined = self.clone();
+        let (mut joined, other) =
+            (self.without_index("numbers the records of one input"), other.without_index("numbers the records of one input"));
         if joined.described.is_empty() {
             joined.described = other.described.clone();
         }
         joined.dropped.extend(other.dropped.iter().cloned());
         for (key, value) in other.metadata.iter() {
-            match self.metadata.get(key.as_str()) {
-                Some(own) if own != value => match without_range(own).zip(without_range(value)) {
-                    Some(((own, _), (value, _))) if key == PANDAS && own == value => {
-                        joined.metadata.insert(PANDAS.to_owned(), own);
-                    }
-                    _ => joined.drop_key(key, "differs between the inputs"),
-                },
+            match joined.metadata.get(key.as_str()) {
+                Some(own) if own != value => joined.drop_key(key, "differs between the inputs"),
                 Some(_) => {}
                 None => {
                     joined.metadata.insert(key.clone(), value.clone());
@@ -204,11 +200,16 @@ impl Facts {
 
     /// The facts that are still valid if records were dropped, added or put in another order.
     pub fn of_other_records(&self) -> Facts {
+        self.without_index("describes the records before the verbs")
+    }
+
+    /// The facts without an index of pandas that is a range.
+    fn without_index(&self, why: &'static str) -> Facts {
         let mut facts = self.clone();
         if let Some((text, is_default)) = self.metadata.get(PANDAS).and_then(|text| without_range(text)) {
             facts.metadata.insert(PANDAS.to_owned(), text);
             if !is_default {
-                facts.dropped.push(("pandas.index_columns".to_owned(), "describes the records before the verbs"));
+                facts.dropped.push(("pandas.index_columns".to_owned(), why));
             }
         }
         facts
@@ -273,8 +274,13 @@ mod tests {
             assert!(after.metadata.get(PANDAS).is_some_and(|text| text.contains("Int64") && !text.contains("range")));
             assert_eq!(dropped(after), want);
         }
-        let joined = range(0, 2).join(&range(0, 3));
-        assert_eq!((joined.metadata.get(PANDAS), dropped(joined.clone())), (of("").metadata.get(PANDAS), vec![]));
+        let index = "pandas.index_columns".to_owned();
+        for (a, b, want) in
+            [(range(0, 2), range(0, 3), vec![]), (range(0, 2), range(0, 2), vec![]), (range(0, 2), range(2, 4), vec![index.clone()])]
+        {
+            let joined = a.join(&b);
+            assert_eq!((joined.metadata.get(PANDAS), dropped(joined.clone())), (of("").metadata.get(PANDAS), want));
+        }
         assert_eq!(dropped(range(0, 2).join(&of("\"name\""))), ["pandas"]);
     }
 }

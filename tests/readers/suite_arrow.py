@@ -260,18 +260,18 @@ def types(harness):
     harness.check("INT96 and unannotated binary", legacy)
 
     def instants():
-        # Spark's INT96 timestamps are instants, in microseconds.
+        # Spark's INT96 timestamps are instants, in microseconds unless another writer put finer values there.
         path, out = harness.path("spark.parquet"), harness.path("spark-out.parquet")
-        stamp = datetime.datetime(2024, 2, 29, 12, 34, 56, 789000)
-        table = pa.table({"t": pa.array([stamp, None], pa.timestamp("ns"))})
         spark = json.dumps({"type": "struct", "fields": [{"name": "t", "type": "timestamp", "nullable": True, "metadata": {}}]})
-        with pq.ParquetWriter(path, table.schema, use_deprecated_int96_timestamps=True, store_schema=False) as writer:
-            writer.write_table(table)
-            writer.add_key_value_metadata({"org.apache.spark.sql.parquet.row.metadata": spark})
-        harness.run("convert", path, "-o", out)
-        found = pq.read_table(out)["t"]
-        expect(found.type, pa.timestamp("us", "UTC"))
-        expect(found.to_pylist(), [stamp.replace(tzinfo=datetime.timezone.utc), None])
+        for nanos, stored, unit in [(1709210096789000000, False, "us"), (1709210096789000001, False, "ns"), (1709210096789000000, True, "us")]:
+            table = pa.table({"t": pa.array([nanos, None], pa.timestamp("ns"))})
+            with pq.ParquetWriter(path, table.schema, use_deprecated_int96_timestamps=True, store_schema=stored) as writer:
+                writer.write_table(table)
+                writer.add_key_value_metadata({"org.apache.spark.sql.parquet.row.metadata": spark})
+            harness.run("convert", path, "-o", out)
+            found = pq.read_table(out)["t"]
+            expect(found.type, pa.timestamp(unit, "UTC"))
+            expect(found.cast(pa.timestamp("ns", "UTC")).cast(pa.int64()).to_pylist(), [nanos, None])
 
     harness.check("INT96 timestamps of Spark", instants)
 

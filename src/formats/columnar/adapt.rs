@@ -188,6 +188,27 @@ impl Columns {
         Chunk::try_new(1, columns, chunk.origin)
     }
 
+    /// Leaves out records that are bad for another reason than their types; the numbers of the records are in the errors.
+    ///
+    /// # Errors
+    /// The first, unless bad records may be skipped.
+    pub fn without(&self, decoded: Decoded, mut bad: Vec<Error>) -> Result<Decoded> {
+        let number = |error: &Error| error.location().records.map(|(number, _)| number);
+        bad.sort_by_key(number);
+        bad.dedup_by_key(|error| number(error));
+        let Some(first) = bad.first() else { return Ok(decoded) };
+        if !self.skips {
+            return Err(first.clone());
+        }
+        let Decoded { chunk, mut faults, nbytes, offsets } = decoded;
+        let numbers: HashSet<Option<u64>> = bad.iter().map(number).collect();
+        let rows: Vec<usize> = (0..chunk.nrows).filter(|row| !numbers.contains(&chunk.origin.number(*row))).collect();
+        faults.retain(|fault| !numbers.contains(&number(&fault.error)));
+        faults.extend(bad.into_iter().map(|error| Fault { error, length: 0, raw: None, kept: false }));
+        faults.sort_by_key(|fault| number(&fault.error));
+        Ok(Decoded { chunk: chunk.gather(&rows)?, faults, nbytes, offsets })
+    }
+
     /// An empty chunk.
     ///
     /// # Errors

@@ -96,7 +96,11 @@ impl<'a> Columns<'a> {
             let leaf = self.leaf;
             self.leaf += 1;
             return match (ty, hint.map(Field::data_type)) {
-                (DataType::Timestamp(TimeUnit::Nanosecond, _), _) if self.int96.contains_key(&leaf) => self.int96[&leaf].clone(),
+                // A stored schema determines the unit.
+                (DataType::Timestamp(unit, zone), _) if let Some(DataType::Timestamp(found, instant)) = self.int96.get(&leaf) => {
+                    let unit = if *unit == TimeUnit::Nanosecond { found } else { unit };
+                    DataType::Timestamp(*unit, zone.clone().or_else(|| instant.clone()))
+                }
                 // Stored in a unit other than the one it was written in; the zone is the writer's.
                 (DataType::Timestamp(unit, Some(_)), Some(DataType::Timestamp(_, Some(zone)))) => {
                     DataType::Timestamp(*unit, Some(zone.clone()))

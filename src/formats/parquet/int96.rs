@@ -1,6 +1,6 @@
 //! Twelve-byte timestamps: the nanoseconds of the day, and the day. Their range exceeds that of 64-bit nanoseconds and
 //! their columns have no statistics, so the values determine which unit can hold them. Nothing says whether they are
-//! instants or local times, except in files of Spark, where they are instants, in microseconds.
+//! instants or local times, except in files of Spark, where they are instants, usually in microseconds.
 
 use super::facts::int96_leaves;
 use super::failure::lifted;
@@ -21,21 +21,18 @@ const EPOCH: i64 = 2_440_588;
 const DAY_NANOS: i128 = 86_400_000_000_000;
 
 /// The Arrow type of each INT96 column: with the finest unit that can hold every timestamp, for which all pages of these
-/// columns are read. In files of Spark, microseconds in UTC.
+/// columns are read. In files of Spark they are in UTC, and in microseconds if every value is a whole number of them.
 ///
 /// # Errors
 /// The pages are damaged.
 pub fn types(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usize, DataType>> {
     let pairs = metadata.file_metadata().key_value_metadata();
-    if pairs.is_some_and(|pairs| pairs.iter().any(|pair| pair.key == SPARK_ROW)) {
-        let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-        return Ok(int96_leaves(metadata).into_iter().map(|leaf| (leaf, instant.clone())).collect());
-    }
+    let is_spark = pairs.is_some_and(|pairs| pairs.iter().any(|pair| pair.key == SPARK_ROW));
     let mut types = HashMap::new();
     let reader = Arc::new(source.clone());
     for leaf in int96_leaves(metadata) {
         let descriptor = metadata.file_metadata().schema_descr().column(leaf);
-        let mut unit = TimeUnit::Nanosecond;
+        let (mut unit, mut are_micros) = (TimeUnit::Nanosecond, is_spark);
         for group in metadata.row_groups() {
             let nrows = usize::try_from(group.num_rows()).unwrap_or(0);
             let pages = SerializedPageReader::new(reader.clone(), group.column(leaf), nrows, None).map_err(lifted)?;
@@ -50,9 +47,11 @@ pub fn types(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usiz
                     break;
                 }
                 unit = values.iter().map(holding).fold(unit, coarser);
+                are_micros = are_micros && values.iter().all(|value| nanos_of_day(value) % 1_000 == 0);
             }
         }
-        types.insert(leaf, DataType::Timestamp(unit, None));
+        let unit = if are_micros { coarser(unit, TimeUnit::Microsecond) } else { unit };
+        types.insert(leaf, DataType::Timestamp(unit, is_spark.then(|| "UTC".into())));
     }
     Ok(types)
 }
@@ -69,9 +68,8 @@ fn coarser(a: TimeUnit, b: TimeUnit) -> TimeUnit {
 
 /// The finest unit in which the timestamp fits in 64 bits.
 fn holding(value: &Int96) -> TimeUnit {
-    let [low, high, day] = <[u32; 3]>::try_from(value.data()).unwrap_or_default();
-    let nanos = i128::from(u64::from(high) << 32 | u64::from(low));
-    let all = i128::from(i64::from(day as i32) - EPOCH) * DAY_NANOS + nanos;
+    let day = value.data().last().copied().unwrap_or_default();
+    let all = i128::from(i64::from(day as i32) - EPOCH) * DAY_NANOS + i128::from(nanos_of_day(value));
     let fits = |per: i128| i64::try_from(all / per).is_ok();
     if fits(1) {
         TimeUnit::Nanosecond
@@ -80,6 +78,11 @@ fn holding(value: &Int96) -> TimeUnit {
     } else {
         TimeUnit::Millisecond
     }
+}
+
+fn nanos_of_day(value: &Int96) -> u64 {
+    let [low, high, _] = <[u32; 3]>::try_from(value.data()).unwrap_or_default();
+    u64::from(high) << 32 | u64::from(low)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::sizes::{Limits, Suspect};
 use crate::chunk::even_shares;
 use crate::demand::Numbers;
 use crate::error::{Error, Result};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::ArrayRef;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::collections::BTreeMap;
@@ -39,6 +39,9 @@ pub struct Lanes {
     lanes: Vec<Mutex<Lane>>,
 }
 
+/// The columns of a range of rows, and an error for each record that exceeds the limit.
+pub type Part = (Vec<ArrayRef>, Vec<Error>);
+
 /// Some of the columns.
 struct Lane {
     roots: Vec<usize>,
@@ -49,7 +52,7 @@ struct Lane {
     /// The number of the next range from the reader.
     next: usize,
     /// Ranges read ahead for other tasks.
-    ready: BTreeMap<usize, Vec<ArrayRef>>,
+    ready: BTreeMap<usize, Part>,
 }
 
 impl Lanes {
@@ -75,12 +78,12 @@ impl Lanes {
         Lanes { opened, group, first, limits, range_rows, only, lanes }
     }
 
-    /// The columns of a range, in the order of the roots.
+    /// The columns of a range, in the order of the roots, and the errors for its records that exceed the limit.
     ///
     /// # Errors
     /// Pages are damaged, or have fewer rows than the footer declares.
-    pub fn take(&self, range: usize) -> Result<Vec<ArrayRef>> {
-        let mut parts: Vec<Option<Vec<ArrayRef>>> = self.lanes.iter().map(|_| None).collect();
+    pub fn take(&self, range: usize) -> Result<Part> {
+        let mut parts: Vec<Option<Part>> = self.lanes.iter().map(|_| None).collect();
         let first = range % self.lanes.len().max(1);
         while parts.iter().any(Option::is_none) {
             let mut busy = None;
@@ -98,27 +101,28 @@ impl Lanes {
                 parts[i] = Some(self.read(&mut *self.lanes[i].lock().map_err(|_| stopped())?, range)?);
             }
         }
-        Ok(parts.into_iter().flatten().flatten().collect())
+        let (arrays, large): (Vec<_>, Vec<_>) = parts.into_iter().flatten().unzip();
+        Ok((arrays.concat(), large.concat()))
     }
 
-    fn read(&self, lane: &mut Lane, range: usize) -> Result<Vec<ArrayRef>> {
+    fn read(&self, lane: &mut Lane, range: usize) -> Result<Part> {
         loop {
-            if let Some(arrays) = lane.ready.remove(&range) {
-                return Ok(arrays);
+            if let Some(part) = lane.ready.remove(&range) {
+                return Ok(part);
             }
             if let Some(error) = &lane.failed {
                 return Err(error.clone());
             }
-            let batch = self.next(lane).inspect_err(|error| lane.failed = Some(error.clone()))?;
+            let part = self.next(lane).inspect_err(|error| lane.failed = Some(error.clone()))?;
             if self.is_wanted(lane.next) {
-                lane.ready.insert(lane.next, batch.columns().to_vec());
+                lane.ready.insert(lane.next, part);
             }
             lane.next += 1;
         }
     }
 
     /// The next range of a lane.
-    fn next(&self, lane: &mut Lane) -> Result<RecordBatch> {
+    fn next(&self, lane: &mut Lane) -> Result<Part> {
         let (reader, measures) = match &mut lane.reader {
             Some(reader) => reader,
             None => {
@@ -132,8 +136,8 @@ impl Lanes {
         };
         measures.before(self.range_rows)?;
         let batch = reader.next().ok_or_else(stopped)?.map_err(|e| damaged(&e.to_string()))?;
-        measures.after(self.range_rows, batch.get_array_memory_size())?;
-        Ok(batch)
+        let large = measures.after(self.range_rows, batch.get_array_memory_size())?;
+        Ok((batch.columns().to_vec(), large))
     }
 
     fn is_wanted(&self, range: usize) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! How many of a column's values belong to one record is known only from its repetition levels. A column is measured
 //! by a second reader, which reads values as references into their pages: before rows are decoded if one of them might
-//! not fit in memory, otherwise only if they turn out to be large.
+//! not fit in memory, otherwise only if they turn out to be large. A record that exceeds the limit is a bad record.
 
 use super::failure::lifted;
 use super::opened::Opened;
@@ -27,6 +27,8 @@ pub struct Measures {
     suspects: Vec<Suspect>,
     /// One for each dangerous suspect.
     before: Vec<Measure>,
+    /// The errors for the next rows.
+    large: Vec<Error>,
     /// The next row of the group.
     at: usize,
 }
@@ -39,41 +41,49 @@ impl Measures {
     pub fn new(opened: Arc<Opened>, (group, first): (usize, u64), at: usize, suspects: Vec<Suspect>, limits: Limits) -> Result<Measures> {
         let dangerous = suspects.iter().filter(|suspect| suspect.is_dangerous);
         let before = dangerous.map(|suspect| Measure::new(&opened, group, suspect.leaf, at, limits)).collect::<Result<_>>()?;
-        Ok(Measures { opened, group, first, limits, suspects, before, at })
+        Ok(Measures { opened, group, first, limits, suspects, before, large: Vec::new(), at })
     }
 
     /// Checks the next rows, which are decoded then.
     ///
     /// # Errors
-    /// A record might not fit in memory. A page is damaged.
+    /// A record exceeds the limit and might not fit in memory. A page is damaged.
     pub fn before(&mut self, nrows: usize) -> Result<()> {
         let first = self.first + self.at as u64;
-        self.before.iter_mut().try_for_each(|measure| measure.check(nrows)).map_err(|e| numbered(e, first))
+        for measure in &mut self.before {
+            let found = measure.check(nrows)?;
+            if let Some(large) = found.iter().find(|large| self.limits.is_dangerous(large.nbytes)) {
+                return Err(measure.error(large, first));
+            }
+            self.large.extend(found.iter().map(|large| measure.error(large, first)));
+        }
+        Ok(())
     }
 
-    /// Checks the same rows, decoded to arrays of `nbytes` bytes, and passes over them.
+    /// Checks the same rows, decoded to arrays of `nbytes` bytes, and passes over them. Returns an error for each record
+    /// and column that exceeds the limit.
     ///
     /// # Errors
-    /// A record exceeds the limit. A page is damaged.
-    pub fn after(&mut self, nrows: usize, nbytes: usize) -> Result<()> {
+    /// A page is damaged.
+    pub fn after(&mut self, nrows: usize, nbytes: usize) -> Result<Vec<Error>> {
         let first = self.first + self.at as u64;
         if nbytes as u64 > self.limits.record_bytes {
             for suspect in self.suspects.iter().filter(|suspect| !suspect.is_dangerous) {
                 let mut after = Measure::new(&self.opened, self.group, suspect.leaf, self.at, self.limits)?;
-                after.check(nrows).map_err(|e| numbered(e, first))?;
+                let found = after.check(nrows)?;
+                self.large.extend(found.iter().map(|large| after.error(large, first)));
             }
         }
         self.at += nrows;
-        Ok(())
+        Ok(std::mem::take(&mut self.large))
     }
 }
 
-/// The row of an error as the number of its record; row 0 is number `first` from 0.
-fn numbered(error: Error, first: u64) -> Error {
-    error.locate(|at| {
-        let number = at.row.take().map(|row| first + row as u64 + 1);
-        at.records = number.map(|number| (number, number));
-    })
+/// A record that exceeds the limit.
+struct Large {
+    /// Its row among those measured.
+    row: usize,
+    nbytes: u64,
 }
 
 /// Evaluates an expression with the reader of a column, whatever its physical type.
@@ -131,8 +141,14 @@ impl Measure {
         of_any_type!(&mut self.column, column => column.skip_records(nrows)).map(|_| ()).map_err(lifted)
     }
 
-    /// Measures the next records.
-    fn check(&mut self, nrows: usize) -> Result<()> {
+    /// The error for a record; row 0 is number `first` from 0.
+    fn error(&self, large: &Large, first: u64) -> Error {
+        let number = first + large.row as u64 + 1;
+        self.limits.too_large(large.nbytes).in_field(self.field.as_str()).locate(|at| at.records = Some((number, number)))
+    }
+
+    /// Measures the next records, and returns those that exceed the limit.
+    fn check(&mut self, nrows: usize) -> Result<Vec<Large>> {
         let Measure { column, field, limits, block, max_definition, definitions, repetitions } = self;
         let mut levels = Levels { limits, block: *block, max_definition: *max_definition, definitions, repetitions };
         let checked = of_any_type!(column, column => levels.check(column, nrows));
@@ -150,8 +166,8 @@ struct Levels<'a> {
 }
 
 impl Levels<'_> {
-    fn check<T: DataType>(&mut self, column: &mut ColumnReaderImpl<T>, nrows: usize) -> Result<()> {
-        let (mut row, mut values) = (0, Vec::new());
+    fn check<T: DataType>(&mut self, column: &mut ColumnReaderImpl<T>, nrows: usize) -> Result<Vec<Large>> {
+        let (mut row, mut values, mut large) = (0, Vec::new(), Vec::new());
         while row < nrows {
             values.clear();
             self.definitions.clear();
@@ -160,24 +176,26 @@ impl Levels<'_> {
             let (nread, _, nlevels) = read.map_err(lifted)?;
             if nread == 0 {
                 // The decoder reports that rows are missing.
-                return Ok(());
+                break;
             }
-            self.check_block(&values, nlevels).map_err(|(at, e)| e.locate(|place| place.row = Some(row + at)))?;
+            self.check_block(&values, nlevels, row, &mut large);
             row += nread;
         }
-        Ok(())
+        Ok(large)
     }
 
-    /// The first record that exceeds the limit, by its row in the block, and the error.
-    fn check_block<V: AsBytes>(&self, values: &[V], nlevels: usize) -> Result<(), (usize, Error)> {
-        let (mut values, mut row, mut nbytes) = (values.iter(), 0, 0);
-        let within = |nbytes: u64, row: usize| match nbytes > self.limits.record_bytes {
-            true => Err((row, self.limits.too_large("the record", nbytes, ""))),
-            false => Ok(()),
+    /// Adds the records that exceed the limit; `row` is that of the first.
+    fn check_block<V: AsBytes>(&self, values: &[V], nlevels: usize, mut row: usize, large: &mut Vec<Large>) {
+        let (mut values, mut nbytes) = (values.iter(), 0);
+        let limit = self.limits.record_bytes;
+        let mut measured = |row: usize, nbytes: u64| {
+            if nbytes > limit {
+                large.push(Large { row, nbytes });
+            }
         };
         for level in 0..nlevels {
             if level > 0 && self.repetitions.get(level).is_none_or(|depth| *depth == 0) {
-                within(nbytes, row)?;
+                measured(row, nbytes);
                 (row, nbytes) = (row + 1, 0);
             }
             let is_value = self.definitions.get(level).is_none_or(|depth| *depth == self.max_definition);
@@ -185,6 +203,6 @@ impl Levels<'_> {
             // Nulls and empty lists take room, too.
             nbytes += value.map_or(0, |value| value.as_bytes().len() as u64).max(1);
         }
-        within(nbytes, row)
+        measured(row, nbytes);
     }
 }

@@ -94,26 +94,27 @@ impl Decode {
         let nbytes = rows.nbytes;
         let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group has too many rows"));
         let all = (size(rows.nrows)?, Origin::consecutive(self.opened.name.clone(), rows.first + 1));
-        match &rows.only {
-            None => self.block(rows, DecodedRows::new(all.0, all.1, nbytes)),
-            Some(only) if rows.shared.is_some() || only.count() >= rows.nrows / DENSE => {
-                let wanted = Numbers::ascending(only.iter().map(|number| rows.first + number));
-                chosen(self.block(RowRange { only: None, ..rows }, DecodedRows::new(all.0, all.1, nbytes))?, &wanted)
-            }
-            Some(only) => {
-                let records: Arc<[u64]> = only.iter().map(|number| rows.first + number).collect();
-                let (n, origin) = (records.len(), Origin::new(self.opened.name.clone(), Rows::Listed(records)));
-                self.block(rows, DecodedRows::new(n, origin, nbytes))
-            }
+        let Some(only) = &rows.only else { return self.block(rows, DecodedRows::new(all.0, all.1, nbytes), None) };
+        let wanted = Numbers::ascending(only.iter().map(|number| rows.first + number));
+        if rows.shared.is_some() || only.count() >= rows.nrows / DENSE {
+            let block = DecodedRows::new(all.0, all.1, nbytes);
+            return chosen(self.block(RowRange { only: None, ..rows }, block, Some(&wanted))?, &wanted);
         }
+        let records: Arc<[u64]> = wanted.iter().collect();
+        let (n, origin) = (records.len(), Origin::new(self.opened.name.clone(), Rows::Listed(records)));
+        self.block(rows, DecodedRows::new(n, origin, nbytes), Some(&wanted))
     }
 
-    fn block(&self, rows: RowRange, block: DecodedRows) -> Result<Decoded> {
+    fn block(&self, rows: RowRange, block: DecodedRows, wanted: Option<&Numbers>) -> Result<Decoded> {
         if self.columns.roots().is_empty() {
             return self.columns.decoded_arrays(block, &[], &[]);
         }
         let (origin, nrows) = (block.origin.clone(), block.nrows);
-        contain("the Parquet data", || self.decode(rows, block)).map_err(|e| origin.resolve(e, nrows))
+        let resolve = |e| origin.resolve(e, nrows);
+        let (decoded, large) = contain("the Parquet data", || self.decode(rows, block)).map_err(resolve)?;
+        let is_wanted = |number: u64| wanted.is_none_or(|wanted| wanted.contains(number));
+        let large = large.into_iter().map(resolve).filter(|e| e.location().records.is_none_or(|(number, _)| is_wanted(number)));
+        self.columns.without(decoded, large.collect())
     }
 
     /// The measures of the groups of a range, each with the number of its rows in the range.
@@ -132,16 +133,16 @@ impl Decode {
         Ok(measures)
     }
 
-    /// The number of rows in a range, or of those required: `nrows`.
-    fn decode(&self, rows: RowRange, block: DecodedRows) -> Result<Decoded> {
+    /// The rows of a range, or those required, and an error for each of its records that exceeds the limit.
+    fn decode(&self, rows: RowRange, block: DecodedRows) -> Result<(Decoded, Vec<Error>)> {
         let nrows = block.nrows;
         if let Some((lanes, range)) = &rows.shared {
-            let arrays = lanes.take(*range)?;
+            let (arrays, large) = lanes.take(*range)?;
             if arrays.iter().any(|array| array.len() < nrows) {
                 return Err(Error::data(format!("the file has fewer rows than the {nrows} in its footer")));
             }
             let arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(0, nrows)).collect();
-            return self.columns.decoded_arrays(block, &arrays, &self.opened.arrow);
+            return Ok((self.columns.decoded_arrays(block, &arrays, &self.opened.arrow)?, large));
         }
         let mut measures = self.measures(&rows)?;
         measures.iter_mut().try_for_each(|(measures, nrows)| measures.before(*nrows))?;
@@ -169,11 +170,11 @@ impl Decode {
             parts.push(decoded.chunk);
             faults.extend(decoded.faults);
         }
-        measures.iter_mut().try_for_each(|(measures, nrows)| measures.after(*nrows, nbytes))?;
+        let large = measures.iter_mut().map(|(measures, nrows)| measures.after(*nrows, nbytes)).collect::<Result<Vec<_>>>()?.concat();
         if seen != nrows {
             return Err(Error::data(format!("the file has {seen} rows, but its footer claims {nrows}")));
         }
         let chunk = if parts.is_empty() { self.columns.empty(block.origin)? } else { Chunk::concat(&parts)? };
-        Ok(Decoded { chunk, faults, nbytes: block.nbytes, offsets: block.offsets })
+        Ok((Decoded { chunk, faults, nbytes: block.nbytes, offsets: block.offsets }, large))
     }
 }

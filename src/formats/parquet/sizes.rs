@@ -67,7 +67,7 @@ impl Limits {
     /// dictionaries.
     ///
     /// # Errors
-    /// The values of the records exceed the limit on average, or a page exceeds memory.
+    /// A page exceeds memory.
     pub fn size(&self, opened: &Opened, group: usize, mask: &ProjectionMask, first: u64) -> Result<GroupSize> {
         let nrows = opened.rows.get(group).copied().unwrap_or(0);
         let (mut memory, mut file, mut suspects) = (0u64, 0u64, Vec::new());
@@ -79,34 +79,33 @@ impl Limits {
             })?;
             memory = memory.saturating_add(size.likely.max(size.most / SKEW));
             file = file.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
-            if size.record > self.record_bytes && nrows > 1 {
-                suspects.push(Suspect { leaf, is_dangerous: size.record > self.memory / DANGER });
+            if size.record > self.record_bytes {
+                suspects.push(Suspect { leaf, is_dangerous: self.is_dangerous(size.record) });
             }
         }
         Ok(GroupSize { memory, file, suspects: suspects.into() })
     }
 
     fn column(&self, source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<ColumnSize> {
-        let most = self.record_bytes.saturating_mul(nrows.max(1));
         let claimed = u64::try_from(column.uncompressed_size()).unwrap_or(0);
-        self.check_total(claimed, most, nrows)?;
         let start = [column.dictionary_page_offset(), Some(column.data_page_offset())].into_iter().flatten().min().unwrap_or(0);
         let mut at = u64::try_from(start).unwrap_or(0);
         let end = at.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
         let (mut total, mut nindices) = (0u64, 0u64);
-        // The most values and bytes in a data page.
-        let (mut page_values, mut page_nbytes) = (0u64, 0u64);
+        // The most values and bytes in a data page, and bytes in a dictionary.
+        let (mut page_values, mut page_nbytes, mut dictionary_nbytes) = (0u64, 0u64, 0u64);
         while at < end {
             // The decoder reports errors in an unreadable header.
             let Some(page) = header(source, at) else { break };
             if page.uncompressed > self.memory {
-                return Err(self.exceeds_memory(&format!("{} bytes is larger", page.uncompressed)));
+                return Err(self.exceeds_memory("page", &format!("{} bytes is larger", page.uncompressed)));
             }
             total = total.saturating_add(page.uncompressed);
-            self.check_total(total, most, nrows)?;
             if page.nvalues > 0 {
                 nindices = nindices.saturating_add(if page.are_indices { page.nvalues } else { 0 });
                 (page_values, page_nbytes) = (page_values.max(page.nvalues), page_nbytes.max(page.uncompressed));
+            } else {
+                dictionary_nbytes = dictionary_nbytes.max(page.uncompressed);
             }
             at = at.saturating_add(page.length).saturating_add(page.compressed);
         }
@@ -119,7 +118,7 @@ impl Limits {
         };
         let nvalues = u64::try_from(column.num_values()).unwrap_or(0);
         let plain = nvalues.saturating_mul(width).max(claimed).max(total);
-        let mut size = ColumnSize { likely: plain, most: plain, record: page_nbytes };
+        let mut size = ColumnSize { likely: plain, most: plain, record: page_nbytes.max(dictionary_nbytes) };
         if column.column_type() == PhysicalType::BYTE_ARRAY
             && nindices.saturating_mul(total) > LARGE
             && let Some(entries) = Entries::read(source, column, nrows)?
@@ -130,32 +129,29 @@ impl Limits {
         }
         if column.column_descr().max_rep_level() > 0 {
             size.record = size.most;
-            if size.record > self.record_bytes && page_values.saturating_mul(MEASURED) > self.memory {
-                return Err(self.exceeds_memory(&format!("{page_values} values takes more")));
+            // As many values are measured together.
+            let together = if nrows == 1 { nvalues } else { page_values };
+            if size.record > self.record_bytes && together.saturating_mul(MEASURED) > self.memory {
+                let what = if nrows == 1 { "record" } else { "page" };
+                return Err(self.exceeds_memory(what, &format!("{together} values takes more")));
             }
         }
         Ok(size)
     }
 
-    fn exceeds_memory(&self, what: &str) -> Error {
-        let message = format!("a page of {what} than --max-memory of {} bytes", self.memory);
+    fn exceeds_memory(&self, what: &str, size: &str) -> Error {
+        let message = format!("a {what} of {size} than --max-memory of {} bytes", self.memory);
         Error::data(message).help("leave the column out, or allow more with --max-memory")
     }
 
-    fn check_total(&self, total: u64, most: u64, nrows: u64) -> Result<()> {
-        if total <= most {
-            return Ok(());
-        }
-        match nrows {
-            0 | 1 => Err(self.too_large("the record", total, "")),
-            _ => Err(self.too_large(&format!("{nrows} records"), total, " each")),
-        }
+    /// Whether a record with values of that size is too large to be decoded.
+    pub fn is_dangerous(&self, nbytes: u64) -> bool {
+        nbytes > self.memory / DANGER
     }
 
-    /// The error for the values of records which take too many bytes.
-    pub fn too_large(&self, records: &str, nbytes: u64, each: &str) -> Error {
-        let message =
-            format!("the values of {records} take {nbytes} bytes, more than the {} of --max-record-bytes{each}", self.record_bytes);
+    /// The error for a record whose values in a column take too many bytes.
+    pub fn too_large(&self, nbytes: u64) -> Error {
+        let message = format!("the values of the record take {nbytes} bytes, more than the {} of --max-record-bytes", self.record_bytes);
         Error::data(message).help("leave the column out, or allow more with --max-record-bytes")
     }
 }
