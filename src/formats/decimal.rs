@@ -41,6 +41,17 @@ pub fn float(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> Option<(f64, usize)> 
     (value.is_finite() || !text.bytes().any(|b| b.is_ascii_digit())).then_some((value, end))
 }
 
+/// Whether a text in digits, which was read as `value`, is a whole number that the float64 does not represent.
+#[inline]
+pub fn is_rounded(text: &[u8], value: f64) -> bool {
+    const EXACT: f64 = (1u64 << 53) as f64;
+    value.abs() >= EXACT && {
+        let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+        let significant = digits.iter().position(|digit| *digit != b'0').and_then(|start| digits.get(start..)).unwrap_or_default();
+        digits.iter().all(u8::is_ascii_digit) && format!("{:.0}", value.abs()).as_bytes() != significant
+    }
+}
+
 /// The integer at the start of `bytes` and its length: an optional sign and digits.
 #[inline]
 pub fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
@@ -59,6 +70,23 @@ pub fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_that_floats_do_not_represent() {
+        for (text, expected) in [
+            ("9007199254740992", false),
+            ("9007199254740993", true),
+            ("-0009007199254740994", false),
+            ("+9007199254740995", true),
+            ("9007199254740993.0", false),
+            ("9.007199254740993e15", false),
+            ("18446744073709551616", false),
+            ("123456789012345678901234567890123456789012345", true),
+            ("inf", false),
+        ] {
+            assert_eq!(is_rounded(text.as_bytes(), text.parse().unwrap()), expected, "{text}");
+        }
+    }
 
     #[test]
     fn floats() {

@@ -35,6 +35,9 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
             all.push(standard_input());
         } else {
             let (paths, is_searched) = paths(name, options.from.as_deref())?;
+            if let Some(partition) = partition(name, &paths).filter(|_| is_searched) {
+                folder::partition_is_not_read(&name.display().to_string(), &partition, options)?;
+            }
             paths.into_iter().try_for_each(|path| add(path, is_searched, &mut all, options, is_dataset))?;
         }
     }
@@ -49,6 +52,14 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
     drop_seconds(&mut all);
     dataset::check(&all, options)?;
     Ok(all)
+}
+
+/// The first directory name with the value of a field among the matches of a glob that does not spell it out.
+fn partition(glob: &OsStr, matches: &[PathBuf]) -> Option<String> {
+    let spelled: BTreeSet<&OsStr> = Path::new(glob).iter().collect();
+    let is_partition = |name: &&OsStr| name.as_encoded_bytes().contains(&b'=') && !spelled.contains(name);
+    let directories = matches.iter().map(|path| if path.is_dir() { path } else { path.parent().unwrap_or(path) });
+    directories.flat_map(Path::iter).filter(is_partition).min().map(|name| name.display().to_string())
 }
 
 /// The extensions of pairs of files that are read as one; given the first, the second is found next to it.

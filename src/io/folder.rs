@@ -45,8 +45,7 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
         datasets => return Err(several(directory, datasets, &found.files)),
     }
     if let Some(name) = found.partition {
-        let text = format!("{}: values in directory names, such as {name}, are not read as fields", directory.display());
-        options.notices.add(text, options.strict)?;
+        partition_is_not_read(&directory.display().to_string(), &name, options)?;
     }
     if let (Some(log), false) = (found.log, found.files.is_empty()) {
         let text = format!("{}: the log of a table is not read: files that it has removed are read too", log.display());
@@ -61,6 +60,14 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
         Some(path) => error.help(format!("names that begin with `.` or `_` are skipped; to read such a file, name it: {}", path.display())),
         None => error.help("for a run without records, name an empty file and its format: --from jsonl /dev/null"),
     })
+}
+
+/// Notes that a directory name such as `date=2024-01-01` gives the value of a field that is not read.
+///
+/// # Errors
+/// The notice, under `--strict`.
+pub fn partition_is_not_read(input: &str, name: &str, options: &Options) -> Result<()> {
+    options.notices.add(format!("{input}: values in directory names, such as {name}, are not read as fields"), options.strict)
 }
 
 /// The error for a directory of datasets.

@@ -41,11 +41,14 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     let mut scans: Vec<Scan> = Vec::new();
     let mut found = Unified::default();
     let (mut is_settled, mut is_stated) = (true, true);
-    let clash = |e: Error| e.help("make the types agree first: drop, rename or cast the field in one of the inputs");
+    let clash = |e: Error| e.help("read only other fields, with `select`, or first drop, rename or cast the field in one of the inputs");
     let mut opened: Vec<&mut Opened> = opened.collect();
     for opened in &mut opened {
         match opened.reader()?.infer(request)? {
-            Inference::Known(schema) => found.add(opened.input.name(), schema).map_err(clash)?,
+            Inference::Known(mut schema) => {
+                schema.fields.retain(|field| request.wanted.includes(&field.name));
+                found.add(opened.input.name(), schema).map_err(clash)?;
+            }
             Inference::Scan(tasks) => {
                 is_stated = false;
                 is_settled &= share.is_none_or(|share| opened.input.codec().is_none() && opened.input.nbytes().is_some_and(|n| n <= share));

@@ -23,6 +23,8 @@ pub enum Target {
     AtMost(usize),
     /// Exactly this: `512`.
     Exact(usize),
+    /// The length of the longest row anywhere: `max`.
+    Max(usize),
 }
 
 /// The side of each axis that is padded and, for rows that are too long, truncated.
@@ -75,6 +77,7 @@ pub struct Padded {
 
 impl Padding {
     fn size(&self, axis: usize, longest: usize) -> Result<usize> {
+        let longest = if let Target::Max(anywhere) = self.targets[axis] { anywhere } else { longest };
         let rounded = match self.multiple_of {
             // A single axis is a sequence. With other axes below it, axis 0 counts rows, which are not rounded.
             Some(n) if axis > 0 || self.targets.len() == 1 => {
@@ -83,7 +86,7 @@ impl Padding {
             _ => longest,
         };
         Ok(match self.targets[axis] {
-            Target::Longest => rounded,
+            Target::Longest | Target::Max(_) => rounded,
             Target::AtMost(most) => rounded.min(most),
             Target::Exact(size) => size,
         })

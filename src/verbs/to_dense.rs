@@ -31,7 +31,7 @@ pub struct ToDense {
     /// Round sizes up to a multiple of N, except sizes given as a number
     #[arg(long, value_name = "N", value_parser = positive)]
     multiple_of: Option<usize>,
-    /// Add the original row lengths as FIELD/lengths
+    /// Add the row lengths without padding as FIELD/lengths
     #[arg(long)]
     lengths: bool,
     /// Add a mask that is false for padding as FIELD/mask
@@ -52,10 +52,10 @@ whole input, which is then kept in memory or, beyond --max-memory, in temporary 
 
 --side left pads and truncates at the start of rows and keeps their ends, which suits prompts of language models; truncated values are \
 lost. The values of a sparse tensor are placed by their indices, with either side. --multiple-of rounds up sizes that are not given as a \
-number, but not the number of rows.
+number, at most to the number of `<=512`, but not the number of rows.
 
---lengths adds the original lengths as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which `from-dense --lengths` \
-reads; --mask adds a bool field FIELD/mask.
+--lengths adds the number of values kept of each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which \
+`from-dense --lengths` reads; --mask adds a bool field FIELD/mask.
 
 A field inside structures is padded to the longest of the record. Structures with ragged axes cannot be padded: they \
 are skipped, and rejected if named; promote their fields first. Nulls are an error in every selected field, even \

@@ -156,10 +156,14 @@ fn bitwise<T: Number + super::cast::Convert>(op: Binary, a: Datum, b: Datum, bit
     let x = (native::<T>(a.array).map_err(whole)?, a.scalar);
     let y = (native::<T>(b.array).map_err(whole)?, b.scalar);
     // As in TensorFlow, a shift is clamped to the width.
-    let shift = |b: T::Native| T::bits64(b).clamp(0, bits - 1) as u32;
+    let is_unsigned = T::LOWEST == T::ZERO;
+    let shift = |b: T::Native| match T::bits64(b) {
+        count if is_unsigned && count < 0 => bits as u32 - 1,
+        count => count.clamp(0, bits - 1) as u32,
+    };
     let out = match op {
         Binary::LeftShift => zip(x, y, |a, b| T::from_bits64(T::bits64(a).wrapping_shl(shift(b)))),
-        Binary::RightShift if T::LOWEST == T::ZERO => zip(x, y, |a, b| T::from_bits64((T::bits64(a) as u64).wrapping_shr(shift(b)) as i64)),
+        Binary::RightShift if is_unsigned => zip(x, y, |a, b| T::from_bits64((T::bits64(a) as u64).wrapping_shr(shift(b)) as i64)),
         Binary::RightShift => zip(x, y, |a, b| T::from_bits64(T::bits64(a).wrapping_shr(shift(b)))),
         Binary::BitAnd => zip(x, y, |a, b| T::from_bits64(T::bits64(a) & T::bits64(b))),
         Binary::BitOr => zip(x, y, |a, b| T::from_bits64(T::bits64(a) | T::bits64(b))),

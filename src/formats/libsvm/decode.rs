@@ -1,6 +1,7 @@
 //! Decodes a block of lines into columns.
 
 use super::cut::{Block, Piece, records};
+use super::labels::Labels;
 use super::line::{Line, Number, ParseError};
 use super::names::{FEATURES, INDEX_BASE, LABEL, QID, source};
 use crate::chunk::{Decoded, Fault, Origin, Rows};
@@ -28,6 +29,8 @@ pub struct Decoder {
     /// Whether `--index-base` gives the index of the first feature.
     has_given_base: bool,
     dtype: DType,
+    /// The dtype of labels as read.
+    label: DType,
     /// Whether a record has a list of labels instead of a single one.
     has_label_lists: bool,
     sums: bool,
@@ -53,8 +56,9 @@ impl Decoder {
         let is_declared = |name: &str| request.declared.fields.iter().any(|f| source(f) == name);
         let has_label_lists = named(LABEL).is_some_and(|f| !f.ty.dims.is_empty());
         let labels = if has_label_lists { vec![Dim::UNIFORM] } else { Vec::new() };
+        let label = Labels::natural(named(LABEL).and_then(|f| f.ty.dtype()));
         let natural = vec![
-            Field::new(LABEL, Type::tensor(DType::Float64, labels)),
+            Field::new(LABEL, Type::tensor(label.clone(), labels)),
             Field::new(QID, Type::tensor(DType::Int64, Vec::new()).with_optional(named(QID).is_none_or(|f| f.ty.optional))),
             Field::new(FEATURES, Type::sparse(dtype.clone(), vec![n.map_or(Dim::UNIFORM, |n| Dim::known(n as u64))])),
         ];
@@ -67,6 +71,7 @@ impl Decoder {
             has_declared_label: is_declared(LABEL),
             has_given_base: request.options.index_base.is_some(),
             dtype,
+            label,
             has_label_lists,
             sums: request.options.sum_duplicates,
             skips: request.options.on_error.skips(),
@@ -89,6 +94,10 @@ impl Decoder {
                 Ok(Decoded { chunk: self.columns.empty(Origin::default())?, faults, nbytes, offsets: Vec::new() })
             }
         }
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.columns.roots().iter().any(|root| self.fields.get(*root).is_some_and(|f| f.name == name))
     }
 
     fn block<V: Number>(&self, block: &Block) -> Result<Decoded> {
@@ -149,7 +158,7 @@ impl Decoder {
 /// The columns of some lines under construction.
 struct Columnar<'a, V> {
     decoder: &'a Decoder,
-    labels: Vec<f64>,
+    labels: Labels,
     label_splits: Vec<i64>,
     qids: Vec<i64>,
     has_qid: Vec<bool>,
@@ -160,7 +169,7 @@ impl<'a, V: Number> Columnar<'a, V> {
     fn new(decoder: &'a Decoder) -> Columnar<'a, V> {
         Columnar {
             decoder,
-            labels: Vec::new(),
+            labels: Labels::new(&decoder.label, decoder.wants(LABEL)),
             label_splits: vec![0],
             qids: Vec::new(),
             has_qid: Vec::new(),
@@ -177,7 +186,7 @@ impl<'a, V: Number> Columnar<'a, V> {
         }
         let mut line = Line::new(bytes);
         let labels = &mut self.labels;
-        line.labels(|label| labels.push(label)).map_err(data)?;
+        line.labels(|label| labels.push(&label)).map_err(data)?;
         let qid = line.qid().map_err(data)?;
         let last = decoder.n.map_or(i64::MAX - 1, |n| n - 1);
         loop {
@@ -192,12 +201,12 @@ impl<'a, V: Number> Columnar<'a, V> {
         }
         let nlabels = self.labels.len() - self.label_splits.last().map_or(0, |end| *end as usize);
         // Only if labels are read.
-        if !decoder.has_label_lists && nlabels != 1 && self.wants(LABEL) {
+        if !decoder.has_label_lists && nlabels != 1 && decoder.wants(LABEL) {
             let message = format!("expected one label, found {nlabels}");
             let kind = if decoder.has_declared_label { Kind::Data } else { Kind::Widened };
             return Err((kind, ParseError { at: 0, message }));
         }
-        if qid.is_none() && decoder.fields.iter().any(|f| f.name == QID && !f.ty.optional) && self.wants(QID) {
+        if qid.is_none() && decoder.fields.iter().any(|f| f.name == QID && !f.ty.optional) && decoder.wants(QID) {
             return Err((Kind::Data, ParseError { at: 0, message: "expected qid:N, as in other lines".to_owned() }));
         }
         self.features.end_row().map_err(|e| (Kind::Data, ParseError { at: 0, message: e.message().to_owned() }))?;
@@ -205,10 +214,6 @@ impl<'a, V: Number> Columnar<'a, V> {
         self.qids.push(qid.unwrap_or(0));
         self.has_qid.push(qid.is_some());
         Ok(())
-    }
-
-    fn wants(&self, name: &str) -> bool {
-        self.decoder.columns.roots().iter().any(|root| self.decoder.fields.get(*root).is_some_and(|f| f.name == name))
     }
 
     /// Discards a partially parsed line.
@@ -220,13 +225,13 @@ impl<'a, V: Number> Columnar<'a, V> {
     /// Labels, query numbers, features.
     fn finish(self, n: Option<i64>) -> Result<Vec<Tensor>> {
         let nrows = self.features.nrows();
-        let wants_label = self.wants(LABEL);
+        let wants_label = self.decoder.wants(LABEL);
         let labels = match (self.decoder.has_label_lists, wants_label) {
             (true, _) => {
-                let values = Tensor::Leaf(Arc::new(Float64Array::from(self.labels)));
+                let values = Tensor::Leaf(self.labels.finish());
                 Tensor::list(RowPartition::from_row_splits(self.label_splits)?, values, None)?
             }
-            (false, true) => Tensor::Leaf(Arc::new(Float64Array::from(self.labels))),
+            (false, true) => Tensor::Leaf(self.labels.finish()),
             (false, false) => Tensor::Leaf(Arc::new(Float64Array::from(vec![0.0; nrows]))),
         };
         let validity = self.has_qid.iter().any(|has| !has).then(|| NullBuffer::from(self.has_qid));

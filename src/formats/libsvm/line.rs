@@ -1,6 +1,6 @@
 //! The grammar of a line: `[label[,label]...] [qid:N] index:value ... [# comment]`.
 
-use crate::formats::decimal::{float, integer};
+use crate::formats::decimal::{float, integer, is_rounded};
 use crate::formats::matrix::value::Value;
 
 /// An error in a line, and its byte offset.
@@ -21,14 +21,18 @@ pub trait Number: Value {
 impl Number for f64 {
     #[inline(always)]
     fn parse(bytes: &[u8]) -> Result<(f64, usize), &'static str> {
-        float(bytes, is_end).ok_or("expected a number")
+        let (value, length) = number(bytes)?;
+        match is_rounded(&bytes[..length], value) {
+            true => Err("expected a number that float64 can represent exactly (sparse<int64> holds more integers)"),
+            false => Ok((value, length)),
+        }
     }
 }
 
 impl Number for f32 {
     #[inline(always)]
     fn parse(bytes: &[u8]) -> Result<(f32, usize), &'static str> {
-        let (wide, length) = f64::parse(bytes)?;
+        let (wide, length) = number(bytes)?;
         let value = wide as f32;
         if value.is_infinite() && wide.is_finite() {
             return Err("expected a number in the range of float32 (sparse<float64> has a larger one)");
@@ -44,8 +48,39 @@ impl Number for i64 {
     }
 }
 
+#[inline(always)]
+fn number(bytes: &[u8]) -> Result<(f64, usize), &'static str> {
+    float(bytes, is_end).ok_or("expected a number")
+}
+
 fn is_end(byte: u8) -> bool {
     byte <= b' ' || byte == b'#'
+}
+
+/// A label in the text.
+pub struct Label<'a> {
+    /// The nearest float64.
+    pub value: f64,
+    text: &'a [u8],
+}
+
+impl Label<'_> {
+    /// Whether it is a whole number that a float64 does not represent.
+    #[inline(always)]
+    pub fn is_rounded(&self) -> bool {
+        is_rounded(self.text, self.value)
+    }
+
+    /// The label as an integer; `1.0` and `1e3` are integers, too.
+    ///
+    /// # Errors
+    /// The expected form.
+    pub fn integer<T: TryFrom<i128>>(&self) -> Result<T, &'static str> {
+        let is_whole = || self.value.fract() == 0.0 && self.value.abs() < (1u64 << 53) as f64;
+        let written = std::str::from_utf8(self.text).ok().and_then(|text| text.parse::<i128>().ok());
+        let whole = written.or_else(|| is_whole().then_some(self.value as i128)).ok_or("expected an integer label")?;
+        T::try_from(whole).map_err(|_| "expected a label in the range of its type")
+    }
 }
 
 /// Parses one line, from left to right.
@@ -96,7 +131,7 @@ impl<'a> Line<'a> {
 
     /// The labels, if the line starts with any.
     #[inline]
-    pub fn labels(&mut self, mut take: impl FnMut(f64)) -> Parse<()> {
+    pub fn labels(&mut self, mut take: impl FnMut(Label<'a>) -> Result<(), &'static str>) -> Parse<()> {
         let start = self.at;
         let mut first = true;
         loop {
@@ -109,7 +144,7 @@ impl<'a> Line<'a> {
             if next == Some(&b':') {
                 return if first { Ok(()) } else { Err(self.error("expected a label")) };
             }
-            take(label);
+            take(Label { value: label, text: &rest[..length] }).map_err(|expected| self.error(expected))?;
             self.at += length;
             first = false;
             match next {
@@ -179,10 +214,15 @@ impl<'a> Line<'a> {
 pub fn counted(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut line = Line::new(bytes);
     let (mut nlabels, mut nvalues) = (0, 0);
-    line.labels(|_| nlabels += 1).ok()?;
+    line.labels(|_| {
+        nlabels += 1;
+        Ok(())
+    })
+    .ok()?;
     line.qid().ok()?;
     while line.index().ok()?.is_some() {
-        line.value::<f64>().ok()?;
+        number(line.rest()).ok()?;
+        line.skip_value();
         nvalues += 1;
     }
     Some((nlabels, nvalues))
@@ -195,7 +235,10 @@ mod tests {
     fn parse(text: &str) -> Parse<(Vec<f64>, Option<i64>, Vec<(i64, f64)>)> {
         let mut line = Line::new(text.as_bytes());
         let (mut labels, mut entries) = (Vec::new(), Vec::new());
-        line.labels(|label| labels.push(label))?;
+        line.labels(|label| {
+            labels.push(label.value);
+            Ok(())
+        })?;
         let qid = line.qid()?;
         while let Some(index) = line.index()? {
             entries.push((index, line.value()?));

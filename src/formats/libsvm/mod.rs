@@ -10,6 +10,7 @@
 
 mod cut;
 mod decode;
+mod labels;
 mod line;
 mod names;
 mod observe;

@@ -28,7 +28,10 @@ impl Seen {
     fn line(&mut self, line: &[u8]) -> Result<(), ParseError> {
         let mut line = Line::new(line);
         let mut nlabels = 0;
-        line.labels(|_| nlabels += 1)?;
+        line.labels(|_| {
+            nlabels += 1;
+            Ok(())
+        })?;
         let qid = line.qid()?;
         let (mut smallest, mut largest) = (i64::MAX, -1);
         while let Some(index) = line.index()? {

@@ -1,7 +1,7 @@
 //! The values of a matrix, while being read.
 
 use super::banner::{Field, Symmetry};
-use crate::formats::decimal::{float, integer};
+use crate::formats::decimal::{float, integer, is_rounded};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
 use std::sync::Arc;
 
@@ -30,15 +30,16 @@ impl Values {
     /// # Errors
     /// The expected form.
     pub fn push<'a>(&mut self, words: &mut impl Iterator<Item = &'a [u8]>) -> Result<(), &'static str> {
-        let mut number = || {
-            let word = words.next()?;
-            float(word, |_| false).map(|(value, _)| value)
+        let mut number = |expected: &'static str| {
+            let word = words.next().unwrap_or_default();
+            let (value, _) = float(word, |_| false).ok_or(expected)?;
+            if is_rounded(word, value) { Err("a number that float64 can represent exactly") } else { Ok(value) }
         };
         match self {
             Values::Bools(count) => *count += 1,
-            Values::Floats(values) => values.push(number().ok_or("a number")?),
+            Values::Floats(values) => values.push(number("a number")?),
             Values::Complex(real, imag) => {
-                let (re, im) = (number().ok_or("two numbers")?, number().ok_or("two numbers")?);
+                let (re, im) = (number("two numbers")?, number("two numbers")?);
                 real.push(re);
                 imag.push(im);
             }

@@ -437,7 +437,9 @@ fn values(dtype: &DType, array: &ArrayRef, scope: &Scope) -> Result<FeatureValue
             let too_large = |i: usize| !array.is_null(i) && array.value(i) > i64::MAX.unsigned_abs();
             if let Some(i) = (0..array.len()).find(|i| too_large(*i) && scope.is_alive(scope.record_of(*i))) {
                 let message = format!("{} does not fit in a tf.Example, whose integers are int64", array.value(i));
-                return Err(scope.error(i, message).help(format!("keep its text: --schema '{}: json'", scope.path)));
+                return Err(scope
+                    .error(i, message)
+                    .help(format!("keep it as text: map '{path} = strings.as_string({path})'", path = scope.path)));
             }
             FeatureValues::Int64(array.values().iter().map(|v| v.cast_signed()).collect())
         }

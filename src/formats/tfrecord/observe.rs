@@ -3,6 +3,7 @@
 use super::framing::Block;
 use super::mapping::{indices_name, is_complete, row_lengths_name, values_name};
 use super::wire::{self, EXAMPLE_AMONG_SEQUENCES, Kind, Message, SEQUENCE_AMONG_EXAMPLES};
+use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::options::Scalars;
@@ -54,7 +55,7 @@ struct FirstSeen {
 
 /// What to scan: the values of some features, and the kinds of the others.
 pub struct Scan {
-    pub wanted: crate::demand::Wanted,
+    pub wanted: Wanted,
     /// Features that `--schema` reads need no inference.
     pub declared: HashSet<String>,
     pub verify: bool,
@@ -218,7 +219,7 @@ impl Observed for Observation {
                     ))));
                 }
                 Ok(name) => seen.push((name, feature)),
-                Err(_) if request.wanted == crate::demand::Wanted::All => {
+                Err(_) if request.wanted == Wanted::All => {
                     let shown = String::from_utf8_lossy(key);
                     let mut error = at_first(Error::data(format!("the name of a feature is not valid UTF-8: {shown}")));
                     if let Some(seen) = feature.kinds.iter().flatten().min() {
@@ -243,6 +244,8 @@ impl Observed for Observation {
             .collect();
         let beside: HashSet<String> = seen.iter().flat_map(|(name, _)| self.beside(name, &named)).collect();
         let (mut fields, mut clashes, mut known) = (Vec::new(), Vec::new(), HashSet::new());
+        let is_needed =
+            |name: &str| request.wanted.includes(name) || name.strip_suffix("/values").is_some_and(|of| request.wanted.includes(of));
         for (name, feature) in &seen {
             while let Some(at) = declared.iter().position(|(f, features)| f.name == *name || features.contains(*name)) {
                 let (field, features) = declared.remove(at);
@@ -257,7 +260,8 @@ impl Observed for Observation {
             } else if !beside.contains(*name) {
                 match feature.dtype() {
                     Ok(dtype) => fields.push(self.field(name, feature, dtype, scalars, &named)),
-                    Err(clash) => clashes.push(format!("{}: {clash}", quoted(name))),
+                    Err(clash) if is_needed(name) => clashes.push(format!("{}: {clash}", quoted(name))),
+                    Err(_) => {}
                 }
             }
         }
@@ -270,15 +274,13 @@ impl Observed for Observation {
         }
         known.extend(declared_features(&request.declared.fields));
         known.extend(request.declared.fields.iter().map(|f| f.name.clone()));
-        self.list_fields(&mut fields, &known, &mut clashes)?;
+        self.list_fields(&mut fields, &known, &request.wanted, &mut clashes)?;
         if !clashes.is_empty() {
             let mut error = Error::data("a feature has values of different kinds in different records");
             for clash in clashes {
                 error = error.help(clash);
             }
-            return Err(
-                error.help("features that are not read are not checked: leave it out with `drop`, or name the others with `select`")
-            );
+            return Err(error.help("features that are not read are not checked: name the others with `select`"));
         }
         Ok(Schema::new(fields))
     }
@@ -318,7 +320,7 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
 
 impl Observation {
     /// The fields of the feature lists, after those of the context.
-    fn list_fields(&self, fields: &mut Vec<Field>, known: &HashSet<String>, clashes: &mut Vec<String>) -> Result<()> {
+    fn list_fields(&self, fields: &mut Vec<Field>, known: &HashSet<String>, wanted: &Wanted, clashes: &mut Vec<String>) -> Result<()> {
         let mut lists: Vec<(&str, &Feature)> = self.lists.iter().filter_map(|(key, f)| Some((std::str::from_utf8(key).ok()?, f))).collect();
         lists.sort_by_key(|(name, feature)| (feature.first, *name));
         for (name, feature) in lists {
@@ -327,14 +329,18 @@ impl Observation {
             }
             if fields.iter().any(|f| f.name == name) {
                 let error = Error::data("it is both a feature of the context and a feature list").in_field(quoted(name));
-                return Err(error.help("read one of them under another name: --schema 'other: int64[?] from name'"));
+                let (a, dtype) = (quoted(name), feature.dtype().unwrap_or(DType::Int64));
+                return Err(error.help(format!("read the list: --schema '{a}: {dtype}[?, (?)]'")).help(format!(
+                    "read both, if the context has one value: --schema '{a}: {dtype}[?, (?)]; other: {dtype}[1] from {a}'"
+                )));
             }
             match feature.dtype() {
                 Ok(dtype) => {
                     let ty = Type::tensor(dtype, vec![Dim::UNIFORM, Dim::RAGGED]).with_optional(feature.present < self.records);
                     fields.push(Field::new(name, ty));
                 }
-                Err(clash) => clashes.push(format!("{}: {clash}", quoted(name))),
+                Err(clash) if wanted.includes(name) => clashes.push(format!("{}: {clash}", quoted(name))),
+                Err(_) => {}
             }
         }
         Ok(())

@@ -44,8 +44,8 @@ impl PaddingPlan {
         self.fields.iter().any(|f| f.sizes.contains(&AxisSize::Max))
     }
 
-    /// The changes to all fields. `max` is replaced by the maximum found, or by `?` if it is not known yet; in types it
-    /// is always `?`.
+    /// The changes to all fields. `maxima` are the sizes for `max`; without them, the types are right. In types `max` is
+    /// always `?`, because it is known only at the end.
     ///
     /// # Errors
     /// A new field has the name of an existing one.
@@ -63,7 +63,7 @@ impl PaddingPlan {
                 AxisSize::Longest => Target::Longest,
                 AxisSize::AtMost(n) => Target::AtMost(*n),
                 AxisSize::Exact(n) => Target::Exact(*n),
-                AxisSize::Max => maxima.and_then(|m| m.get(axis)).map_or(Target::Longest, |n| Target::Exact(*n)),
+                AxisSize::Max => Target::Max(maxima.and_then(|m| m.get(axis)).copied().unwrap_or(0)),
             });
             self.edit(&mut edits, field, targets.collect())?;
         }
@@ -81,9 +81,8 @@ impl PaddingPlan {
                 }
             }
             let sized = |axis: usize| match targets[axis] {
-                // `max` is a single number, but is known only at the end.
-                _ if field.sizes[axis] == AxisSize::Max => Dim::UNIFORM,
                 Target::Exact(n) => Dim::known(n as u64),
+                Target::Max(_) => Dim::UNIFORM,
                 _ => Dim { size: Size::Uniform, label: ty.dims[axis].label.clone() },
             };
             let dims: Vec<Dim> = (0..ty.rank()).map(sized).collect();
@@ -151,7 +150,7 @@ impl PaddingPlan {
 /// The target for an axis of known size.
 fn known_target(target: Target, size: usize) -> Target {
     match target {
-        Target::Longest => Target::Exact(size),
+        Target::Longest | Target::Max(_) => Target::Exact(size),
         Target::AtMost(most) => Target::Exact(size.min(most)),
         exact => exact,
     }
