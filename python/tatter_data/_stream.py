@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from ._values import array
+
 #: Any object with an Arrow stream or array (pyarrow, Polars, pandas, DuckDB, `Records`), an iterable of
 #: record batches or tables, a list of dictionaries (one per record), or a dictionary of columns.
 Data: TypeAlias = Any
@@ -90,7 +92,12 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     if isinstance(data, Mapping):
         return stream(_table(data))
     if hasattr(data, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(data)
+        try:
+            reader = pa.RecordBatchReader.from_stream(data)
+        except pa.ArrowInvalid as error:
+            if "non-struct" not in str(error):
+                raise
+            raise TypeError(f"expected records, found a {type(data).__name__}, which is one column; pass a dictionary: {{'name': column}}") from None
         return reader.schema, reader
     if hasattr(data, "__arrow_c_array__"):
         return stream(pa.record_batch(data))
@@ -114,7 +121,7 @@ def _batches(data: Any) -> Iterator[pa.RecordBatch]:
         if isinstance(part, pa.RecordBatch):
             yield part
         elif isinstance(part, pa.Table):
-            yield from part.to_batches()
+            yield from part.to_batches() or [pa.RecordBatch.from_pylist([], part.schema)]
         elif hasattr(part, "__arrow_c_stream__") or hasattr(part, "__arrow_c_array__"):
             yield from stream(part)[1]
         else:
@@ -133,27 +140,10 @@ def _of_records(records: list[Mapping[str, Any]]) -> pa.RecordBatch | pa.Table:
 
 
 def _table(columns: Mapping[str, Any]) -> pa.Table:
-    return pa.table({_name(name): _array(name, values) for name, values in columns.items()})
+    return pa.table({_name(name): array(name, values) if isinstance(values, (list, tuple)) else values for name, values in columns.items()})
 
 
 def _name(name: Any) -> str:
     if not isinstance(name, str):
         raise TypeError(f"the name of a field is a string, found {name!r}")
     return name
-
-
-def _array(name: str, values: Any) -> Any:
-    """The values of a field, with an error that names it."""
-    if not isinstance(values, (list, tuple)):
-        return values
-    try:
-        return pa.array(values)
-    except OverflowError:
-        pass
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise type(error)(f"{name}: {error}") from None
-    try:
-        # Arrow infers no unsigned types.
-        return pa.array(values, pa.uint64())
-    except (OverflowError, pa.ArrowException):
-        raise ValueError(f"{name}: an integer does not fit in int64; give its type with a pyarrow.Table, or make it a string") from None

@@ -1,6 +1,9 @@
 """Data in memory: dictionaries, iterators that can be read only once, frames with an index, and what is not data."""
 
+import datetime
+
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import tatter_data as td
@@ -119,3 +122,34 @@ def test_a_shard_has_a_number():
             records.shard(number, count)
     with pytest.raises(ValueError, match="by:"):
         records.shard(0, 2, by="files")
+
+
+def test_what_the_inference_of_arrow_would_lose():
+    nano = pd.Timestamp(1)
+    for values, ty, expected in [
+        ([nano, None, datetime.datetime(1970, 1, 1)], pa.timestamp("ns"), [1, None, 0]),
+        ([[nano, pd.NaT]], pa.list_(pa.timestamp("ns")), [[1, None]]),
+        ([{"t": nano}, None], pa.struct({"t": pa.timestamp("ns")}), [{"t": 1}, None]),
+        ([pd.Timedelta(1)], pa.duration("ns"), [1]),
+        ([pd.NaT, datetime.date(1970, 1, 2)], pa.date32(), [None, 1]),
+        ([np.ma.array([1, 2], mask=[True, False])], pa.list_(pa.int64()), [[None, 2]]),
+        ([2**63, 1], pa.uint64(), [2**63, 1]),
+    ]:
+        found = td.pipe([{"x": value} for value in values]).to_arrow()["x"]
+        assert found.type == ty
+        whole = {pa.timestamp("ns"): pa.int64(), pa.duration("ns"): pa.int64(), pa.date32(): pa.int32()}
+        if ty in whole:
+            found = found.cast(whole[ty])
+        elif pa.types.is_nested(ty) and ty != pa.list_(pa.int64()):
+            found = found.cast(pa.struct({"t": pa.int64()}) if pa.types.is_struct(ty) else pa.list_(pa.int64()))
+        assert found.to_pylist() == expected
+    utc = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+    for values, message in [
+        ([datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1, 5)], "x: dates and times are mixed"),
+        ([datetime.datetime(2024, 1, 1), utc], "x: times with and without a time zone are mixed"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            td.pipe([{"x": value} for value in values]).to_arrow()
+    with pytest.raises(TypeError, match="expected records, found a Series"):
+        td.pipe(pd.Series([1, 2])).to_arrow()
+    assert td.pipe([pa.table({"x": pa.array([], pa.int8())})]).to_arrow().schema.names == ["x"]
