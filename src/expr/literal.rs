@@ -10,7 +10,8 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, 
 use half::f16;
 use std::sync::Arc;
 
-/// The default dtype of literals: int32 (int64 beyond its range), or float32 if there is a fraction.
+/// The default dtype of literals: int32 (int64 beyond its range), or float32 (float64 beyond its range) if there is a
+/// fraction. TensorFlow makes an infinity of a float beyond float32.
 ///
 /// # Errors
 /// Numbers mixed with strings, or None.
@@ -23,7 +24,8 @@ pub fn own_dtype<'a>(values: impl IntoIterator<Item = &'a Literal>) -> ExprResul
             Literal::Int(n) if i64::try_from(*n).is_ok() => DType::Int64,
             Literal::Int(n) if u64::try_from(*n).is_ok() => DType::UInt64,
             Literal::Int(n) => return Err(ExprError::new(format!("{n} does not fit in 64 bits"))),
-            Literal::Float(_) => DType::Float32,
+            Literal::Float(x) if DType::Float32.holds_float(*x) => DType::Float32,
+            Literal::Float(_) => DType::Float64,
             Literal::String(_) => DType::String,
             Literal::Bytes(_) => DType::Bytes,
             Literal::None => return Err(ExprError::new("a tensor cannot contain None")),
@@ -48,6 +50,7 @@ fn mixed(a: &DType, b: &DType) -> Option<DType> {
         Int64 => Some(2),
         UInt64 => Some(3),
         Float32 => Some(4),
+        Float64 => Some(5),
         _ => None,
     };
     match (a, b) {

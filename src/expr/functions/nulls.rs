@@ -135,9 +135,14 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
         }
         _ => strict(as_node(&value, dtype.as_ref())?)?,
     };
+    let misfit = || value.literal().filter(|_| dtype.as_ref().is_some_and(DType::is_float))?.misfit(&node.ty);
+    let does_not_fit = |misfit: String| ExprError::at(value.span.clone(), format!("fill_null: {misfit}"));
     if let (Some(dtype), Some(found)) = (&dtype, filler.ty.dtype())
         && dtype != found
     {
+        if let (Some(Literal::Float(_)), Some(misfit)) = (value.literal(), misfit()) {
+            return Err(does_not_fit(misfit));
+        }
         let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
         return Err(match dtype.time() {
             Some(time) => error.help(format!("give it as text, such as {}", time.zero_literal())),
@@ -150,11 +155,8 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     let Some(level) = node.ty.rank().checked_sub(rank) else {
         return Err(ExprError::at(value.span.clone(), format!("fill_null: the value has rank {rank}, x has rank {}", node.ty.rank())));
     };
-    if dtype.as_ref().is_some_and(DType::is_float)
-        && let Some(literal) = value.literal()
-        && let Some(misfit) = literal.misfit(&node.ty)
-    {
-        return Err(ExprError::at(value.span.clone(), format!("fill_null: {misfit}")));
+    if let Some(misfit) = misfit() {
+        return Err(does_not_fit(misfit));
     }
     // A single value that is the same for all records also fills lists of known size.
     if rank == 0 && filler.is_constant() {
