@@ -37,13 +37,24 @@ pub fn shell_word(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
+/// A count and what is counted: `1 record`, `2 records`.
+///
+/// ```
+/// use tatter::printable::counted;
+/// assert_eq!([0, 1, 2].map(|n| counted(n, "record")), ["0 records", "1 record", "2 records"]);
+/// ```
+pub fn counted(n: u64, what: &str) -> String {
+    format!("{n} {}", plural(n, what))
+}
+
+/// The name of `n` things.
+pub fn plural(n: u64, what: &str) -> String {
+    if n == 1 { what.to_owned() } else { format!("{what}s") }
+}
+
 /// The size of records left out, to follow their number: ` (23 bytes)`; empty if it is unknown, that is 0.
 pub fn size_left_out(nbytes: u64) -> String {
-    match nbytes {
-        0 => String::new(),
-        1 => " (1 byte)".to_owned(),
-        n => format!(" ({n} bytes)"),
-    }
+    if nbytes == 0 { String::new() } else { format!(" ({})", counted(nbytes, "byte")) }
 }
 
 /// Control characters, and characters that change text direction.

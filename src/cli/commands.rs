@@ -1,7 +1,7 @@
 //! The standalone commands, one row each.
 
 use super::standalone::Standalone;
-use super::{help, man, scripts};
+use super::{help, man, scripts, topics};
 use crate::error::Error;
 use crate::formats::IndexForm;
 use crate::run::{diff, index};
@@ -104,12 +104,13 @@ records. The files must not be compressed.\n\
         summary: "Explain a verb, a function of expressions, or everything",
         about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`.\n\
                 `tatter help functions` lists the functions of expressions, and `tatter help concat` explains one; write `tatter help \
-                tf.unique` where a verb has the same name.",
+                tf.unique` where a verb has the same name. The topics are `formats`, the name of each format, `types`, `options`, \
+                `expressions` and `exit codes`.",
         examples: &[],
-        augment: |command| command.arg(Arg::new("VERB").help("A verb, a function or one of these commands")),
+        augment: |command| command.arg(Arg::new("VERB").num_args(1..).help("A verb, a function, a topic or one of these commands")),
         run: |matches, _, out| {
-            let text = match matches.get_one::<String>("VERB") {
-                Some(word) => help::of_word(word, COMMANDS)?,
+            let text = match matches.get_many::<String>("VERB") {
+                Some(words) => topics::of_word(&words.map(String::as_str).collect::<Vec<_>>().join(" "), COMMANDS)?,
                 None => help::long(COMMANDS),
             };
             out.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;

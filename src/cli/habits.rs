@@ -49,7 +49,8 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
 const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["-j", "-p", "--jobs", "--parallel", "--workers", "--cores"], "did you mean --threads?"),
     (&["--format", "--fmt"], "the format of the input is given with --from, that of the output with --to"),
-    (&["-t", "-O", "--output-format", "--out-format", "--ofmt"], "did you mean --to?"),
+    (&["-O"], "did you mean -o?"),
+    (&["-t", "--output-format", "--out-format", "--ofmt"], "did you mean --to?"),
     (&["-i", "--input-format", "--ifmt", "--ft"], "did you mean --from?"),
     (&["--json", "--jsonl", "--csv", "--tsv", "--parquet", "--arrow"], "formats are given with --from and --to, as in --to csv"),
     (&["--icsv", "--ijson", "--ijsonl", "--itsv"], "the format of the input is given with --from, as in --from csv"),

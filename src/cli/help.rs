@@ -3,8 +3,7 @@
 use super::arguments;
 use super::standalone::Standalone;
 use super::typed::Typed;
-use crate::error::{Error, Result, nearest};
-use crate::expr;
+use crate::error::nearest;
 use crate::formats::{FORMATS, Format};
 use crate::screen;
 use crate::verbs::combine::brackets;
@@ -135,7 +134,7 @@ file is read as one record. An npy file is one array without a name: its rows ar
 numpy` prints the lines that load what is written. Arrays cannot store nulls, and cannot be written to standard output.
 ";
 
-const SUFFIXES: &str = "\
+pub const SUFFIXES: &str = "\
 The input format is detected by the first bytes, else by the extension; the output format by the extension. An additional extension .gz, \
 .zst or .zlib compresses the output; compressed input is detected by its first bytes.
 ";
@@ -154,7 +153,7 @@ fn bracketed(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(" ({text})") }
 }
 
-fn verb_list() -> String {
+pub fn verb_list() -> String {
     let width = longest(VERBS.iter().map(|verb| verb.name));
     let mut text = String::new();
     for group in Group::ALL {
@@ -194,37 +193,19 @@ fn columns() -> usize {
 }
 
 /// Wraps text to fit the terminal.
-fn fitted(text: &str) -> String {
+pub fn fitted(text: &str) -> String {
     screen::wrapped(text, columns())
 }
 
-fn global_options() -> String {
+pub fn global_options() -> String {
     arguments::listed(&Typed::augment_args(Command::new("tatter")), columns())
 }
 
-/// The output of `tatter help WORD`.
-///
-/// # Errors
-/// There is no such verb or command.
-pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
-    if let Some(verb) = verbs::find(word) {
-        return Ok(of_verb(verb));
-    }
-    if let Some(command) = commands.iter().find(|c| c.name == word) {
-        return Ok(of_command(command));
-    }
-    if word == "functions" {
-        return Ok(fitted(&expr::function_list()));
-    }
-    if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
-        return Ok(fitted(&text));
-    }
-    let error = Error::usage(format!("there is no verb or function `{word}`"));
-    let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
-    Err(match nearest(word, VERBS.iter().map(|v| v.name).chain(commands.iter().map(|c| c.name)).chain(functions)) {
-        Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error.help("`tatter -h` lists the verbs"),
-    })
+/// The nearest of `names` to a mistyped word. Few letters are near to many names, so a short one has to begin alike.
+pub fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let is_short = word.chars().count() < 5;
+    let begins_alike = |name: &&str| name.chars().next() == word.chars().next();
+    nearest(word, names.filter(|name| !is_short || begins_alike(name)))
 }
 
 /// The output of `tatter VERB --help`.

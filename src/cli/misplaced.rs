@@ -71,8 +71,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     if condition.is_some_and(|arg| arg.get_id() == "condition") && name.contains([' ', '<', '>', '=']) {
         return Err(error().help("a condition is a single shell argument; `and` joins two: filter '(x > 3) and (y < 5)'"));
     }
-    let extension = name.trim_end_matches(".gz").trim_end_matches(".zst").rsplit_once('.').map_or("", |(_, extension)| extension);
-    let is_output = FORMATS.iter().any(|format| format.extensions().contains(&extension));
+    let is_output = is_file_of_a_format(name);
     let is_last = others_exist && files.last().is_some_and(|last| last == name) && missing.next().is_none();
     if is_output && is_last && options.output.is_none() {
         return Err(error().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
@@ -218,6 +217,12 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &clap::ArgMatc
     };
     let meant = Words { before: words.before.clone(), verbs, files: words.files.clone(), chains: Vec::new() };
     Err(error.help(format!("{advice}{}", line(&meant))))
+}
+
+/// Whether the name has the extension of a format.
+pub fn is_file_of_a_format(name: &str) -> bool {
+    let extension = name.trim_end_matches(".gz").trim_end_matches(".zst").rsplit_once('.').map_or("", |(_, extension)| extension);
+    FORMATS.iter().any(|format| format.extensions().contains(&extension))
 }
 
 /// Whether a word looks more like a field name than a file name.

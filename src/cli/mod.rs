@@ -18,11 +18,13 @@ mod man;
 mod matches;
 mod misplaced;
 mod parse;
+mod patterns;
 mod reword;
 mod scripts;
 mod split;
 mod standalone;
 mod synonyms;
+mod topics;
 mod typed;
 mod version;
 

@@ -12,7 +12,7 @@ use super::standalone::Standalone;
 use super::synonyms;
 use super::typed::Typed;
 use super::version;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::run::{Branches, Invocation};
 use crate::verbs::{self, Verdict};
@@ -254,7 +254,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
         return error.help(format!("quote each word separately, not all of them together: tatter {name}"));
     }
-    match nearest(name, names) {
+    match help::near(name, names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None if index == 0 && (name.contains('.') || name.contains('/')) => {
             error.help("a file of that name does not exist either; the verb comes first, then FILEs: tatter schema FILE")

@@ -1,6 +1,7 @@
 //! Rewords clap errors in the form of all other errors: one message and a hint.
 
 use super::habits;
+use super::misplaced::is_file_of_a_format;
 use super::split::{find_option, has_option};
 use super::typed::Typed;
 use crate::error::{Error, Reason, nearest};
@@ -11,7 +12,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
 use std::borrow::Cow;
 use std::error::Error as _;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// The verb or command whose words were parsed by clap.
 #[derive(Clone, Copy)]
@@ -47,7 +48,11 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             }
         }
         ErrorKind::InvalidValue if value.as_deref() == Some("") || value.is_none() => {
-            Error::usage(format!("{whose}{argument} needs a value")).help(see)
+            let error = Error::usage(format!("{whose}{argument} needs a value"));
+            match words.windows(2).find_map(|pair| dashed_output(pair[0], pair[1])) {
+                Some(advice) if argument == "--output" => error.help(advice),
+                _ => error.help(see),
+            }
         }
         ErrorKind::InvalidValue => {
             let value = value.unwrap_or_default();
@@ -121,6 +126,10 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if std::path::Path::new(word).exists() {
         return error.help(format!("for a file of that name, write ./{word}"));
     }
+    let before = words.iter().position(|w| w == word).and_then(|at| words.get(at.checked_sub(1)?));
+    if let Some(advice) = before.and_then(|before| dashed_output(before.as_ref(), word)) {
+        return error.help(advice);
+    }
     if let Some(form) = form_of(word, command) {
         return error.help(format!("did you mean --as {form}?"));
     }
@@ -140,6 +149,14 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let owners: Vec<_> =
         crate::verbs::VERBS.iter().filter(|v| arg.starts_with("--") && has_option(&v.command(), arg)).map(|v| v.name).collect();
     if owners.is_empty() || owners.len() > 4 { error } else { error.help(format!("it is an option of `{}`", owners.join("`, `"))) }
+}
+
+/// The advice for `-o -x.jsonl`, where the name of the output begins like an option.
+fn dashed_output(option: impl AsRef<OsStr>, word: impl AsRef<OsStr>) -> Option<String> {
+    let (option, word) = (option.as_ref(), word.as_ref().to_str()?);
+    let is_file = word.starts_with('-') && is_file_of_a_format(word);
+    (is_file && (option == "-o" || option == "--output"))
+        .then(|| format!("for a file of that name, write -o {}", shell_word(&format!("./{word}"))))
 }
 
 /// What is wrong with a word such as -1/2 as the argument of the command, if it begins like a negative number.

@@ -1,60 +1,84 @@
 //! Suggests equivalent commands for verbs of other tools.
 
 use super::brackets::typed_word;
+use super::misplaced::is_file_of_a_format;
+use super::patterns::{Search, Substitution, in_single_quotes};
 use super::split::{Words, find_option, has_option};
 use super::typed::Typed;
+use crate::path::in_expression;
+use crate::printable::shell_word;
 use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Names in other tools, some with an option, and equivalent commands. In a command, `{args}` is all words after the name, `{key}` the first
-/// word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` a number, `{files}`
-/// the files, and `{file}` and `{other}` the first two files.
+/// Names in other tools, some with a word that follows, and equivalent commands. In a command, `{args}` is all words after the name,
+/// `{key}` the first word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` and
+/// `{skipped}` the first two numbers, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the
+/// key inside an expression in single quotes, and `{column}` inside SQL in double quotes. The others belong to `grep` and
+/// `sed`: see [`Search`] and [`Substitution`].
 const SYNONYMS: &[(&[&str], &[&str])] = &[
+    (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
     (&["take", "limit", "first"], &["tatter head {args}"]),
-    (&["top", "nlargest"], &["tatter sort --by {key} --descending then head {n} {files}", "tatter head {n} {files}"]),
+    (&["top", "topk", "nlargest"], &["tatter sort --by {key} --descending then head {n} {files}", "tatter head {n} {files}"]),
     (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
     (&["last"], &["tatter tail {args}"]),
-    (&["cat", "concat", "save", "export", "dump", "cp", "copy", "append", "merge", "write", "read"], &["tatter convert {args}"]),
+    (
+        &["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "merge", "write", "read"],
+        &["tatter convert {args}"],
+    ),
     (&["where", "match"], &["tatter filter {args}"]),
-    (&["grep", "rg", "search"], &["tatter filter 'strings.regex_full_match(FIELD, \"(?s).*{key}.*\")' {files}"]),
+    (&["grep", "rg", "search"], &["tatter filter '{not}strings.regex_full_match(FIELD, \"(?s{i}).*{pattern}.*\")' {counted} {files}"]),
     (&["project", "pick", "keep"], &["tatter select {args}"]),
     (&["cut"], &["tatter select {key} {files}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
     (&["astype"], &["tatter cast {args}"]),
     (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}"]),
     (
-        &["apply", "mutate", "assign", "with", "with-columns", "with_columns", "add-column", "add_column", "compute", "eval", "put"],
+        &[
+            "apply",
+            "mutate",
+            "transform",
+            "assign",
+            "with",
+            "with-columns",
+            "with_columns",
+            "add-column",
+            "add_column",
+            "compute",
+            "eval",
+            "put",
+        ],
         &["tatter map {args}"],
     ),
-    (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({key}, 1000)' {files}"]),
-    (&["reorder", "move"], &["tatter select '{key},*' {files}"]),
+    (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({field}, 1000)' {files}"]),
+    (&["reorder", "move"], &["tatter select '{field},*' {files}"]),
     (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
-    (&["nth", "row", "rows"], &["tatter get {args}"]),
+    (&["nth", "row", "rows", "slice"], &["tatter get {args}"]),
     (&["to-csv", "to_csv", "tocsv", "csv"], &["tatter convert {args} --to csv"]),
     (&["to-json", "to_json", "tojson"], &["tatter convert {args} --to json"]),
-    (&["to-parquet", "to_parquet"], &["tatter convert {args} -o data.parquet"]),
+    (&["to-parquet", "to_parquet"], &["tatter convert {args} -o data.parquet --no-clobber"]),
     (&["nunique", "count-unique"], &["tatter count --by {key} then count {files}"]),
-    (&["sum"], &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT sum({key}) FROM 'data.parquet'\""]),
+    (&["sum"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT sum({column}) FROM 'data.parquet'\""]),
     (&["order_by", "sort-by", "sort_by", "sort-values", "sort_values"], &["tatter sort --by {key} {files}"]),
     (&["tac", "reverse"], &["tatter enumerate then sort --by -index then drop index {files}"]),
     (&["mean", "avg", "min", "max", "quantile", "stats1"], &["tatter stats -f {key} {files}"]),
     (
-        &["value-counts", "value_counts", "count-distinct", "count-by", "frequencies", "frequency", "freq", "tally", "histogram"],
+        &["value-counts", "value_counts", "count-distinct", "count-by", "frequencies", "frequency", "freq", "tally", "histogram", "hist"],
         &["tatter count --by {key} {files}"],
     ),
     (
-        &["group-by", "group_by", "groupby", "group", "aggregate"],
+        &["group-by", "group_by", "groupby", "group", "aggregate", "agg"],
         &[
             "tatter count --by {key} {files}",
             "tatter sort --by {key} then implode --by {key} {files}",
-            "tatter convert {files} -o data.parquet && duckdb -c \"SELECT {key}, count(*) FROM 'data.parquet' GROUP BY {key}\"",
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT {column}, count(*) FROM 'data.parquet' GROUP BY {column}\"",
         ],
     ),
     (
-        &["join"],
+        &["join", "left-join", "left_join", "inner-join", "inner_join"],
         &[
-            "tatter convert {file} -o a.parquet && tatter convert {other} -o b.parquet && duckdb -c \"SELECT * FROM 'a.parquet' JOIN 'b.parquet' USING ({key})\"",
+            "tatter lookup {key} in {other} --take '*' {file}",
+            "tatter convert {file} -o a.parquet --no-clobber && tatter convert {other} -o b.parquet --no-clobber && duckdb -c \"SELECT * FROM 'a.parquet' JOIN 'b.parquet' USING ({column})\"",
         ],
     ),
     (&["distinct"], &["tatter unique {by} {files}"]),
@@ -62,10 +86,10 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["uniq -d", "uniq --repeated"], &["tatter count --by {key} then filter 'count > 1' {files}"]),
     (&["uniq -u", "uniq --unique"], &["tatter count --by {key} then filter 'count == 1' {files}"]),
     (&["uniq"], &["tatter unique {by} {files}", "tatter count --by {key} {files}"]),
-    (&["dedup", "drop-duplicates", "drop_duplicates"], &["tatter unique {by} {files}"]),
+    (&["dedup", "dedupe", "deduplicate", "drop-duplicates", "drop_duplicates"], &["tatter unique {by} {files}"]),
     (&["shuf"], &["tatter sample {n} {files}", "tatter shuffle {files}"]),
-    (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter 'not is_null({key}, level=0)' {files}"]),
-    (&["sed", "replace", "gsub"], &["tatter map '{key} = strings.regex_replace({key}, \"OLD\", \"NEW\")' {files}"]),
+    (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter 'not is_null({field}, level=0)' {files}"]),
+    (&["sed", "replace", "gsub"], &["tatter map '{field} = strings.regex_replace({field}, \"{old}\", \"{new}\"{once})' {files}"]),
     (&["compare", "cmp", "comm"], &["tatter diff {file} {other}"]),
     (&["takewhile", "take_while"], &["tatter take-while {args}"]),
     (&["dropwhile", "drop-while", "skip_while"], &["tatter skip-while {args}"]),
@@ -87,14 +111,16 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     ),
     (
         &["pivot", "pivot-table", "pivot_table", "pivot-wider", "crosstab"],
-        &["tatter convert {files} -o data.parquet && duckdb -c \"PIVOT 'data.parquet' ON {key} USING count(*)\""],
+        &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"PIVOT 'data.parquet' ON {column} USING count(*)\""],
     ),
     (
         &["unpivot", "melt", "pivot-longer"],
-        &["tatter convert {files} -o data.parquet && duckdb -c \"UNPIVOT 'data.parquet' ON {key} INTO NAME name VALUE value\""],
+        &[
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"UNPIVOT 'data.parquet' ON {column} INTO NAME name VALUE value\"",
+        ],
     ),
     (&["query"], &["tatter filter {args}"]),
-    (&["sql"], &["tatter convert {files} -o data.parquet && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
+    (&["sql"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
     (&["flatten"], &["tatter merge-dims {key} 0 -1 {files}", "tatter explode {key} {files}"]),
     (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
     (&["nest"], &["tatter implode --by {key} {files}"]),
@@ -105,7 +131,10 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["pad", "dense", "to-tensor", "to_tensor"], &["tatter to-dense {args}"]),
     (&["unpad", "from-tensor", "from_tensor"], &["tatter from-dense {args}"]),
     (&["sparse"], &["tatter to-sparse {args}"]),
-    (&["train-test-split", "train_test_split", "random-split"], &["tatter split --into train=0.9,test=0.1 -o data.parquet {files}"]),
+    (
+        &["train-test-split", "train_test_split", "random-split"],
+        &["tatter split --into train=0.9,test=0.1 -o data.parquet --no-clobber {files}"],
+    ),
     (&["ensure", "require"], &["tatter assert {args}"]),
     (&["verify", "check", "lint"], &["tatter validate {args}"]),
     (&["describe", "summary", "summarize", "profile"], &["tatter stats {args}"]),
@@ -114,20 +143,20 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["version"], &["tatter --version"]),
     (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
     (&["len", "length", "wc", "size", "nrows"], &["tatter count {args}"]),
-    (&["tokenize", "words"], &["tatter map '{key} = strings.split({key})' {files}"]),
+    (&["tokenize", "words"], &["tatter map '{field} = strings.split({field})' {files}"]),
 ];
 
 /// The commands to suggest for the verb `name`, at position `index` in the chain.
 pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
-    let of = |name: &str| SYNONYMS.iter().find(|(names, _)| names.contains(&name)).map(|(_, templates)| templates);
-    let mut options =
-        words.verbs.get(index).into_iter().flatten().skip(1).filter_map(|word| word.to_str()).filter(|word| word.starts_with('-'));
-    let Some(templates) = options.find_map(|option| of(&format!("{name} {option}"))).or_else(|| of(name)) else { return Vec::new() };
+    let mut given = words.verbs.get(index).into_iter().flatten().skip(1).filter_map(|word| word.to_str());
+    let Some(templates) = given.find_map(|word| templates(&format!("{name} {word}"))).or_else(|| templates(name)) else {
+        return Vec::new();
+    };
     let is_last = index + 1 == words.verbs.len();
     let found: Vec<String> = templates
         .iter()
         .filter(|template| !template.contains("duckdb") || words.verbs.len() == 1)
-        .map(|template| filled(template, index, words, is_last))
+        .map(|template| filled(template, name, index, words, is_last))
         .collect();
     // Complete commands are preferred; if there is none, the first is better than nothing.
     let is_whole = |command: &&String| !command.split([' ', '(']).any(|word| word == "FIELD" || word == "N");
@@ -135,20 +164,57 @@ pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
     if whole.is_empty() { found.into_iter().take(1).collect() } else { whole }
 }
 
+fn templates(name: &str) -> Option<&'static [&'static str]> {
+    SYNONYMS.iter().find(|(names, _)| names.contains(&name)).map(|(_, templates)| *templates)
+}
+
+/// The forms of the commands for the name in other tools, without the words of a command line, for `tatter help NAME`.
+pub fn forms(name: &str) -> Vec<String> {
+    let place = |place: &str| match place {
+        "args" => "...",
+        "key" | "field" | "column" => "FIELD",
+        "by" => "--by FIELD",
+        "n" | "skipped" => "N",
+        "file" | "files" => "FILE",
+        "other" => "OTHER",
+        "pattern" => "PATTERN",
+        "old" => "OLD",
+        "new" => "NEW",
+        _ => "",
+    };
+    templates(name).unwrap_or(&[]).iter().map(|template| placed(template, |name| place(name).to_owned())).collect()
+}
+
 /// The command line with the verb replaced by the template.
-fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String {
+fn filled(template: &str, name: &str, index: usize, words: &Words, is_last: bool) -> String {
     let given = words.verbs.get(index).map_or_else(Vec::new, |verb| texts(verb.get(1..).unwrap_or(&[])));
     let (globals, given) = global_options(given);
     let dashed = if is_last { texts(&words.files) } else { Vec::new() };
     // A program in the language of another tool has points too.
     let is_program = |word: &str| word.starts_with(['.', '{', '$']) || word.contains('(');
-    let is_file = |word: &&String| *word == "-" || Path::new(word.as_str()).exists() || (word.contains('.') && !is_program(word));
+    let is_there = |word: &str| word == "-" || Path::new(word).exists();
+    let is_file = |word: &&String| is_there(word) || (word.contains('.') && !is_program(word));
     let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
     let is_name = |word: &&String| word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err();
-    let key = given.iter().skip_while(|word| *word != "-f").nth(1).filter(is_name);
+    let search = Search::of(name, &given);
+    let substitution = Substitution::of(name, &given);
+    let after = |option: &str| given.iter().skip_while(|word| *word != option).nth(1).filter(is_name);
+    let is_field = |word: &&String| !is_there(word) && !is_file_of_a_format(word);
+    let key = after("-f").or_else(|| after("-j")).or_else(|| after("--on")).filter(is_field);
     let key = key.or_else(|| given.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word)));
-    let number = given.iter().map(|word| word.trim_start_matches("-n")).find(|word| word.parse::<u64>().is_ok());
-    let files: Vec<&String> = given.iter().filter(is_file).chain(&dashed).collect();
+    let key = key.filter(|_| substitution.is_none());
+    let mut numbers = given.iter().map(|word| word.trim_start_matches("-n")).filter(|word| word.parse::<u64>().is_ok());
+    let (number, second) = (numbers.next(), numbers.next());
+    let mut files: Vec<&String> = match &search {
+        Some(search) => search.files.iter().collect(),
+        None => given.iter().filter(is_file).filter(|word| substitution.is_none() || is_there(word) || is_file_of_a_format(word)).collect(),
+    };
+    // Miller's join reads the other file with -f.
+    if let (true, Some(at)) = (name == "join", after("-f").and_then(|other| files.iter().position(|file| *file == other))) {
+        let other = files.remove(at);
+        files.insert(files.len().min(1), other);
+    }
+    files.extend(&dashed);
     let joined = |words: &[&String]| words.iter().map(|word| typed_word(word)).collect::<Vec<_>>().join(" ");
     let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| typed_word(file));
     // Keep only options of the suggested verb, not those of the other tool.
@@ -158,15 +224,21 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     let all: Vec<&String> = given.iter().filter(|word| !is_foreign(word)).chain(&dashed).collect();
     // A pipeline of several programs has no place for global options.
     let globals = if template.contains("&&") { Vec::new() } else { globals };
-    let command = template
-        .trim_start_matches("tatter ")
-        .replace("{args}", &joined(&all))
-        .replace("{files}", &joined(&files))
-        .replace("{file}", &file(0))
-        .replace("{other}", &file(1))
-        .replace("{n}", number.unwrap_or("N"))
-        .replace("{by}", &key.map_or_else(String::new, |key| format!("--by {key}")))
-        .replace("{key}", key.map_or("FIELD", |key| key.as_str()));
+    let names_output = globals.iter().chain(texts(&words.before).iter()).any(|word| word.starts_with("-o") || word.starts_with("--output"));
+    let template = if names_output { template.replace(" -o data.parquet --no-clobber", "") } else { template.to_owned() };
+    let command = placed(template.trim_start_matches("tatter "), |place| match place {
+        "args" => joined(&all),
+        "files" => joined(&files),
+        "file" => file(0),
+        "other" => file(1),
+        "n" => number.unwrap_or("N").to_owned(),
+        "skipped" => second.unwrap_or("N").to_owned(),
+        "by" => key.map_or_else(String::new, |key| format!("--by {}", shell_word(&as_field(key)))),
+        "key" => key.map_or_else(|| "FIELD".to_owned(), |key| shell_word(&as_field(key))),
+        "field" => key.map_or_else(|| "FIELD".to_owned(), |key| in_single_quotes(&as_field(key))),
+        "column" => key.map_or_else(|| "FIELD".to_owned(), |key| in_sql(key)),
+        _ => search.as_ref().and_then(|search| search.place(place)).unwrap_or_else(|| Substitution::place(substitution.as_ref(), place)),
+    });
     // Other verbs of the chain can also be names from other tools.
     let other = |verb: &[String]| match verb.split_first().map(|(name, args)| (renamed(name), args)) {
         Some((Some(command), args)) => command.replace("{args}", &joined(&args.iter().collect::<Vec<_>>())),
@@ -174,10 +246,41 @@ fn filled(template: &str, index: usize, words: &Words, is_last: bool) -> String 
     };
     let verb = |(number, verb): (usize, &Vec<OsString>)| if number == index { command.clone() } else { other(&texts(verb)) };
     let verbs: Vec<String> = words.verbs.iter().enumerate().map(verb).collect();
-    let before = texts(&words.before);
     let whole = |words: &[String]| joined(&words.iter().collect::<Vec<_>>());
-    let line = format!("tatter {} {} {}", whole(&before), verbs.join(" then "), whole(&globals));
-    line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    let parts = ["tatter".to_owned(), whole(&texts(&words.before)), verbs.join(" then "), whole(&globals)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The template with its places filled. An empty value leaves no space behind.
+fn placed(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, place, after)) = rest.split_once('{').and_then(|(before, rest)| {
+        let (place, after) = rest.split_once('}')?;
+        Some((before, place, after))
+    }) {
+        let value = value(place);
+        let ends_word = after.is_empty() || after.starts_with(' ');
+        out.push_str(if value.is_empty() && ends_word { before.strip_suffix(' ').unwrap_or(before) } else { before });
+        out.push_str(&value);
+        rest = after;
+    }
+    out + rest
+}
+
+/// Fields or an expression as typed, but a name such as `my-key` in backquotes.
+fn as_field(key: &str) -> String {
+    let is_name = !key.contains([',', '.', '`']) && key.chars().all(|c| c.is_alphanumeric() || "_- ".contains(c));
+    if is_name { in_expression(key) } else { key.to_owned() }
+}
+
+/// A column of SQL inside double quotes of a shell.
+fn in_sql(key: &str) -> String {
+    if key.chars().all(|c| c.is_alphanumeric() || "_.,".contains(c)) {
+        return key.to_owned();
+    }
+    let quoted = format!("\"{}\"", key.replace('"', "\"\""));
+    quoted.chars().flat_map(|c| "\"\\$`".contains(c).then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// The global options that take a value, with their values, and the remaining words.
@@ -187,7 +290,9 @@ fn global_options(words: Vec<String>) -> (Vec<String>, Vec<String>) {
     let (mut own, mut others) = (Vec::new(), Vec::new());
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
-        if !takes_value(bare(&word)) {
+        // An option of the other tool has no value: `cut -o -f id`.
+        let is_followed = word.contains('=') || words.as_slice().first().is_some_and(|next| !next.starts_with('-') || next == "-");
+        if !takes_value(bare(&word)) || !is_followed {
             others.push(word);
             continue;
         }
@@ -209,8 +314,7 @@ fn texts(words: &[OsString]) -> Vec<String> {
 
 /// The command for a name from another tool that takes the same arguments.
 fn renamed(name: &str) -> Option<&'static str> {
-    let (_, templates) = SYNONYMS.iter().find(|(names, _)| names.contains(&name))?;
-    templates.first()?.strip_prefix("tatter ").filter(|template| template.ends_with(" {args}"))
+    templates(name)?.first()?.strip_prefix("tatter ").filter(|template| template.ends_with(" {args}"))
 }
 
 #[cfg(test)]
@@ -226,6 +330,7 @@ mod tests {
                 assert!(crate::verbs::find(name).is_none(), "{name} is a verb");
                 // Keep words that fit the suggested verb.
                 let words = match *name {
+                    "take offset" | "limit offset" => vec!["2", "1", "Cargo.toml"],
                     "take"
                     | "limit"
                     | "first"
@@ -240,7 +345,7 @@ mod tests {
                     | "padded_batch"
                     | "pad-batch"
                     | "collate" => vec!["2", "Cargo.toml"],
-                    "nth" | "row" | "rows" => vec!["2", "Cargo.toml"],
+                    "nth" | "row" | "rows" | "slice" => vec!["2", "Cargo.toml"],
                     "nunique" | "count-unique" | "sum" | "sort-values" | "sort_values" => vec!["x", "Cargo.toml"],
                     "rejection_resample" => vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"],
                     "astype" => vec!["x=int8", "Cargo.toml"],
@@ -252,13 +357,14 @@ mod tests {
                     | "dropwhile" | "drop-while" | "skip_while" => {
                         vec!["x > 1", "Cargo.toml"]
                     }
-                    "apply" | "mutate" | "assign" | "with" | "with-columns" | "with_columns" | "add-column" | "add_column" | "compute"
-                    | "eval" | "put" => vec!["y = x", "Cargo.toml"],
-                    "top" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
+                    "apply" | "mutate" | "transform" | "assign" | "with" | "with-columns" | "with_columns" | "add-column"
+                    | "add_column" | "compute" | "eval" | "put" => vec!["y = x", "Cargo.toml"],
+                    "top" | "topk" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
                     "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
-                    | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group"
-                    | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" => {
+                    | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group" | "agg"
+                    | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" | "left-join" | "left_join" | "inner-join"
+                    | "inner_join" => {
                         vec!["x", "Cargo.toml", "Cargo.toml"]
                     }
                     _ => vec!["Cargo.toml"],
@@ -306,7 +412,7 @@ mod tests {
         let line = "stats1 -a mean -f fare Cargo.toml".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("stats1", 0, &split(line).unwrap()), ["tatter stats -f fare Cargo.toml"]);
         let line = "grep -i cat Cargo.toml".split(' ').map(OsString::from).collect();
-        let filter = "tatter filter 'strings.regex_full_match(FIELD, \"(?s).*cat.*\")' Cargo.toml";
+        let filter = "tatter filter 'strings.regex_full_match(FIELD, \"(?si).*cat.*\")' Cargo.toml";
         assert_eq!(suggestions("grep", 0, &split(line).unwrap()), [filter]);
         let line = "where id then take 3".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("where", 0, &split(line).unwrap()), ["tatter filter id then head 3"]);

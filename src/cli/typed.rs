@@ -75,7 +75,7 @@ pub struct Typed {
     /// Seed for verbs that draw at random
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
     seed: u64,
-    /// Define a constant for expressions
+    /// Define a constant for expressions: a literal such as 7, True, [1, 2] or "text" has its type, other text is a string
     #[arg(long = "arg", value_name = "NAME=VALUE", help_heading = "Running")]
     args: Vec<String>,
     /// Define an array constant for expressions, from a file with one array: npy, npz or safetensors

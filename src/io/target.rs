@@ -3,9 +3,12 @@
 use super::missing::is_missing;
 use super::sharded::Sharded;
 use crate::error::{Error, Kind, Result};
-use crate::printable::shell_word;
+use crate::printable::{counted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+
+/// ELOOP, which [`std::io::ErrorKind`] does not name.
+const TOO_MANY_LINKS: i32 = 40;
 
 /// The destination of the output.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,12 +112,16 @@ impl Target {
                     .in_input(name)
                     .help(format!("chmod u+w '{name}' lets it be replaced")));
             }
+            // Reading such a name fails too; replacing the link would hide the mistake.
+            Err(e) if e.raw_os_error() == Some(TOO_MANY_LINKS) => return Err(Error::io(name, "writing", &e)),
             _ => {}
         }
         let path = followed(Path::new(path));
         let file = path.file_name().map(OsStr::to_owned);
         let Some(file) = file.filter(|_| !name.ends_with('/')) else {
-            return Err(Error::usage(format!("{name} is not the name of a file")));
+            let error = Error::usage(format!("{name} is not the name of a file"));
+            let directory = shell_word(name.trim_end_matches('/'));
+            return Err(error.help(format!("to write one file for each input to a directory: --output-dir {directory}")));
         };
         Ok(Target::Files(directory(name, path.parent().unwrap_or(Path::new("")))?, Names::Single(file)))
     }
@@ -204,7 +211,8 @@ impl Names {
             Names::Numbered { front, width, back } => {
                 let number = format!("{index:0width$}");
                 if number.len() > *width {
-                    let message = format!("record {} needs number {number}, which does not fit {width} digits", index + 1);
+                    let message =
+                        format!("record {} needs number {number}, which does not fit {}", index + 1, counted(*width as u64, "digit"));
                     return Err(Error::data(message).in_input(self.pattern()).help("write more # in the name of the output"));
                 }
                 Ok(format!("{front}{number}{back}").into())

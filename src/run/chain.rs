@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
-use crate::options::Options;
+use crate::options::{Options, named};
 use crate::schema::{Field, Schema};
 use crate::verbs::{Bound, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
@@ -33,6 +33,7 @@ impl Chain {
     /// # Errors
     /// See [`Chain::bind`]. Also an error for a report that names a field.
     pub fn of_inputs(inputs: &Inputs, verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
+        refuse_hidden_constants(schema, options)?;
         if !schema.fields.is_empty() || !inputs.declared().fields.is_empty() || !inputs.are_empty() {
             return Chain::bind(verbs, schema, options);
         }
@@ -74,6 +75,23 @@ impl Chain {
             *first = Operator::Map(Arc::new(Unchanged));
         }
     }
+}
+
+/// A constant with the name of a field would never be used, because the field comes first.
+///
+/// # Errors
+/// There is one.
+fn refuse_hidden_constants(schema: &Schema, options: &Options) -> Result<()> {
+    for (texts, option, value) in [(&options.args, "--arg", "VALUE"), (&options.with, "--with", "FILE")] {
+        for text in texts {
+            let (name, _) = named(text, option, value)?;
+            if schema.index_of(name).is_some() {
+                let error = Error::usage(format!("{option} {name}: the records have a field of this name, which would be used instead"));
+                return Err(error.help("give the constant another name"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Reads only the fields that remain if the first verb drops some whole: which fields those are is known only after

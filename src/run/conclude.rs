@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::io::{self, Outputs};
 use crate::message;
 use crate::options::Options;
-use crate::printable::{printable, size_left_out};
+use crate::printable::{counted, printable, size_left_out};
 use crate::verbs::Verdict;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -120,7 +120,8 @@ pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Ver
         write_summary(path, counts, repeated, progress, started)?;
     }
     if options.verbose && repeated > 0 {
-        progress.info(&format!("{repeated} records were repeated"));
+        let were = if repeated == 1 { "was" } else { "were" };
+        progress.info(&format!("{} {were} repeated", counted(repeated, "record")));
     }
     if options.explain_time {
         progress.put(&times.text(options.threads), || times.json(options.threads));
@@ -128,7 +129,7 @@ pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Ver
     if options.verbose || was_shown {
         let Counts { records_in, records_out, skipped, .. } = counts;
         let done = summary(nread, nwritten, started.elapsed());
-        progress.info(&format!("{records_in} records in, {records_out} out, {skipped} skipped; {done}"));
+        progress.info(&format!("{} in, {records_out} out, {skipped} skipped; {done}", counted(records_in, "record")));
     }
     if counts.skipped + counts.nulled == 0 {
         return Ok(verdict);

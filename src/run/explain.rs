@@ -7,6 +7,7 @@ use super::targets::Targets;
 use crate::error::{Error, Result};
 use crate::io::Outputs;
 use crate::options::Options;
+use crate::printable::{counted, plural};
 use crate::schema::{Schema, notation};
 use crate::screen;
 use crate::verbs::Parsed;
@@ -80,11 +81,11 @@ pub fn describe(inputs: &Inputs, targets: &Targets, options: &Options, progress:
         progress.info(&format!("input {} ({})", opened.input.name(), opened.format.name()));
     }
     if let Some(more) = inputs.iter().count().checked_sub(NAMED_INPUTS).filter(|more| *more > 0) {
-        progress.info(&format!("and {more} more inputs"));
+        progress.info(&format!("and {more} more {}", plural(more as u64, "input")));
     }
     for output in &targets.outputs {
         progress.info(&format!("output {} ({})", output.name(), targets.format.map_or("a report", |f| f.name())));
     }
-    let plural = if options.threads == 1 { "thread" } else { "threads" };
-    progress.info(&format!("{} {plural}, {} of memory for verbs that keep records", options.threads, BinaryBytes(options.max_memory)));
+    let (threads, memory) = (counted(options.threads as u64, "thread"), BinaryBytes(options.max_memory));
+    progress.info(&format!("{threads}, {memory} of memory for verbs that keep records"));
 }

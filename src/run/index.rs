@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::{IndexForm, write_index};
 use crate::io::{Input, Outputs, expand};
 use crate::options::Options;
+use crate::printable::counted;
 use crate::verbs::Verdict;
 use std::ffi::OsString;
 use std::io::Write;
@@ -35,7 +36,7 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
         drop(index);
         output.commit()?;
         if !options.quiet {
-            let line = format!("{}: {records} records\n", output.name());
+            let line = format!("{}: {}\n", output.name(), counted(records, "record"));
             out.write_all(line.as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::message;
 use crate::options::{Options, When, in_color};
-use crate::printable::printable;
+use crate::printable::{plural, printable};
 use crate::screen;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -244,9 +244,9 @@ impl Progress {
         let (position, seconds) = (self.position(), self.started.elapsed().as_secs_f64());
         let rate = if seconds > 0.0 { position as f64 / seconds } else { 0.0 };
         let of = self.total.map(|total| format!(" of {}", HumanBytes(total))).unwrap_or_default();
-        let nrecords = HumanCount(self.counts.nrecords.load(Ordering::Relaxed));
-        let mut parts =
-            vec![format!("{}{of}", HumanBytes(position)), format!("{nrecords} records"), format!("{}/s", HumanBytes(rate as u64))];
+        let nrecords = self.counts.nrecords.load(Ordering::Relaxed);
+        let records = format!("{} {}", HumanCount(nrecords), plural(nrecords, "record"));
+        let mut parts = vec![format!("{}{of}", HumanBytes(position)), records, format!("{}/s", HumanBytes(rate as u64))];
         if let Some(total) = self.total.filter(|total| rate > 0.0 && *total > position) {
             let left = Duration::try_from_secs_f64((total - position) as f64 / rate).unwrap_or(Duration::MAX);
             parts.push(format!("{} left", HumanDuration(left)));
@@ -264,7 +264,8 @@ pub fn interrupted() {
     if let Some((bar, counts)) = SHOWN.get() {
         bar.finish_and_clear();
         let (nrecords, nbytes) = (counts.nrecords.load(Ordering::Relaxed), counts.nbytes.load(Ordering::Relaxed));
-        print(&format!("interrupted after {} records, {}; unfinished output files are removed", HumanCount(nrecords), HumanBytes(nbytes)));
+        let (records, read) = (plural(nrecords, "record"), HumanBytes(nbytes));
+        print(&format!("interrupted after {} {records}, {read}; unfinished output files are removed", HumanCount(nrecords)));
     }
 }
 

@@ -1,6 +1,7 @@
 //! `--explain-time`: where a run spent its time, and what limits its speed with more threads.
 
 use super::engine;
+use crate::printable::counted;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
@@ -87,7 +88,7 @@ impl Times {
     /// As lines of text.
     pub fn text(&self, threads: usize) -> String {
         let width = self.stages.iter().map(|stage| stage.does.chars().count()).max().unwrap_or(0).max("waiting".len());
-        let mut text = format!("time in each stage, {:.2} s of work on {threads} {}\n", self.work().as_secs_f64(), plural(threads));
+        let mut text = format!("time in each stage, {:.2} s of work on {}\n", self.work().as_secs_f64(), counted(threads as u64, "thread"));
         for Stage { does, how, spent } in &self.stages {
             let _ = writeln!(text, "  {does:width$}  {:8.3} s  {}", spent.as_secs_f64(), how.text());
         }
@@ -109,10 +110,6 @@ impl Times {
             "bound": self.bound(),
         })
     }
-}
-
-fn plural(threads: usize) -> &'static str {
-    if threads == 1 { "thread" } else { "threads" }
 }
 
 #[cfg(test)]

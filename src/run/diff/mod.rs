@@ -14,7 +14,7 @@ use crate::formats::value_text;
 use crate::io::{Distribution, Outputs};
 use crate::options::{OnError, Options};
 use crate::path::quoted;
-use crate::printable::shell_word;
+use crate::printable::{counted, shell_word};
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::Verdict;
@@ -195,7 +195,7 @@ fn text((tensor, row): Row, ty: &Type) -> String {
     }
     let start: String = whole.chars().take(VALUE_CHARS).collect();
     match tensor {
-        Tensor::List(list) => format!("{start}... ({} values)", list.partition().row_length(row)),
+        Tensor::List(list) => format!("{start}... ({})", counted(list.partition().row_length(row) as u64, "value")),
         _ => format!("{start}..."),
     }
 }
