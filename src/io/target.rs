@@ -7,8 +7,8 @@ use crate::printable::{counted, shell_word};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// ELOOP, which [`std::io::ErrorKind`] does not name.
-const TOO_MANY_LINKS: i32 = 40;
+/// ELOOP, which [`std::io::ErrorKind`] does not name: on Linux, and on the BSDs and macOS.
+const TOO_MANY_LINKS: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
 
 /// The destination of the output.
 #[derive(Clone, Debug, PartialEq)]

@@ -264,9 +264,9 @@ impl<'a> Run<'a> {
             return error;
         }
         let everything = Demand { fields: Wanted::All, records: demand.records };
-        match self.infer(&everything, Some(SAMPLE_BYTES)).and_then(|inferred| self.bind(&inferred.schema)) {
-            Err(better) => better,
-            Ok(_) => error,
+        match self.infer(&everything, Some(SAMPLE_BYTES)).map(|inferred| self.bind(&inferred.schema)) {
+            Ok(Err(better)) => better,
+            _ => error,
         }
     }
 

@@ -55,7 +55,7 @@ lost. The values of a sparse tensor are placed by their indices, with either sid
 number, at most to the number of `<=512`, but not the number of rows.
 
 --lengths adds the number of values kept of each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which \
-`from-dense --lengths` reads; --mask adds a bool field FIELD/mask.
+`from-dense --lengths` reads; --mask adds a bool field FIELD/mask. Neither adds anything for a sparse field.
 
 A field inside structures is padded to the longest of the record. Structures with ragged axes cannot be padded: they \
 are skipped, and rejected if named; promote their fields first. Nulls are an error in every selected field, even \
@@ -85,6 +85,7 @@ where nothing is padded; limit the fields with -f.";
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let plan = self.plan(schema, options)?;
+        self.note_sparse(&plan, schema, options)?;
         let edits = plan.edits(schema, None)?;
         let dense = Arc::new(edits.schema().clone());
         if !plan.needs_maxima() {
@@ -104,6 +105,22 @@ where nothing is padded; limit the fields with -f.";
 }
 
 impl ToDense {
+    /// Notes that sparse fields get no lengths and no masks.
+    fn note_sparse(&self, plan: &PaddingPlan, schema: &Schema, options: &Options) -> Result<()> {
+        let option = match (self.lengths, self.mask) {
+            (false, false) => return Ok(()),
+            (true, false) => "--lengths",
+            (false, true) => "--mask",
+            (true, true) => "--lengths and --mask",
+        };
+        for field in &plan.fields {
+            if schema.find(&field.path)?.1.ty.is_sparse() {
+                options.notices.add(format!("{}: to-dense {option}: nothing is added for a sparse field", field.path), options.strict)?;
+            }
+        }
+        Ok(())
+    }
+
     fn plan(&self, schema: &Schema, options: &Options) -> Result<PaddingPlan> {
         let named = self.fields.resolve(schema)?;
         let mut paths = Vec::new();

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 /// The labels of some lines.
 pub enum Labels {
-    Floats(Vec<f64>),
+    /// With the dtype to which they are rounded.
+    Floats(Vec<f64>, DType),
     Integers(Vec<i64>),
     Unsigned(Vec<u64>),
     /// The number of labels that are not read.
@@ -16,20 +17,21 @@ pub enum Labels {
 
 impl Labels {
     /// The dtype in which labels of a dtype are read.
-    pub fn natural(dtype: Option<&DType>) -> DType {
+    pub fn natural(dtype: &DType) -> DType {
         match dtype {
-            Some(DType::UInt64) => DType::UInt64,
-            Some(dtype) if dtype.is_integer() => DType::Int64,
+            DType::UInt64 => DType::UInt64,
+            dtype if dtype.is_integer() => DType::Int64,
             _ => DType::Float64,
         }
     }
 
-    pub fn new(natural: &DType, are_read: bool) -> Labels {
+    /// No labels yet; `dtype` is that of the schema.
+    pub fn new(natural: &DType, dtype: &DType, are_read: bool) -> Labels {
         match natural {
             _ if !are_read => Labels::Unread(0),
             DType::UInt64 => Labels::Unsigned(Vec::new()),
             DType::Int64 => Labels::Integers(Vec::new()),
-            _ => Labels::Floats(Vec::new()),
+            _ => Labels::Floats(Vec::new(), dtype.clone()),
         }
     }
 
@@ -38,12 +40,11 @@ impl Labels {
     #[inline(always)]
     pub fn push(&mut self, label: &Label) -> Result<(), &'static str> {
         match self {
-            Labels::Floats(values) => {
+            Labels::Floats(values, dtype) => {
                 values.push(label.value);
-                if label.is_rounded() {
-                    Err("expected a label that float64 can represent exactly (--schema 'label: int64' reads it)")
-                } else {
-                    Ok(())
+                match label.is_rounded(dtype) {
+                    true => Err("expected a label that its type can represent exactly (see --schema 'label: int64', or uint64)"),
+                    false => Ok(()),
                 }
             }
             Labels::Integers(values) => label.integer().map(|value| values.push(value)),
@@ -57,7 +58,7 @@ impl Labels {
 
     pub fn len(&self) -> usize {
         match self {
-            Labels::Floats(values) => values.len(),
+            Labels::Floats(values, _) => values.len(),
             Labels::Integers(values) => values.len(),
             Labels::Unsigned(values) => values.len(),
             Labels::Unread(n) => *n,
@@ -66,7 +67,7 @@ impl Labels {
 
     pub fn truncate(&mut self, n: usize) {
         match self {
-            Labels::Floats(values) => values.truncate(n),
+            Labels::Floats(values, _) => values.truncate(n),
             Labels::Integers(values) => values.truncate(n),
             Labels::Unsigned(values) => values.truncate(n),
             Labels::Unread(all) => *all = n,
@@ -76,7 +77,7 @@ impl Labels {
     /// The labels; zeros if they are not read.
     pub fn finish(self) -> ArrayRef {
         match self {
-            Labels::Floats(values) => Arc::new(Float64Array::from(values)),
+            Labels::Floats(values, _) => Arc::new(Float64Array::from(values)),
             Labels::Integers(values) => Arc::new(Int64Array::from(values)),
             Labels::Unsigned(values) => Arc::new(UInt64Array::from(values)),
             Labels::Unread(n) => Arc::new(Float64Array::from(vec![0.0; n])),

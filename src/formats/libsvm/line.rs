@@ -2,6 +2,7 @@
 
 use crate::formats::decimal::{float, integer, is_rounded};
 use crate::formats::matrix::value::Value;
+use crate::schema::DType;
 
 /// An error in a line, and its byte offset.
 #[derive(Debug)]
@@ -65,10 +66,15 @@ pub struct Label<'a> {
 }
 
 impl Label<'_> {
-    /// Whether it is a whole number that a float64 does not represent.
+    /// Whether it is a whole number that the float dtype does not represent.
     #[inline(always)]
-    pub fn is_rounded(&self) -> bool {
-        is_rounded(self.text, self.value)
+    pub fn is_rounded(&self, dtype: &DType) -> bool {
+        // The smallest float dtype represents all up to 2^11.
+        self.value.abs() > 2048.0 && self.written().map_or(is_rounded(self.text, self.value), |whole| !dtype.holds_integer(whole))
+    }
+
+    fn written(&self) -> Option<i128> {
+        std::str::from_utf8(self.text).ok()?.parse().ok()
     }
 
     /// The label as an integer; `1.0` and `1e3` are integers, too.
@@ -77,8 +83,7 @@ impl Label<'_> {
     /// The expected form.
     pub fn integer<T: TryFrom<i128>>(&self) -> Result<T, &'static str> {
         let is_whole = || self.value.fract() == 0.0 && self.value.abs() < (1u64 << 53) as f64;
-        let written = std::str::from_utf8(self.text).ok().and_then(|text| text.parse::<i128>().ok());
-        let whole = written.or_else(|| is_whole().then_some(self.value as i128)).ok_or("expected an integer label")?;
+        let whole = self.written().or_else(|| is_whole().then_some(self.value as i128)).ok_or("expected an integer label")?;
         T::try_from(whole).map_err(|_| "expected a label in the range of its type")
     }
 }
