@@ -29,9 +29,8 @@ pub struct Decoder {
     /// Whether `--index-base` gives the index of the first feature.
     has_given_base: bool,
     dtype: DType,
-    /// The dtype of labels as read, and in the schema.
+    /// The dtype of labels.
     label: DType,
-    label_dtype: DType,
     /// Whether a record has a list of labels instead of a single one.
     has_label_lists: bool,
     sums: bool,
@@ -57,10 +56,9 @@ impl Decoder {
         let is_declared = |name: &str| request.declared.fields.iter().any(|f| source(f) == name);
         let has_label_lists = named(LABEL).is_some_and(|f| !f.ty.dims.is_empty());
         let labels = if has_label_lists { vec![Dim::UNIFORM] } else { Vec::new() };
-        let label_dtype = named(LABEL).and_then(|f| f.ty.dtype()).cloned().filter(DType::is_number).unwrap_or(DType::Float64);
-        let label = Labels::natural(&label_dtype);
+        let label = named(LABEL).and_then(|f| f.ty.dtype()).cloned().filter(DType::is_number).unwrap_or(DType::Float64);
         let natural = vec![
-            Field::new(LABEL, Type::tensor(label.clone(), labels)),
+            Field::new(LABEL, Type::tensor(Labels::natural(&label), labels)),
             Field::new(QID, Type::tensor(DType::Int64, Vec::new()).with_optional(named(QID).is_none_or(|f| f.ty.optional))),
             Field::new(FEATURES, Type::sparse(dtype.clone(), vec![n.map_or(Dim::UNIFORM, |n| Dim::known(n as u64))])),
         ];
@@ -74,7 +72,6 @@ impl Decoder {
             has_given_base: request.options.index_base.is_some(),
             dtype,
             label,
-            label_dtype,
             has_label_lists,
             sums: request.options.sum_duplicates,
             skips: request.options.on_error.skips(),
@@ -172,7 +169,7 @@ impl<'a, V: Number> Columnar<'a, V> {
     fn new(decoder: &'a Decoder) -> Columnar<'a, V> {
         Columnar {
             decoder,
-            labels: Labels::new(&decoder.label, &decoder.label_dtype, decoder.wants(LABEL)),
+            labels: Labels::new(&decoder.label, decoder.wants(LABEL)),
             label_splits: vec![0],
             qids: Vec::new(),
             has_qid: Vec::new(),

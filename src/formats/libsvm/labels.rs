@@ -26,8 +26,8 @@ impl Labels {
     }
 
     /// No labels yet; `dtype` is that of the schema.
-    pub fn new(natural: &DType, dtype: &DType, are_read: bool) -> Labels {
-        match natural {
+    pub fn new(dtype: &DType, are_read: bool) -> Labels {
+        match Labels::natural(dtype) {
             _ if !are_read => Labels::Unread(0),
             DType::UInt64 => Labels::Unsigned(Vec::new()),
             DType::Int64 => Labels::Integers(Vec::new()),

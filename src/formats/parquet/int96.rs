@@ -47,7 +47,7 @@ pub fn types(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usiz
                     break;
                 }
                 unit = values.iter().map(holding).fold(unit, coarser);
-                are_micros = are_micros && values.iter().all(|value| nanos_of_day(value) % 1_000 == 0);
+                are_micros = are_micros && values.iter().all(|value| nanos_of_day(value).is_multiple_of(1_000));
             }
         }
         let unit = if are_micros { coarser(unit, TimeUnit::Microsecond) } else { unit };
