@@ -53,7 +53,15 @@ fn jsonl() -> &'static dyn Format {
 
 fn request() -> Request {
     let options = Options { max_record_bytes: 1 << 28, ..Options::default() };
-    Request { wanted: Wanted::All, records: None, sample_bytes: None, only: None, declared: Arc::default(), options: Arc::new(options) }
+    Request {
+        wanted: Wanted::All,
+        dropped: Wanted::none(),
+        records: None,
+        sample_bytes: None,
+        only: None,
+        declared: Arc::default(),
+        options: Arc::new(options),
+    }
 }
 
 fn reader(bytes: &Arc<[u8]>) -> Box<dyn Reader> {

@@ -154,6 +154,11 @@ impl Numbers {
 }
 
 impl Wanted {
+    /// No fields.
+    pub fn none() -> Wanted {
+        Wanted::Matching(Vec::new())
+    }
+
     /// Whether the field with that name is needed.
     pub fn includes(&self, name: &str) -> bool {
         match self {

@@ -67,7 +67,15 @@ pub const FORMATS: [&str; 16] = [
 pub fn request(skip: bool, mixed: bool) -> Request {
     let options =
         Options { on_error: if skip { OnError::Skip } else { OnError::Fail }, mixed, max_record_bytes: 1 << 20, ..Options::default() };
-    Request { wanted: Wanted::All, records: None, only: None, sample_bytes: None, declared: Arc::default(), options: Arc::new(options) }
+    Request {
+        wanted: Wanted::All,
+        dropped: Wanted::none(),
+        records: None,
+        only: None,
+        sample_bytes: None,
+        declared: Arc::default(),
+        options: Arc::new(options),
+    }
 }
 
 pub fn format(name: &str) -> &'static dyn Format {

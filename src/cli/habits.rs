@@ -7,7 +7,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["sort"], &["-nr", "-rn", "-nrk", "-rnk"], "numbers are sorted numerically: sort --by FIELD -r"),
     (&["sort"], &["-nk", "-nf"], "numbers are sorted numerically: sort --by FIELD"),
     (&["sort"], &["-rk"], "the key is given with --by: sort --by FIELD -r"),
-    (&["sort"], &["-u", "--unique"], "drop duplicates with the verb unique: sort --by FIELD then unique"),
+    (&["sort"], &["-u", "--unique"], "keep one record for each key with the verb unique: unique --by FIELD then sort --by FIELD"),
     (&["head", "tail"], &["-c"], "records are counted, not bytes: -n N"),
     (&["tail"], &["-f"], "input is read to its end, and the run then ends"),
     (&["head", "tail"], &["--lines"], "the number of records is given with -n: -n N"),

@@ -22,10 +22,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["top", "topk", "nlargest"], &["tatter sort --by {key} --descending then head {n} {files}", "tatter head {n} {files}"]),
     (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
     (&["last"], &["tatter tail {args}"]),
-    (
-        &["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "merge", "write", "read"],
-        &["tatter convert {args}"],
-    ),
+    (&["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "write", "read"], &["tatter convert {args}"]),
     (&["where", "match"], &["tatter filter {args}"]),
     (&["grep", "rg", "search"], &["tatter filter '{not}strings.regex_full_match(FIELD, \"(?s{i}).*{pattern}.*\")' {counted} {files}"]),
     (&["project", "pick", "keep"], &["tatter select {args}"]),
@@ -81,6 +78,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
             "tatter convert {file} -o a.parquet --no-clobber && tatter convert {other} -o b.parquet --no-clobber && duckdb -c \"SELECT * FROM 'a.parquet' JOIN 'b.parquet' USING ({column})\"",
         ],
     ),
+    (&["merge"], &["tatter lookup {key} in {other} --take '*' {file}", "tatter convert {files}"]),
     (&["distinct"], &["tatter unique {by} {files}"]),
     (&["uniq -c", "uniq --count"], &["tatter count --by {key} {files}"]),
     (&["uniq -d", "uniq --repeated"], &["tatter count --by {key} then filter 'count > 1' {files}"]),
@@ -363,8 +361,8 @@ mod tests {
                     "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
                     | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group" | "agg"
-                    | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" | "left-join" | "left_join" | "inner-join"
-                    | "inner_join" => {
+                    | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" | "merge" | "left-join" | "left_join"
+                    | "inner-join" | "inner_join" => {
                         vec!["x", "Cargo.toml", "Cargo.toml"]
                     }
                     _ => vec!["Cargo.toml"],

@@ -287,7 +287,7 @@ impl Binder<'_> {
             return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
                 Some(near) => error.help(format!("did you mean .{near}?")),
                 None if functions::find(name).is_some() => error.help(format!("write {name}(...), or .{name}(...)")),
-                None => error,
+                None => with_function(error, name, false),
             });
         };
         self.apply(function, name, expr.span.clone(), vec![item], Vec::new())
@@ -447,7 +447,11 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
 }
 
 fn unknown_function(name: &str, span: Span) -> ExprError {
-    let error = ExprError::at(span, format!("there is no function {name}"));
+    with_function(ExprError::at(span, format!("there is no function {name}")), name, true)
+}
+
+/// Adds what there is instead of a function of this name; with `guesses`, also functions of similar names.
+fn with_function(error: ExprError, name: &str, guesses: bool) -> ExprError {
     if let Some(why) = functions::reason(name) {
         return error.help(why);
     }
@@ -456,7 +460,7 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
         "int" | "float" | "bool" | "str" => {
             let function = match name {
                 "int" => "cast(x, int64) converts numbers, strings.to_number(x, int64) reads text",
-                "float" => "cast(x, float32) converts numbers, strings.to_number(x) reads text",
+                "float" => "cast(x, float64) converts numbers, strings.to_number(x, float64) reads text",
                 "bool" => "cast(x, bool) converts numbers",
                 _ => "strings.as_string(x) formats numbers",
             };
@@ -480,8 +484,14 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
         "replace" => return error.help("write strings.regex_replace(x, PATTERN, REPLACEMENT)"),
         "trim" => return error.help("did you mean strings.strip?"),
         "substring" | "slice_text" => return error.help("did you mean strings.substr?"),
+        "concatenate" | "join" | "format" | "sprintf" => {
+            return error.help("join strings with +; strings.reduce_join(x) joins those of a list");
+        }
+        "now" | "today" | "current_timestamp" | "current_date" => {
+            return error.help("pass the time: --arg now=\"$(date -u +%FT%TZ)\", read by timestamp(now)");
+        }
         "if" | "ifelse" | "if_else" | "iff" => return error.help("write where(condition, x, y)"),
-        "coalesce" | "ifnull" | "fillna" => return error.help("did you mean fill_null?"),
+        "coalesce" | "ifnull" | "nvl" | "fillna" => return error.help("did you mean fill_null?"),
         "isnull" | "isna" => return error.help("did you mean is_null?"),
         "notnull" | "not_null" | "is_not_null" => return error.help("write not is_null(x)"),
         "date" | "datetime" | "strptime" | "parse_date" | "to_timestamp" => return error.help("did you mean timestamp?"),
@@ -489,9 +499,10 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
     }
     let last = name.rsplit('.').next().unwrap_or(name);
     let all = functions::all().flat_map(|f| f.names.iter().copied());
-    let near = nearest(name, all.clone()).or_else(|| all.clone().find(|n| n.rsplit('.').next() == Some(last)));
-    match near {
+    let guess = || nearest(name, all.clone()).filter(|_| guesses);
+    match guess().or_else(|| all.clone().find(|n| n.rsplit('.').next() == Some(last))) {
         Some(near) => error.help(format!("did you mean {near}?")),
+        None if !guesses => error,
         None => error.help("`tatter help functions` lists them"),
     }
 }

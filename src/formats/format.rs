@@ -138,6 +138,8 @@ pub const SKIP: &str = "skip such records with --on-error skip";
 pub struct Request {
     /// The fields to read.
     pub wanted: Wanted,
+    /// For inference: fields that must exist but whose types do not matter, because they are dropped first.
+    pub dropped: Wanted,
     /// Maximum number of records; `None` for all.
     pub records: Option<u64>,
     /// The numbers of the only records needed. A reader that cannot find them may return others too. `None` for all.
@@ -227,6 +229,14 @@ pub trait Encode: Send + Sync {
     /// # Errors
     /// The format cannot hold a value; the error names the row and the field, with advice.
     fn encode(&self, chunk: Chunk) -> Result<Encoded>;
+
+    /// Called once, after the last chunk, for notices about all of them.
+    ///
+    /// # Errors
+    /// There is a notice, and notices are errors.
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Encodes the rows of several chunks as one group. The result must not depend on chunk boundaries.
     ///

@@ -45,6 +45,7 @@ impl Writer for LineWriter {
     }
 
     fn finish(&mut self) -> Result<()> {
+        self.encoder.finish()?;
         self.out.flush().map_err(|e| failed(&e))
     }
 }

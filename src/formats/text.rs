@@ -306,7 +306,7 @@ mod tests {
 
     fn request(records: Option<u64>, declared: &str) -> Request {
         let declared = Arc::new(crate::schema::notation::parse(declared).unwrap());
-        Request { wanted: Wanted::All, records, only: None, sample_bytes: None, declared, options: Arc::default() }
+        Request { wanted: Wanted::All, dropped: Wanted::none(), records, only: None, sample_bytes: None, declared, options: Arc::default() }
     }
 
     /// The lines with their record numbers, and the errors, read in blocks of two lines.

@@ -4,7 +4,7 @@ use super::inputs::Inputs;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
 use crate::options::{Options, named};
-use crate::schema::{Field, Schema};
+use crate::schema::Schema;
 use crate::verbs::{Bound, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
 
@@ -94,14 +94,20 @@ fn refuse_hidden_constants(schema: &Schema, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Reads only the fields that remain if the first verb drops some whole: which fields those are is known only after
+/// Whether [`read_less`] applies: the first verb only drops fields, and leaves some, which patterns can name.
+pub fn reads_less(first: &dyn Parsed, chain: &Chain, demand: &Demand) -> bool {
+    let [_, after, ..] = chain.schemas.as_slice() else { return false };
+    let are_plain = !after.fields.is_empty() && after.fields.iter().all(|field| !field.name.contains('*'));
+    demand.fields == Wanted::All && are_plain && !first.drops().is_empty()
+}
+
+/// Reads only the fields that remain if the first verb drops the others: which fields those are is known only after
 /// inference, because the others have to exist.
 pub fn read_less(first: &dyn Parsed, chain: &mut Chain, schema: &mut Schema, demand: &mut Demand) {
-    let [before, after, ..] = chain.schemas.as_slice() else { return };
-    let is_plain = |field: &Field| !field.name.contains('*') && before.fields.iter().any(|own| own == field);
-    if !first.only_drops() || demand.fields != Wanted::All || after.fields.is_empty() || !after.fields.iter().all(is_plain) {
+    if !reads_less(first, chain, demand) {
         return;
     }
+    let [_, after, ..] = chain.schemas.as_slice() else { return };
     demand.fields = Wanted::Matching(after.fields.iter().map(|field| field.name.clone()).collect());
     schema.fields.retain(|field| after.index_of(&field.name).is_some());
     chain.schemas[0] = after.clone();

@@ -87,7 +87,14 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
     if let Some(name) = &options.to {
         return named(name, "--to");
     }
-    let Some(extension) = outputs.extension() else { return named("jsonl", "--to") };
+    let Some(extension) = outputs.extension() else {
+        let name = outputs.name();
+        if formats::find(name).is_some() {
+            let error = Error::usage(format!("`{name}` is the name of a format, and a file of that name would be JSON Lines"));
+            return Err(error.help(format!("give the format with --to {name}; or name the file: -o ./{name}")));
+        }
+        return named("jsonl", "--to");
+    };
     by_extension(extension).ok_or_else(|| {
         Error::usage(format!("the output's extension .{extension} is not that of a known format"))
             .help(format!("give one with --to: {}", names(|f| f.name() != "none")))
@@ -101,6 +108,13 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
 /// `--compression` contradicts the name, or is not supported for the output.
 pub fn compression_of_output(format: &dyn Format, outputs: &Outputs, options: &Options) -> Result<Option<Codec>> {
     let by_name = outputs.codec();
+    if let (Some(codec), true) = (by_name, format.has_compression()) {
+        let (output, name) = (outputs.name(), format.name());
+        let text = format!(
+            "{output}: compressed with {codec} as a whole, which most readers of {name} do not expect: --compression compresses its pages or buffers"
+        );
+        options.notices.add(text, options.strict)?;
+    }
     let Some(compression) = options.compression.filter(|_| !format.has_compression()) else { return Ok(by_name) };
     let name = format.name();
     let codec = match compression {

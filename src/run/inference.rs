@@ -8,7 +8,7 @@ use super::several::Inferred;
 use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
 use crate::formats::{Inference, Observed, Request, Task, Tasks};
-use crate::schema::{Schema, unify};
+use crate::schema::{Schema, Type, unify};
 use std::sync::Arc;
 
 /// The schema of the required fields, from all of the inputs or their first `sample_bytes`.
@@ -41,12 +41,13 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     let mut scans: Vec<Scan> = Vec::new();
     let mut found = Unified::default();
     let (mut is_settled, mut is_stated) = (true, true);
-    let clash = |e: Error| e.help("read only other fields, with `select`, or first drop, rename or cast the field in one of the inputs");
+    let clash = |e: Error| e.help("drop the field first, or rename or cast it in one of the inputs");
     let mut opened: Vec<&mut Opened> = opened.collect();
     for opened in &mut opened {
         match opened.reader()?.infer(request)? {
             Inference::Known(mut schema) => {
                 schema.fields.retain(|field| request.wanted.includes(&field.name));
+                forget_dropped(&mut schema, request);
                 found.add(opened.input.name(), schema).map_err(clash)?;
             }
             Inference::Scan(tasks) => {
@@ -64,7 +65,9 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     }
     for Scan { name, tasks, .. } in scans {
         if let Some(observed) = observe(tasks, threads)? {
-            found.add(&name, observed.schema(request)?).map_err(clash)?;
+            let mut schema = observed.schema(request)?;
+            forget_dropped(&mut schema, request);
+            found.add(&name, schema).map_err(clash)?;
         }
     }
     let mut found = found.schema();
@@ -83,6 +86,13 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     let mut schema = unify::overlay(&request.declared, &found);
     schema.fields.retain(|f| request.wanted.includes(&f.name));
     Ok(Inferred { schema, is_settled, is_stated })
+}
+
+/// Replaces the types of fields that are dropped by one that goes with all others.
+fn forget_dropped(schema: &mut Schema, request: &Request) {
+    for field in schema.fields.iter_mut().filter(|field| request.dropped.includes(&field.name)) {
+        field.ty = Type::NULL;
+    }
 }
 
 /// The inputs of one format whose types are observed together.

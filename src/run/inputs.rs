@@ -7,7 +7,7 @@ use super::opened::{Opened, open};
 use super::several::{ChainOfInput, Several};
 use super::work::{Load, Work};
 use crate::chunk::Decoded;
-use crate::demand::Demand;
+use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::formats::{FORMATS, Format, Inference, Numbered, Request, Task, Tasks};
 use crate::io::{self, Input};
@@ -33,6 +33,8 @@ pub struct Inputs {
     options: Arc<Options>,
     /// Inputs that are read side by side, used instead of `opened`.
     several: Option<Box<dyn Several>>,
+    /// See [`Inputs::ignore_types`].
+    dropped: Wanted,
     /// The only records of `opened` to read, in output order.
     drawn: Option<Drawn>,
 }
@@ -40,7 +42,7 @@ pub struct Inputs {
 impl Inputs {
     /// Inputs that are read side by side.
     pub fn of_several(several: Box<dyn Several>, options: Arc<Options>) -> Inputs {
-        Inputs { opened: Vec::new(), declared: Arc::default(), options, several: Some(several), drawn: None }
+        Inputs { opened: Vec::new(), declared: Arc::default(), options, several: Some(several), dropped: Wanted::none(), drawn: None }
     }
 
     /// Divides the files into groups of these sizes, each a separate input.
@@ -51,6 +53,7 @@ impl Inputs {
             declared: self.declared.clone(),
             options: self.options.clone(),
             several: None,
+            dropped: Wanted::none(),
             drawn: None,
         };
         sizes.iter().map(&mut group).collect()
@@ -87,7 +90,7 @@ impl Inputs {
             // A temporary copy can be read again, like a file.
             opened.iter().filter(|opened| !opened.input.is_regular()).try_for_each(|opened| opened.input.file().map(|_| ()))?;
         }
-        Ok(Inputs { opened, declared, options, several: None, drawn: None })
+        Ok(Inputs { opened, declared, options, several: None, dropped: Wanted::none(), drawn: None })
     }
 
     /// The inputs that are read side by side.
@@ -107,6 +110,7 @@ impl Inputs {
             declared: self.declared.clone(),
             options: self.options.clone(),
             several: self.several.as_ref().map(|several| several.closed()),
+            dropped: self.dropped.clone(),
             drawn: None,
         }
     }
@@ -183,6 +187,11 @@ impl Inputs {
         self.opened.iter_mut().map(|opened| opened.reader()?.numbered(&request)).collect()
     }
 
+    /// Does not infer the types of the fields that match these patterns: they are dropped first.
+    pub fn ignore_types(&mut self, dropped: Wanted) {
+        self.dropped = dropped;
+    }
+
     /// Restricts reading to these records, in order.
     pub fn draw(&mut self, drawn: Drawn) {
         self.drawn = Some(drawn);
@@ -194,6 +203,7 @@ impl Inputs {
         let needed = demand.records.filter(|_| self.options.on_error == OnError::Fail);
         Request {
             wanted: demand.fields,
+            dropped: self.dropped.clone(),
             records: needed.into_iter().chain(self.options.only.as_ref().map(|only| only.last())).min(),
             only: self.options.only.clone(),
             sample_bytes,
@@ -360,6 +370,7 @@ fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>)
     let name = input.name().clone();
     let request = Request {
         wanted: Demand::everything().fields,
+        dropped: Wanted::none(),
         records: None,
         only: None,
         sample_bytes: None,

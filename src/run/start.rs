@@ -4,7 +4,7 @@
 use super::baseline::with_baseline;
 use super::beside::{self, Beside};
 use super::branch::Branches;
-use super::chain::{Chain, read_less};
+use super::chain::{Chain, read_less, reads_less};
 use super::combine::open_chain;
 use super::conclude::{Ended, conclude, show_notices};
 use super::drawn;
@@ -171,11 +171,7 @@ impl<'a> Run<'a> {
             // The bytes sampled from a pipe are read again; the sample ends at a block boundary, slightly later.
             self.inputs.remember(u64::MAX);
         }
-        let Inferred { mut schema, mut is_settled, is_stated } = self.infer(&demand, sample)?;
-        let mut chain = match self.bind(&schema) {
-            Err(error) if error.kind() == Kind::Usage => return Err(self.better_message(error, &demand)),
-            bound => bound?,
-        };
+        let (Inferred { mut schema, mut is_settled, is_stated }, mut chain) = self.infer_and_bind(&demand, sample)?;
         if self.options.dry_run {
             return self.explain(&chain).map(Some);
         }
@@ -243,6 +239,36 @@ impl<'a> Run<'a> {
 
     fn infer(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<Inferred> {
         infer(&mut self.inputs, demand, sample_bytes, self.options.threads)
+    }
+
+    /// Infers the types and binds the chain to them. The types of fields that are dropped first do not matter, except to
+    /// show them.
+    fn infer_and_bind(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<(Inferred, Chain)> {
+        let dropping = self.verbs.first().filter(|first| demand.fields == Wanted::All && !first.drops().is_empty());
+        let Some(first) = dropping else { return self.infer_and_bind_all(demand, sample_bytes) };
+        let read_again = |run: &mut Self| if run.inputs.are_regular() { run.inputs.reopen() } else { Ok(()) };
+        if self.options.dry_run {
+            match self.infer_and_bind_all(demand, sample_bytes) {
+                Err(error) if error.kind() == Kind::Data => read_again(self)?,
+                result => return result,
+            }
+        }
+        self.inputs.ignore_types(Wanted::Matching(first.drops()));
+        let (inferred, chain) = self.infer_and_bind_all(demand, sample_bytes)?;
+        if reads_less(first.as_ref(), &chain, demand) {
+            return Ok((inferred, chain));
+        }
+        self.inputs.ignore_types(Wanted::none());
+        read_again(self)?;
+        self.infer_and_bind_all(demand, sample_bytes)
+    }
+
+    fn infer_and_bind_all(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<(Inferred, Chain)> {
+        let inferred = self.infer(demand, sample_bytes)?;
+        match self.bind(&inferred.schema) {
+            Err(error) if error.kind() == Kind::Usage => Err(self.better_message(error, demand)),
+            chain => Ok((inferred, chain?)),
+        }
     }
 
     fn bind(&self, schema: &Schema) -> Result<Chain> {
@@ -335,8 +361,8 @@ mod tests {
         fn needs_records(&self) -> bool {
             true
         }
-        fn only_drops(&self) -> bool {
-            false
+        fn drops(&self) -> Vec<String> {
+            Vec::new()
         }
         fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
             Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(BrokenMap { panics: self.panics })) })

@@ -207,6 +207,9 @@ pub struct Type {
 }
 
 impl Type {
+    /// A scalar that is null in all records.
+    pub const NULL: Type = Type { element: Element::Value(DType::Null), dims: Vec::new(), optional: true, with_nulls: false };
+
     /// A scalar or, with dims, a tensor of that dtype, without nulls.
     pub fn tensor(dtype: DType, dims: Vec<Dim>) -> Type {
         Type { element: Element::Value(dtype), dims, optional: false, with_nulls: false }

@@ -39,11 +39,13 @@ stays, empty.";
         },
     ];
 
-    const ONLY_DROPS: bool = true;
-
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let choice = Choice::all_but(&schema.fields, &self.fields.resolve(schema)?);
         Ok(Bound { schema: Arc::new(choice.schema(schema)), operator: Operator::Map(Arc::new(choice)) })
+    }
+
+    fn drops(&self) -> Vec<String> {
+        self.fields.whole().unwrap_or_default()
     }
 
     fn demand(&self, after: Demand) -> Demand {

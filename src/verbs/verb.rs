@@ -64,12 +64,14 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     const TAKES_FAULTS: bool = false;
     /// Whether it needs records at all; a report may need only the schema.
     const NEEDS_RECORDS: bool = true;
-    /// Whether it only drops fields, so that those which it drops whole need not be read.
-    const ONLY_DROPS: bool = false;
-
     /// [`Verb::REPORTS`], if that depends on the options.
     fn reports(&self) -> bool {
         Self::REPORTS
+    }
+
+    /// If it only drops fields whole: patterns of their names. They are not read, and may be of any type.
+    fn drops(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Checks the verb against the input schema and returns its operator. A verb that [combines](Verb::COMBINES) inputs
@@ -411,8 +413,8 @@ pub trait Parsed: Send + Sync {
     fn takes_faults(&self) -> bool;
     /// See [`Verb::NEEDS_RECORDS`].
     fn needs_records(&self) -> bool;
-    /// See [`Verb::ONLY_DROPS`].
-    fn only_drops(&self) -> bool;
+    /// See [`Verb::drops`].
+    fn drops(&self) -> Vec<String>;
     /// See [`Verb::bind`].
     ///
     /// # Errors
@@ -476,8 +478,8 @@ impl<V: Verb> Parsed for Typed<V> {
     fn needs_records(&self) -> bool {
         V::NEEDS_RECORDS
     }
-    fn only_drops(&self) -> bool {
-        V::ONLY_DROPS
+    fn drops(&self) -> Vec<String> {
+        self.0.drops()
     }
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         self.0.bind(schema, options)

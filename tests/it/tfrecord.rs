@@ -25,7 +25,15 @@ fn options() -> Options {
 /// Reads with `--schema text`; the first error of any kind is the result.
 fn read_as(bytes: &[u8], schema: &str, options: Options) -> Result<Read, Error> {
     let declared = Arc::new(tatter::schema::notation::parse(schema)?);
-    let request = Request { wanted: Wanted::All, records: None, only: None, sample_bytes: None, declared, options: Arc::new(options) };
+    let request = Request {
+        wanted: Wanted::All,
+        dropped: Wanted::none(),
+        records: None,
+        only: None,
+        sample_bytes: None,
+        declared,
+        options: Arc::new(options),
+    };
     let input = Arc::new(Input::memory("in.tfrecord", bytes.to_vec()));
     let mut reader = find("tfrecord").unwrap().reader(input, &request.options).unwrap()?;
     let schema = match reader.infer(&request)? {

@@ -91,7 +91,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
         let is_number = [a, b].into_iter().any(|dtype| dtype.is_number());
         error.help(match is_text && is_number {
-            true => "strings.as_string(x) formats numbers; strings.to_number(x) reads them",
+            true => "strings.as_string(x) formats numbers; strings.to_number(x, int64) reads them",
             false => "cast(x, dtype) converts numbers",
         })
     };

@@ -65,7 +65,8 @@ pub static FUNCTIONS: &[Function] = &[
 /// # Errors
 /// Not a list, an empty list, or tensors without a common dtype.
 pub fn items(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
-    let list = call.list(i)?;
+    let list =
+        call.list(i).map_err(|error| error.help(format!("put the tensors in a list: {}([x, y], ...); + joins strings", call.name)))?;
     if list.is_empty() {
         return Err(ExprError::at(call.operand(i)?.span.clone(), format!("{} needs at least one tensor", call.name)));
     }

@@ -65,7 +65,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_mean", "math.reduce_mean"],
         "input_tensor|x, axis=None, keepdims=False",
-        "Mean over axes. A dense tensor of integers gives integers, as in TensorFlow.",
+        "Mean over axes. A list or a dense tensor of integers gives an integer, as in TensorFlow: cast(x, float64) first for a fraction.",
         [("reduce_mean([[3, 1], [2, 4, 6]], axis=1)", "[2.0, 4.0]"), ("reduce_mean([3.0, 2.0])", "2.5")],
         mean
     ),

@@ -84,7 +84,9 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                         return Err(match c {
                             '!' => error.help("write `not x` or `x != y`"),
                             '$' => error.help("a field is written without `$`, in backquotes if its name is not an identifier"),
+                            '?' if text[start..].starts_with("??") => error.help("fill_null(x, value) replaces nulls"),
                             '?' => error.help("write where(condition, x, y); a name with such a character is written in backquotes"),
+                            '“' | '”' | '‘' | '’' => error.help("use straight quotes: \" or '"),
                             _ => error,
                         });
                     };

@@ -66,6 +66,23 @@ struct Parser {
     depth: usize,
 }
 
+/// In `x > 1 & x < 4`, which means `x > (1 & x) < 4`, two conditions were meant.
+fn refuse_bits_between(operand: &Expr) -> ExprResult<()> {
+    let ExprKind::Binary(operator, left, _) = &operand.kind else { return Ok(()) };
+    let (symbol, word) = match operator {
+        Binary::And => ("&", "write `and`, or "),
+        Binary::Or => ("|", "write `or`, or "),
+        Binary::Xor => ("^", ""),
+        _ => return Ok(()),
+    };
+    if left.span.start > operand.span.start {
+        // In parentheses.
+        return Ok(());
+    }
+    let error = ExprError::at(operand.span.clone(), format!("`{symbol}` binds more tightly than comparisons"));
+    Err(error.help(format!("{word}put each comparison in parentheses")))
+}
+
 /// The binding strength of an operator; higher is tighter.
 const OR: u8 = 1;
 const AND: u8 = 2;
@@ -174,7 +191,12 @@ impl Parser {
             Kind::Name(word) if word == "if" => {
                 error.help("there is no `if` in expressions: where(condition, x, y) chooses for each value")
             }
+            Kind::Op("|") if self.before_is("|") => error.help("`or` joins conditions, `+` joins strings"),
             Kind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
+            Kind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("where(condition, x, y) chooses for each value"),
+            Kind::Op("->") => error.help("a field of a structure is x.name"),
+            Kind::Op("~") => error.help(SEARCH_TEXT),
+            Kind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
             Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
             Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IN" | "IS") => match word.as_str() {
                 "IS" => error.help("is_null(x) and not is_null(x) tell whether x is null"),
@@ -359,6 +381,9 @@ impl Parser {
                     self.at += 1;
                     rest.push((compare, self.expression(COMPARISON + 1)?));
                     next = if let Kind::Op(op) = self.peek() { comparison(op) } else { None };
+                }
+                if let [middle @ .., _] = rest.as_slice() {
+                    middle.iter().try_for_each(|(_, operand)| refuse_bits_between(operand))?;
                 }
                 let end = self.end_of_last();
                 left = node(ExprKind::Compare(Box::new(left), rest), start..end)?;

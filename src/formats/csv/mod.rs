@@ -67,7 +67,7 @@ impl Format for Csv {
     }
 
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(self.dialect(options).checked().and_then(|dialect| write::writer(schema, dialect, self.name())))
+        Some(self.dialect(options).checked().and_then(|dialect| write::writer(schema, dialect, self.name(), options)))
     }
 
     fn may_be_empty(&self) -> bool {

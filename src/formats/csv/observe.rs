@@ -37,12 +37,14 @@ struct ColumnSeen {
     has_nulls: bool,
     has_null_items: bool,
     is_list: bool,
+    /// Whether fields can hold several items.
+    has_separator: bool,
     /// Whether a file does not have the column.
     is_absent: bool,
 }
 
 impl ColumnSeen {
-    fn new(name: &str) -> ColumnSeen {
+    fn new(name: &str, has_separator: bool) -> ColumnSeen {
         ColumnSeen {
             name: name.to_owned(),
             lines: [None; KINDS.len()],
@@ -54,6 +56,7 @@ impl ColumnSeen {
             has_nulls: false,
             has_null_items: false,
             is_list: false,
+            has_separator,
             is_absent: false,
         }
     }
@@ -94,9 +97,17 @@ impl ColumnSeen {
 
     /// The line in which a kind first occurred, including other kinds that count as this kind here.
     fn line(&self, kind: Kind) -> Option<u64> {
-        let empty = self.empty.filter(|_| kind == Kind::Text && !self.is_list && !self.is_empty_null);
+        let empty = self.empty.filter(|_| kind == Kind::Text && !self.holds_lists() && !self.is_empty_null);
         let lines = KINDS.into_iter().filter(|seen| self.resolved(*seen) == kind).filter_map(|seen| self.lines[seen as usize]);
         lines.chain(empty).min()
+    }
+
+    /// Whether it is a column of lists. Between numbers, an empty field that is not null can only be an empty list.
+    fn holds_lists(&self) -> bool {
+        let is_number = |kind: Kind| !matches!(kind, Kind::Text | Kind::Word);
+        let seen = || KINDS.into_iter().filter(|kind| self.lines[*kind as usize].is_some());
+        let has_empty = self.empty.is_some() && !self.is_empty_null;
+        self.is_list || (self.has_separator && has_empty && seen().next().is_some() && seen().all(is_number))
     }
 
     /// The effective kind, given the other kinds of the column.
@@ -147,7 +158,7 @@ impl ColumnSeen {
                 return Err(format!("contains {}", parts.join(" and ")));
             }
         };
-        let dims = if self.is_list { vec![Dim::UNIFORM] } else { Vec::new() };
+        let dims = if self.holds_lists() { vec![Dim::UNIFORM] } else { Vec::new() };
         Ok(Type {
             element: Element::Value(dtype),
             dims,
@@ -162,9 +173,10 @@ impl ColumnSeen {
 /// # Errors
 /// A record has a different number of fields, and bad records are not skipped.
 pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
-    let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name)).collect();
+    let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name, dialect.separator.is_some())).collect();
     let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref().unwrap_or(&f.name) == name);
-    let looked_at: Vec<bool> = names.iter().map(|name| !is_declared(name) && request.wanted.includes(name)).collect();
+    let is_of_interest = |name: &String| !is_declared(name) && request.wanted.includes(name) && !request.dropped.includes(name);
+    let looked_at: Vec<bool> = names.iter().map(is_of_interest).collect();
     for record in 0..block.records.len() {
         let ((first, nfields), line) = (block.fields(record), block.records[record].1);
         if nfields != columns.len() {

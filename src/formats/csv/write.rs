@@ -5,7 +5,10 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
+use crate::notice::Tally;
+use crate::options::Options;
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::Tensor;
 use crate::tensor::text::{reads_text, to_text, uuids};
@@ -18,11 +21,23 @@ use std::sync::Arc;
 struct RecordEncoder {
     schema: Arc<Schema>,
     dialect: Dialect,
+    options: Options,
+    /// The lists written in each column.
+    lists: Vec<Lists>,
+}
+
+/// What readers can find out about a column of lists.
+#[derive(Default)]
+struct Lists {
+    /// The number of lists.
+    all: Tally,
+    /// The number of those that have several items, and so a separator.
+    shown: Tally,
 }
 
 /// # Errors
 /// A field is neither a scalar nor a list of scalars.
-pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Box<dyn Writer>> {
+pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str, options: &Options) -> Result<Box<dyn Writer>> {
     for field in &schema.fields {
         check(field, &dialect, format).map_err(|e| e.in_field(quoted(&field.name)))?;
     }
@@ -33,7 +48,8 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str) -> Result<Bo
         return Err(Error::usage("--columns names the columns of an input; the output always has a header")
             .help("rename the fields, or remove the header: tatter ... | tail -n +2"));
     }
-    let encoder = RecordEncoder { schema: schema.clone(), dialect };
+    let lists = schema.fields.iter().map(|_| Lists::default()).collect();
+    let encoder = RecordEncoder { schema: schema.clone(), dialect, options: options.clone(), lists };
     let header = encoder.header();
     Ok(Box::new(LineWriter::new(Arc::new(encoder), header)))
 }
@@ -248,6 +264,13 @@ impl Encode for RecordEncoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
         let fields = chunk.columns.iter().zip(&self.schema.fields);
         let columns = fields.map(|(column, field)| self.column(column, field.is_uuid())).collect::<Result<Vec<_>>>()?;
+        for (column, lists) in chunk.columns.iter().zip(&self.lists) {
+            if let Tensor::List(list) = column {
+                let shown = (0..chunk.nrows).filter(|row| list.partition().range(*row).len() > 1).count();
+                lists.all.add(chunk.nrows as u64);
+                lists.shown.add(shown as u64);
+            }
+        }
         let (mut out, mut cell) = (Vec::with_capacity(chunk.nbytes()), Vec::new());
         for row in 0..chunk.nrows {
             for (number, put) in columns.iter().enumerate() {
@@ -261,5 +284,19 @@ impl Encode for RecordEncoder {
             out.push(b'\n');
         }
         Ok(Box::new(out))
+    }
+
+    fn finish(&self) -> Result<()> {
+        for (field, lists) in self.schema.fields.iter().zip(&self.lists) {
+            if lists.all.take() > 0 && lists.shown.take() == 0 {
+                let (name, ty) = (quoted(&field.name), &field.ty);
+                let schema = shell_word(&format!("{name}: {ty}"));
+                let text = format!(
+                    "{name}: no list has two items, so nothing in the file shows that it has lists: read it with --schema {schema}"
+                );
+                self.options.notices.add(text, self.options.strict)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -121,7 +121,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
                 if error.cause != Cause::Invalid {
                     // A record with an error further on was ignored by inference.
                     let mut seen = Observation::new(block.input.clone());
-                    error = match records.read(start, index, |cursor| seen.see(cursor, &request.declared, &request.wanted, 0)) {
+                    error = match records.read(start, index, |cursor| seen.see(cursor, request, 0)) {
                         Err(bad) if skip => bad,
                         _ => return Err(block.error(&error, start, index, Some(schema))),
                     };
@@ -177,7 +177,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
                 continue;
             }
             let here = line.at(start);
-            match records.read(start, index, |cursor| seen.see(cursor, &request.declared, &request.wanted, here)) {
+            match records.read(start, index, |cursor| seen.see(cursor, request, here)) {
                 Ok(end) => records.advance(end),
                 Err(error) if fail || matches!(block.framing, Framing::Values { array: true, .. }) => {
                     return Err(block.fault(&error, start, index, None, false).error);

@@ -5,10 +5,9 @@ use super::error::Parse;
 use super::limits::MAX_FIELDS;
 use super::seen::{FirstSeen, Interest, Members};
 use super::settle;
-use crate::demand::Wanted;
 use crate::error::Result;
 use crate::formats::format::{Observed, Request};
-use crate::schema::Schema;
+use crate::schema::{Field, Schema, Type};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -30,14 +29,15 @@ impl Observation {
     ///
     /// # Errors
     /// Invalid text, or not an object. Part of the record may have been observed.
-    pub fn see(&mut self, cursor: &mut Cursor, declared: &Schema, wanted: &Wanted, line: u64) -> Parse<()> {
+    pub fn see(&mut self, cursor: &mut Cursor, request: &Request, line: u64) -> Parse<()> {
         if cursor.peek() != b'{' {
             cursor.clone().skip_value()?;
             return Err(cursor.unexpected("an object: a record is a structure of named fields"));
         }
         let here = FirstSeen::new(0, line);
-        let mut interest = |key: &str| match Interest::at(&declared.fields, key) {
-            Interest::All if !wanted.includes(key) => Interest::None,
+        let mut interest = |key: &str| match Interest::at(&request.declared.fields, key) {
+            Interest::All if !request.wanted.includes(key) => Interest::None,
+            Interest::All if request.dropped.includes(key) => Interest::Declared(Arc::new(Field::new(key, Type::NULL))),
             interest => interest,
         };
         let (_, full) = self.record.see(cursor, &mut interest, 1, here)?;

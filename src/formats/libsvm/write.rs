@@ -7,7 +7,8 @@ use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
 use crate::formats::matrix::value::{Texts, is_writable, put_integer};
 use crate::options::Options;
-use crate::path::quoted;
+use crate::path::{self, quoted};
+use crate::printable::shell_word;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -40,7 +41,13 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                 LABEL => error.help("a label must be a number or a list of numbers: cast it"),
                 _ if ty.is_sparse() => error.help(format!("leave it out: drop {}", quoted(&field.name))),
                 _ if is_number(field) && ty.rank() == 0 => error.help(format!("if it is the label: rename {}=label", quoted(&field.name))),
-                _ if is_number(field) && ty.rank() == 1 => error.help(format!("make it sparse: to-sparse -f {}", quoted(&field.name))),
+                _ if is_number(field) && ty.rank() == 1 => {
+                    let name = path::in_expression(&field.name);
+                    error.help(format!(
+                        "make it sparse, without its zeros: map {}",
+                        shell_word(&format!("{name} = sparse.from_dense({name})"))
+                    ))
+                }
                 _ => error.help(format!("leave it out: drop {}", quoted(&field.name))),
             };
             return Err(error);

@@ -260,6 +260,7 @@ impl Observed for Observation {
             } else if !beside.contains(*name) {
                 match feature.dtype() {
                     Ok(dtype) => fields.push(self.field(name, feature, dtype, scalars, &named)),
+                    Err(_) if request.dropped.includes(name) => fields.push(Field::new(*name, Type::NULL)),
                     Err(clash) if is_needed(name) => clashes.push(format!("{}: {clash}", quoted(name))),
                     Err(_) => {}
                 }
@@ -274,13 +275,15 @@ impl Observed for Observation {
         }
         known.extend(declared_features(&request.declared.fields));
         known.extend(request.declared.fields.iter().map(|f| f.name.clone()));
-        self.list_fields(&mut fields, &known, &request.wanted, &mut clashes)?;
+        self.list_fields(&mut fields, &known, request, &mut clashes)?;
         if !clashes.is_empty() {
             let mut error = Error::data("a feature has values of different kinds in different records");
             for clash in clashes {
                 error = error.help(clash);
             }
-            return Err(error.help("features that are not read are not checked: name the others with `select`"));
+            return Err(
+                error.help("features that are not read are not checked: leave it out with `drop`, or name the others with `select`")
+            );
         }
         Ok(Schema::new(fields))
     }
@@ -320,7 +323,7 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
 
 impl Observation {
     /// The fields of the feature lists, after those of the context.
-    fn list_fields(&self, fields: &mut Vec<Field>, known: &HashSet<String>, wanted: &Wanted, clashes: &mut Vec<String>) -> Result<()> {
+    fn list_fields(&self, fields: &mut Vec<Field>, known: &HashSet<String>, request: &Request, clashes: &mut Vec<String>) -> Result<()> {
         let mut lists: Vec<(&str, &Feature)> = self.lists.iter().filter_map(|(key, f)| Some((std::str::from_utf8(key).ok()?, f))).collect();
         lists.sort_by_key(|(name, feature)| (feature.first, *name));
         for (name, feature) in lists {
@@ -339,7 +342,8 @@ impl Observation {
                     let ty = Type::tensor(dtype, vec![Dim::UNIFORM, Dim::RAGGED]).with_optional(feature.present < self.records);
                     fields.push(Field::new(name, ty));
                 }
-                Err(clash) if wanted.includes(name) => clashes.push(format!("{}: {clash}", quoted(name))),
+                Err(_) if request.dropped.includes(name) => fields.push(Field::new(name, Type::NULL)),
+                Err(clash) if request.wanted.includes(name) => clashes.push(format!("{}: {clash}", quoted(name))),
                 Err(_) => {}
             }
         }

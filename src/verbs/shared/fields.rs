@@ -122,6 +122,16 @@ impl Patterns {
         Ok(found)
     }
 
+    /// The patterns, if all are of top-level fields and match what [`glob_matches`](path::glob_matches) does.
+    pub fn whole(&self) -> Option<Vec<String>> {
+        let whole = |pattern: &Vec<Name>| match pattern.as_slice() {
+            [Name::Exact(name)] if !name.contains('*') => Some(name.clone()),
+            [Name::Glob(name)] => Some(name.clone()),
+            _ => None,
+        };
+        self.patterns.iter().map(whole).collect()
+    }
+
     /// The patterns of top-level names, for [`Demand`].
     pub fn wanted(&self) -> Vec<String> {
         self.patterns
