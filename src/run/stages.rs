@@ -12,9 +12,6 @@ use crate::schema::Schema;
 use crate::verbs::{Fold, Map};
 use std::sync::Arc;
 
-/// A verb that may multiply the memory of its input by this factor gets its chunks in parts.
-const GROWTH: usize = 4;
-
 /// The stages, in order, before they become nodes.
 pub struct Stages {
     input: Arc<Schema>,
@@ -47,9 +44,8 @@ impl Stages {
 
     /// Adds the map of a verb, whose output has this schema.
     pub fn map(&mut self, verb: &'static str, map: Arc<dyn Map>, schema: Arc<Schema>) {
-        let growth = map.growth();
-        if growth > GROWTH {
-            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(Divide { growth })) });
+        if map.grows() {
+            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(Divide { map: map.clone() })) });
         }
         if let Some(Stage { does, kind: Kind::Maps(maps, None) }) = self.stages.last_mut() {
             maps.push(Step { verb, map, schema });

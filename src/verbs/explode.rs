@@ -1,12 +1,14 @@
 //! `explode F`: writes one record for each item of a field.
 
+use super::shared::divided::PART_NBYTES;
 use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{Element, Field, Schema, Type};
+use crate::schema::leaves::{Leaf, leaves};
+use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::batch::{unbatch, unbatched_type};
 use crate::tensor::{RowPartition, Tensor};
 use std::sync::Arc;
@@ -63,7 +65,10 @@ Null items are kept. To split several fields together, item by item, use `unbatc
         item.optional |= self.keep_empty;
         let mut output = schema.as_ref().clone();
         set_type(&mut output.fields, &positions, &item);
-        let step = Items { path: self.field.clone(), positions, item, keep_empty: self.keep_empty };
+        let is_item = |leaf: &Leaf| leaf.path.names().starts_with(self.field.names());
+        let is_short = |leaf: &Leaf| leaf.dims.is_empty() && leaf.field.ty.dtype().is_some_and(|dtype| dtype.is_number() || *dtype == DType::Bool);
+        let grows = leaves(schema).iter().any(|leaf| !is_item(leaf) && !is_short(leaf));
+        let step = Items { path: self.field.clone(), positions, item, keep_empty: self.keep_empty, grows };
         Ok(Bound { schema: Arc::new(output), operator: Operator::Map(Arc::new(step)) })
     }
 
@@ -107,16 +112,17 @@ struct Items {
     positions: Vec<usize>,
     item: Type,
     keep_empty: bool,
+    /// Whether other fields, which are repeated, are of any size.
+    grows: bool,
 }
+
+/// Chunks are not divided for less.
+const SMALL_NBYTES: usize = 32 << 20;
 
 impl Map for Items {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
-        let Chunk { nrows, mut columns, origin } = chunk;
-        // The field itself is not gathered, so its values are not repeated.
-        let nothing = Tensor::structure(nrows, Vec::new(), None)?;
-        let Some(list) = replace(&mut columns, &self.positions, nothing)? else {
-            return Err(Error::internal("no such field").in_field(&self.path));
-        };
+        let (list, columns) = self.parts(&chunk)?;
+        let origin = chunk.origin;
         let (rows, items) = self.items(list).map_err(|e| e.in_field(&self.path))?;
         let mut columns = columns.iter().map(|c| c.gather(&rows)).collect::<Result<Vec<_>>>()?;
         replace(&mut columns, &self.positions, items)?;
@@ -126,16 +132,77 @@ impl Map for Items {
     fn keeps_rows(&self) -> bool {
         false
     }
+
+    fn grows(&self) -> bool {
+        self.grows
+    }
+
+    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
+        let (list, columns) = self.parts(&chunk)?;
+        let (partition, nulls, nrows) = (nitems(&list)?, list.validity(), chunk.nrows);
+        let length = |row: usize| if nulls.as_ref().is_some_and(|v| v.is_null(row)) { 0 } else { partition.row_length(row) };
+        let longest = (0..nrows).map(length).max().unwrap_or(0);
+        if columns.iter().map(Tensor::nbytes).sum::<usize>().saturating_mul(longest) <= SMALL_NBYTES {
+            return Ok(vec![chunk]);
+        }
+        let mut parts = Vec::new();
+        let (mut start, mut nbytes) = (0, 0usize);
+        for row in 0..nrows {
+            let (length, repeated) = (length(row), columns.iter().map(|c| c.slice(row, 1).nbytes()).sum::<usize>());
+            let own = length.saturating_mul(repeated);
+            if row > start && nbytes.saturating_add(own) > PART_NBYTES {
+                parts.push(chunk.slice(start, row - start));
+                (start, nbytes) = (row, 0);
+            }
+            nbytes = nbytes.saturating_add(own);
+            let nitems = (PART_NBYTES / repeated.max(1)).max(1);
+            if own > SMALL_NBYTES && list.as_list().is_ok() {
+                let record = chunk.slice(row, 1);
+                for first in (0..length).step_by(nitems) {
+                    parts.push(self.with_items(&record, first, nitems.min(length - first))?);
+                }
+                (start, nbytes) = (row + 1, 0);
+            }
+        }
+        if start < nrows {
+            parts.push(chunk.slice(start, nrows - start));
+        }
+        Ok(parts)
+    }
+}
+
+/// The items of each row.
+fn nitems(list: &Tensor) -> Result<RowPartition> {
+    match list {
+        Tensor::Sparse(s) => RowPartition::from_row_lengths((0..s.nrows()).map(|row| s.shape_of(row)[0])),
+        other => Ok(other.as_list()?.partition().clone()),
+    }
 }
 
 impl Items {
+    /// The field, and all columns without it: it is not gathered, so its values are not repeated.
+    fn parts(&self, chunk: &Chunk) -> Result<(Tensor, Vec<Tensor>)> {
+        let mut columns = chunk.columns.clone();
+        let nothing = Tensor::structure(chunk.nrows, Vec::new(), None)?;
+        match replace(&mut columns, &self.positions, nothing)? {
+            Some(list) => Ok((list, columns)),
+            None => Err(Error::internal("no such field").in_field(&self.path)),
+        }
+    }
+
+    /// A record with only these items.
+    fn with_items(&self, record: &Chunk, first: usize, n: usize) -> Result<Chunk> {
+        let (list, mut columns) = self.parts(record)?;
+        let list = list.as_list()?;
+        let items = list.values().slice(list.partition().start(0) + first, n);
+        replace(&mut columns, &self.positions, Tensor::list(RowPartition::from_row_lengths([n as i64])?, items, None)?)?;
+        Chunk::try_new(1, columns, record.origin.clone())
+    }
+
     /// The source row of each item, and the items.
     fn items(&self, list: Tensor) -> Result<(Vec<usize>, Tensor)> {
         let nulls = list.validity();
-        let partition = match &list {
-            Tensor::Sparse(s) => RowPartition::from_row_lengths((0..s.nrows()).map(|row| s.shape_of(row)[0]))?,
-            other => other.as_list()?.partition().clone(),
-        };
+        let partition = nitems(&list)?;
         // A null row of known size has items, which are skipped.
         let hidden = |row: usize| nulls.as_ref().is_some_and(|v| v.is_null(row)) && partition.row_length(row) > 0;
         let any_hidden = (0..partition.nrows()).any(hidden);

@@ -215,10 +215,18 @@ pub trait Map: Send + Sync {
         true
     }
 
-    /// The approximate factor by which the output may exceed the memory of the input; chunks are divided before such a
+    /// Whether the output may take many times the memory of the input. Chunks are [divided](Map::divided) before such a
     /// verb.
-    fn growth(&self) -> usize {
-        1
+    fn grows(&self) -> bool {
+        false
+    }
+
+    /// Parts of a chunk, whose outputs are small and together those of the chunk.
+    ///
+    /// # Errors
+    /// Only internal errors.
+    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
+        Ok(vec![chunk])
     }
 
     /// Whether the output has as many rows as the input, so that rows can be numbered before or after it.

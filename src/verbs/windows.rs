@@ -1,5 +1,6 @@
 //! `windows FIELD`: groups the values of a list into sliding windows.
 
+use super::shared::divided::by_rows;
 use super::shared::edit::{Edits, Scope};
 use super::shared::windowing::Windowing;
 use super::verb::{Bound, Example, Map, Operator, Verb};
@@ -118,8 +119,11 @@ impl Map for Multiplying {
     fn keeps_count(&self) -> bool {
         self.windows.keeps_count()
     }
-    fn growth(&self) -> usize {
-        self.growth
+    fn grows(&self) -> bool {
+        self.growth > 4
+    }
+    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
+        Ok(by_rows(&chunk, self.growth))
     }
 }
 

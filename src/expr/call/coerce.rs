@@ -152,12 +152,12 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         .collect()
 }
 
-/// Two items without promotion; `None` unless one is a tensor and the other a tensor or a literal. A literal takes the
-/// dtype of the tensor if that holds it, and a fraction otherwise that of Python.
+/// Two items without promotion; `None` unless each is a tensor or a literal. A literal takes the dtype of a tensor beside
+/// it if that holds it, and a fraction otherwise that of Python.
 pub fn as_they_are(items: [&Operand; 2]) -> Option<[Node; 2]> {
     let node = |item: &Operand, other: &Operand| {
         let Some(literal) = item.literal() else { return as_node(item, None).ok() };
-        let held = other.node()?.ty.dtype().filter(|dtype| literal::holds(dtype, &literal));
+        let held = other.node().and_then(|node| node.ty.dtype()).filter(|dtype| literal::holds(dtype, &literal));
         let own = as_node(item, held).ok()?;
         if held.is_none() && own.ty.dtype() == Some(&DType::Float32) { as_node(item, Some(&DType::Float64)).ok() } else { Some(own) }
     };

@@ -243,10 +243,11 @@ fn rows_of_numbers<T: Convert + Number>(
                 ((T::to_f64(limit) - T::to_f64(start)) / T::to_f64(delta)).abs().ceil()
             };
             let count = check_count((count < 1e18).then_some(count as usize).and_then(|c| c.checked_add(out.len())), record)? - out.len();
-            let mut value = start;
-            for _ in 0..count {
-                out.push(value);
-                value = T::add(value, delta);
+            if ragged || integer {
+                // As tf.ragged.range does.
+                out.extend(std::iter::successors(Some(start), |value| Some(T::add(*value, delta))).take(count));
+            } else {
+                out.extend((0..count).map(|i| T::add(start, T::multiply(T::of_f64(i as f64), delta))));
             }
             lengths.push(count);
         }

@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids, num_segments",
         "Sum of each segment.",
         [("math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)", "[2, 4]")],
-        |c| unsorted(c, Op::Plain(Reduce::Sum))
+        |c| unsorted(c, Op::Plain(Reduce::Sum { wide: false }))
     ),
     function!(
         ["math.unsorted_segment_prod"],
@@ -66,7 +66,7 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids",
         "Sum of each segment; segment_ids must be sorted.",
         [("math.segment_sum([1, 2, 3], [0, 0, 1])", "[3, 3]")],
-        |c| sorted(c, Op::Plain(Reduce::Sum))
+        |c| sorted(c, Op::Plain(Reduce::Sum { wide: false }))
     ),
     function!(
         ["math.segment_prod"],
@@ -276,7 +276,7 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
     let out = match op {
         Op::Plain(reduce) => run(reduce, &below)?,
         _ => {
-            let reduce = if let Op::Zeroed(reduce) = op { reduce } else { Reduce::Sum };
+            let reduce = if let Op::Zeroed(reduce) = op { reduce } else { Reduce::Sum { wide: false } };
             let (sums, counts) = (run(reduce, &below)?, run(Reduce::Count, &below)?);
             let (_, counts) = counts.levels(inner.len())?;
             let counts = counts.as_leaf()?.clone();

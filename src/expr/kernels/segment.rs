@@ -23,7 +23,11 @@ use std::sync::Arc;
 /// How values are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce<'a> {
-    Sum,
+    /// `wide`: floats are added in float64 and rounded once, which is what TensorFlow's sums of dense tensors, in an order of their
+    /// own, come to. Other sums are in order.
+    Sum {
+        wide: bool,
+    },
     Product,
     /// An empty reduction gives the largest finite value or, with `infinite`, infinity. A NaN is either kept or
     /// replaced by the next value.
@@ -77,14 +81,14 @@ pub fn rows(op: Reduce, array: &ArrayRef, partition: &RowPartition) -> Result<Ar
 
 /// The dtype in which integers of a rare dtype are reduced.
 fn wider_of(op: Reduce, dtype: &DType) -> Option<DType> {
-    let of_numbers = matches!(op, Reduce::Sum | Reduce::Product | Reduce::Minimum { .. } | Reduce::Maximum { .. });
+    let of_numbers = matches!(op, Reduce::Sum { .. } | Reduce::Product | Reduce::Minimum { .. } | Reduce::Maximum { .. });
     wider(dtype).filter(|_| of_numbers && dtype.is_integer())
 }
 
 /// The result of integers reduced in a wider dtype. Sums wrap around, and an empty reduction gives the extreme of the
 /// narrow dtype.
 fn narrowed(op: Reduce, array: &ArrayRef, dtype: &DType) -> Result<ArrayRef> {
-    if matches!(op, Reduce::Sum | Reduce::Product) { cast(array, dtype) } else { saturated(array, dtype) }
+    if matches!(op, Reduce::Sum { .. } | Reduce::Product) { cast(array, dtype) } else { saturated(array, dtype) }
 }
 
 /// The numeric dtypes that are reduced directly; float16 is rounded after each step.
@@ -105,8 +109,9 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
     let values = native::<T>(array)?;
     let (start, splits) = (first::<T>(op), partition.row_splits());
     let out = match op {
-        Reduce::Sum if T::WRAPS => wrapping_sums::<T>(values, &splits),
-        Reduce::Sum => folds(values, &splits, start, T::add),
+        Reduce::Sum { .. } if T::WRAPS => wrapping_sums::<T>(values, &splits),
+        Reduce::Sum { wide: true } => splits.windows(2).map(|w| T::of_f64(wide_sum::<T>(&values[w[0] as usize..w[1] as usize]))).collect(),
+        Reduce::Sum { wide: false } => folds(values, &splits, start, T::add),
         Reduce::Product if T::WRAPS => short_folds(values, &splits, start, T::multiply),
         Reduce::Product => folds(values, &splits, start, T::multiply),
         Reduce::Minimum { .. } if T::WRAPS => short_folds(values, &splits, start, T::minimum),
@@ -130,6 +135,16 @@ fn lesser<T: Number>(all: T::Native, v: T::Native) -> T::Native {
 #[inline]
 fn greater<T: Number>(all: T::Native, v: T::Native) -> T::Native {
     if v < all { all } else { v }
+}
+
+/// The sum in float64, of halves where there are many values, so that errors of rounding stay few.
+fn wide_sum<T: Number>(values: &[T::Native]) -> f64 {
+    const SHORT: usize = 128;
+    if values.len() <= SHORT {
+        return values.iter().fold(0.0, |all, v| all + T::to_f64(*v));
+    }
+    let (first, second) = values.split_at((values.len() / 2).next_multiple_of(SHORT));
+    wide_sum::<T>(first) + wide_sum::<T>(second)
 }
 
 /// Folds each row from the left.
@@ -190,7 +205,7 @@ fn wrapping_sums<T: Number>(values: &[T::Native], splits: &[i64]) -> Vec<T::Nati
 
 fn first<T: Number>(op: Reduce) -> T::Native {
     match op {
-        Reduce::Sum | Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => T::ZERO,
+        Reduce::Sum { .. } | Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => T::ZERO,
         Reduce::Product => T::ONE,
         Reduce::Minimum { infinite: true, .. } => T::TOP,
         Reduce::Minimum { infinite: false, .. } => T::HIGHEST,
@@ -255,7 +270,7 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         let values = native::<T>(array)?;
         let mut out = vec![first::<T>(op); nsegments];
         match op {
-            Reduce::Sum => put(values, ids, &mut out, <T as Number>::add),
+            Reduce::Sum { .. } => put(values, ids, &mut out, <T as Number>::add),
             Reduce::Product => put(values, ids, &mut out, <T as Number>::multiply),
             Reduce::Minimum { nan_stays: true, .. } => put(values, ids, &mut out, <T as Number>::minimum),
             Reduce::Minimum { nan_stays: false, .. } => put(values, ids, &mut out, lesser::<T>),
@@ -347,7 +362,7 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
     reduced!(&dtype, T => {
         let (values, start) = (native::<T>(array)?, first::<T>(op));
         let all = match op {
-            Reduce::Sum => onto(values, rows, start, <T as Number>::add),
+            Reduce::Sum { .. } => onto(values, rows, start, <T as Number>::add),
             Reduce::Product => onto(values, rows, start, <T as Number>::multiply),
             Reduce::Minimum { nan_stays: true, .. } => onto(values, rows, start, <T as Number>::minimum),
             Reduce::Minimum { nan_stays: false, .. } => onto(values, rows, start, lesser::<T>),

@@ -13,7 +13,7 @@ use crate::tensor::Tensor;
 use crate::tensor::arrow::from_arrow;
 use arrow_array::ArrayRef;
 use arrow_schema::FieldRef;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The schema of a file, overridden by `--schema`. A column that another field is read `from` is not a separate field,
 /// unless it is named too.
@@ -67,6 +67,10 @@ impl Columns {
     /// which no values of the file's type can be converted.
     pub fn plan(found: &[Field], schema: &Schema, request: &Request) -> Result<Columns> {
         let (mut columns, mut roots, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut positions, mut places) = (HashMap::new(), HashMap::new());
+        for (position, field) in found.iter().enumerate() {
+            positions.entry(field.name.as_str()).or_insert(position);
+        }
         for target in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
                 return Err(Error::usage("`split by` and `at` combine TFRecord features; here each column is already a complete value")
@@ -74,16 +78,13 @@ impl Columns {
                     .help("give only the type, and combine the columns with the verb partition or compose"));
             }
             let name = target.source.values.as_ref().unwrap_or(&target.name);
-            let source = match found.iter().position(|f| f.name == *name) {
-                None => None,
-                Some(position) => {
-                    let place = roots.iter().position(|r| *r == position).unwrap_or_else(|| {
-                        roots.push(position);
-                        roots.len() - 1
-                    });
-                    Some((place, found[position].ty.clone()))
-                }
-            };
+            let source = positions.get(name.as_str()).map(|position| {
+                let place = *places.entry(*position).or_insert_with(|| {
+                    roots.push(*position);
+                    roots.len() - 1
+                });
+                (place, found[*position].ty.clone())
+            });
             if let Some((_, from)) = &source {
                 let impossible = |e: Error| e.with_kind(Kind::Usage).within(quoted(&target.name));
                 Tensor::empty(from)?.widen(from, &target.ty).map_err(impossible)?;
@@ -108,9 +109,13 @@ impl Columns {
         // Columns are read in file order.
         let mut order: Vec<usize> = (0..roots.len()).collect();
         order.sort_by_key(|place| roots[*place]);
+        let mut rank = vec![0; roots.len()];
+        for (at, place) in order.into_iter().enumerate() {
+            rank[place] = at;
+        }
         for column in &mut columns {
             if let Some((place, _)) = &mut column.source {
-                *place = order.iter().position(|p| p == place).unwrap_or(0);
+                *place = rank[*place];
             }
         }
         roots.sort_unstable();

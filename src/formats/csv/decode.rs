@@ -15,7 +15,7 @@ use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, UInt64Array, make_array};
 use arrow_buffer::NullBuffer;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How records are decoded into the columns of a schema.
@@ -52,15 +52,18 @@ impl Decoder {
     /// # Errors
     /// `--schema` requests types that fields cannot hold.
     pub fn try_new(names: &[String], schema: &Schema, dialect: &Arc<Dialect>, request: &Request) -> Result<Decoder> {
-        let source = |field: &Field| field.source.values.clone().unwrap_or_else(|| field.name.clone());
-        let natural = names.iter().map(|name| match schema.fields.iter().find(|field| source(field) == *name) {
+        let mut of_column: HashMap<&str, &Field> = HashMap::new();
+        for field in &schema.fields {
+            of_column.entry(field.source.values.as_deref().unwrap_or(&field.name)).or_insert(field);
+        }
+        let natural = names.iter().map(|name| match of_column.get(name.as_str()) {
             Some(field) => natural(field, dialect).map(|ty| Field::new(name.clone(), ty)),
             None => Ok(Field::new(name.clone(), Type::tensor(DType::Null, Vec::new()).with_optional(true))),
         });
         let natural = natural.collect::<Result<Vec<_>>>()?;
         let columns = Columns::plan(&natural, schema, request)?;
         let read = columns.roots().iter().filter_map(|root| {
-            let field = schema.fields.iter().find(|field| source(field) == natural[*root].name)?;
+            let field = of_column.get(natural[*root].name.as_str())?;
             Some(ColumnReader {
                 number: *root,
                 path: quoted(&field.name),

@@ -8,7 +8,7 @@ use crate::formats::format::{Observed, Request};
 use crate::path::quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The largest magnitude up to which a float64 holds every integer.
@@ -215,9 +215,10 @@ impl Observed for Seen {
                 other.columns.iter_mut().for_each(|column| column.is_absent |= !ours.contains(&column.name));
             }
         }
+        let places: HashMap<String, usize> = self.columns.iter().enumerate().map(|(place, own)| (own.name.clone(), place)).collect();
         for theirs in other.columns {
-            match self.columns.iter_mut().find(|own| own.name == theirs.name) {
-                Some(own) => own.merge(&theirs),
+            match places.get(&theirs.name) {
+                Some(place) => self.columns[*place].merge(&theirs),
                 None => self.columns.push(theirs),
             }
         }

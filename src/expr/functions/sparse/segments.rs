@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
         "data, indices, segment_ids, num_segments=None, sparse_gradient=False",
         "Sum of the selected rows in each segment; segment_ids must be sorted.",
         [("sparse.segment_sum([[1, 2], [3, 4], [5, 6]], [0, 2, 1], [0, 0, 2])", "[[6, 8], [0, 0], [3, 4]]")],
-        |c| segments(c, Op::Plain(Reduce::Sum))
+        |c| segments(c, Op::Plain(Reduce::Sum { wide: false }))
     ),
     function!(
         ["sparse.segment_mean", "sparse_segment_mean"],

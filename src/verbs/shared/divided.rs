@@ -1,0 +1,33 @@
+//! Divides chunks before verbs whose output takes many times their memory.
+
+use crate::chunk::Chunk;
+
+/// Approximate output bytes for one part of a chunk.
+pub const PART_NBYTES: usize = 8 << 20;
+
+/// Parts with as many rows as fit, if the output is `growth` times the memory of the input.
+pub fn by_rows(chunk: &Chunk, growth: usize) -> Vec<Chunk> {
+    let row_nbytes = (chunk.nbytes() / chunk.nrows.max(1)).max(1);
+    let rows = (PART_NBYTES / growth.saturating_mul(row_nbytes).max(1)).max(1);
+    (0..chunk.nrows).step_by(rows).map(|start| chunk.slice(start, rows.min(chunk.nrows - start))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::Origin;
+    use crate::tensor::Tensor;
+    use arrow_array::Int64Array;
+    use std::sync::Arc;
+
+    #[test]
+    fn parts_are_small() {
+        let numbers = Tensor::Leaf(Arc::new(Int64Array::from_iter_values(0..100_000)));
+        let chunk = Chunk::try_new(100_000, vec![numbers], Origin::default()).unwrap();
+        for (growth, nparts) in [(5, 1), (100, 10)] {
+            let parts = by_rows(&chunk, growth);
+            assert_eq!(parts.len(), nparts);
+            assert_eq!(parts.iter().map(|part| part.nrows).sum::<usize>(), 100_000);
+        }
+    }
+}
