@@ -3,6 +3,7 @@
 //! Every value is either a tensor with one row per record or a constant, with one row for all records. Calls get whole
 //! columns; nothing is dispatched per record.
 
+use super::kernels::level::check_nbytes;
 use super::span::{Span, name_text, underlined};
 use crate::error::{Error, Result};
 use crate::schema::time::TimeType;
@@ -157,7 +158,12 @@ impl Value {
     }
 
     fn gather(&self, rows: &[usize]) -> Result<Value> {
-        Ok(if self.constant { self.clone() } else { Value::column(self.tensor.gather(rows)?) })
+        if self.constant {
+            return Ok(self.clone());
+        }
+        let row_nbytes = self.tensor.nbytes() / self.tensor.nrows().max(1);
+        check_nbytes(row_nbytes.checked_mul(rows.len()), rows.first().copied().unwrap_or(0))?;
+        Ok(Value::column(self.tensor.gather(rows)?))
     }
 }
 

@@ -68,7 +68,7 @@ fn short_records_of_many_fields_take_bounded_memory() {
     assert!(peak < 200 << 20 && all < 400 << 20, "{} and {} MiB", peak >> 20, all >> 20);
 }
 
-/// A Parquet file whose field `s` refers to one long string `counts[i]` times in row i; a list, unless `is_flat`.
+/// A Parquet or Arrow file whose field `s` refers to one long string `counts[i]` times in row i; a list, unless `is_flat`.
 fn references(to: &std::path::Path, counts: &[i32], is_flat: bool) {
     let nvalues: i32 = counts.iter().sum();
     let long: ArrayRef = Arc::new(StringArray::from_iter_values(["x".repeat(1_000_000)]));
@@ -83,9 +83,16 @@ fn references(to: &std::path::Path, counts: &[i32], is_flat: bool) {
         }
     };
     let batch = RecordBatch::try_from_iter([("s", column)]).unwrap();
-    let mut writer = ArrowWriter::try_new(std::fs::File::create(to).unwrap(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    let file = std::fs::File::create(to).unwrap();
+    if to.extension().is_some_and(|extension| extension == "arrow") {
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+    } else {
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
 }
 
 #[test]
@@ -96,10 +103,14 @@ fn long_entries_of_dictionaries_take_bounded_memory() {
         command.args(chain.split(' ')).arg(file).current_dir(directory.path());
         peak_memory(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
     };
-    references(&directory.path().join("flat.parquet"), &[2000], true);
-    assert!(std::fs::metadata(directory.path().join("flat.parquet")).unwrap().len() < 2 << 20);
-    let (peak, message) = run("flat.parquet", "map n=strings.length(s) then drop s");
-    assert!(message.is_empty() && peak < 500 << 20, "{} MiB: {message}", peak >> 20);
+    for file in ["flat.parquet", "flat.arrow"] {
+        references(&directory.path().join(file), &[2000], true);
+        assert!(std::fs::metadata(directory.path().join(file)).unwrap().len() < 2 << 20);
+        let (peak, message) = run(file, "map n=strings.length(s) then drop s");
+        assert!(message.is_empty() && peak < 500 << 20, "{file}: {} MiB: {message}", peak >> 20);
+        let (_, message) = run(file, "convert --max-record-bytes 999999");
+        assert!(message.starts_with(&format!("error: {file}: record 1: s: the values of the record take 1000000 bytes")), "{message}");
+    }
     // A record of 100 GB.
     references(&directory.path().join("list.parquet"), &[1, 100_000, 2], false);
     for chain in ["map n=len(s)", "map n=len(s) --threads 1", "get 2", "skip 1"] {
@@ -115,6 +126,26 @@ fn long_entries_of_dictionaries_take_bounded_memory() {
     assert!(message.starts_with("error: short.parquet: record 2: s: the values of the record take 3000000 bytes"), "{message}");
     let (_, message) = run("short.parquet", "convert --max-record-bytes 3000000");
     assert_eq!(message, "");
+}
+
+/// 600 million integers, if all were held.
+#[test]
+fn explode_repeats_long_fields_in_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let numbers = |n: u32| (0..n).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+    let record = format!("{{\"x\":[{}],\"s\":{{\"y\":[{}]}}}}\n", numbers(30_000), numbers(20_000));
+    std::fs::write(directory.path().join("in.jsonl"), record).unwrap();
+    for (chain, expected) in [
+        ("explode x then map n=reduce_sum(s.y)+x then select n then tail 1", "{\"n\":200019999}\n"),
+        ("explode x then count", "30000\n"),
+        ("explode s.y then map n=len(x) then filter s.y==19999 then select n", "{\"n\":30000}\n"),
+    ] {
+        let mut command = Command::new(BINARY);
+        command.args(chain.split(' ')).args(["in.jsonl", "-o", "out.jsonl"]).current_dir(directory.path());
+        let (peak, message) = peak_memory(command.stderr(Stdio::piped()).spawn().unwrap());
+        assert!(message.is_empty() && peak < 400 << 20, "{chain}: {} MiB: {message}", peak >> 20);
+        assert_eq!(std::fs::read_to_string(directory.path().join("out.jsonl")).unwrap(), expected, "{chain}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! and a uniform row of several items is incompatible with the ragged rows of an axis inside one along which it has
 //! been repeated. The record axis is never broadcast.
 
-use super::level::{dense_partitions, record_below, wrap};
+use super::level::{check_count, dense_partitions, record_below, wrap};
 use crate::error::{Error, Result};
 use crate::expr::types::{at, is_repeated, last_ragged, shape, shapes};
 use crate::schema::{Dim, Size};
@@ -169,6 +169,7 @@ fn slow(
             return Err((row, error));
         }
         end += length.unwrap_or(1) as i64;
+        check_count(usize::try_from(end).ok(), row).map_err(|e| (row, e))?;
         splits.push(end);
     }
     RowPartition::from_row_splits(splits).map_err(|e| (0, e))

@@ -83,10 +83,19 @@ pub fn dense_partitions(
     Ok((partitions, records))
 }
 
+/// Limits how many bytes functions such as `map_fn` and `strings.ngrams` create by repeating values.
+///
+/// # Errors
+/// More than 4 GiB.
+pub fn check_nbytes(nbytes: Option<usize>, row: usize) -> Result<usize> {
+    const MOST: usize = 4 << 30;
+    nbytes.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would take more than 4 GiB").at_row(row))
+}
+
 /// Limits how many values functions such as `fill`, `tile` and `range` create from the numbers of one record.
 ///
 /// # Errors
-/// More than 2^32 values.
+/// More than 2^28 values.
 pub fn check_count(count: Option<usize>, row: usize) -> Result<usize> {
     const MOST: usize = 1 << 28;
     count.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would have more than 2^28 values").at_row(row))

@@ -14,7 +14,7 @@ use crate::notice::Notices;
 use crate::schema::facts::{Facts, Storage};
 use crate::schema::{Element, Field, Schema, columns};
 use crate::tensor::arrow::field::check_number;
-use crate::tensor::arrow::{encoded, from_arrow_field};
+use crate::tensor::arrow::{encoded, from_arrow_field, longest};
 use arrow_array::{ArrayRef, new_empty_array};
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer};
@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 /// An uncompressed batch with a larger body is divided into row ranges.
 const BATCH_NBYTES: u64 = 32 << 20;
+/// Entries of dictionaries are repeated up to this size, a quarter of the memory or a single record at a time.
+const SPREAD_NBYTES: u64 = 64 << 20;
 
 type Dictionaries = Arc<HashMap<i64, ArrayRef>>;
 
@@ -75,6 +77,9 @@ impl Known {
             only: request.only.clone(),
             first: 0,
             open: None,
+            longest: None,
+            memory: SPREAD_NBYTES.min(request.options.max_memory / 4).max(1),
+            record_bytes: request.options.max_record_bytes,
         };
         Ok(Box::new(batches.map(move |task| task.map_err(|e| e.in_input(name.clone())))))
     }
@@ -339,6 +344,12 @@ struct Batches {
     first: u64,
     /// A large batch, and how many of its rows have been emitted.
     open: Option<(Batch, u64)>,
+    /// The most bytes that an entry of the dictionaries takes, once a batch needs it.
+    longest: Option<u64>,
+    /// The most bytes to which the entries in one part of a batch may expand.
+    memory: u64,
+    /// The most bytes of a record in a column.
+    record_bytes: u64,
 }
 
 /// A record batch to be decoded, or a range of its rows.
@@ -350,6 +361,8 @@ struct Batch {
     dictionaries: Dictionaries,
     /// The number of rows in the whole batch.
     nrows: u64,
+    /// The most bytes of a record in a column.
+    record_bytes: u64,
 }
 
 impl Batches {
@@ -360,7 +373,9 @@ impl Batches {
             }
             if let Some((batch, given)) = self.open.take() {
                 let size = if batch.framed.nbytes() > BATCH_NBYTES && !batch.framed.is_compressed() { BATCH_NBYTES / 4 } else { u64::MAX };
-                let parts = batch.framed.nbytes().div_ceil(size).max(1);
+                let entries = || batch.dictionaries.values().map(|values| longest(values) as u64).max().unwrap_or(0);
+                let spread = self.longest.get_or_insert_with(entries).saturating_mul(batch.nrows);
+                let parts = batch.framed.nbytes().div_ceil(size).max(spread.div_ceil(self.memory)).max(1);
                 let nrows = batch.nrows.div_ceil(parts).max(1).min(batch.nrows - given).min(self.left);
                 let (share, first) = (batch.framed.nbytes() / parts, self.first);
                 self.left -= nrows;
@@ -384,9 +399,10 @@ impl Batches {
             match message.header_type() {
                 MessageHeader::DictionaryBatch if !self.columns.roots().is_empty() => {
                     decode_dictionary(&framed, &self.known.schema, Arc::make_mut(&mut self.dictionaries))?;
+                    self.longest = None;
                 }
                 // A new stream has its own dictionaries.
-                MessageHeader::Schema => self.dictionaries = Dictionaries::default(),
+                MessageHeader::Schema => (self.dictionaries, self.longest) = (Dictionaries::default(), None),
                 MessageHeader::RecordBatch => {
                     let nrows = framed.nrows()?.unwrap_or(0);
                     if self.pass_unwanted(nrows) {
@@ -398,6 +414,7 @@ impl Batches {
                         dictionaries: self.dictionaries.clone(),
                         nrows,
                         framed: framed.clone(),
+                        record_bytes: self.record_bytes,
                     };
                     if framed.nbytes() > BATCH_NBYTES && !framed.is_compressed() && !self.columns.roots().is_empty() {
                         // Read once for all parts.
@@ -470,7 +487,8 @@ impl Batch {
             }
             let start = usize::try_from(start).map_err(|_| Error::data("a record batch has too many rows"))?;
             let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();
-            self.columns.decoded_arrays(DecodedRows::new(count, origin, nbytes), &arrays, &self.known.arrow)
+            let decoded = self.columns.decoded_arrays(DecodedRows::new(count, origin, nbytes), &arrays, &self.known.arrow)?;
+            self.columns.limited(decoded, self.record_bytes)
         });
         decoded.map_err(|e| named.resolve(e, count))
     }

@@ -11,8 +11,9 @@ use crate::path::quoted;
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::Tensor;
 use crate::tensor::arrow::from_arrow;
-use arrow_array::ArrayRef;
-use arrow_schema::FieldRef;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, FieldRef};
 use std::collections::{HashMap, HashSet};
 
 /// The schema of a file, overridden by `--schema`. A column that another field is read `from` is not a separate field,
@@ -51,6 +52,30 @@ impl DecodedRows {
     pub fn new(nrows: usize, origin: Origin, nbytes: u64) -> DecodedRows {
         DecodedRows { nrows, origin, nbytes, offsets: Vec::new(), faults: Vec::new() }
     }
+}
+
+/// The error for a record whose values in a column take too many bytes.
+pub fn too_large(nbytes: u64, limit: u64) -> Error {
+    let message = format!("the values of the record take {nbytes} bytes, more than the {limit} of --max-record-bytes");
+    Error::data(message).help("leave the column out, or allow more with --max-record-bytes")
+}
+
+/// Bytes of values, without the offsets of lists and strings.
+fn values_nbytes(tensor: &Tensor) -> u64 {
+    match tensor {
+        Tensor::Leaf(array) => match array.data_type() {
+            DataType::LargeUtf8 => text_nbytes(array.as_string::<i64>().value_offsets()),
+            DataType::LargeBinary => text_nbytes(array.as_binary::<i64>().value_offsets()),
+            _ => tensor.nbytes() as u64,
+        },
+        Tensor::List(list) => values_nbytes(list.values()),
+        Tensor::Struct(fields) => fields.fields().iter().map(values_nbytes).sum(),
+        Tensor::Sparse(_) => tensor.nbytes() as u64,
+    }
+}
+
+fn text_nbytes(offsets: &[i64]) -> u64 {
+    offsets.first().zip(offsets.last()).map_or(0, |(start, end)| end.abs_diff(*start))
 }
 
 struct Column {
@@ -212,6 +237,25 @@ impl Columns {
         faults.extend(bad.into_iter().map(|error| Fault { error, length: 0, raw: None, kept: false }));
         faults.sort_by_key(|fault| number(&fault.error));
         Ok(Decoded { chunk: chunk.gather(&rows)?, faults, nbytes, offsets })
+    }
+
+    /// Leaves out records with more than `limit` bytes in a column.
+    ///
+    /// # Errors
+    /// The first, unless bad records may be skipped.
+    pub fn limited(&self, decoded: Decoded, limit: u64) -> Result<Decoded> {
+        let chunk = &decoded.chunk;
+        if chunk.nbytes() as u64 <= limit {
+            return Ok(decoded);
+        }
+        let mut bad = Vec::new();
+        for (tensor, column) in chunk.columns.iter().zip(&self.columns) {
+            let sizes = (0..chunk.nrows).map(|row| (row, values_nbytes(&tensor.slice(row, 1))));
+            let name = quoted(&column.target.name);
+            let error = |(row, nbytes)| chunk.origin.resolve(too_large(nbytes, limit).at_row(row).in_field(&name), chunk.nrows);
+            bad.extend(sizes.filter(|(_, nbytes)| *nbytes > limit).map(error));
+        }
+        self.without(decoded, bad)
     }
 
     /// An empty chunk.

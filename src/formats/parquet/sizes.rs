@@ -8,6 +8,7 @@ use super::failure::lifted;
 use super::footer::{PageHeader, page_header};
 use super::opened::Opened;
 use crate::error::{Error, Result};
+use crate::formats::columnar::adapt::too_large;
 use crate::formats::columnar::source::Source;
 use crate::options::Options;
 use crate::path::quoted;
@@ -151,8 +152,7 @@ impl Limits {
 
     /// The error for a record whose values in a column take too many bytes.
     pub fn too_large(&self, nbytes: u64) -> Error {
-        let message = format!("the values of the record take {nbytes} bytes, more than the {} of --max-record-bytes", self.record_bytes);
-        Error::data(message).help("leave the column out, or allow more with --max-record-bytes")
+        too_large(nbytes, self.record_bytes)
     }
 }
 

@@ -232,18 +232,25 @@ fn check_spread(array: &ArrayRef) -> Result<()> {
         },
         _ => return Ok(()),
     };
+    let longest = longest(&values);
+    match array.len().checked_mul(longest) {
+        Some(nbytes) if nbytes <= 16 * MAX_SPREAD => Ok(()),
+        _ => Err(Error::data(format!("{} rows of a dictionary or of runs, of up to {longest} bytes each", array.len()))
+            .help("write the column without this encoding")),
+    }
+}
+
+/// The most bytes that one of these values takes, such as an entry of a dictionary.
+pub fn longest(values: &ArrayRef) -> usize {
     let longest = match values.data_type() {
         DataType::Utf8 => values.as_string::<i32>().value_offsets().windows(2).map(|w| (w[1] - w[0]) as usize).max(),
         DataType::Binary => values.as_binary::<i32>().value_offsets().windows(2).map(|w| (w[1] - w[0]) as usize).max(),
         DataType::LargeUtf8 => values.as_string::<i64>().value_offsets().windows(2).map(|w| (w[1] - w[0]) as usize).max(),
         DataType::LargeBinary => values.as_binary::<i64>().value_offsets().windows(2).map(|w| (w[1] - w[0]) as usize).max(),
+        nested if nested.is_nested() => Some(values.get_buffer_memory_size()),
         _ => Some(16),
     };
-    match array.len().checked_mul(longest.unwrap_or(0)) {
-        Some(nbytes) if nbytes <= 16 * MAX_SPREAD => Ok(()),
-        _ => Err(Error::data(format!("{} rows of a dictionary or of runs, of up to {} bytes each", array.len(), longest.unwrap_or(0)))
-            .help("write the column without this encoding")),
-    }
+    longest.unwrap_or(0)
 }
 
 fn sparse(array: &ArrayRef, field: &Field, ndims: usize, mask: Option<&NullBuffer>) -> Result<Tensor> {

@@ -31,7 +31,7 @@ pub mod written;
 
 pub use export::to_arrow;
 pub use field::{Form, from_arrow_field};
-pub use import::from_arrow;
+pub use import::{from_arrow, longest};
 pub use written::to_arrow_field;
 
 #[cfg(test)]

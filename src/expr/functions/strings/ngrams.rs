@@ -5,7 +5,7 @@
 use super::shared::text;
 use crate::expr::call::{Call, Function, text_literal};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::level::{check_count, from_lengths, merged, record_of};
+use crate::expr::kernels::level::{check_count, check_nbytes, from_lengths, merged, record_of};
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
 use crate::schema::{Dim, Size};
@@ -72,6 +72,9 @@ fn ngrams(call: &mut Call) -> ExprResult<OperandKind> {
                 let range = rows.range(row);
                 let count = options.count(range.len()).and_then(|n| n.checked_add(all));
                 all = check_count(count, record_of(&tensor, axis, row))?;
+                let text = range.clone().try_fold(0usize, |all, i| all.checked_add(texts.get(i).len()));
+                let nbytes = text.and_then(|text| options.nbytes(range.len(), text)?.checked_add(out.bytes.len()));
+                check_nbytes(nbytes, record_of(&tensor, axis, row))?;
                 lengths.push(options.row(range.len(), |i| texts.get(range.start + i), &mut out));
             }
             let partition = match size {
@@ -135,6 +138,13 @@ impl Ngrams {
     fn count(&self, length: usize) -> Option<usize> {
         let all = self.widths.iter().try_fold(0usize, |all, width| all.checked_add(self.of_width(*width, length)?))?;
         Some(if all == 0 && self.is_kept(length) { 1 } else { all })
+    }
+
+    /// The most bytes of the n-grams of a row of that length whose strings have `text` bytes; `None` on overflow.
+    fn nbytes(&self, length: usize, text: usize) -> Option<usize> {
+        let around = self.separator.len() + self.left.len().max(self.right.len());
+        let of_width = |width: usize| text.checked_add(self.of_width(width, length)?.checked_mul(around)?)?.checked_mul(width);
+        self.widths.iter().try_fold(0usize, |all, width| all.checked_add(of_width(*width)?))
     }
 
     fn is_kept(&self, length: usize) -> bool {
