@@ -50,6 +50,9 @@ pub struct Cutter {
     stream: Box<dyn Read + Send>,
     input: Arc<str>,
     core: csv_core::Reader,
+    /// The fields of the current record, and where they end; kept, because making room writes zeros.
+    cells: Vec<u8>,
+    ends: Vec<usize>,
     names: Arc<Vec<String>>,
     buffer: Vec<u8>,
     at: usize,
@@ -71,6 +74,8 @@ impl Cutter {
             stream: input.open()?,
             input: input.name().clone(),
             core: csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).build(),
+            cells: Vec::new(),
+            ends: Vec::new(),
             names: Arc::default(),
             buffer: Vec::new(),
             at: 0,
@@ -203,29 +208,27 @@ impl Cutter {
             }
         }
         let (start, line) = (block.bytes.len(), self.line);
-        let (mut nbytes, mut nquotes) = (start, 0);
-        let mut nfields = block.ends.len();
-        let first = nfields;
+        let (mut nbytes, mut nquotes, mut nfields) = (0, 0, 0);
         loop {
-            if block.bytes.len() - nbytes < 1024 {
-                block.bytes.resize((block.bytes.len() * 2).max(nbytes + (64 << 10)), 0);
+            if self.cells.len() - nbytes < 1024 {
+                self.cells.resize((self.cells.len() * 2).max(64 << 10), 0);
             }
-            if block.ends.len() == nfields {
-                block.ends.resize((nfields * 2).max(nfields + 64), 0);
+            if self.ends.len() == nfields {
+                self.ends.resize((nfields * 2).max(64), 0);
             }
             let rest = &self.buffer[self.at..];
-            let (result, read, written, ended) = self.core.read_record(rest, &mut block.bytes[nbytes..], &mut block.ends[nfields..]);
+            let (result, read, written, ended) = self.core.read_record(rest, &mut self.cells[nbytes..], &mut self.ends[nfields..]);
             for byte in memchr::memchr2_iter(b'\n', b'"', &rest[..read]) {
                 if rest[byte] == b'\n' { self.line += 1 } else { nquotes += 1 }
             }
             self.at += read;
             self.is_after_return = rest[..read].last() == Some(&b'\r');
             (nbytes, nfields) = (nbytes + written, nfields + ended);
-            if nbytes - start > self.max_record_bytes {
+            if nbytes > self.max_record_bytes {
                 let message = format!("a record of more than {} bytes: is a quoted field not closed?", self.max_record_bytes);
                 return Err(self.located(message, line).help("raise the limit with --max-record-bytes"));
             }
-            if nfields - first > MAX_COLUMNS {
+            if nfields > MAX_COLUMNS {
                 return Err(self.located(format!("a record of more than {MAX_COLUMNS} fields"), line));
             }
             match result {
@@ -235,17 +238,12 @@ impl Cutter {
                     return Err(self.located("the file ends inside a quoted field".to_owned(), line));
                 }
                 ReadRecordResult::Record => break,
-                ReadRecordResult::End => {
-                    block.bytes.truncate(start);
-                    block.ends.truncate(first);
-                    return Ok(false);
-                }
+                ReadRecordResult::End => return Ok(false),
             }
         }
-        block.bytes.truncate(nbytes);
-        block.ends.truncate(nfields);
-        block.ends[first..].iter_mut().for_each(|end| *end += start);
-        block.records.push((nfields, line));
+        block.bytes.extend_from_slice(&self.cells[..nbytes]);
+        block.ends.extend(self.ends[..nfields].iter().map(|end| start + end));
+        block.records.push((block.ends.len(), line));
         Ok(true)
     }
 }
