@@ -15,7 +15,7 @@ pub static COMMANDS: &[Standalone] = &[
         name: "diff",
         summary: "Print the first difference between two datasets",
         about: "Compares two datasets of any formats record by record: prints the record, the path to the value and both \
-                values of the first difference. Exit code 1 if there is one. Both are read with one schema that fits the records of both, \
+                values of the first difference. The exit code is 1 if there is one. Both are read with one schema that fits the records of both, \
                 so 1 and 1.0 are equal, and so are int32 and int64, and an absent key and null; field order does not matter. \
                 Then the types, nullability and metadata that Parquet and Arrow files store are compared, if both do.\n\
                 Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
@@ -104,8 +104,7 @@ records. The files must not be compressed.\n\
         summary: "Explain a verb, a function of expressions, or everything",
         about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`.\n\
                 `tatter help functions` lists the functions of expressions, and `tatter help concat` explains one; write `tatter help \
-                tf.unique` where a verb has the same name. The topics are `formats`, the name of each format, `types`, `options`, \
-                `expressions` and `exit codes`.",
+                tf.unique` where a verb has the same name. `tatter help topics` lists the topics.",
         examples: &[],
         augment: |command| command.arg(Arg::new("VERB").num_args(1..).help("A verb, a function, a topic or one of these commands")),
         run: |matches, _, out| {

@@ -144,9 +144,13 @@ pub fn format_list() -> String {
         let extensions: Vec<_> = format.extensions().iter().map(|e| format!(".{e}")).collect();
         format!("{}{}", format.summary(), bracketed(&extensions.join(" ")))
     };
-    let rows: Vec<(&str, String)> = FORMATS.iter().map(|format| (format.name(), of(*format))).collect();
-    let width = longest(rows.iter().map(|row| row.0));
-    rows.iter().map(|(name, text)| list_row(2, width, name, text)).collect()
+    list(&FORMATS.iter().map(|format| (format.name(), of(*format))).collect::<Vec<_>>())
+}
+
+/// Names with their descriptions, in two columns.
+pub fn list(rows: &[(impl AsRef<str>, impl AsRef<str>)]) -> String {
+    let width = longest(rows.iter().map(|(name, _)| name.as_ref()));
+    rows.iter().map(|(name, text)| list_row(2, width, name.as_ref(), text.as_ref())).collect()
 }
 
 fn bracketed(text: &str) -> String {
@@ -164,8 +168,7 @@ pub fn verb_list() -> String {
 }
 
 fn command_list(commands: &[Standalone]) -> String {
-    let width = longest(commands.iter().map(|command| command.name));
-    commands.iter().map(|command| list_row(2, width, command.name, command.summary)).collect()
+    list(&commands.iter().map(|command| (command.name, command.summary)).collect::<Vec<_>>())
 }
 
 fn longest<'a>(names: impl Iterator<Item = &'a str>) -> usize {

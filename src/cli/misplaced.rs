@@ -1,6 +1,7 @@
 //! Detects misplaced words, typed out of habit from other tools, and suggests the right command.
 
 use super::brackets::typed_word;
+use super::habits;
 use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
@@ -20,6 +21,9 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
     let Some(name) = missing.next() else { return Ok(()) };
     let error = || Error::new(Kind::Io, "there is no such file").in_input(name);
+    if let Some(advice) = apart_from_its_name(words, name) {
+        return Err(error().help(advice));
+    }
     let others_exist = files.iter().any(|file| Path::new(file).exists());
     let command = verb.command();
     if name.parse::<u64>().is_ok() {
@@ -53,6 +57,23 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
         return Err(error().help(advice));
     }
     let of_fields = ["--fields", "--by"].into_iter().find(|option| has_option(&command, option));
+    if has_option(&command, "--shape") && others_exist {
+        let field = words.verbs.last().and_then(|own| value_after(own, "-f"));
+        let sized = |field: &str, size: &str| ["--shape".to_owned(), format!("{}=[{size}]", crate::path::in_expression(field))];
+        match (is_field(name), field, missing.clone().find(|other| other.parse::<u64>().is_ok())) {
+            (true, None, Some(size)) => {
+                let [option, shape] = sized(name, size);
+                let without = without_word(words, size);
+                let meant = moved(&without, name, 1, &["-f", name, &option, &shape]);
+                return Err(error().help(format!("fields are given with -f, sizes with --shape: {meant}")));
+            }
+            (false, Some(field), _) if name.parse::<u64>().is_ok() => {
+                let [option, shape] = sized(field, name);
+                return Err(error().help(format!("a size is given with --shape: {}", moved(words, name, usize::MAX, &[&option, &shape]))));
+            }
+            _ => {}
+        }
+    }
     if let (Some(option), true, true) = (of_fields, others_exist, is_field(name)) {
         let (short, what) = if option == "--by" { (option, "a field is") } else { ("-f", "fields are") };
         return Err(error().help(format!("{what} given with {short}: {}", moved(words, name, 1, &[short, name]))));
@@ -77,6 +98,22 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
         return Err(error().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
     }
     Ok(())
+}
+
+/// The advice for `--arg n 2`, as in jq, where `word` follows the name; `None` elsewhere.
+fn apart_from_its_name(words: &Words, word: &str) -> Option<String> {
+    let own = words.verbs.last()?;
+    let at = own.iter().rposition(|own| own == word)?;
+    let name = own.get(at.checked_sub(1)?)?.to_str().filter(|name| !name.contains('='))?;
+    let option = own.get(at.checked_sub(2)?)?.to_str().filter(|option| ["--arg", "--with"].contains(option))?;
+    let mut meant = without_word(words, word);
+    meant.verbs.last_mut()?[at - 1] = format!("{name}={word}").into();
+    Some(format!("the value of {option} follows `=`: {}", line(&meant)))
+}
+
+/// The word after the option.
+fn value_after<'a>(own: &'a [OsString], option: &str) -> Option<&'a str> {
+    own.iter().skip_while(|word| *word != option).nth(1)?.to_str()
 }
 
 /// The advice for `sort --by k desc`, as in SQL; `None` if `word` is no direction.
@@ -165,7 +202,8 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &clap::ArgMatc
         |arg: &&clap::Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "FIELDS" || n.ends_with(",..")));
     let Some(list) = command.get_positionals().find(takes_list) else { return Ok(()) };
     let Some(typed) = matches.get_raw(list.get_id().as_str()).and_then(|mut words| words.next()) else { return Ok(()) };
-    let is_missing = |file: &&str| !file.contains(['/', '.', '*', '@', '-']) && !Path::new(file).exists();
+    // `meta.lang` is a field.
+    let is_missing = |file: &&str| !file.contains(['/', '*', '@', '-']) && !is_file_of_a_format(file) && !Path::new(file).exists();
     let found: Vec<&str> = files.iter().map_while(|file| file.to_str().filter(|file| !file.is_empty() && is_missing(file))).collect();
     let Some(first) = found.first() else { return Ok(()) };
     let mut verbs = words.verbs.clone();
@@ -235,6 +273,12 @@ fn is_field(word: &str) -> bool {
 pub fn without_option(error: Error, words: &Words) -> Error {
     let own = words.verbs.last().map_or(&[][..], Vec::as_slice);
     match error.reason().cloned() {
+        Some(Reason::MissingOption(argument)) if !argument.starts_with('-') && !words.files.is_empty() => {
+            let mut meant = copy(words);
+            let files = std::mem::take(&mut meant.files);
+            meant.verbs.iter_mut().last().into_iter().for_each(|last| last.extend(files.iter().cloned()));
+            error.help(format!("every word after `--` is a FILE: {}", line(&meant)))
+        }
         Some(Reason::UnexpectedArgument(file)) if Path::new(&file).exists() => match after_last_verb(&file, words) {
             Some(moved) => error.help(moved),
             None => error,
@@ -275,7 +319,7 @@ fn after_last_verb(file: &str, words: &Words) -> Option<String> {
     if at + 1 == words.verbs.len() {
         return None;
     }
-    let mut moved = Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone(), chains: Vec::new() };
+    let mut moved = copy(words);
     if let Some(last) = moved.verbs[at].iter().rposition(|word| word == file) {
         moved.verbs[at].remove(last);
     }
@@ -294,7 +338,7 @@ pub fn verb_after_file(words: &Words) -> Option<String> {
     let own = words.verbs.first()?;
     let (file, rest) = own.split_first()?;
     verbs::find(rest.first()?.to_str()?)?;
-    let mut reordered = Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone(), chains: Vec::new() };
+    let mut reordered = copy(words);
     reordered.verbs[0] = rest.to_vec();
     reordered.verbs.last_mut()?.push(file.clone());
     Some(line(&reordered))
@@ -302,15 +346,42 @@ pub fn verb_after_file(words: &Words) -> Option<String> {
 
 /// The command line with a word of the last verb replaced by `instead`, inserted at position `at` of the verb's words.
 fn moved(words: &Words, word: &str, at: usize, instead: &[&str]) -> String {
-    let mut verbs = words.verbs.clone();
-    if let Some(own) = verbs.last_mut() {
-        if let Some(old) = own.iter().position(|own| own == word) {
-            own.remove(old);
-        }
+    let mut meant = without_word(words, word);
+    if let Some(own) = meant.verbs.last_mut() {
         let at = at.min(own.len());
         own.splice(at..at, instead.iter().map(OsString::from));
     }
-    line(&Words { before: words.before.clone(), verbs, files: words.files.clone(), chains: Vec::new() })
+    line(&meant)
+}
+
+/// The words without the first of this text among those of the last verb, or else after `--`.
+fn without_word(words: &Words, word: &str) -> Words {
+    let mut rest = copy(words);
+    let own = rest.verbs.iter_mut().last().filter(|own| own.iter().any(|own| own == word));
+    let from = own.unwrap_or(&mut rest.files);
+    if let Some(at) = from.iter().position(|own| own == word) {
+        from.remove(at);
+    }
+    rest
+}
+
+/// The words without the chains in brackets, which are words too.
+fn copy(words: &Words) -> Words {
+    Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone(), chains: Vec::new() }
+}
+
+/// Detects `select -v id`, where -v inverts the choice in other tools, but here means --verbose.
+///
+/// # Errors
+/// The first word after the verb is such an option.
+pub fn inverted(verb: &Entry, arguments: &[OsString]) -> Result<()> {
+    let Some(option) = arguments.first().and_then(|word| word.to_str()).filter(|word| *word == "-v") else { return Ok(()) };
+    match habits::of_option(verb.name, option) {
+        Some(advice) => Err(Error::usage(format!("`{} {option}`: {option} means --verbose here", verb.name))
+            .help(advice)
+            .help("for more messages, write --verbose")),
+        None => Ok(()),
+    }
 }
 
 fn line(words: &Words) -> String {

@@ -9,18 +9,19 @@ use super::misplaced;
 use super::reword::{Owner, reword};
 use super::split::{Words, find_option, split};
 use super::standalone::Standalone;
-use super::synonyms;
+use super::synonyms::{self, Known};
 use super::typed::Typed;
 use super::version;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::run::{Branches, Invocation};
+use crate::run::{Branches, Invocation, outline};
 use crate::verbs::{self, Verdict};
 use clap::parser::ValueSource;
 use clap::{Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 /// The action that the command line requests.
 pub enum Request {
@@ -92,6 +93,7 @@ fn chain(words: &mut Words) -> Result<Found> {
         if arguments.iter().any(|w| w == "-h" || w == "--help") {
             return Ok(Found::Text(help::of_verb(verb)));
         }
+        misplaced::inverted(verb, arguments)?;
         if i == 0 {
             branches = match branches_of(verb, &chains, chain)? {
                 InBrackets::Branches(branches) => branches,
@@ -247,14 +249,21 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     }
     let names = verbs::VERBS.iter().map(|v| v.name).chain(COMMANDS.iter().map(|c| c.name));
     let error = Error::usage(format!("there is no verb `{name}`"));
-    let suggestions = synonyms::suggestions(name, index, words);
+    let known = Known {
+        accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))),
+        outline: &|words| match parse(words) {
+            Ok(Request::Chain(invocation)) => outline(*invocation, PATIENCE),
+            _ => None,
+        },
+    };
+    let suggestions = synonyms::suggestions(name, index, words, &known);
     if !suggestions.is_empty() {
         return suggestions.into_iter().fold(error, Error::help);
     }
     if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
         return error.help(format!("quote each word separately, not all of them together: tatter {name}"));
     }
-    match help::near(name, names) {
+    match help::near(&name.to_lowercase(), names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None if index == 0 && (name.contains('.') || name.contains('/')) => {
             error.help("a file of that name does not exist either; the verb comes first, then FILEs: tatter schema FILE")
@@ -262,6 +271,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         None => error.help("`tatter -h` lists the verbs"),
     }
 }
+
+/// Maximum time to look at the input before an error is printed.
+const PATIENCE: Duration = Duration::from_millis(150);
 
 fn no_verb(words: &Words) -> Error {
     if words.verbs.len() > 1 {

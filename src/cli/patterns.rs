@@ -13,21 +13,24 @@ pub struct Search {
 impl Search {
     /// `name` is the other tool, `given` are its words.
     pub fn of(name: &str, given: &[String]) -> Option<Search> {
-        if !["grep", "rg", "search"].contains(&name) {
+        let is_csvkit = name == "csvgrep";
+        if !is_csvkit && !["grep", "rg", "search"].contains(&name) {
             return None;
         }
         let is_option = |word: &String| word.starts_with('-') && word.len() > 1;
         let has = |letter: char, long: &str| {
             given.iter().any(|word| word == long || (is_option(word) && !word.starts_with("--") && word.contains(letter)))
         };
-        let named = given.iter().position(|word| word == "-e").and_then(|at| given.get(at + 1));
-        let mut others = given.iter().filter(|word| !is_option(word) && Some(*word) != named);
+        let after = |options: &[&str]| given.iter().position(|word| options.contains(&word.as_str())).and_then(|at| given.get(at + 1));
+        let named = if is_csvkit { after(&["-m", "-r", "--match", "--regex"]) } else { after(&["-e"]) };
+        let column = if is_csvkit { after(&["-c", "--columns"]) } else { None };
+        let mut others = given.iter().filter(|word| !is_option(word) && Some(*word) != named && Some(*word) != column);
         let pattern = named.or_else(|| others.next())?;
         Some(Search {
             pattern: pattern.clone(),
             is_inverted: has('v', "--invert-match"),
             ignores_case: has('i', "--ignore-case"),
-            counts: has('c', "--count"),
+            counts: !is_csvkit && has('c', "--count"),
             files: others.cloned().collect(),
         })
     }

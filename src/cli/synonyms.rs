@@ -1,21 +1,27 @@
 //! Suggests equivalent commands for verbs of other tools.
 
 use super::brackets::typed_word;
+use super::line::shell_words;
 use super::misplaced::is_file_of_a_format;
 use super::patterns::{Search, Substitution, in_single_quotes};
 use super::split::{Words, find_option, has_option};
 use super::typed::Typed;
-use crate::path::in_expression;
+use crate::expr::names_used;
+use crate::path::{FieldPath, in_expression};
 use crate::printable::shell_word;
+use crate::schema::Schema;
 use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Names in other tools, some with a word that follows, and equivalent commands. In a command, `{args}` is all words after the name,
 /// `{key}` the first word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` and
-/// `{skipped}` the first two numbers, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the
-/// key inside an expression in single quotes, and `{column}` inside SQL in double quotes. The others belong to `grep` and
-/// `sed`: see [`Search`] and [`Substitution`].
+/// `{skipped}` the first two numbers, `{range}` both as in 2-4, `{listed}` numbers as in 2,4, `{value}` a word after the key, `{files}` the files, and
+/// `{file}` and `{other}` the first two files. `{field}` is the key inside an expression in single quotes, and `{column}`
+/// inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key, `{shape}` gives it the size `{n}`,
+/// `{condition}` is all words after the name if one of them compares, and `{promoted}` moves the fields out of a structure.
+/// The others belong to `grep` and `sed`: see [`Search`] and [`Substitution`]. A command with a place that has no value, or
+/// one that would be refused, is not suggested.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
     (&["take", "limit", "first"], &["tatter head {args}"]),
@@ -23,13 +29,15 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
     (&["last"], &["tatter tail {args}"]),
     (&["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "write", "read"], &["tatter convert {args}"]),
+    (&["vstack", "rbind", "union", "union-all", "union_all", "bind-rows", "bind_rows", "csvstack"], &["tatter convert {files}"]),
     (&["where", "match"], &["tatter filter {args}"]),
     (&["grep", "rg", "search"], &["tatter filter '{not}strings.regex_full_match(FIELD, \"(?s{i}).*{pattern}.*\")' {counted} {files}"]),
+    (&["csvgrep"], &["tatter filter '{not}strings.regex_full_match({field}, \"(?s{i}).*{pattern}.*\")' {files}"]),
     (&["project", "pick", "keep"], &["tatter select {args}"]),
-    (&["cut"], &["tatter select {key} {files}"]),
+    (&["cut", "csvcut"], &["tatter select {key} {files}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
     (&["astype"], &["tatter cast {args}"]),
-    (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}"]),
+    (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}", "tatter fill-null '{field}={value}' {files}"]),
     (
         &[
             "apply",
@@ -44,19 +52,21 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
             "compute",
             "eval",
             "put",
+            "set",
         ],
-        &["tatter map {args}"],
+        &["tatter map {args}", "tatter filter {condition}"],
     ),
     (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({field}, 1000)' {files}"]),
     (&["reorder", "move"], &["tatter select '{field},*' {files}"]),
     (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
-    (&["nth", "row", "rows", "slice"], &["tatter get {args}"]),
-    (&["to-csv", "to_csv", "tocsv", "csv"], &["tatter convert {args} --to csv"]),
-    (&["to-json", "to_json", "tojson"], &["tatter convert {args} --to json"]),
+    (&["nth", "row", "rows", "iloc"], &["tatter get {listed} {files}", "tatter get {range} {files}"]),
+    (&["slice"], &["tatter get {listed} {files}", "tatter get {range} {files}", "tatter skip {n} then head {skipped} {files}"]),
+    (&["to-csv", "to_csv", "tocsv", "csv", "in2csv", "json2csv"], &["tatter convert {args} --to csv"]),
+    (&["to-json", "to_json", "tojson", "csvjson", "csv2json"], &["tatter convert {args} --to json"]),
     (&["to-parquet", "to_parquet"], &["tatter convert {args} -o data.parquet --no-clobber"]),
     (&["nunique", "count-unique"], &["tatter count --by {key} then count {files}"]),
     (&["sum"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT sum({column}) FROM 'data.parquet'\""]),
-    (&["order_by", "sort-by", "sort_by", "sort-values", "sort_values"], &["tatter sort --by {key} {files}"]),
+    (&["order_by", "sort-by", "sort_by", "sort-values", "sort_values", "csvsort"], &["tatter sort --by {key} {files}"]),
     (&["tac", "reverse"], &["tatter enumerate then sort --by -index then drop index {files}"]),
     (&["mean", "avg", "min", "max", "quantile", "stats1"], &["tatter stats -f {key} {files}"]),
     (
@@ -72,7 +82,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
-        &["join", "left-join", "left_join", "inner-join", "inner_join"],
+        &["join", "left-join", "left_join", "inner-join", "inner_join", "csvjoin"],
         &[
             "tatter lookup {key} in {other} --take '*' {file}",
             "tatter convert {file} -o a.parquet --no-clobber && tatter convert {other} -o b.parquet --no-clobber && duckdb -c \"SELECT * FROM 'a.parquet' JOIN 'b.parquet' USING ({column})\"",
@@ -94,7 +104,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["nl", "number", "with-index"], &["tatter enumerate {args}"]),
     (&["sample-from-datasets", "sample_from_datasets", "blend"], &["tatter mix {files}"]),
     (&["choose-from-datasets", "choose_from_datasets"], &["tatter choose --by {key} {files}"]),
-    (&["paste"], &["tatter zip {files}"]),
+    (&["paste", "hstack", "cbind", "bind-cols", "bind_cols"], &["tatter zip {files}"]),
     (&["roundrobin", "round-robin", "cycle"], &["tatter interleave {files}"]),
     (&["sliding-window", "rolling"], &["tatter window --size 3 --shift 1 {files}"]),
     (&["frame", "unfold"], &["tatter windows {key} --size 4 --shift 2 {files}"]),
@@ -118,48 +128,85 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (&["query"], &["tatter filter {args}"]),
-    (&["sql"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
-    (&["flatten"], &["tatter merge-dims {key} 0 -1 {files}", "tatter explode {key} {files}"]),
+    (&["sql", "query select"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
+    (
+        &["flatten", "json-normalize", "json_normalize"],
+        &["tatter {promoted} {files}", "tatter merge-dims {list} 0 -1 {files}", "tatter explode {list} {files}"],
+    ),
     (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
     (&["nest"], &["tatter implode --by {key} {files}"]),
     (&["unstack"], &["tatter unbatch {args}"]),
     (&["ragged-batch", "ragged_batch", "dense-to-ragged-batch", "dense_to_ragged_batch", "stack", "chunk"], &["tatter batch {args}"]),
     (&["padded_batch", "pad-batch", "collate"], &["tatter padded-batch {args}"]),
     (&["bucket-by-sequence-length", "bucket_by_sequence_length"], &["tatter bucket {args}"]),
-    (&["pad", "dense", "to-tensor", "to_tensor"], &["tatter to-dense {args}"]),
+    (&["pad", "dense", "to-tensor", "to_tensor"], &["tatter to-dense {args}", "tatter to-dense {fields} {shape} {files}"]),
     (&["unpad", "from-tensor", "from_tensor"], &["tatter from-dense {args}"]),
-    (&["sparse"], &["tatter to-sparse {args}"]),
+    (&["sparse"], &["tatter to-sparse {args}", "tatter to-sparse {fields} {files}"]),
+    (&["one-hot", "one_hot", "onehot", "get-dummies", "get_dummies"], &["tatter map 'one_hot = one_hot({field}, {n})' {files}"]),
     (
         &["train-test-split", "train_test_split", "random-split"],
         &["tatter split --into train=0.9,test=0.1 -o data.parquet --no-clobber {files}"],
     ),
     (&["ensure", "require"], &["tatter assert {args}"]),
     (&["verify", "check", "lint"], &["tatter validate {args}"]),
-    (&["describe", "summary", "summarize", "profile"], &["tatter stats {args}"]),
-    (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields", "headers", "keys"], &["tatter schema {args}"]),
-    (&["print", "view", "less", "more", "peek", "preview", "look"], &["tatter show {args}"]),
+    (&["describe", "summary", "summarize", "profile", "csvstat"], &["tatter stats {args}"]),
+    (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields", "headers", "keys", "cols", "shape"], &["tatter schema {args}"]),
+    (&["print", "view", "less", "more", "peek", "preview", "look", "csvlook"], &["tatter show {args}"]),
     (&["version"], &["tatter --version"]),
     (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
-    (&["len", "length", "wc", "size", "nrows"], &["tatter count {args}"]),
+    (&["len", "length", "wc", "size", "nrow", "nrows"], &["tatter count {args}"]),
     (&["tokenize", "words"], &["tatter map '{field} = strings.split({field})' {files}"]),
 ];
 
+/// Words in templates that stand for what the command line does not tell.
+const PLACEHOLDERS: [&str; 3] = ["FIELD", "N", "VALUE"];
+
+/// What is known about other commands.
+pub struct Known<'a> {
+    /// Whether these words of a command are accepted.
+    pub accepts: &'a dyn Fn(Vec<OsString>) -> bool,
+    /// The schema of the records after these verbs, followed by FILEs, if it is found at once.
+    pub outline: &'a dyn Fn(Vec<OsString>) -> Option<Schema>,
+}
+
 /// The commands to suggest for the verb `name`, at position `index` in the chain.
-pub fn suggestions(name: &str, index: usize, words: &Words) -> Vec<String> {
+pub fn suggestions(name: &str, index: usize, words: &Words, known: &Known) -> Vec<String> {
     let mut given = words.verbs.get(index).into_iter().flatten().skip(1).filter_map(|word| word.to_str());
-    let Some(templates) = given.find_map(|word| templates(&format!("{name} {word}"))).or_else(|| templates(name)) else {
+    // `query 'SELECT id'` is one word.
+    let followed = |word: &str| format!("{name} {}", word.split(' ').next().unwrap_or_default().to_lowercase());
+    let Some(templates) = given.find_map(|word| templates(&followed(word))).or_else(|| templates(name)) else {
         return Vec::new();
     };
-    let is_last = index + 1 == words.verbs.len();
-    let found: Vec<String> = templates
-        .iter()
-        .filter(|template| !template.contains("duckdb") || words.verbs.len() == 1)
-        .map(|template| filled(template, name, index, words, is_last))
-        .collect();
-    // Complete commands are preferred; if there is none, the first is better than nothing.
-    let is_whole = |command: &&String| !command.split([' ', '(']).any(|word| word == "FIELD" || word == "N");
-    let whole: Vec<String> = found.iter().filter(is_whole).cloned().collect();
-    if whole.is_empty() { found.into_iter().take(1).collect() } else { whole }
+    let mut found: Vec<String> = Vec::new();
+    for template in templates.iter().filter(|template| !template.contains("duckdb") || words.verbs.len() == 1) {
+        found.extend(filled(template, name, index, words, known).filter(|command| !found.contains(command)));
+    }
+    // Complete commands are preferred; if there is none, the first is better than nothing, and a form better than a command
+    // that fails.
+    let whole: Vec<String> = found.iter().filter(|command| is_whole(command)).cloned().collect();
+    if !whole.is_empty() {
+        return whole;
+    }
+    let first = found.into_iter().take(1).collect::<Vec<_>>();
+    if first.is_empty() { forms(name).into_iter().take(1).collect() } else { first }
+}
+
+/// Whether the commands of a suggestion are accepted: their words are parsed, and so are their expressions.
+fn is_accepted(suggestion: &str, known: &Known) -> bool {
+    suggestion.split(" && ").filter(|command| command.starts_with("tatter ")).all(|command| {
+        let words = shell_words(command);
+        let argument = words.first().and_then(|name| crate::verbs::find(name)).and_then(|verb| {
+            let command = verb.command();
+            command.get_positionals().next().map(|argument| argument.get_id().to_string())
+        });
+        let expression = words.get(1).filter(|word| !word.starts_with('-'));
+        let is_parsed = match (argument.as_deref(), expression) {
+            (Some("condition"), Some(text)) => names_used(text, false).is_some(),
+            (Some("assignments"), Some(text)) => names_used(text, true).is_some(),
+            _ => true,
+        };
+        is_parsed && (known.accepts)(words.into_iter().map(OsString::from).collect())
+    })
 }
 
 fn templates(name: &str) -> Option<&'static [&'static str]> {
@@ -173,6 +220,14 @@ pub fn forms(name: &str) -> Vec<String> {
         "key" | "field" | "column" => "FIELD",
         "by" => "--by FIELD",
         "n" | "skipped" => "N",
+        "range" => "N-N",
+        "listed" => "N",
+        "value" => "VALUE",
+        "list" => "FIELD",
+        "fields" => "-f FIELD",
+        "shape" => "--shape 'FIELD=[N]'",
+        "condition" => "CONDITION",
+        "promoted" => "promote FIELD.NAME",
         "file" | "files" => "FILE",
         "other" => "OTHER",
         "pattern" => "PATTERN",
@@ -180,27 +235,36 @@ pub fn forms(name: &str) -> Vec<String> {
         "new" => "NEW",
         _ => "",
     };
-    templates(name).unwrap_or(&[]).iter().map(|template| placed(template, |name| place(name).to_owned())).collect()
+    templates(name).unwrap_or(&[]).iter().filter_map(|template| placed(template, |name| Some(place(name).to_owned()))).collect()
 }
 
-/// The command line with the verb replaced by the template.
-fn filled(template: &str, name: &str, index: usize, words: &Words, is_last: bool) -> String {
+/// The command line with the verb replaced by the template; `None` if a place has no value, or the command is refused.
+fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known) -> Option<String> {
     let given = words.verbs.get(index).map_or_else(Vec::new, |verb| texts(verb.get(1..).unwrap_or(&[])));
+    let is_last = index + 1 == words.verbs.len();
     let (globals, given) = global_options(given);
     let dashed = if is_last { texts(&words.files) } else { Vec::new() };
     // A program in the language of another tool has points too.
     let is_program = |word: &str| word.starts_with(['.', '{', '$']) || word.contains('(');
     let is_there = |word: &str| word == "-" || Path::new(word).exists();
-    let is_file = |word: &&String| is_there(word) || (word.contains('.') && !is_program(word));
+    // `meta.lang` is a field rather than a file that does not exist.
+    let is_path = |word: &str| !is_file_of_a_format(word) && word.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
+    let is_file = |word: &&String| is_there(word) || (word.contains(['.', '/']) && !is_program(word) && !is_path(word));
     let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
     let is_name = |word: &&String| word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err();
     let search = Search::of(name, &given);
     let substitution = Substitution::of(name, &given);
     let after = |option: &str| given.iter().skip_while(|word| *word != option).nth(1).filter(is_name);
     let is_field = |word: &&String| !is_there(word) && !is_file_of_a_format(word);
-    let key = after("-f").or_else(|| after("-j")).or_else(|| after("--on")).filter(is_field);
+    let key = ["-f", "-j", "--on", "-c", "--columns", "--by", "--key"].into_iter().find_map(after).filter(is_field);
     let key = key.or_else(|| given.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word)));
     let key = key.filter(|_| substitution.is_none());
+    let mut others = given.iter().filter(|word| !is_file(word) && !is_option(word) && Some(*word) != key);
+    let value = others.next();
+    let range = |word: &String| {
+        let (first, last) = word.split_once(':')?;
+        Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
+    };
     let mut numbers = given.iter().map(|word| word.trim_start_matches("-n")).filter(|word| word.parse::<u64>().is_ok());
     let (number, second) = (numbers.next(), numbers.next());
     let mut files: Vec<&String> = match &search {
@@ -224,19 +288,61 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, is_last: bool
     let globals = if template.contains("&&") { Vec::new() } else { globals };
     let names_output = globals.iter().chain(texts(&words.before).iter()).any(|word| word.starts_with("-o") || word.starts_with("--output"));
     let template = if names_output { template.replace(" -o data.parquet --no-clobber", "") } else { template.to_owned() };
+    // Miller writes $x for the field x.
+    let all: Vec<String> =
+        all.into_iter().map(|word| if takes_expression(&template) { without_dollars(word) } else { word.clone() }).collect();
+    let all: Vec<&String> = all.iter().collect();
+    // The fields of the key, if it is a structure.
+    let parts = || {
+        let key = key?;
+        let before = words.verbs[..index].iter().map(|verb| [verb.clone(), vec!["then".into()]].concat()).collect::<Vec<_>>().concat();
+        let inputs = files.iter().map(OsString::from);
+        let schema = (known.outline)(before.into_iter().chain(["schema".into(), "--".into()]).chain(inputs).collect())?;
+        let (_, field) = schema.find(&FieldPath::parse(key).ok()?).ok()?;
+        let parts = field.ty.fields().filter(|_| field.ty.dims.is_empty())?;
+        Some(parts.iter().map(|part| format!("{key}.{}", crate::path::quoted(&part.name))).collect::<Vec<_>>())
+    };
+    let some_key = |quoted: fn(&str) -> String| Some(key.map_or_else(|| "FIELD".to_owned(), |key| quoted(key)));
     let command = placed(template.trim_start_matches("tatter "), |place| match place {
-        "args" => joined(&all),
-        "files" => joined(&files),
-        "file" => file(0),
-        "other" => file(1),
-        "n" => number.unwrap_or("N").to_owned(),
-        "skipped" => second.unwrap_or("N").to_owned(),
-        "by" => key.map_or_else(String::new, |key| format!("--by {}", shell_word(&as_field(key)))),
-        "key" => key.map_or_else(|| "FIELD".to_owned(), |key| shell_word(&as_field(key))),
-        "field" => key.map_or_else(|| "FIELD".to_owned(), |key| in_single_quotes(&as_field(key))),
-        "column" => key.map_or_else(|| "FIELD".to_owned(), |key| in_sql(key)),
-        _ => search.as_ref().and_then(|search| search.place(place)).unwrap_or_else(|| Substitution::place(substitution.as_ref(), place)),
-    });
+        "args" => Some(joined(&all)),
+        // Without a FILE, the first of several programs would wait.
+        "files" if files.is_empty() && template.contains("&&") => Some("FILE".to_owned()),
+        "files" => Some(joined(&files)),
+        "file" => Some(file(0)),
+        "other" => Some(file(1)),
+        "n" => Some(number.unwrap_or("N").to_owned()),
+        "skipped" => Some(second.unwrap_or("N").to_owned()),
+        "listed" => {
+            let is_listed =
+                |word: &&String| word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| "0123456789,-".contains(c));
+            given.iter().find(is_listed).filter(|_| second.is_none()).cloned()
+        }
+        "range" => {
+            let pair = || Some((number?.parse().ok()?, second?.parse().ok()?));
+            let (first, last): (u64, u64) = given.iter().find_map(range).or_else(pair)?;
+            (first > 0).then(|| format!("{first}-{last}"))
+        }
+        "value" => Some(in_single_quotes(value?)),
+        "by" => Some(key.map_or_else(String::new, |key| format!("--by {}", shell_word(&as_field(key))))),
+        "fields" => Some(key.map_or_else(String::new, |key| format!("-f {}", shell_word(&as_field(key))))),
+        "shape" => Some(
+            key.zip(number)
+                .map_or_else(String::new, |(key, number)| format!("--shape {}", shell_word(&format!("{}=[{number}]", as_field(key))))),
+        ),
+        "condition" => all.iter().any(|word| word.contains(['<', '>']) || word.contains("==") || word.contains("!=")).then(|| joined(&all)),
+        "promoted" => {
+            let promoted: Vec<String> = parts()?.iter().map(|path| format!("promote {} then ", shell_word(path))).collect();
+            Some(format!("{}drop {}", promoted.concat(), shell_word(key?)))
+        }
+        "list" if parts().is_some() => None,
+        "key" | "list" => some_key(|key| shell_word(&as_field(key))),
+        "field" => some_key(|key| in_single_quotes(&as_field(key))),
+        "column" => some_key(in_sql),
+        _ => search.as_ref().and_then(|search| search.place(place)).or_else(|| Some(Substitution::place(substitution.as_ref(), place))),
+    })?;
+    if is_whole(&command) && !is_accepted(&format!("tatter {command}"), known) {
+        return None;
+    }
     // Other verbs of the chain can also be names from other tools.
     let other = |verb: &[String]| match verb.split_first().map(|(name, args)| (renamed(name), args)) {
         Some((Some(command), args)) => command.replace("{args}", &joined(&args.iter().collect::<Vec<_>>())),
@@ -246,24 +352,47 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, is_last: bool
     let verbs: Vec<String> = words.verbs.iter().enumerate().map(verb).collect();
     let whole = |words: &[String]| joined(&words.iter().collect::<Vec<_>>());
     let parts = ["tatter".to_owned(), whole(&texts(&words.before)), verbs.join(" then "), whole(&globals)];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// Whether a command names only what the command line tells.
+fn is_whole(command: &str) -> bool {
+    !command.split(|c: char| !c.is_alphanumeric()).any(|word| PLACEHOLDERS.contains(&word))
+}
+
+/// Whether the words after the verb of the template are expressions.
+fn takes_expression(template: &str) -> bool {
+    template.starts_with("tatter map ") || template.starts_with("tatter filter ")
+}
+
+/// An expression without the `$` before the names of fields.
+fn without_dollars(text: &str) -> String {
+    let mut parts = text.split('$');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if !part.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            out.push('$');
+        }
+        out.push_str(part);
+    }
+    out
 }
 
 /// The template with its places filled. An empty value leaves no space behind.
-fn placed(template: &str, value: impl Fn(&str) -> String) -> String {
+fn placed(template: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     let mut rest = template;
     while let Some((before, place, after)) = rest.split_once('{').and_then(|(before, rest)| {
         let (place, after) = rest.split_once('}')?;
         Some((before, place, after))
     }) {
-        let value = value(place);
+        let value = value(place)?;
         let ends_word = after.is_empty() || after.starts_with(' ');
         out.push_str(if value.is_empty() && ends_word { before.strip_suffix(' ').unwrap_or(before) } else { before });
         out.push_str(&value);
         rest = after;
     }
-    out + rest
+    Some(out + rest)
 }
 
 /// Fields or an expression as typed, but a name such as `my-key` in backquotes.
@@ -321,6 +450,10 @@ mod tests {
     use crate::cli::parse::{Request, parse};
     use crate::cli::split::split;
 
+    fn known() -> Known<'static> {
+        Known { accepts: &|words| parse(words).is_ok(), outline: &|_| None }
+    }
+
     #[test]
     fn every_suggested_command_is_parsed() {
         for (names, _) in SYNONYMS {
@@ -343,7 +476,8 @@ mod tests {
                     | "padded_batch"
                     | "pad-batch"
                     | "collate" => vec!["2", "Cargo.toml"],
-                    "nth" | "row" | "rows" | "slice" => vec!["2", "Cargo.toml"],
+                    "query select" => vec!["Cargo.toml"],
+                    "nth" | "row" | "rows" | "iloc" | "slice" => vec!["2", "Cargo.toml"],
                     "nunique" | "count-unique" | "sum" | "sort-values" | "sort_values" => vec!["x", "Cargo.toml"],
                     "rejection_resample" => vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"],
                     "astype" => vec!["x=int8", "Cargo.toml"],
@@ -351,68 +485,57 @@ mod tests {
                     "bucket-by-sequence-length" | "bucket_by_sequence_length" => {
                         vec!["--by", "len(x)", "--boundaries", "3", "--batch-sizes", "2,2", "Cargo.toml"]
                     }
-                    "where" | "query" | "grep" | "rg" | "search" | "match" | "ensure" | "require" | "takewhile" | "take_while"
-                    | "dropwhile" | "drop-while" | "skip_while" => {
+                    "where" | "query" | "grep" | "rg" | "search" | "csvgrep" | "match" | "ensure" | "require" | "takewhile"
+                    | "take_while" | "dropwhile" | "drop-while" | "skip_while" => {
                         vec!["x > 1", "Cargo.toml"]
                     }
                     "apply" | "mutate" | "transform" | "assign" | "with" | "with-columns" | "with_columns" | "add-column"
-                    | "add_column" | "compute" | "eval" | "put" => vec!["y = x", "Cargo.toml"],
+                    | "add_column" | "compute" | "eval" | "put" | "set" => vec!["y = x", "Cargo.toml"],
                     "top" | "topk" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
                     "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
                     | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group" | "agg"
                     | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" | "merge" | "left-join" | "left_join"
-                    | "inner-join" | "inner_join" => {
+                    | "inner-join" | "inner_join" | "csvjoin" | "csvsort" | "csvcut" | "one-hot" | "json_normalize" => {
                         vec!["x", "Cargo.toml", "Cargo.toml"]
                     }
                     _ => vec!["Cargo.toml"],
                 };
                 let line: Vec<OsString> = name.split(' ').chain(words).map(OsString::from).collect();
-                let found = suggestions(name.split(' ').next().unwrap(), 0, &split(line).unwrap());
+                let found = suggestions(name.split(' ').next().unwrap(), 0, &split(line).unwrap(), &known());
                 assert!(!found.is_empty(), "{name}");
                 for command in found.iter().flat_map(|line| line.split(" && ")).filter(|command| command.starts_with("tatter ")) {
-                    let words: Vec<OsString> = shell_words(command).into_iter().skip(1).map(Into::into).collect();
+                    let words: Vec<OsString> = shell_words(command).into_iter().map(Into::into).collect();
                     assert!(matches!(parse(words), Ok(Request::Chain(_) | Request::Text(_) | Request::Standalone(_))), "{name}: {command}");
                 }
             }
         }
     }
 
-    /// The words of a command that uses only single quotes.
-    fn shell_words(command: &str) -> Vec<String> {
-        let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
-        for c in command.chars() {
-            match c {
-                '\'' => is_quoted = !is_quoted,
-                ' ' if !is_quoted => words.push(std::mem::take(&mut word)),
-                c => word.push(c),
-            }
-        }
-        words.push(word);
-        words
-    }
-
     #[test]
     fn suggestions_keep_the_rest_of_the_command() {
         let line = "-q select id then take 3 Cargo.toml".split(' ').map(OsString::from).collect();
-        assert_eq!(suggestions("take", 1, &split(line).unwrap()), ["tatter -q select id then head 3 Cargo.toml"]);
+        assert_eq!(suggestions("take", 1, &split(line).unwrap(), &known()), ["tatter -q select id then head 3 Cargo.toml"]);
         let line = "wc -l Cargo.toml".split(' ').map(OsString::from).collect();
-        assert_eq!(suggestions("wc", 0, &split(line).unwrap()), ["tatter count Cargo.toml"]);
+        assert_eq!(suggestions("wc", 0, &split(line).unwrap(), &known()), ["tatter count Cargo.toml"]);
         let line = "concat Cargo.toml build.rs -o out.jsonl --threads=2".split(' ').map(OsString::from).collect();
-        assert_eq!(suggestions("concat", 0, &split(line).unwrap()), ["tatter convert Cargo.toml build.rs -o out.jsonl --threads=2"]);
+        assert_eq!(
+            suggestions("concat", 0, &split(line).unwrap(), &known()),
+            ["tatter convert Cargo.toml build.rs -o out.jsonl --threads=2"]
+        );
         let line = "top -n 3 -f x -g user Cargo.toml".split(' ').map(OsString::from).collect();
         let best = "tatter sort --by x --descending then head 3 Cargo.toml";
-        assert_eq!(suggestions("top", 0, &split(line).unwrap()), [best, "tatter head 3 Cargo.toml"]);
+        assert_eq!(suggestions("top", 0, &split(line).unwrap(), &known()), [best, "tatter head 3 Cargo.toml"]);
         let line = "shuf -n2 Cargo.toml".split(' ').map(OsString::from).collect();
-        assert_eq!(suggestions("shuf", 0, &split(line).unwrap())[0], "tatter sample 2 Cargo.toml");
+        assert_eq!(suggestions("shuf", 0, &split(line).unwrap(), &known())[0], "tatter sample 2 Cargo.toml");
         let line = "uniq id Cargo.toml -o out.jsonl".split(' ').map(OsString::from).collect();
-        assert_eq!(suggestions("uniq", 0, &split(line).unwrap())[0], "tatter unique --by id Cargo.toml -o out.jsonl");
+        assert_eq!(suggestions("uniq", 0, &split(line).unwrap(), &known())[0], "tatter unique --by id Cargo.toml -o out.jsonl");
         let line = "stats1 -a mean -f fare Cargo.toml".split(' ').map(OsString::from).collect();
-        assert_eq!(suggestions("stats1", 0, &split(line).unwrap()), ["tatter stats -f fare Cargo.toml"]);
+        assert_eq!(suggestions("stats1", 0, &split(line).unwrap(), &known()), ["tatter stats -f fare Cargo.toml"]);
         let line = "grep -i cat Cargo.toml".split(' ').map(OsString::from).collect();
         let filter = "tatter filter 'strings.regex_full_match(FIELD, \"(?si).*cat.*\")' Cargo.toml";
-        assert_eq!(suggestions("grep", 0, &split(line).unwrap()), [filter]);
+        assert_eq!(suggestions("grep", 0, &split(line).unwrap(), &known()), [filter]);
         let line = "where id then take 3".split(' ').map(OsString::from).collect();
-        assert_eq!(suggestions("where", 0, &split(line).unwrap()), ["tatter filter id then head 3"]);
+        assert_eq!(suggestions("where", 0, &split(line).unwrap(), &known()), ["tatter filter id then head 3"]);
     }
 }

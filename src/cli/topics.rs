@@ -1,7 +1,7 @@
 //! `tatter help WORD`: a verb, a command, a function, or a topic such as formats, types and exit codes.
 
 use super::help::{ABOUT, ARRAYS, EXIT_CODES, NOTATION, SUFFIXES};
-use super::help::{fitted, format_list, global_options, near, of_command, of_verb, verb_list};
+use super::help::{fitted, format_list, global_options, list, near, of_command, of_verb, verb_list};
 use super::standalone::Standalone;
 use super::synonyms;
 use crate::error::{Error, Result};
@@ -11,8 +11,30 @@ use crate::verbs::{self, VERBS};
 
 const EXPRESSIONS: &str = "\
 Expressions are used by `map`, `filter`, `sort --by` and other verbs: `tatter help map` and `tatter help filter` explain them.
-`tatter help functions` lists their functions, and `tatter help strings.split` explains one. `--arg NAME=VALUE` and `--with NAME=FILE` \
+`tatter help operators` lists their operators, `tatter help functions` their functions, and `tatter help strings.split` explains one. `--arg NAME=VALUE` and `--with NAME=FILE` \
 define constants.
+";
+
+/// The operators of expressions with their meaning, from the one that binds most tightly to the loosest.
+const OPERATORS: &[(&[&str], &str)] = &[
+    (&["x.name", "x[i]", "x[a:b]"], "field of a structure, item, slice"),
+    (&["**"], "power"),
+    (&["-x", "+x", "~x"], "sign; not of a bool, or of each bit of an integer"),
+    (&["*", "/", "//", "%", "@"], "// rounds down; % is the remainder; @ matrix product"),
+    (&["+", "-"], "sum and difference; + joins strings"),
+    (&["<<", ">>"], "the bits of an integer, shifted"),
+    (&["&"], "and"),
+    (&["^"], "exclusive or"),
+    (&["|"], "or"),
+    (&["==", "!=", "<", "<=", ">", ">="], "comparisons, which can be chained: 1 <= x < 5"),
+    (&["not"], "not"),
+    (&["and"], "and"),
+    (&["or"], "or"),
+];
+
+const OPERATOR_NOTES: &str = "\
+`&`, `^` and `|` are logical on bools and work on each bit of integers. They bind more tightly than comparisons: write x > 1 and x < 4, or \
+(x > 1) & (x < 4). Arithmetic on integers wraps around at the limits of their dtype, as in TensorFlow.
 ";
 
 const VERSION: &str = "`tatter --version` prints the version, and with -v what it was built with.\n";
@@ -27,9 +49,6 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     }
     if let Some(command) = commands.iter().find(|c| c.name == word) {
         return Ok(of_command(command));
-    }
-    if word == "functions" {
-        return Ok(fitted(&expr::function_list()));
     }
     if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
         return Ok(fitted(&text));
@@ -48,28 +67,77 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
         });
     }
     let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
+    if word.len() < 3 {
+        return Err(error.help("`tatter help topics` lists the topics"));
+    }
     Err(match near(word, VERBS.iter().map(|v| v.name).chain(commands.iter().map(|c| c.name)).chain(functions)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error.help("`tatter -h` lists the verbs"),
+        None => error.help("`tatter -h` lists the verbs, `tatter help topics` the topics"),
     })
+}
+
+/// A topic of `tatter help`.
+struct Topic {
+    /// Its name, followed by others that find it.
+    names: &'static [&'static str],
+    summary: &'static str,
+    text: fn() -> String,
+}
+
+/// All topics, but not the formats, which are topics too.
+static TOPICS: &[Topic] = &[
+    Topic {
+        names: &["usage", "tatter", "files", "inputs", "input", "globs", "shards"],
+        summary: "command lines, chains of verbs, and names of files",
+        text: || ABOUT.to_owned(),
+    },
+    Topic { names: &["verbs", "commands"], summary: "all verbs", text: verb_list },
+    Topic { names: &["options", "option", "global options", "globals"], summary: "options of every verb", text: global_options },
+    Topic {
+        names: &["formats", "format"],
+        summary: "formats of files; the name of each is a topic too",
+        text: || format!("{}{SUFFIXES}", format_list()),
+    },
+    Topic { names: &["arrays"], summary: "records in npz, npy and safetensors", text: || ARRAYS.to_owned() },
+    Topic {
+        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes"],
+        summary: "the notation of --schema",
+        text: || NOTATION.to_owned(),
+    },
+    Topic { names: &["expressions", "expression", "exprs", "expr"], summary: "where they are used", text: || EXPRESSIONS.to_owned() },
+    Topic { names: &["operators", "operator", "precedence"], summary: "operators of expressions and their precedence", text: operators },
+    Topic { names: &["functions"], summary: "functions of expressions", text: expr::function_list },
+    Topic {
+        names: &["exit codes", "exit code", "exit status", "exit", "status"],
+        summary: "what the exit code says",
+        text: || EXIT_CODES.to_owned(),
+    },
+    Topic { names: &["version"], summary: "the version", text: || VERSION.to_owned() },
+    Topic { names: &["topics", "topic"], summary: "this list", text: topics },
+];
+
+fn topics() -> String {
+    list(&TOPICS.iter().map(|topic| (topic.names[0].to_owned(), topic.summary)).collect::<Vec<_>>())
+}
+
+fn operators() -> String {
+    let rows: Vec<(String, &str)> = OPERATORS.iter().map(|(operators, meaning)| (operators.join("  "), *meaning)).collect();
+    format!(
+        "The operators of expressions, from the tightest to the loosest; those of a line bind equally:\n{}{OPERATOR_NOTES}",
+        list(&rows)
+    )
 }
 
 /// The text for a topic. `words` are those after `help`, with spaces between them.
 fn topic(words: &str) -> Option<String> {
     let name = words.to_ascii_lowercase().replace(['_', '-'], " ");
-    let text = match name.as_str() {
-        "tatter" | "usage" | "files" | "inputs" | "input" | "globs" | "shards" => ABOUT.to_owned(),
-        "types" | "type" | "dtypes" | "dtype" | "notation" | "schemas" | "axes" => NOTATION.to_owned(),
-        "exit codes" | "exit code" | "exit status" | "exit" | "status" => EXIT_CODES.to_owned(),
-        "options" | "option" | "global options" | "globals" => global_options(),
-        "formats" | "format" => format!("{}{SUFFIXES}", format_list()),
-        "verbs" | "commands" => verb_list(),
-        "arrays" => ARRAYS.to_owned(),
-        "expressions" | "expression" | "exprs" | "expr" | "operators" => EXPRESSIONS.to_owned(),
-        "version" => VERSION.to_owned(),
-        _ => return FORMATS.iter().find(|format| is_called(**format, &name)).map(|format| of_format(*format)),
-    };
-    Some(text)
+    if OPERATORS.iter().any(|(operators, _)| operators.contains(&words)) {
+        return Some(operators());
+    }
+    if let Some(topic) = TOPICS.iter().find(|topic| topic.names.contains(&name.as_str())) {
+        return Some((topic.text)());
+    }
+    FORMATS.iter().find(|format| is_called(**format, &name)).map(|format| of_format(*format))
 }
 
 fn is_called(format: &dyn Format, name: &str) -> bool {

@@ -5,6 +5,7 @@ use crate::error::{Error, Result, nearest};
 use crate::formats::FORMATS;
 use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Scalars, SourceColumns, When};
 use crate::path::FieldPath;
+use crate::printable::shell_word;
 use crate::tensor::arrow::extension::TensorTypes;
 use clap::Args;
 use std::ffi::{OsStr, OsString};
@@ -213,6 +214,10 @@ impl Typed {
         }
         if self.null_separated && self.files_from.is_none() {
             return Err(Error::usage("--null has an effect only with --files-from LIST"));
+        }
+        if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {
+            let error = Error::usage(format!("--schema {file}: expected types, found the name of a file"));
+            return Err(error.help(format!("a file is given with @: --schema {}", shell_word(&format!("@{file}")))));
         }
         Ok(Options {
             threads: threads(self.threads),

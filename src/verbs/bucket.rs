@@ -35,7 +35,7 @@ pub struct Bucket {
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", allow_hyphen_values = true, value_parser = parse_boundaries)]
     boundaries: Option<Numbers>,
-    /// Batch size of each bucket, one more than there are boundaries; with keys cat=4,dog=2,8, where 8 is for all other keys
+    /// Batch size of each bucket, one more size than there are boundaries; with keys cat=4,dog=2,8, where 8 is for all other keys
     #[arg(long, value_name = "N,..")]
     batch_sizes: String,
     /// Pad each batch to its longest record

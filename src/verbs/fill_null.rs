@@ -54,7 +54,7 @@ always null takes the dtype of the value.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "missing prices become 0, missing lists empty",
-            args: "fill-null price=0,tags=[]",
+            args: "fill-null 'price=0,tags=[]'",
             input: "{\"price\": 2.5, \"tags\": [\"a\"]}\n{\"price\": null, \"tags\": null}\n{}\n",
             output: "{\"price\":2.5,\"tags\":[\"a\"]}\n{\"price\":0.0,\"tags\":[]}\n{\"price\":0.0,\"tags\":[]}\n",
         },

@@ -43,7 +43,7 @@ impl Verb for RejectionResample {
 Keeps each record with the probability target / initial of its class, divided by the largest such ratio of any class: the classes then \
 have the proportions of --target, and no record of the scarcest class is dropped. No record is repeated, and records stay in order. \
 Without --initial, the proportions of the input are estimated from the records so far, starting from 10 of each class, so the first \
-records deviate from the target. A class with the share 0 is dropped; a record of a class that --target does not name is an error. One \
+records deviate from the target. A class with share 0 is dropped; a record of a class that --target does not name is an error. One \
 random number is drawn for each record, so the output depends only on --seed and the records.
 
 (TensorFlow also draws from the unchanged input where that rejects fewer records, so it may repeat records.)";

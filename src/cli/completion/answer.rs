@@ -1,8 +1,8 @@
 //! Computes the completions at the cursor: verbs first, options after a dash, then the values of each argument.
 
 use super::fields;
-use super::line::Line;
 use crate::cli::commands::COMMANDS;
+use crate::cli::line::Line;
 use crate::cli::typed::Typed;
 use crate::expr;
 use crate::formats::FORMATS;

@@ -1,6 +1,6 @@
 //! Finds the fields that reach the verb at the cursor.
 
-use super::line::Line;
+use crate::cli::line::Line;
 use crate::cli::parse::{Request, parse};
 use crate::path;
 use crate::run;

@@ -1,7 +1,6 @@
 //! Completion of a command line: `tatter __complete SHELL ...`, which the scripts of the shells call.
 //!
 //! ```text
-//! line      the words of the command line, as each shell passes them
 //! answer    the completions: verbs, options, values, fields
 //! fields    the fields of the file on the command line, inferred from its first bytes
 //! print     the output for each shell
@@ -9,10 +8,9 @@
 
 mod answer;
 mod fields;
-mod line;
 mod print;
 
-use line::Line;
+use super::line::Line;
 use std::ffi::OsString;
 
 /// The hidden word with which the scripts call the program.

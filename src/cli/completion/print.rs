@@ -2,7 +2,7 @@
 //! a tab and a description for shells that show it.
 
 use super::answer::Answer;
-use super::line::Line;
+use crate::cli::line::Line;
 
 /// The lines.
 pub fn printed(shell: &str, line: &Line, answer: Answer) -> String {

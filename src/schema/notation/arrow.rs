@@ -157,7 +157,16 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
         _ => ('<', '>'),
     };
     if !cursor.open(bracket.0)? {
-        return Err(cursor.unexpected(&format!("`{}` after `{word}`", bracket.0)));
+        let error = cursor.unexpected(&format!("`{}` after `{word}`", bracket.0));
+        let example = match word {
+            "timestamp" => "timestamp[us] or timestamp[us, UTC]",
+            "time32" => "time32[ms]",
+            "time64" => "time64[us]",
+            "duration" => "duration[s]",
+            "decimal32" | "decimal64" | "decimal128" | "decimal256" => return Err(error.help(format!("as in {word}(9, 2)"))),
+            _ => return Err(error),
+        };
+        return Err(error.help(format!("as in {example}")));
     }
     let found = match word {
         "timestamp" => {

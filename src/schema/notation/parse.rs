@@ -13,7 +13,7 @@ use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size,
 use std::collections::HashSet;
 
 /// Names of dtypes in other systems.
-const OTHER_NAMES: [(&str, &str); 12] = [
+const OTHER_NAMES: [(&str, &str); 22] = [
     ("int", "int64"),
     ("long", "int64"),
     ("float", "float64"),
@@ -26,6 +26,16 @@ const OTHER_NAMES: [(&str, &str); 12] = [
     ("boolean", "bool"),
     ("object", "{...}"),
     ("list", "int64[?]"),
+    ("integer", "int64"),
+    ("bigint", "int64"),
+    ("number", "float64"),
+    ("real", "float32"),
+    ("varchar", "string"),
+    ("blob", "bytes"),
+    ("date", "date32"),
+    ("time", "time64[us]"),
+    ("datetime", "timestamp[us]"),
+    ("decimal", "decimal128(9, 2)"),
 ];
 
 /// Parses the fields of a record, separated by newlines or `;`.
@@ -311,7 +321,9 @@ fn angle(cursor: &mut Cursor, word: &str) -> Result<()> {
 fn dtype(cursor: &mut Cursor) -> Result<DType> {
     let (start, word) = (cursor.pos(), cursor.peek_word());
     if word.is_empty() {
-        return Err(cursor.unexpected("a type"));
+        let is_list = cursor.peek() == Some('[');
+        let error = cursor.unexpected("a type");
+        return Err(if is_list { error.help("the type of the items comes first, as in int64[?]") } else { error });
     }
     if let Some(dtype) = DType::from_name(word) {
         cursor.advance(word.len());
@@ -334,7 +346,9 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
     let near = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name);
     Err(match near.or_else(|| nearest(word, names)) {
         Some(near) => error.help(format!("did you mean {near}?")),
-        None => error.help(format!("the dtypes are: {}, sparse<..>, map<.., ..>, arrow<..>, {{..}}", names.join(", "))),
+        None => {
+            error.help(format!("the dtypes are: {}, timestamp[us], date32, sparse<..>, map<.., ..>, arrow<..>, {{..}}", names.join(", ")))
+        }
     })
 }
 
@@ -380,7 +394,9 @@ fn dim(cursor: &mut Cursor) -> Result<Dim> {
     match cursor.peek() {
         Some(c) if c.is_ascii_digit() => size(cursor).map(Dim::known),
         Some('-') => Err(cursor.unexpected("a size: a number, `?`, `(?)` or a label")),
-        Some(']') => Err(cursor.unexpected("a size: a number, `?`, `(?)` or a label").help("a scalar has no brackets")),
+        Some(']') => Err(cursor
+            .unexpected("a size: a number, `?`, `(?)` or a label")
+            .help("a list of any length is written [?], as in int64[?]; a scalar has no brackets")),
         _ => Ok(Dim { size: Size::Uniform, label: Some(name(cursor, "a size: a number, `?`, `(?)` or a label")?.into()) }),
     }
 }

@@ -32,6 +32,13 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
     let sum: f64 = shares.iter().map(|(_, share)| share).sum();
     if (sum - 1.0).abs() > 1e-6 {
         let error = Error::usage(format!("{option}: the shares add up to {sum}: expected 1"));
+        if let ([(name, share)], true) = (&shares[..], sum < 1.0) {
+            let rest = if name == "test" { "train" } else { "test" };
+            // Without the digits of a binary fraction.
+            let left = ((1.0 - share) * 1e6).round() / 1e6;
+            let both = shell_word(&format!("{name}={share},{rest}={left}"));
+            return Err(error.help(format!("give the rest of the records a name too: {option} {both}")));
+        }
         // Counts or percentages.
         let fractions: Vec<String> = shares.iter().map(|(name, share)| format!("{name}={}", share / sum)).collect();
         let is_short = fractions.iter().zip(&shares).all(|(text, (name, _))| text.len() < name.len() + 8);

@@ -99,7 +99,7 @@ maximum, the number of distinct values (exact up to 2048, and in short columns o
 histogram.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
-sizes; 90% of the rows are not longer than the number in column 90%. For strings it counts bytes.
+sizes; 90% of the rows are no longer than the number in column 90%. For strings it counts bytes.
 
 The third table has the most frequent strings and integers with their shares.
 

@@ -1,4 +1,4 @@
-//! The command line to complete, as each shell passes it.
+//! The words of a command line, as a shell splits or passes them.
 
 /// The words of the command line without the program name, and which of them is being completed.
 #[derive(Debug, Default, PartialEq)]
@@ -13,6 +13,11 @@ pub struct Line {
     pub replaced_from: usize,
     /// For bash: whether a quote is open at the cursor.
     pub in_quotes: bool,
+}
+
+/// The words of a command, as a shell splits it, without the name of the program.
+pub fn shell_words(command: &str) -> Vec<String> {
+    Line::of_text("", &format!("{command} "), "").before
 }
 
 impl Line {
