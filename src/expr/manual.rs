@@ -33,7 +33,7 @@ field of the record. Arguments are positional or keyword arguments. Axes are cou
 }
 
 fn roff(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('"', "\\(dq");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }
 

@@ -66,7 +66,8 @@ Null items are kept. To split several fields together, item by item, use `unbatc
         let mut output = schema.as_ref().clone();
         set_type(&mut output.fields, &positions, &item);
         let is_item = |leaf: &Leaf| leaf.path.names().starts_with(self.field.names());
-        let is_short = |leaf: &Leaf| leaf.dims.is_empty() && leaf.field.ty.dtype().is_some_and(|dtype| dtype.is_number() || *dtype == DType::Bool);
+        let is_short =
+            |leaf: &Leaf| leaf.dims.is_empty() && leaf.field.ty.dtype().is_some_and(|dtype| dtype.is_number() || *dtype == DType::Bool);
         let grows = leaves(schema).iter().any(|leaf| !is_item(leaf) && !is_short(leaf));
         let step = Items { path: self.field.clone(), positions, item, keep_empty: self.keep_empty, grows };
         Ok(Bound { schema: Arc::new(output), operator: Operator::Map(Arc::new(step)) })

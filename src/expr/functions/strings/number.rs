@@ -21,7 +21,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.as_string", "as_string"],
         "input|x, precision=-1, scientific=False, shortest=False, width=-1, fill=\"\"",
-        "Convert numbers and bools to text, formatted as by printf.",
+        "Convert numbers and bools to text, formatted as printf would.",
         [
             ("strings.as_string([3, 2])", "[\"3\", \"2\"]"),
             ("strings.as_string([3.1415926, 2.71828], precision=2)", "[\"3.14\", \"2.72\"]"),
