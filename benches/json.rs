@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use tatter::chunk::{Chunk, Decoded};
-use tatter::demand::Wanted;
 use tatter::formats::{self, Format, Inference, Observed, Reader, Request, Task};
 use tatter::io::Input;
 use tatter::options::Options;
@@ -53,15 +52,7 @@ fn jsonl() -> &'static dyn Format {
 
 fn request() -> Request {
     let options = Options { max_record_bytes: 1 << 28, ..Options::default() };
-    Request {
-        wanted: Wanted::All,
-        dropped: Wanted::none(),
-        records: None,
-        sample_bytes: None,
-        only: None,
-        declared: Arc::default(),
-        options: Arc::new(options),
-    }
+    Request::everything(Arc::default(), Arc::new(options))
 }
 
 fn reader(bytes: &Arc<[u8]>) -> Box<dyn Reader> {

@@ -18,7 +18,6 @@ pub mod webdataset;
 
 use std::sync::Arc;
 use tatter::chunk::Chunk;
-use tatter::demand::Wanted;
 use tatter::error::Result;
 use tatter::formats::{self, Format, Inference, Request};
 use tatter::io::Input;
@@ -67,15 +66,7 @@ pub const FORMATS: [&str; 16] = [
 pub fn request(skip: bool, mixed: bool) -> Request {
     let options =
         Options { on_error: if skip { OnError::Skip } else { OnError::Fail }, mixed, max_record_bytes: 1 << 20, ..Options::default() };
-    Request {
-        wanted: Wanted::All,
-        dropped: Wanted::none(),
-        records: None,
-        only: None,
-        sample_bytes: None,
-        declared: Arc::default(),
-        options: Arc::new(options),
-    }
+    Request::everything(Arc::default(), Arc::new(options))
 }
 
 pub fn format(name: &str) -> &'static dyn Format {

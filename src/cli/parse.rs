@@ -15,13 +15,13 @@ use super::version;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::run::{Branches, Invocation, outline};
+use crate::schema::Schema;
 use crate::verbs::{self, Verdict};
 use clap::parser::ValueSource;
 use clap::{Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
 
 /// The action that the command line requests.
 pub enum Request {
@@ -220,6 +220,14 @@ fn forgotten_then(files: &[OsString], last: &str) -> Result<()> {
     }
 }
 
+/// The schema that reaches the last verb of a command line, if it is found in time.
+pub fn outlined(words: Vec<OsString>) -> Option<Schema> {
+    match parse(words) {
+        Ok(Request::Chain(invocation)) => outline(*invocation),
+        _ => None,
+    }
+}
+
 fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if let Some(command) = commands::find(name) {
         return Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", command.name));
@@ -249,13 +257,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     }
     let names = verbs::VERBS.iter().map(|v| v.name).chain(COMMANDS.iter().map(|c| c.name));
     let error = Error::usage(format!("there is no verb `{name}`"));
-    let known = Known {
-        accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))),
-        outline: &|words| match parse(words) {
-            Ok(Request::Chain(invocation)) => outline(*invocation, PATIENCE),
-            _ => None,
-        },
-    };
+    let known = Known { accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))), outline: &outlined };
     let suggestions = synonyms::suggestions(name, index, words, &known);
     if !suggestions.is_empty() {
         return suggestions.into_iter().fold(error, Error::help);
@@ -271,9 +273,6 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         None => error.help("`tatter -h` lists the verbs"),
     }
 }
-
-/// Maximum time to look at the input before an error is printed.
-const PATIENCE: Duration = Duration::from_millis(150);
 
 fn no_verb(words: &Words) -> Error {
     if words.verbs.len() > 1 {

@@ -153,6 +153,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// Asks for all fields of all records.
+    pub fn everything(declared: Arc<Schema>, options: Arc<Options>) -> Request {
+        Request { wanted: Wanted::All, dropped: Wanted::none(), records: None, only: None, sample_bytes: None, declared, options }
+    }
+
     /// Whether an unreadable field becomes null, instead of its record being skipped.
     pub fn nulls(&self) -> bool {
         self.options.on_error == OnError::Null

@@ -301,12 +301,11 @@ fn encode_lines<'a>(nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demand::Wanted;
     use crate::options::OnError;
 
     fn request(records: Option<u64>, declared: &str) -> Request {
         let declared = Arc::new(crate::schema::notation::parse(declared).unwrap());
-        Request { wanted: Wanted::All, dropped: Wanted::none(), records, only: None, sample_bytes: None, declared, options: Arc::default() }
+        Request { records, ..Request::everything(declared, Arc::default()) }
     }
 
     /// The lines with their record numbers, and the errors, read in blocks of two lines.

@@ -13,19 +13,16 @@ pub struct Divide {
 
 impl Serial<Work> for Divide {
     fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
-        let chunk = match work.take_ready() {
-            Ok(Load::Chunk(chunk)) => chunk,
+        let parts = match work.take_ready() {
+            Ok(Load::Chunk(chunk)) => self.map.divided(chunk),
             Ok(load) => {
-                out.push(Work { load, ..work });
-                return true;
+                work.load = load;
+                Ok(Vec::new())
             }
-            Err(error) => {
-                out.push(Work { error: Some(error), ..work });
-                return true;
-            }
+            Err(error) => Err(error),
         };
-        let parts = self.map.divided(chunk).unwrap_or_else(|error| {
-            work.error.get_or_insert(error);
+        let parts = parts.unwrap_or_else(|error| {
+            work.error = Some(error);
             Vec::new()
         });
         let start = out.len();

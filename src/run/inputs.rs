@@ -368,15 +368,7 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
 
 fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>) -> Result<Schema> {
     let name = input.name().clone();
-    let request = Request {
-        wanted: Demand::everything().fields,
-        dropped: Wanted::none(),
-        records: None,
-        only: None,
-        sample_bytes: None,
-        declared: Arc::default(),
-        options: options.clone(),
-    };
+    let request = Request::everything(Arc::default(), options.clone());
     let inferred = format.reader(input, options).map(|reader| reader?.infer(&request)).transpose()?;
     match inferred {
         Some(Inference::Known(schema)) => Ok(schema),

@@ -1,5 +1,5 @@
-//! The schema at the end of a chain, inferred from the first bytes of the inputs, or nothing. For completions, which
-//! must not keep a shell waiting.
+//! The schema at the end of a chain, inferred from the first bytes of the inputs, or nothing. For completions and
+//! advice, which must not keep a shell waiting.
 
 use super::chain::Chain;
 use super::combine::open_chain;
@@ -13,14 +13,16 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+/// Maximum time to keep a shell or an error message waiting.
+const PATIENCE: Duration = Duration::from_millis(150);
 /// Number of bytes read from each input.
 const SAMPLE_BYTES: u64 = 64 << 10;
 
 /// The schema that reaches the last verb, if it is found in time. The thread that computes it ends with the program.
-pub fn outline(invocation: Invocation, patience: Duration) -> Option<Schema> {
+pub fn outline(invocation: Invocation) -> Option<Schema> {
     let (found, result) = mpsc::sync_channel(1);
     thread::Builder::new().spawn(move || found.send(reaching(invocation))).ok()?;
-    result.recv_timeout(patience).ok()?.ok()
+    result.recv_timeout(PATIENCE).ok()?.ok()
 }
 
 fn reaching(invocation: Invocation) -> Result<Schema> {

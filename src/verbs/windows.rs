@@ -103,6 +103,9 @@ impl Windows {
     }
 }
 
+/// Chunks are not divided for windows that take at most this many times the memory of the list.
+const SMALL_GROWTH: usize = 4;
+
 /// Overlapping windows take more memory than the list.
 struct Multiplying {
     windows: Arc<dyn Map>,
@@ -120,7 +123,7 @@ impl Map for Multiplying {
         self.windows.keeps_count()
     }
     fn grows(&self) -> bool {
-        self.growth > 4
+        self.growth > SMALL_GROWTH
     }
     fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
         Ok(by_rows(&chunk, self.growth))

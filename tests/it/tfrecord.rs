@@ -4,7 +4,6 @@ use crate::tfexample::{Example, bytes_list, float_list, frame, int64_list};
 use prost::Message;
 use std::sync::Arc;
 use tatter::chunk::{Chunk, Fault};
-use tatter::demand::Wanted;
 use tatter::error::Error;
 use tatter::formats::{Inference, Request, find};
 use tatter::io::Input;
@@ -25,15 +24,7 @@ fn options() -> Options {
 /// Reads with `--schema text`; the first error of any kind is the result.
 fn read_as(bytes: &[u8], schema: &str, options: Options) -> Result<Read, Error> {
     let declared = Arc::new(tatter::schema::notation::parse(schema)?);
-    let request = Request {
-        wanted: Wanted::All,
-        dropped: Wanted::none(),
-        records: None,
-        only: None,
-        sample_bytes: None,
-        declared,
-        options: Arc::new(options),
-    };
+    let request = Request::everything(declared, Arc::new(options));
     let input = Arc::new(Input::memory("in.tfrecord", bytes.to_vec()));
     let mut reader = find("tfrecord").unwrap().reader(input, &request.options).unwrap()?;
     let schema = match reader.infer(&request)? {

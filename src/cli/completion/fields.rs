@@ -1,16 +1,12 @@
 //! Finds the fields that reach the verb at the cursor.
 
 use crate::cli::line::Line;
-use crate::cli::parse::{Request, parse};
+use crate::cli::parse::outlined;
 use crate::path;
-use crate::run;
 use crate::schema::Field;
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
-/// Maximum time to keep a shell waiting.
-const PATIENCE: Duration = Duration::from_millis(150);
 /// Maximum number of fields; longer lists are not useful.
 const MOST: usize = 2000;
 
@@ -31,8 +27,7 @@ const WRITTEN: [&str; 4] = ["-o", "--output", "--summary", "--with"];
 /// Paths and types of the fields. Empty if no file is named or the fields are not found in time.
 pub fn fields(line: &Line, names: Names) -> Vec<(String, String)> {
     let Some(words) = question(line) else { return Vec::new() };
-    let Ok(Request::Chain(invocation)) = parse(words) else { return Vec::new() };
-    let Some(schema) = run::outline(*invocation, PATIENCE) else { return Vec::new() };
+    let Some(schema) = outlined(words) else { return Vec::new() };
     let mut found = Vec::new();
     add(&schema.fields, "", names, &mut found);
     found.truncate(MOST);

@@ -79,7 +79,6 @@ impl Known {
             open: None,
             longest: None,
             memory: SPREAD_NBYTES.min(request.options.max_memory / 4).max(1),
-            record_bytes: request.options.max_record_bytes,
         };
         Ok(Box::new(batches.map(move |task| task.map_err(|e| e.in_input(name.clone())))))
     }
@@ -348,8 +347,6 @@ struct Batches {
     longest: Option<u64>,
     /// The most bytes to which the entries in one part of a batch may expand.
     memory: u64,
-    /// The most bytes of a record in a column.
-    record_bytes: u64,
 }
 
 /// A record batch to be decoded, or a range of its rows.
@@ -361,8 +358,6 @@ struct Batch {
     dictionaries: Dictionaries,
     /// The number of rows in the whole batch.
     nrows: u64,
-    /// The most bytes of a record in a column.
-    record_bytes: u64,
 }
 
 impl Batches {
@@ -414,7 +409,6 @@ impl Batches {
                         dictionaries: self.dictionaries.clone(),
                         nrows,
                         framed: framed.clone(),
-                        record_bytes: self.record_bytes,
                     };
                     if framed.nbytes() > BATCH_NBYTES && !framed.is_compressed() && !self.columns.roots().is_empty() {
                         // Read once for all parts.
@@ -488,7 +482,7 @@ impl Batch {
             let start = usize::try_from(start).map_err(|_| Error::data("a record batch has too many rows"))?;
             let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();
             let decoded = self.columns.decoded_arrays(DecodedRows::new(count, origin, nbytes), &arrays, &self.known.arrow)?;
-            self.columns.limited(decoded, self.record_bytes)
+            self.columns.limited(decoded)
         });
         decoded.map_err(|e| named.resolve(e, count))
     }

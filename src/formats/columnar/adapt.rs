@@ -32,6 +32,8 @@ pub struct Columns {
     skips: bool,
     /// Whether such values become null, in a column that may be null.
     nulls: bool,
+    /// The most bytes of a record in a column.
+    record_bytes: u64,
 }
 
 /// Rows decoded from a file, without their columns.
@@ -144,7 +146,8 @@ impl Columns {
             }
         }
         roots.sort_unstable();
-        Ok(Columns { columns, roots, skips: request.options.on_error.skips(), nulls: request.nulls() })
+        let options = &request.options;
+        Ok(Columns { columns, roots, skips: options.on_error.skips(), nulls: request.nulls(), record_bytes: options.max_record_bytes })
     }
 
     /// The columns read from the file, in file order.
@@ -239,12 +242,12 @@ impl Columns {
         Ok(Decoded { chunk: chunk.gather(&rows)?, faults, nbytes, offsets })
     }
 
-    /// Leaves out records with more than `limit` bytes in a column.
+    /// Leaves out records with more bytes in a column than `--max-record-bytes`.
     ///
     /// # Errors
     /// The first, unless bad records may be skipped.
-    pub fn limited(&self, decoded: Decoded, limit: u64) -> Result<Decoded> {
-        let chunk = &decoded.chunk;
+    pub fn limited(&self, decoded: Decoded) -> Result<Decoded> {
+        let (chunk, limit) = (&decoded.chunk, self.record_bytes);
         if chunk.nbytes() as u64 <= limit {
             return Ok(decoded);
         }

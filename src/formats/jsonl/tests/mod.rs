@@ -17,15 +17,7 @@ pub fn request(declared: &str, change: impl FnOnce(&mut Options)) -> Request {
     let mut options = Options { max_record_bytes: 1 << 20, ..Options::default() };
     change(&mut options);
     let declared = if declared.is_empty() { Schema::default() } else { notation::parse(declared).unwrap() };
-    Request {
-        wanted: Wanted::All,
-        dropped: Wanted::none(),
-        records: None,
-        only: None,
-        sample_bytes: None,
-        declared: Arc::new(declared),
-        options: Arc::new(options),
-    }
+    Request::everything(Arc::new(declared), Arc::new(options))
 }
 
 fn pieces(text: &[u8], is_lines: bool, request: &Request) -> Vec<Result<Piece>> {
