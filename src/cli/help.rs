@@ -43,7 +43,7 @@ Exit codes:
   2    usage: unknown options, verbs or fields, wrong types
   3    a file cannot be read or written
   70   a bug in tatter
-  129, 130, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGTERM
+  129, 130, 131, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGQUIT, SIGTERM
 ";
 
 /// The line below `Usage:` for a verb or a standalone command.

@@ -1,4 +1,5 @@
-//! Man pages, generated from the definitions of the parser: tatter(1), a page for each verb, and tatter-functions(7).
+//! Man pages, generated from the definitions of the parser: tatter(1), a page for each verb and standalone command, and
+//! tatter-functions(7).
 
 use super::help;
 use super::standalone::Standalone;
@@ -22,16 +23,19 @@ pub fn pages(commands: &[Standalone]) -> Result<Vec<(String, Vec<u8>)>> {
     for verb in VERBS {
         pages.push((format!("tatter-{}.1", verb.name), verb_page(verb)?));
     }
+    for command in commands {
+        pages.push((format!("tatter-{}.1", command.name), standalone_page(command)?));
+    }
     Ok(pages)
 }
 
-/// Finds a page by name: `tatter`, `functions` or a verb; `tatter-head` as well as `head`.
+/// Finds a page by name: `tatter`, `functions`, a verb or another command; `tatter-head` as well as `head`.
 ///
 /// # Errors
 /// There is no such page.
 pub fn page(name: &str, commands: &[Standalone]) -> Result<Vec<u8>> {
     let short = name.strip_prefix("tatter-").unwrap_or(name);
-    if short == "tatter" || commands.iter().any(|c| c.name == short) {
+    if short == "tatter" {
         return main_page(commands);
     }
     if short == "functions" {
@@ -40,10 +44,15 @@ pub fn page(name: &str, commands: &[Standalone]) -> Result<Vec<u8>> {
     if let Some(verb) = VERBS.iter().find(|v| v.name == short) {
         return verb_page(verb);
     }
+    if let Some(command) = commands.iter().find(|c| c.name == short) {
+        return standalone_page(command);
+    }
     let error = Error::usage(format!("there is no man page `{name}`"));
-    Err(match nearest(short, VERBS.iter().map(|v| v.name).chain(["functions", "tatter"])) {
+    Err(match nearest(short, VERBS.iter().map(|v| v.name).chain(commands.iter().map(|c| c.name)).chain(["functions", "tatter"])) {
         Some(near) => error.help(format!("did you mean `tatter man {near}`?")),
-        None => error.help("there is a page for each verb, for `functions` and for `tatter`; `tatter man --output DIR` writes all of them"),
+        None => {
+            error.help("there is a page for each command, for `functions` and for `tatter`; `tatter man --output DIR` writes all of them")
+        }
     })
 }
 
@@ -76,11 +85,7 @@ fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
     }
     page.section("OTHER COMMANDS");
     for command in commands {
-        page.entry(
-            &format!("tatter {}", help::usage_line(command.name, &command.command()).trim_start_matches("tatter ")),
-            command.summary,
-        );
-        page.paragraph(command.about);
+        page.entry(&format!("tatter-{}(1)", command.name), command.summary);
     }
     page.options(Typed::augment_args(Command::new("tatter")))?;
     page.section("FORMATS");
@@ -94,27 +99,23 @@ fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
 
 fn verb_page(verb: &Entry) -> Result<Vec<u8>> {
     let command = verb.command();
-    let mut page = Page::new(&format!("tatter-{}", verb.name), verb.summary);
-    page.section("SYNOPSIS");
-    page.line(&help::usage_line(verb.name, &command));
-    page.section("DESCRIPTION");
-    page.paragraph(verb.about);
+    let mut page = Page::of_command(verb.name, verb.summary, verb.about, &command);
     if verb.combines {
         page.paragraph(brackets(verb.name));
     }
-    if command.get_arguments().next().is_some() {
-        page.options(command)?;
-    }
+    page.arguments(command)?;
     if !verb.meaning.is_empty() {
         page.section("MODELED ON");
         page.line(verb.meaning);
     }
-    page.examples(verb.examples);
-    page.section("EXIT STATUS");
-    page.verbatim(help::EXIT_CODES.trim_start_matches("Exit codes:\n"));
-    page.section("SEE ALSO");
-    page.line("tatter(1) for the global options, formats and types");
-    Ok(page.text)
+    Ok(page.end_of_command(verb.examples))
+}
+
+fn standalone_page(standalone: &Standalone) -> Result<Vec<u8>> {
+    let command = standalone.command();
+    let mut page = Page::of_command(standalone.name, standalone.summary, standalone.about, &command);
+    page.arguments(command)?;
+    Ok(page.end_of_command(standalone.examples))
 }
 
 /// A page being written.
@@ -131,6 +132,26 @@ impl Page {
         page.section("NAME");
         page.line(&format!("{name} - {summary}"));
         page
+    }
+
+    /// The first sections of the page of a command.
+    fn of_command(name: &str, summary: &str, about: &str, command: &Command) -> Page {
+        let mut page = Page::new(&format!("tatter-{name}"), summary);
+        page.section("SYNOPSIS");
+        page.line(&help::usage_line(name, command));
+        page.section("DESCRIPTION");
+        page.paragraph(about);
+        page
+    }
+
+    /// The last sections of the page of a command.
+    fn end_of_command(mut self, examples: &[Example]) -> Vec<u8> {
+        self.examples(examples);
+        self.section("EXIT STATUS");
+        self.verbatim(help::EXIT_CODES.trim_start_matches("Exit codes:\n"));
+        self.section("SEE ALSO");
+        self.line("tatter(1) for the global options, formats and types");
+        self.text
     }
 
     fn add(&mut self, write: impl FnOnce(&mut Roff)) {
@@ -193,6 +214,11 @@ impl Page {
         });
         self.inlines([bold(term)]);
         self.line(text);
+    }
+
+    /// The section of arguments and options, if the command has any.
+    fn arguments(&mut self, command: Command) -> Result<()> {
+        if command.get_arguments().next().is_some() { self.options(command) } else { Ok(()) }
     }
 
     fn options(&mut self, command: Command) -> Result<()> {

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, SKIP, Task, Tasks, Writer};
 use crate::formats::lines::LineWriter;
 use crate::io::Input;
+use crate::io::line_ranges::{Counts, LineRange, LineRanges, Part};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
-use crate::io::ranges::{Counts, Part, Range, Ranges};
 use crate::options::Options;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
@@ -91,7 +91,7 @@ impl Reader for LineReader {
             stops: !self.options.on_error.skips(),
         });
         if request.records.is_none()
-            && let Some(ranges) = Ranges::open(&self.input, &self.options)?
+            && let Some(ranges) = LineRanges::open(&self.input, &self.options)?
         {
             return Ok(Box::new(ranges.map(move |range| {
                 let decoder = decoder.clone();
@@ -134,7 +134,7 @@ struct Decoder {
 
 impl Decoder {
     /// The lines of a range.
-    fn range(&self, range: Range) -> Result<Decoded> {
+    fn range(&self, range: LineRange) -> Result<Decoded> {
         let Part { lines, long, .. } = range.read(|bytes, _| Counts::of_lines(bytes))?;
         let mut decoded = self.decode(&lines, lines.nlines)?;
         if let Some(long) = long {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! FILE arguments -> expand -> Input -> stream (counted, codec) -> bytes for a Reader -> lines
-//!                                `-> ranges: lines of a regular file, read by position on any thread
+//!                                `-> ranges: a regular file, read by position on any thread; line_ranges: its lines
 //!                                `-> recognise: rejects inputs that cannot be intended
 //! Writer -> file (codec) -> staging (a hidden directory) -> commit: renamed
 //!       `-> stdout (the first 64 KiB held back)
@@ -18,6 +18,7 @@ mod expand;
 mod file;
 mod folder;
 mod input;
+pub mod line_ranges;
 pub mod lines;
 mod list;
 mod members;

@@ -1,266 +1,147 @@
-//! Reads lines by byte ranges, each on any thread.
+//! Reads a file by byte ranges, each on any thread.
 //!
 //! The thread that hands out the ranges of a file reads nothing, so reading, which is mostly copying from the page
-//! cache, is not a serial stage. A line belongs to the range in which it starts. A range is read from its first line
-//! start, which follows a newline, to the end of its last line, which can be beyond the end of the range. Only bytes of
-//! lines that cross a boundary are read twice.
-//!
-//! The line and record numbers of a range depend on the counts of all ranges before it. Each range counts its own
-//! lines, waits for the tally of the previous range, and hands on the sum. It waits only for counting, never for other
-//! work: ranges are started in order, and each hands on its tally before anything is decoded.
+//! cache, is not a serial stage. What a range needs to know of all ranges before it (`T`: counts, or where the next
+//! record starts) is handed on: each range computes its own share, waits for the sum of the previous range, and hands on
+//! the new sum. It waits only for that, never for other work: ranges are started in order, and each hands on its sum
+//! before anything is decoded.
 //!
 //! The file is read up to its length when it was opened, even if data is appended later.
 
-use super::buffers::{Buffer, Buffers, Filling};
+use super::buffers::{Buffers, Filling};
 use super::input::Input;
-use super::lines::{BLOCK_BYTES, FIRST_BLOCK_BYTES, Lines, LongLine};
+use super::lines::{BLOCK_BYTES, FIRST_BLOCK_BYTES};
 use super::stream::became_shorter;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Bytes read at a time to find the first line start of a range.
-const PROBE_BYTES: usize = 4 << 10;
-/// Minimum number of bytes read beyond a range for the rest of its last line.
-const BEYOND_BYTES: u64 = 16 << 10;
+use std::sync::{Arc, OnceLock};
 
 /// Buffer capacities are multiples of this.
 const ROUND_BYTES: usize = 128 << 10;
 
 /// The ranges of a file, in order.
-pub struct Ranges {
+pub struct Ranges<T> {
     file: Arc<Positioned>,
     next_byte: u64,
     /// Size of the next range, and maximum size of ranges.
     nbytes: u64,
     most: u64,
-    tally: Tally,
+    known: Known<T>,
 }
 
-/// A file whose lines can be read at any position.
-struct Positioned {
+/// A file that is read at any position.
+pub struct Positioned {
     file: File,
     name: Arc<str>,
     nbytes: u64,
-    max_line_bytes: usize,
     consumed: Arc<AtomicU64>,
     buffers: Buffers,
-    /// Bytes known to contain no newline, so that ranges inside a long line are not read.
-    inside_line: Mutex<(u64, u64)>,
 }
 
-/// Counts of lines and records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Lines, including blank ones.
-    pub lines: u64,
-    /// Lines with records.
-    pub records: u64,
+/// What is known of all ranges up to a boundary; `None` if it never will be.
+type Known<T> = Arc<OnceLock<Option<T>>>;
+
+/// A byte range of a file.
+pub struct Range<T> {
+    /// The file.
+    pub file: Arc<Positioned>,
+    /// The first byte.
+    pub start: u64,
+    /// The byte after the last one.
+    pub end: u64,
+    before: Known<T>,
+    after: Promise<T>,
 }
 
-impl Counts {
-    /// The tally of bytes that start with a line, where each line is a record.
-    pub fn of_lines(bytes: &[u8]) -> Counts {
-        let last = u64::from(bytes.last().is_some_and(|byte| *byte != b'\n'));
-        let lines = memchr::memchr_iter(b'\n', bytes).count() as u64 + last;
-        Counts { lines, records: lines }
-    }
-}
+/// Hands on what is known. If dropped before that, hands on nothing.
+struct Promise<T>(Known<T>);
 
-/// The counts of all ranges up to a boundary, once known; `None` if they never will be.
-type Tally = Arc<OnceLock<Option<Counts>>>;
-
-/// A byte range whose lines are still to be read.
-pub struct Range {
-    file: Arc<Positioned>,
-    start: u64,
-    end: u64,
-    before: Tally,
-    after: Promise,
-}
-
-/// Hands on a tally. If dropped before that, hands on nothing.
-struct Promise(Tally);
-
-impl Drop for Promise {
+impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
         let _ = self.0.set(None);
     }
 }
 
-/// The result of reading a range.
-#[derive(Debug)]
-pub struct Part {
-    /// The lines, possibly none.
-    pub lines: Lines,
-    /// Number of records in all previous ranges.
-    pub records_before: u64,
-    /// Number of records in the lines.
-    pub nrecords: u64,
-    /// The line after these, if it was too long and skipped.
-    pub long: Option<LongLine>,
-}
-
-impl Ranges {
-    /// The ranges of an input. `None` if its lines must be read in order, because it is not a regular file, is
-    /// compressed, or the options set the number of lines in a block.
+impl<T: Default> Ranges<T> {
+    /// The ranges of an input. `None` if it must be read in order, because it is not a regular file or is compressed.
     ///
     /// # Errors
     /// See [`Input::open`].
-    pub fn open(input: &Input, options: &Options) -> Result<Option<Ranges>> {
-        if options.chunk_rows.is_some() {
-            return Ok(None);
-        }
+    pub fn open(input: &Input) -> Result<Option<Ranges<T>>> {
         let Some((file, nbytes)) = input.by_position()? else { return Ok(None) };
-        let file = Positioned {
-            file,
-            name: input.name().clone(),
-            nbytes,
-            // Less than a block is always kept, and judged by the decoder.
-            max_line_bytes: usize::try_from(options.max_record_bytes).unwrap_or(usize::MAX).max(BLOCK_BYTES),
-            consumed: input.consumed().clone(),
-            buffers: Buffers::default(),
-            inside_line: Mutex::default(),
-        };
-        let tally = Arc::new(OnceLock::from(Some(Counts::default())));
-        Ok(Some(Ranges { file: Arc::new(file), next_byte: 0, nbytes: FIRST_BLOCK_BYTES as u64, most: BLOCK_BYTES as u64, tally }))
+        let (name, consumed) = (input.name().clone(), input.consumed().clone());
+        let file = Arc::new(Positioned { file, name, nbytes, consumed, buffers: Buffers::default() });
+        let known = Arc::new(OnceLock::from(Some(T::default())));
+        Ok(Some(Ranges { file, next_byte: 0, nbytes: FIRST_BLOCK_BYTES as u64, most: BLOCK_BYTES as u64, known }))
     }
 }
 
-impl Iterator for Ranges {
-    type Item = Range;
+impl<T> Iterator for Ranges<T> {
+    type Item = Range<T>;
 
-    fn next(&mut self) -> Option<Range> {
+    fn next(&mut self) -> Option<Range<T>> {
         let start = self.next_byte;
         if start >= self.file.nbytes {
             return None;
         }
         self.next_byte = start.saturating_add(self.nbytes).min(self.file.nbytes);
         self.nbytes = (self.nbytes * 2).min(self.most);
-        let after = Tally::default();
-        let before = std::mem::replace(&mut self.tally, after.clone());
+        let after = Known::default();
+        let before = std::mem::replace(&mut self.known, after.clone());
         Some(Range { file: self.file.clone(), start, end: self.next_byte, before, after: Promise(after) })
     }
 }
 
-impl Range {
-    /// Reads the lines that start in the range; `count` counts them. Must be called in range order, on any thread.
+impl<T: Copy> Range<T> {
+    /// What is known of the ranges before, if it is known already.
+    pub fn known(&self) -> Option<T> {
+        self.before.get().copied().flatten()
+    }
+
+    /// Waits for what is known of the ranges before.
     ///
     /// # Errors
-    /// Reading fails or has failed in an earlier range, or the file has been truncated.
-    pub fn read(self, count: impl FnOnce(&mut Buffer, u64) -> Counts) -> Result<Part> {
-        let mut filling = self.file.buffers.filling();
-        let found = self.file.lines_of(self.start, self.end, &mut filling)?;
-        let mut bytes = filling.into_buffer();
-        let first = found.map_or(self.start, |found| found.first);
-        let own = count(&mut bytes, first);
-        let Some(before) = *self.before.wait() else {
-            return Err(Error::internal("a range of lines comes after one that was not read").in_input(self.file.name.clone()));
-        };
-        let long = found.and_then(|found| found.long);
-        let long = long.map(|(byte, length)| LongLine { line: before.lines + own.lines + 1, byte, length });
-        let passed = u64::from(long.is_some());
-        let counts = Counts { lines: before.lines + own.lines + passed, records: before.records + own.records + passed };
-        let _ = self.after.0.set(Some(counts));
-        self.file.consumed.fetch_add(bytes.len() as u64 + long.as_ref().map_or(0, |long| long.length), Ordering::Relaxed);
-        let nlines = usize::try_from(own.lines).unwrap_or(usize::MAX);
-        let lines = Lines { bytes, first_line: before.lines + 1, byte: first, nlines };
-        Ok(Part { lines, records_before: before.records, nrecords: own.records, long })
+    /// An earlier range was not read.
+    pub fn before(&self) -> Result<T> {
+        let none = || Error::internal("a range of a file comes after one that was not read").in_input(self.file.name.clone());
+        self.before.wait().ok_or_else(none)
     }
-}
 
-/// The lines found in a range.
-#[derive(Clone, Copy)]
-struct Found {
-    /// The start of its first line.
-    first: u64,
-    /// The start and length of the line that is too long.
-    long: Option<(u64, u64)>,
+    /// Hands on what is known of all ranges up to the end of this one.
+    pub fn hand_on(&self, known: T) {
+        let _ = self.after.0.set(Some(known));
+    }
 }
 
 impl Positioned {
-    /// Reads the lines that start between two positions into the empty buffer `bytes`; `None` if there are none.
-    fn lines_of(&self, start: u64, end: u64, bytes: &mut Filling) -> Result<Option<Found>> {
-        reserve(bytes, index(end - start + BEYOND_BYTES));
-        let Some(first) = self.first_line_start(start, end, bytes)? else { return Ok(None) };
-        self.append(bytes, first, end.saturating_add(BEYOND_BYTES))?;
-        let mut searched = index(end - 1 - first);
-        let mut last_line = None;
-        loop {
-            let rest = bytes.get(searched..).unwrap_or_default();
-            if let Some(newline) = memchr::memchr(b'\n', rest) {
-                bytes.truncate(searched + newline + 1);
-                return Ok(Some(Found { first, long: None }));
-            }
-            // The last line continues.
-            let at = first + bytes.len() as u64;
-            let line =
-                *last_line.get_or_insert_with(|| memchr::memrchr(b'\n', bytes.get(..searched).unwrap_or_default()).map_or(0, |n| n + 1));
-            if at >= self.nbytes {
-                return Ok(Some(Found { first, long: None }));
-            }
-            self.holds_no_newline(end - 1, at);
-            let held = bytes.len() - line;
-            if held > self.max_line_bytes {
-                bytes.truncate(line);
-                let byte = first + line as u64;
-                let length = self.pass_over(end - 1, at)? - byte;
-                return Ok(Some(Found { first, long: Some((byte, length)) }));
-            }
-            searched = bytes.len();
-            // Doubles the size, up to the limit.
-            let most = self.max_line_bytes.saturating_add(BLOCK_BYTES) - held;
-            self.append(bytes, at, at.saturating_add((held.min(most) as u64).max(BEYOND_BYTES)))?;
-        }
+    /// The name for messages.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
-    /// The start of the first line between two positions: the start of the file, or after a newline. `probe` is a
-    /// buffer for searching.
-    fn first_line_start(&self, start: u64, end: u64, probe: &mut Filling) -> Result<Option<u64>> {
-        let Some(mut at) = start.checked_sub(1) else { return Ok(Some(0)) };
-        let (from, to) = *self.inside_line.lock().unwrap_or_else(PoisonError::into_inner);
-        if from <= at && end <= to {
-            return Ok(None);
-        }
-        let mut nbytes = PROBE_BYTES;
-        while at < end - 1 {
-            self.append(probe, at, (end - 1).min(at + nbytes as u64))?;
-            let (newline, probed) = (memchr::memchr(b'\n', probe), probe.len());
-            probe.truncate(0);
-            if let Some(newline) = newline {
-                return Ok(Some(at + newline as u64 + 1));
-            }
-            at += probed as u64;
-            nbytes = (nbytes * 4).min(FIRST_BLOCK_BYTES);
-        }
-        Ok(None)
+    /// The length of the file when it was opened.
+    pub fn nbytes(&self) -> u64 {
+        self.nbytes
     }
 
-    /// The end of the line that contains `at`.
-    fn pass_over(&self, from: u64, mut at: u64) -> Result<u64> {
-        let mut block = Filling::default();
-        while at < self.nbytes {
-            block.truncate(0);
-            self.append(&mut block, at, at.saturating_add(BLOCK_BYTES as u64))?;
-            if let Some(newline) = memchr::memchr(b'\n', &block) {
-                return Ok(at + newline as u64 + 1);
-            }
-            at += block.len() as u64;
-            self.holds_no_newline(from, at);
-        }
-        Ok(at)
+    /// An empty buffer for reading.
+    pub fn filling(&self) -> Filling {
+        self.buffers.filling()
     }
 
-    fn holds_no_newline(&self, from: u64, to: u64) {
-        *self.inside_line.lock().unwrap_or_else(PoisonError::into_inner) = (from, to);
+    /// Counts bytes as consumed, for the progress bar.
+    pub fn consume(&self, nbytes: u64) {
+        self.consumed.fetch_add(nbytes, Ordering::Relaxed);
     }
 
     /// Appends the bytes between two positions, up to the end of the file.
-    fn append(&self, bytes: &mut Filling, from: u64, to: u64) -> Result<()> {
+    ///
+    /// # Errors
+    /// Reading fails, or the file has been truncated.
+    pub fn append(&self, bytes: &mut Filling, from: u64, to: u64) -> Result<()> {
         let (mut at, to) = (from, to.min(self.nbytes));
         reserve(bytes, index(to.saturating_sub(from)));
         while at < to {
@@ -285,124 +166,21 @@ impl Positioned {
 }
 
 /// Reserves that many additional bytes, rounded so that buffers can be reused for any range.
-fn reserve(bytes: &mut Filling, nbytes: usize) {
+pub fn reserve(bytes: &mut Filling, nbytes: usize) {
     if bytes.spare() < nbytes {
         bytes.reserve_exact(nbytes.next_multiple_of(ROUND_BYTES));
     }
 }
 
 /// Converts to a buffer length.
-fn index(nbytes: u64) -> usize {
+pub fn index(nbytes: u64) -> usize {
     usize::try_from(nbytes).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// The parts of a file in ranges of that size, read by several threads.
-    fn parts(text: &[u8], nbytes: u64, max_line_bytes: usize, nthreads: usize) -> Vec<Part> {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        io::Write::write_all(&mut file, text).unwrap();
-        let input = Input::regular(file.path()).unwrap();
-        let Some(mut ranges) = Ranges::open(&input, &Options::default()).unwrap() else { return Vec::new() };
-        Arc::get_mut(&mut ranges.file).unwrap().max_line_bytes = max_line_bytes;
-        let ranges = Mutex::new(Ranges { nbytes, most: nbytes, ..ranges }.enumerate());
-        let read = Mutex::new(Vec::new());
-        let records = |bytes: &[u8]| bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()).count() as u64;
-        let count =
-            |bytes: &mut Buffer, _| Counts { lines: bytes.split_inclusive(|b| *b == b'\n').count() as u64, records: records(bytes) };
-        std::thread::scope(|scope| {
-            for _ in 0..nthreads {
-                scope.spawn(|| {
-                    loop {
-                        let next = ranges.lock().unwrap().next();
-                        let Some((number, range)) = next else { return };
-                        let part = range.read(count).unwrap();
-                        read.lock().unwrap().push((number, part));
-                    }
-                });
-            }
-        });
-        let mut read = read.into_inner().unwrap();
-        read.sort_by_key(|(number, _)| *number);
-        assert_eq!(input.consumed().load(Ordering::Relaxed), text.len() as u64);
-        read.into_iter().map(|(_, part)| part).collect()
-    }
-
-    fn text() -> impl Strategy<Value = Vec<u8>> {
-        let line = prop_oneof![4 => 0..4usize, 3 => 0..90usize, 1 => 4000..4200usize, 1 => 16_000..70_000usize];
-        (proptest::collection::vec(line, 0..20), any::<bool>()).prop_map(|(lines, is_ended)| {
-            let mut text: Vec<u8> = lines.iter().zip(b'a'..).flat_map(|(n, letter)| [vec![letter; *n], vec![b'\n']].concat()).collect();
-            if !is_ended {
-                text.pop();
-            }
-            text
-        })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
-
-        #[test]
-        fn every_line_comes_once_with_its_number(text in text(), nbytes in prop_oneof![1..9u64, 50..5000u64, 10_000..90_000u64], nthreads in 1..4usize) {
-            // Ranges are never that small, but there must not be too many.
-            let nbytes = nbytes.max(text.len() as u64 / 500).max(1);
-            let (mut all, mut lines, mut records) = (Vec::new(), 0, 0);
-            for part in parts(&text, nbytes, usize::MAX, nthreads) {
-                if !part.lines.bytes.is_empty() {
-                    prop_assert_eq!(part.lines.byte, all.len() as u64);
-                }
-                prop_assert_eq!((part.lines.first_line, part.records_before), (lines + 1, records));
-                prop_assert!(part.long.is_none());
-                lines += part.lines.nlines as u64;
-                records += part.nrecords;
-                all.extend_from_slice(&part.lines.bytes);
-            }
-            prop_assert!(all == text, "{} of {} bytes", all.len(), text.len());
-        }
-
-        #[test]
-        fn long_lines_are_passed_over(text in text(), nbytes in 100..40_000u64, limit in 3000..20_000usize, nthreads in 1..4usize) {
-            let (mut byte, mut line) = (0, 1);
-            for part in parts(&text, nbytes.max(text.len() as u64 / 500), limit, nthreads) {
-                prop_assert!(part.lines.bytes.is_empty() || part.lines.byte == byte);
-                prop_assert!(text[byte as usize..].starts_with(&part.lines.bytes));
-                byte += part.lines.bytes.len() as u64;
-                line += part.lines.nlines as u64;
-                if let Some(long) = part.long {
-                    prop_assert_eq!((long.line, long.byte), (line, byte));
-                    prop_assert!(long.length > limit as u64);
-                    byte += long.length;
-                    line += 1;
-                    prop_assert!(byte == text.len() as u64 || text[byte as usize - 1] == b'\n');
-                }
-            }
-            prop_assert_eq!(byte, text.len() as u64);
-        }
-    }
-
-    #[test]
-    fn a_file_that_becomes_shorter_is_not_taken_for_complete() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "0123456789\n".repeat(100)).unwrap();
-        let input = Input::regular(file.path()).unwrap();
-        let mut ranges = Ranges::open(&input, &Options::default()).unwrap().unwrap();
-        ranges.nbytes = 700;
-        file.as_file().set_len(900).unwrap();
-        let mut read = || ranges.next().unwrap().read(|bytes, _| Counts { lines: bytes.len() as u64 / 11, records: 0 });
-        assert!(read().unwrap_err().to_string().ends_with("the file became shorter while it was read: its last 200 bytes are missing"));
-        assert!(read().is_err());
-    }
-
-    #[test]
-    fn what_follows_a_range_that_was_given_up_is_not_read() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "a\n".repeat(100)).unwrap();
-        let mut ranges = Ranges::open(&Input::regular(file.path()).unwrap(), &Options::default()).unwrap().unwrap();
-        ranges.nbytes = 10;
-        drop(ranges.next());
-        assert!(ranges.next().unwrap().read(|_, _| Counts::default()).is_err());
+impl<T> Ranges<T> {
+    /// The same in ranges of that size.
+    pub fn sized(self, nbytes: u64) -> Ranges<T> {
+        Ranges { nbytes, most: nbytes, ..self }
     }
 }

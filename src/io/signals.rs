@@ -4,7 +4,7 @@
 //! and the threads of the engine may all be blocked on a pipe.
 
 use crate::error::{Error, Kind, Result};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,13 +13,14 @@ use std::sync::{Arc, OnceLock};
 /// previous program, and must not be taken for a complete run.
 static ENDING: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Makes SIGINT, SIGTERM and SIGHUP call `cleanup` and end the process with 128 plus the signal number: 130, 143, 129.
-/// Called once, by the program.
+/// Makes SIGINT, SIGTERM, SIGQUIT and SIGHUP call `cleanup` and end the process with 128 plus the signal number: 130,
+/// 143, 131, 129. With SIGXFSZ handled, a write beyond the limit on the size of files (`ulimit -f`) is an error like any
+/// other. Called once, by the program.
 ///
 /// # Errors
 /// The system refuses to register the handler.
 pub fn install(cleanup: fn()) -> Result<()> {
-    let mut watched = vec![SIGINT, SIGTERM];
+    let mut watched = vec![SIGINT, SIGTERM, SIGQUIT];
     if !is_ignored(SIGHUP) {
         watched.push(SIGHUP);
     }
@@ -32,6 +33,7 @@ pub fn install(cleanup: fn()) -> Result<()> {
         }
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(watch).map_err(failed)?;
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
     let ending = ENDING.get_or_init(Arc::default);
     watched.into_iter().try_for_each(|signal| signal_hook::flag::register(signal, ending.clone()).map(drop)).map_err(failed)
 }

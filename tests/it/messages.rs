@@ -1,4 +1,4 @@
-//! Lists all messages of the program in `fixtures/messages.txt`, extracted from the sources, so that they can be
+//! Lists the messages in the sources in `fixtures/messages.txt`, extracted from the sources, so that they can be
 //! reviewed together.
 //!
 //! Each line is a string literal of an error, advice, notice or summary; `{..}` stands for a value. `TATTER_BLESS=1
@@ -13,8 +13,7 @@ const LIST: &str = "fixtures/messages.txt";
 
 #[test]
 fn messages_are_plain() {
-    let mut text =
-        String::from("# All messages of the program, by source file. TATTER_BLESS=1 cargo test --test it messages writes it anew\n");
+    let mut text = String::from("# Messages in the sources, by file. TATTER_BLESS=1 cargo test --test it messages writes it anew\n");
     for file in files(&root().join("src"), "rs").into_iter().filter(|file| is_read(file)) {
         let source = fs::read_to_string(&file).unwrap();
         let own = source.split("#[cfg(test)]").next().unwrap_or_default();

@@ -6,8 +6,8 @@ use super::block::{Block, Framing, Piece};
 use super::limits::{Limits, too_long};
 use crate::error::Result;
 use crate::io::Input;
+use crate::io::line_ranges::{Counts, LineRange};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
-use crate::io::ranges::{Counts, Range};
 use crate::options::Options;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl LineCutter {
 ///
 /// # Errors
 /// Reading fails.
-pub fn pieces_of(range: Range, input: &Arc<str>, limit: u64) -> Result<Vec<Piece>> {
+pub fn pieces_of(range: LineRange, input: &Arc<str>, limit: u64) -> Result<Vec<Piece>> {
     let mut found = None;
     let part = range.read(|bytes, first| {
         blank_byte_order_mark(bytes, first);

@@ -10,7 +10,7 @@ use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::format::{Inference, Observed, Reader, Request, Task, Tasks};
 use crate::io::Input;
-use crate::io::ranges::{Range, Ranges};
+use crate::io::line_ranges::{LineRange, LineRanges};
 use crate::schema::Schema;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub enum Cut {
     /// Pieces that have been read.
     Piece(Piece),
     /// Lines still to be read from this input, up to this length.
-    Range(Range, Arc<str>, u64),
+    Range(LineRange, Arc<str>, u64),
 }
 
 impl Cut {
@@ -68,7 +68,7 @@ pub fn cuts(input: &Input, lines: bool, request: &Request) -> Result<Cuts> {
     }
     if limits.records.is_none()
         && !limits.sampling
-        && let Some(ranges) = Ranges::open(input, &request.options)?
+        && let Some(ranges) = LineRanges::open(input, &request.options)?
     {
         let name = input.name().clone();
         return Ok(Box::new(ranges.map(move |range| Ok(Cut::Range(range, name.clone(), limits.record_bytes)))));

@@ -5,8 +5,8 @@ use super::line::Line;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use crate::io::Input;
+use crate::io::line_ranges::{Counts, LineRange};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
-use crate::io::ranges::{Counts, Range};
 use std::sync::Arc;
 
 /// Whole lines of one input.
@@ -83,7 +83,7 @@ fn passed_over(input: &Arc<str>, long: &LongLine, record: u64, max_record_bytes:
 ///
 /// # Errors
 /// Reading fails.
-pub fn pieces_of(range: Range, input: &Arc<str>, max_record_bytes: u64) -> Result<(Piece, Option<Piece>)> {
+pub fn pieces_of(range: LineRange, input: &Arc<str>, max_record_bytes: u64) -> Result<(Piece, Option<Piece>)> {
     let count = |bytes: &[u8]| Counts { records: records(bytes).count() as u64, ..Counts::of_lines(bytes) };
     let part = range.read(|bytes, _| count(bytes))?;
     let first_record = part.records_before + 1;

@@ -23,7 +23,7 @@ use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
 use crate::io::Input;
-use crate::io::ranges::Ranges;
+use crate::io::line_ranges::LineRanges;
 use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl Reader for LineReader {
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let decoder = Arc::new(Decoder::try_new(schema, request).map_err(|e| e.in_input(self.input.name().clone()))?);
         if request.records.is_none()
-            && let Some(ranges) = Ranges::open(&self.input, &request.options)?
+            && let Some(ranges) = LineRanges::open(&self.input, &request.options)?
         {
             let (input, limit) = (self.input.name().clone(), request.options.max_record_bytes);
             return Ok(Box::new(ranges.map(move |range| {

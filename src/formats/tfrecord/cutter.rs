@@ -1,6 +1,6 @@
 //! Cuts an input into blocks of whole records. Sequential; reads only the lengths.
 
-use super::framing::{Block, FOOTER, HEADER, header};
+use super::framing::{Block, Damage, Frames, Stop, Walk};
 use super::resync;
 use crate::chunk::Fault;
 use crate::error::{Error, Result};
@@ -8,7 +8,6 @@ use crate::formats::cut::Cut;
 use crate::formats::format::{Request, Task};
 use crate::io::buffers::{Buffers, Filling};
 use std::io::{ErrorKind, Read};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Maximum bytes of a block, unless a single record is longer.
@@ -38,10 +37,9 @@ pub struct Cutter {
     /// Remaining number of bytes to cut; `None` for no limit.
     bytes_left: Option<u64>,
     chunk_rows: usize,
-    max_record_bytes: u64,
-    verify: bool,
+    frames: Frames,
     resume: bool,
-    damage: Option<Error>,
+    damage: Option<Damage>,
 }
 
 /// Bytes that have been read but not cut yet.
@@ -90,15 +88,6 @@ impl Window {
     }
 }
 
-/// Why no further record was found in the window.
-enum Stop {
-    /// The block has reached its maximum size.
-    Full,
-    /// The next frame needs this many bytes, which exceeds the window.
-    Short(usize),
-    Damage(Error),
-}
-
 impl Cutter {
     /// A cutter for all of `source`.
     pub fn new(source: Box<dyn Read + Send>, name: Arc<str>, request: &Request) -> Cutter {
@@ -113,8 +102,7 @@ impl Cutter {
             records_left: request.records.filter(|_| !resume),
             bytes_left: None,
             chunk_rows: options.chunk_rows.unwrap_or(usize::MAX).max(1),
-            max_record_bytes: options.max_record_bytes,
-            verify: !options.no_verify,
+            frames: Frames::of(options),
             resume,
             damage: None,
         }
@@ -126,38 +114,8 @@ impl Cutter {
         self
     }
 
-    /// The payloads of the whole records at the start of the window, their end, and the reason for stopping there.
-    fn whole_records(&self) -> (Vec<Range<usize>>, usize, Stop) {
-        let bytes = &*self.window.bytes;
-        let most = usize::try_from(self.records_left.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(self.chunk_rows);
-        let (mut payloads, mut at) = (Vec::new(), 0usize);
-        while payloads.len() < most {
-            let Some(header) = bytes.get(at..).and_then(header) else {
-                return (payloads, at, Stop::Short(HEADER));
-            };
-            let record = self.record + payloads.len() as u64;
-            if self.verify && !header.holds {
-                return (payloads, at, Stop::Damage(self.wrong_length(record, at)));
-            }
-            if header.length > self.max_record_bytes {
-                return (payloads, at, Stop::Damage(self.too_long(header.length, record, at)));
-            }
-            // max_record_bytes can be unlimited, so this can still overflow.
-            let need = usize::try_from(header.length).ok().and_then(|n| n.checked_add(HEADER + FOOTER));
-            let Some((need, end)) = need.and_then(|need| Some((need, at.checked_add(need)?))) else {
-                return (payloads, at, Stop::Damage(self.too_long(header.length, record, at)));
-            };
-            if end > bytes.len() {
-                return (payloads, at, Stop::Short(need));
-            }
-            payloads.push(at + HEADER..end - FOOTER);
-            at = end;
-        }
-        (payloads, at, Stop::Full)
-    }
-
-    /// The block with these payloads, taken out of the window.
-    fn take(&mut self, payloads: Vec<Range<usize>>, end: usize, stop: Stop) -> Block {
+    /// The block with these records, taken out of the window.
+    fn take(&mut self, Walk { payloads, end, stop }: Walk) -> Block {
         let mut rest = self.window.buffers.filling();
         rest.extend_from_slice(self.window.bytes.get(end..).unwrap_or_default());
         let mut bytes = std::mem::replace(&mut self.window.bytes, rest);
@@ -172,15 +130,16 @@ impl Cutter {
         if let Some(left) = &mut self.bytes_left {
             *left = left.saturating_sub(end as u64);
         }
-        if let Stop::Damage(error) = stop {
-            self.damage = Some(error);
+        if let Stop::Damage(damage) = stop {
+            self.damage = Some(damage);
         }
         block
     }
 
     /// Resumes after damage at the start of the window, if bad records are skipped.
-    fn lose(&mut self, error: Error) -> Result<Piece> {
+    fn lose(&mut self, damage: Damage) -> Result<Piece> {
         let start = self.window.offset;
+        let error = self.frames.error(damage, &self.name, self.record, start);
         let mut raw = self.window.bytes[..self.window.bytes.len().min(RAW_NBYTES)].to_vec();
         if self.resume {
             self.resynchronise()?;
@@ -198,7 +157,7 @@ impl Cutter {
     fn resynchronise(&mut self) -> Result<()> {
         let mut search = resync::Search::new();
         loop {
-            match search.step(&self.window.bytes, self.window.at_end, self.max_record_bytes) {
+            match search.step(&self.window.bytes, self.window.at_end, self.frames.max_record_bytes) {
                 resync::Progress::Found(at) => {
                     self.window.drop_front(at);
                     return Ok(());
@@ -217,47 +176,14 @@ impl Cutter {
             }
         }
     }
-
-    fn at(&self, error: Error, record: u64, at: usize) -> Error {
-        let byte = self.window.offset + at as u64;
-        error.in_input(self.name.clone()).locate(|at| {
-            at.records = Some((record, record));
-            at.byte = Some(byte);
-        })
-    }
-
-    fn wrong_length(&self, record: u64, at: usize) -> Error {
-        let error = Error::data("the checksum of the record's length does not match");
-        let error = match (record, at) {
-            (1, 0) => error.help("is this a TFRecord? compressed files are recognized; for another format use --from"),
-            _ => error.help("resume after the damage with --on-error skip"),
-        };
-        self.at(error, record, at)
-    }
-
-    fn too_long(&self, length: u64, record: u64, at: usize) -> Error {
-        let error =
-            Error::data(format!("the record's length is {length} bytes, more than the {} of --max-record-bytes", self.max_record_bytes));
-        self.at(error, record, at)
-    }
-
-    fn truncated(&self, need: usize, at: usize) -> Error {
-        let left = self.window.bytes.len() - at;
-        let error = if left < HEADER {
-            Error::data(format!("the input ends inside a record: {left} bytes are left, a record starts with a frame of {HEADER}"))
-        } else {
-            Error::data(format!("the input ends inside a record: it needs {need} bytes, but {left} are left"))
-        };
-        self.at(error.help("keep the records before it with --on-error skip"), self.record, at)
-    }
 }
 
 impl Cut for Cutter {
     type Piece = Piece;
 
     fn cut(&mut self) -> Result<Option<Piece>> {
-        if let Some(error) = self.damage.take() {
-            return self.lose(error).map(Some);
+        if let Some(damage) = self.damage.take() {
+            return self.lose(damage).map(Some);
         }
         if self.records_left == Some(0) || self.bytes_left == Some(0) {
             return Ok(None);
@@ -265,17 +191,18 @@ impl Cut for Cutter {
         let mut want = BLOCK_NBYTES;
         loop {
             self.window.fill(&mut self.source, want, &self.name)?;
-            let (payloads, end, stop) = self.whole_records();
-            if !payloads.is_empty() {
-                return Ok(Some(Piece::Block(self.take(payloads, end, stop))));
+            let most = usize::try_from(self.records_left.unwrap_or(u64::MAX)).unwrap_or(usize::MAX).min(self.chunk_rows);
+            let walk = self.frames.walk(&self.window.bytes, usize::MAX, most);
+            if !walk.payloads.is_empty() {
+                return Ok(Some(Piece::Block(self.take(walk))));
             }
-            match stop {
+            match walk.stop {
                 Stop::Full => return Ok(None),
-                Stop::Damage(error) => return self.lose(error).map(Some),
+                Stop::Damage(damage) => return self.lose(damage).map(Some),
                 Stop::Short(_) if self.window.at_end && self.window.bytes.is_empty() => return Ok(None),
                 Stop::Short(need) if self.window.at_end => {
-                    let error = self.truncated(need, 0);
-                    return self.lose(error).map(Some);
+                    let left = self.window.bytes.len();
+                    return self.lose(Damage::Truncated { need, left }).map(Some);
                 }
                 Stop::Short(need) => want = need,
             }

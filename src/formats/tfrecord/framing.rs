@@ -7,10 +7,13 @@
 //! All numbers are little endian. Source: `tensorflow/core/lib/io/record_writer.h`,
 //! `tensorflow/core/lib/hash/crc32c.h`.
 
+use crate::chunk::Fault;
 use crate::error::Error;
 use crate::io::buffers::Buffer;
+use crate::options::Options;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Bytes before the payload: its length and the checksum of the length.
 pub const HEADER: usize = 12;
@@ -66,14 +69,105 @@ pub fn payloads(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Appends the frame of one payload.
-#[cfg(test)]
-pub fn append(out: &mut Vec<u8>, payload: &[u8]) {
-    let length = (payload.len() as u64).to_le_bytes();
-    out.extend_from_slice(&length);
-    out.extend_from_slice(&masked_crc(&length).to_le_bytes());
-    out.extend_from_slice(payload);
-    out.extend_from_slice(&masked_crc(payload).to_le_bytes());
+/// Finds whole frames, by their lengths alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames {
+    /// Whether the checksums of lengths are verified.
+    pub verify: bool,
+    /// Maximum bytes of a payload.
+    pub max_record_bytes: u64,
+}
+
+/// Consecutive whole frames.
+pub struct Walk {
+    /// The payloads.
+    pub payloads: Vec<Range<usize>>,
+    /// The end of the last frame.
+    pub end: usize,
+    /// The reason for stopping there.
+    pub stop: Stop,
+}
+
+/// Why no further record was found.
+pub enum Stop {
+    /// The limit has been reached.
+    Full,
+    /// The next frame needs this many bytes, which exceeds those at hand.
+    Short(usize),
+    /// There is no frame.
+    Damage(Damage),
+}
+
+/// Damage that hides where the next record starts.
+#[derive(Clone, Copy, Debug)]
+pub enum Damage {
+    /// The checksum of a length does not match.
+    WrongLength,
+    /// A record has more bytes than are allowed.
+    TooLong(u64),
+    /// The input ends after `left` bytes of a frame that needs `need`.
+    Truncated { need: usize, left: usize },
+}
+
+impl Frames {
+    /// As the options require.
+    pub fn of(options: &Options) -> Frames {
+        Frames { verify: !options.no_verify, max_record_bytes: options.max_record_bytes }
+    }
+
+    /// The whole frames at the start of `bytes`: at most `most`, that start before `until`.
+    pub fn walk(&self, bytes: &[u8], until: usize, most: usize) -> Walk {
+        let (mut payloads, mut at) = (Vec::new(), 0usize);
+        while payloads.len() < most && at < until {
+            let Some(header) = bytes.get(at..).and_then(header) else {
+                return Walk { payloads, end: at, stop: Stop::Short(HEADER) };
+            };
+            if self.verify && !header.holds {
+                return Walk { payloads, end: at, stop: Stop::Damage(Damage::WrongLength) };
+            }
+            // max_record_bytes can be unlimited, so the sum can still overflow.
+            let need = usize::try_from(header.length).ok().filter(|_| header.length <= self.max_record_bytes);
+            let need = need.and_then(|n| n.checked_add(HEADER + FOOTER));
+            let Some((need, end)) = need.and_then(|need| Some((need, at.checked_add(need)?))) else {
+                return Walk { payloads, end: at, stop: Stop::Damage(Damage::TooLong(header.length)) };
+            };
+            if end > bytes.len() {
+                return Walk { payloads, end: at, stop: Stop::Short(need) };
+            }
+            payloads.push(at + HEADER..end - FOOTER);
+            at = end;
+        }
+        Walk { payloads, end: at, stop: Stop::Full }
+    }
+
+    /// The error for damage in the frame of that record, at that offset in the input.
+    pub fn error(&self, damage: Damage, name: &Arc<str>, record: u64, byte: u64) -> Error {
+        let error = match damage {
+            Damage::WrongLength => {
+                let error = Error::data("the checksum of the record's length does not match");
+                error.help(match record {
+                    1 => "is this a TFRecord? compressed files are recognized; for another format use --from",
+                    _ => "resume after the damage with --on-error skip",
+                })
+            }
+            Damage::TooLong(length) => {
+                let most = self.max_record_bytes;
+                Error::data(format!("the record's length is {length} bytes, more than the {most} of --max-record-bytes"))
+            }
+            Damage::Truncated { need, left } => {
+                let error = if left < HEADER {
+                    format!("the input ends inside a record: {left} bytes are left, a record starts with a frame of {HEADER}")
+                } else {
+                    format!("the input ends inside a record: it needs {need} bytes, but {left} are left")
+                };
+                Error::data(error).help("keep the records before it with --on-error skip")
+            }
+        };
+        error.in_input(name.clone()).locate(|at| {
+            at.records = Some((record, record));
+            at.byte = Some(byte);
+        })
+    }
 }
 
 /// Whole frames of consecutive records, not decoded, or payloads from another container.
@@ -92,6 +186,8 @@ pub struct Block {
     pub places: Vec<(u64, u64)>,
     /// Information about payloads without frames.
     pub bare: Option<Bare>,
+    /// Damage after the records, at which the input ends.
+    pub damage: Option<Fault>,
 }
 
 /// Payloads without frames, from a container that has checked them.
@@ -187,6 +283,16 @@ impl Records {
         }
         self.payloads.push(start..end);
     }
+}
+
+/// Appends the frame of one payload.
+#[cfg(test)]
+pub fn append(out: &mut Vec<u8>, payload: &[u8]) {
+    let length = (payload.len() as u64).to_le_bytes();
+    out.extend_from_slice(&length);
+    out.extend_from_slice(&masked_crc(&length).to_le_bytes());
+    out.extend_from_slice(payload);
+    out.extend_from_slice(&masked_crc(payload).to_le_bytes());
 }
 
 #[cfg(test)]

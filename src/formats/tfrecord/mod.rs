@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bytes -> cutter   blocks of whole records, using the lengths in their frames (framing); resync finds the next record after damage
+//!          ranges   the same for regular files, by byte ranges on any thread
 //!       -> reader   processes blocks from any container; raw for records of arbitrary bytes
 //!       -> observe  the types of features, for inference
 //!       -> decode   the features of all records (wire), then column by column: mapping gives the source features of each
@@ -31,6 +32,7 @@ mod observe;
 pub mod only;
 mod packed;
 pub mod packing;
+mod ranges;
 mod raw;
 pub mod reader;
 mod resync;
@@ -135,7 +137,14 @@ impl TfRecordReader {
     /// The pieces of the input: of all records, or of those required by the run.
     fn pieces(&self, request: &Request, sample_bytes: Option<u64>) -> Result<Pieces> {
         let cutter = || Ok(Cutter::new(self.input.open()?, self.input.name().clone(), request));
-        let Some(only) = &request.only else { return Ok(Box::new(cutter()?.sampling(sample_bytes).pieces())) };
+        let Some(only) = &request.only else {
+            if sample_bytes.is_none()
+                && let Some(pieces) = ranges::pieces(&self.input, request)?
+            {
+                return Ok(Box::new(pieces));
+            }
+            return Ok(Box::new(cutter()?.sampling(sample_bytes).pieces()));
+        };
         if let Some(table) = &self.table {
             return only::by_table(&self.input, table.clone(), only, &request.options);
         }

@@ -64,7 +64,13 @@ pub fn read(name: &Arc<str>, message: Message, schema: &Arc<Schema>, request: &R
         let decoder = decoder.clone();
         Ok(match piece? {
             Piece::Block(block) => Box::new(move || decoder.decode(&block)) as Task<Decoded>,
-            Piece::Packed(block) => Box::new(move || decoder.decode(&block()?)),
+            Piece::Packed(block) => Box::new(move || {
+                let mut block = block()?;
+                let damage = block.damage.take();
+                let mut decoded = decoder.decode(&block)?;
+                decoded.faults.extend(damage);
+                Ok(decoded)
+            }),
             Piece::Lost(fault) => Box::new(move || decoder.lost(fault)),
         })
     })))
