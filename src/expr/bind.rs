@@ -338,7 +338,7 @@ impl Binder<'_> {
             if dtype_named(&dotted).is_some() && plain.len() == 1 && args.len() == 1 {
                 return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype, not a function")).help(
                     match dotted.as_str() {
-                        "str" | "string" => "strings.as_string(x) formats numbers; cast(x, string) converts bytes".to_owned(),
+                        "str" | "string" => "strings.as_string(x) formats numbers; cast(x, string) converts bytes and times".to_owned(),
                         _ => format!("cast(x, {dotted}) converts numbers, strings.to_number(x, {dotted}) reads text"),
                     },
                 ));

@@ -1,4 +1,4 @@
-//! Checks inputs as files of a dataset: missing shards, and files that are read twice.
+//! Checks inputs as files of a dataset: missing shards, shards of two runs, and files that are read twice.
 
 use super::folder::Folder;
 use super::sharded::Sharded;
@@ -21,21 +21,26 @@ pub struct Found {
     pub is_dataset: bool,
 }
 
-/// Adds a notice for missing shards and for files that are read more than once. Files named individually are
+/// Adds a notice for missing shards, for datasets that are there in two numbers of shards, as after a second run with
+/// another number, and for files that are read more than once. Files named individually are
 /// intentional: repeats among them are reported only if a glob, list or directory also found them, and a single named
 /// shard does not count as a dataset.
 ///
 /// # Errors
 /// The notice itself, under `--strict`.
 pub fn check(found: &[Found], options: &Options) -> Result<()> {
-    for text in missing_shards(found).into_iter().chain(repeated(found)) {
+    let datasets = datasets(found);
+    for text in missing_shards(&datasets).into_iter().chain(divided_twice(&datasets)).chain(repeated(found)) {
         options.notices.add(text, options.strict)?;
     }
     Ok(())
 }
 
-fn missing_shards(found: &[Found]) -> Vec<String> {
-    let mut datasets: BTreeMap<(&Path, Sharded), (BTreeSet<usize>, bool)> = BTreeMap::new();
+/// The shard numbers of each dataset, by its directory, and whether it was named as a whole.
+type Datasets<'a> = BTreeMap<(&'a Path, Sharded), (BTreeSet<usize>, bool)>;
+
+fn datasets(found: &[Found]) -> Datasets<'_> {
+    let mut datasets = Datasets::new();
     for Found { path, is_searched, .. } in found {
         if let Some((dataset, index)) = path.as_deref().and_then(shard) {
             let (indices, is_dataset) = datasets.entry(dataset).or_default();
@@ -43,6 +48,21 @@ fn missing_shards(found: &[Found]) -> Vec<String> {
             indices.insert(index);
         }
     }
+    datasets
+}
+
+/// Datasets that differ only in the number of shards.
+fn divided_twice(datasets: &Datasets) -> Vec<String> {
+    let mut by_name: BTreeMap<(&Path, &str, &str), Vec<String>> = BTreeMap::new();
+    for ((directory, sharded), _) in datasets.iter().filter(|(_, (_, is_dataset))| *is_dataset) {
+        let same = by_name.entry((directory, sharded.front(), sharded.back())).or_default();
+        same.push(directory.join(sharded.pattern()).display().to_string());
+    }
+    let twice = by_name.into_values().filter(|patterns| patterns.len() > 1);
+    twice.map(|patterns| format!("{} are read: if they hold the same records, name only one of them", patterns.join(" and "))).collect()
+}
+
+fn missing_shards(datasets: &Datasets) -> Vec<String> {
     let mut notices = Vec::new();
     for ((directory, sharded), (indices, is_dataset)) in datasets {
         let nshards = sharded.nshards;
@@ -54,7 +74,7 @@ fn missing_shards(found: &[Found]) -> Vec<String> {
             .map(|index| directory.join(sharded.name(index)))
             .filter(|path| !path.exists())
             .collect();
-        if let (true, Some(first)) = (is_dataset, missing.first()) {
+        if let (true, Some(first)) = (*is_dataset, missing.first()) {
             let verb = if missing.len() == 1 { "is" } else { "are" };
             notices.push(format!("{} of {nshards} shards {verb} missing: {}{}", missing.len(), first.display(), more(missing.len() - 1)));
         }
@@ -106,6 +126,14 @@ mod tests {
         assert_eq!(notices(&["a-00001-of-00003.x"], false), [""; 0]);
         assert_eq!(notices(&["a-00001-of-00003.x", "a-00003-of-00003.x"], false), ["1 of 3 shards is missing: a-00002-of-00003.x"]);
         assert_eq!(notices(&["a-00001-of-00002", "a-00002-of-00002", "a-1-of-2", "-00003-of-00002"], true), [""; 0]);
+    }
+
+    #[test]
+    fn two_sets_of_shards_are_noticed() {
+        let names = ["d/a-00000-of-00001.x", "d/a-00000-of-00002.x", "d/a-00001-of-00002.x", "d/b-00000-of-00001.x"];
+        let text = "d/a@1.x and d/a@2.x are read: if they hold the same records, name only one of them";
+        assert_eq!(notices(&names, true), [text]);
+        assert_eq!(notices(&["a-00000-of-00001.x", "b/a-00000-of-00002.x", "b/a-00001-of-00002.x"], true), [""; 0]);
     }
 
     #[test]

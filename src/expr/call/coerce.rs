@@ -181,7 +181,16 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
     }
     let from = node.ty.dtype().cloned().unwrap_or(DType::Null);
     if !cast::can_cast(&from, dtype) {
-        return Err(ExprError::at(node.span.clone(), format!("{from} cannot be converted to {dtype}")));
+        let error = ExprError::at(node.span.clone(), format!("{from} cannot be converted to {dtype}"));
+        return Err(match (&from, dtype) {
+            (DType::String, DType::Int32 | DType::Int64 | DType::Float32 | DType::Float64) => {
+                error.help(format!("strings.to_number(x, {dtype}) parses numbers"))
+            }
+            (DType::String, to) if to.is_number() => error.help("strings.to_number(x) parses numbers"),
+            (from, DType::String) if from.is_number() => error.help("strings.as_string(x) formats numbers"),
+            (_, to) if to.time().is_some() => error.help("timestamp(x) converts text and numbers to times"),
+            _ => error,
+        });
     }
     let sparse = node.ty.is_sparse();
     let element = if sparse { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };

@@ -163,7 +163,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Convert to another dtype. Floats are truncated toward zero, integers wrap, nonzero is true, times become counts of their unit.",
+        "Convert to another dtype. Floats are truncated toward zero, integers wrap, nonzero is true; times become counts of their unit, or ISO 8601 text.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
             let node = as_node(c.operand(0)?, None)?;

@@ -9,6 +9,7 @@ use super::number::{Number, floats, numbers};
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::schema::time::TimeType;
+use crate::tensor::text::to_text;
 use crate::tensor::time::ticks;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 pub fn can_cast(from: &DType, to: &DType) -> bool {
     let value = |d: &DType| d.is_number() || *d == DType::Bool;
     let text = |d: &DType| matches!(d, DType::String | DType::Bytes);
-    from == to || (value(from) && value(to)) || (text(from) && text(to)) || (from.time().is_some() && *to == DType::Int64)
+    from == to || (value(from) && value(to)) || (text(from) && text(to)) || (from.time().is_some() && matches!(to, DType::Int64 | DType::String))
 }
 
 /// Casts the values to another dtype.
@@ -31,8 +32,10 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if *array.data_type() == to.arrow() {
         return Ok(array.clone());
     }
-    if TimeType::of(array.data_type()).is_some() && *to == DType::Int64 {
-        return Ok(Arc::new(ticks(array)?));
+    match to {
+        DType::Int64 if TimeType::of(array.data_type()).is_some() => return Ok(Arc::new(ticks(array)?)),
+        DType::String if TimeType::of(array.data_type()).is_some() => return Ok(Arc::new(to_text(array)?)),
+        _ => {}
     }
     let from = dtype_of(array)?;
     let unknown = || Error::data(format!("{from} cannot be converted to {to}"));
