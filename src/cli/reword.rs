@@ -191,7 +191,7 @@ fn listed(option: &str, command: &Command, words: &[&OsString]) -> Option<String
 
 /// Converts the message of a value parser to the form "expected ..., found ...".
 fn expected(reason: &str, value: &str) -> String {
-    let number = if value.starts_with('-') { "a whole number that is not negative" } else { "a whole number" };
+    let number = if value.starts_with('-') { "a non-negative integer" } else { "an integer" };
     match reason {
         "invalid digit found in string" | "cannot parse integer from empty string" => format!("expected {number}, found `{value}`"),
         "number too large to fit in target type" | "number too small to fit in target type" => {

@@ -63,7 +63,7 @@ impl Execution<'_> {
     pub fn run(&self, inputs: &mut Inputs, schema: Schema, chain: Chain) -> Result<Done> {
         let skip = self.options.on_error.skips();
         let quarantine = match &self.options.on_error {
-            OnError::Quarantine(file) => Some(io::create_file(file)?),
+            OnError::Quarantine(file) => Some((file.display().to_string(), io::create_file(file)?)),
             _ => None,
         };
         let input_schema = chain.schemas[0].clone();

@@ -46,8 +46,8 @@ pub struct FaultPolicy {
     pub skip: bool,
     /// Maximum number of invalid records; one more fails the run.
     pub max_errors: Option<u64>,
-    /// The file that invalid records are written to.
-    pub quarantine: Option<Box<dyn Write + Send>>,
+    /// The file that invalid records are written to, and its name.
+    pub quarantine: Option<(String, Box<dyn Write + Send>)>,
 }
 
 /// The last node of every run.
@@ -102,10 +102,10 @@ impl Sink<'_> {
         if self.first_faults.len() < FIRST_FAULTS {
             self.first_faults.push(fault.error.clone());
         }
-        if let Some(file) = &mut self.policy.quarantine {
+        if let Some((name, file)) = &mut self.policy.quarantine {
             let mut line = quarantine_line(fault).to_string();
             line.push('\n');
-            file.write_all(line.as_bytes()).map_err(|e| Error::io("the quarantine file", "writing failed", &e))?;
+            file.write_all(line.as_bytes()).map_err(|e| Error::io(name, "writing", &e))?;
         }
         match self.policy.max_errors {
             Some(most) if self.counts.skipped + self.counts.nulled > most => {
@@ -156,8 +156,8 @@ impl Sink<'_> {
                 out.flush().map_err(|e| Error::io("standard output", "writing failed", &e))?;
             }
         }
-        if let Some(file) = &mut self.policy.quarantine {
-            file.flush().map_err(|e| Error::io("the quarantine file", "writing failed", &e))?;
+        if let Some((name, file)) = &mut self.policy.quarantine {
+            file.flush().map_err(|e| Error::io(name, "writing", &e))?;
         }
         Ok(())
     }

@@ -87,7 +87,8 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
     let mut dtype: Option<DType> = None;
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(items.len());
     let clash = |span: &Span, a: &DType, b: &DType| {
-        let error = ExprError::at(span.clone(), format!("{name} cannot combine {a} and {b}"));
+        let does = if name.contains(['=', '<', '>']) { "compare" } else { "combine" };
+        let error = ExprError::at(span.clone(), format!("{name} cannot {does} {a} and {b}"));
         let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
         let is_number = [a, b].into_iter().any(|dtype| dtype.is_number());
         error.help(match is_text && is_number {

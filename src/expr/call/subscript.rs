@@ -105,9 +105,11 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
             continue;
         }
         let Some(dim) = rest.pop() else {
-            let error = ExprError::at(key.span.clone(), "too many indices");
-            let is_text = matches!(ty.dtype(), Some(DType::String | DType::Bytes));
-            return Err(if is_text { error.help("strings.substr(x, pos, len) takes a substring of each string") } else { error });
+            if matches!(ty.dtype(), Some(DType::String | DType::Bytes)) {
+                let error = ExprError::at(key.span.clone(), "the characters of strings have no indices");
+                return Err(error.help("strings.substr(x, pos, len) takes a substring of each string"));
+            }
+            return Err(ExprError::at(key.span.clone(), "too many indices"));
         };
         match &key.kind {
             OperandKind::Slice(parts) => {

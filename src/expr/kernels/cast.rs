@@ -21,7 +21,10 @@ use std::sync::Arc;
 pub fn can_cast(from: &DType, to: &DType) -> bool {
     let value = |d: &DType| d.is_number() || *d == DType::Bool;
     let text = |d: &DType| matches!(d, DType::String | DType::Bytes);
-    from == to || (value(from) && value(to)) || (text(from) && text(to)) || (from.time().is_some() && matches!(to, DType::Int64 | DType::String))
+    from == to
+        || (value(from) && value(to))
+        || (text(from) && text(to))
+        || (from.time().is_some() && matches!(to, DType::Int64 | DType::String))
 }
 
 /// Casts the values to another dtype.

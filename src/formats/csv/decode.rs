@@ -95,7 +95,14 @@ impl Decoder {
         rows.retain(|row| {
             let nfields = block.fields(*row).1;
             if nfields != self.nfields {
-                let message = format!("found {nfields} field{}, but the columns are {}", if nfields == 1 { "" } else { "s" }, self.nfields);
+                let plural = |n: usize| if n == 1 { "" } else { "s" };
+                let message = format!(
+                    "found {nfields} field{}, but there {} {} column{}",
+                    plural(nfields),
+                    if self.nfields == 1 { "is" } else { "are" },
+                    self.nfields,
+                    plural(self.nfields)
+                );
                 faults.push((*row, self.fault(block, *row, Error::data(message), false)));
             }
             nfields == self.nfields
