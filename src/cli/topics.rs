@@ -51,7 +51,10 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
         return Ok(of_command(command));
     }
     if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
-        return Ok(fitted(&text));
+        // Such as `where` of SQL.
+        let verb = synonyms::forms(word).first().and_then(|form| Some(form.split(' ').nth(1)?.to_owned()));
+        let verb = verb.map_or(String::new(), |verb| format!("\nFor whole records: tatter help {verb}\n"));
+        return Ok(fitted(&(text + &verb)));
     }
     if let Some(text) = topic(word) {
         return Ok(fitted(&text));
