@@ -111,7 +111,7 @@ Reads records whose fields vary in length, represents each field as a ragged, sp
 over the stream, and writes the records back out. `then` chains verbs in one process; a chain gives the same records as the pipeline of \
 its verbs. FILEs follow the last verb; global options come before the first verb or after the last; after `--` \
 every word is a FILE. Without FILE, or with `-`, standard input is read. Without -o, or with `-o -`, JSON Lines are written to \
-standard output. -h prints a short help, --help all of it, and -V or --version the version.
+standard output. -h prints a summary, --help the full help, and -V or --version the version.
 
 A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a \
 directory: all files below it, sorted by path, as PyArrow and Polars read it. Symbolic links to directories are not followed, and names \

@@ -85,7 +85,7 @@ pub struct Typed {
     /// What to do with bad records
     #[arg(long, value_name = "fail|skip|null|quarantine=FILE", default_value = "fail", help_heading = "Bad input")]
     on_error: OsString,
-    /// Exit 0 with up to N bad records, fail with more
+    /// Exit with 0 if at most N records are bad; otherwise fail
     #[arg(long, value_name = "N", help_heading = "Bad input")]
     max_errors: Option<u64>,
     /// Maximum size of a record, such as a line or a TFRecord

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Fails the run at the first record for which a condition is false.
 #[derive(clap::Args)]
 pub struct Assert {
-    /// A bool in each record: 'len(tokens) <= 512'
+    /// Expression that gives one bool per record: 'len(tokens) <= 512'
     #[arg(value_name = "CONDITION")]
     condition: String,
     /// Text of the error [default: the condition]

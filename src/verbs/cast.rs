@@ -102,9 +102,9 @@ impl Verb for Cast {
     const ABOUT: &'static str = "\
 Axes and sizes stay; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting floats to integers \
 truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to true. string and bytes cast to each \
-other (bytes that are not valid UTF-8 are an error); json casts to string, as its text. Strings and numbers do not cast to each other: \
+other (bytes that are not valid UTF-8 are an error); casting json to string gives its text. Strings and numbers do not cast to each other: \
 use strings.to_number and strings.as_string in `map`. Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to \
-other units and zones, rounding down; int64 means their count of units. Strings are parsed as times: 2024-05-01, 12:30:00, \
+other units and zones, rounding down; as int64, a time is a number of those units. Strings are parsed as times: 2024-05-01, 12:30:00, \
 2024-05-01T12:30:00 (a fraction of the second and a UTC offset, such as Z or +02:00, may follow; text with an offset is converted to \
 UTC, so its date may change), durations as PT1H30M; cast to strings, they are written the same way. Decimals cast to floats and to strings. Nulls are an error.";
     const MEANING: &'static str = "tf.cast";

@@ -22,7 +22,7 @@ concatenate A B then batch 32. Their schemas are unified as for several FILEs.";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "the old records have another name for the field",
+            about: "the old file uses a different name for the field",
             args: "concatenate [ rename t=text old.jsonl ] new.jsonl",
             input: "==> old.jsonl <==\n{\"t\": \"a\"}\n==> new.jsonl <==\n{\"text\": \"b\"}\n",
             output: "{\"text\":\"a\"}\n{\"text\":\"b\"}\n",

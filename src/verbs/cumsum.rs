@@ -52,7 +52,7 @@ cumsum: map 'y = cumsum(x)'.";
             output: "{\"nbytes\":5,\"total\":5}\n{\"nbytes\":7,\"total\":12}\n{\"nbytes\":1,\"total\":13}\n",
         },
         Example {
-            about: "what each user has spent before",
+            about: "what each user had spent before each record",
             args: "cumsum price --by user --exclusive --as before",
             input: "{\"user\": \"a\", \"price\": 1.5}\n{\"user\": \"b\", \"price\": 2.0}\n{\"user\": \"a\", \"price\": 4.0}\n",
             output: "{\"user\":\"a\",\"price\":1.5,\"before\":0.0}\n{\"user\":\"b\",\"price\":2.0,\"before\":0.0}\n\

@@ -77,7 +77,7 @@ streamed. --on-error does not apply to TABLE. To join two large files, use DuckD
             output: "{\"user\":2,\"t\":5,\"name\":\"Bob\"}\n{\"user\":1,\"t\":7,\"name\":\"Ada\"}\n",
         },
         Example {
-            about: "null for what is not in the table; a new name",
+            about: "use null for missing keys; rename the added field",
             args: "lookup w in ids.jsonl --take id=token --missing null words.jsonl",
             input: "==> words.jsonl <==\n{\"w\": \"a\"}\n{\"w\": \"z\"}\n==> ids.jsonl <==\n{\"w\": \"a\", \"id\": 7}\n",
             output: "{\"w\":\"a\",\"token\":7}\n{\"w\":\"z\",\"token\":null}\n",

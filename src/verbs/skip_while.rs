@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The records from the first on for which a condition is false.
 #[derive(clap::Args)]
 pub struct SkipWhile {
-    /// A bool in each record: 'step < 100'
+    /// Expression that gives one bool per record: 'step < 100'
     #[arg(value_name = "CONDITION")]
     condition: String,
 }

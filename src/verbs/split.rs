@@ -24,7 +24,7 @@ use values::{Named, filled};
 /// Divides records among several outputs.
 #[derive(clap::Args)]
 pub struct Split {
-    /// A bool in each record: if it is true, the record goes to -o, otherwise to --else
+    /// Expression that gives one bool per record: if it is true, the record goes to -o, otherwise to --else
     #[arg(value_name = "CONDITION")]
     condition: String,
     /// Output file of the other records

@@ -46,7 +46,7 @@ consecutive records use `window`. To write each window as a record: windows FIEL
             output: "{\"tokens\":[[1,2,3,4],[3,4,5,0],[5,0,0,0]]}\n{\"tokens\":[]}\n",
         },
         Example {
-            about: "a record for every two words that follow each other",
+            about: "one record for each pair of consecutive words",
             args: "windows words --size 2 --shift 1 --drop-remainder then explode words",
             input: "{\"words\": [\"the\", \"big\", \"dog\"]}\n{\"words\": [\"hush\"]}\n",
             output: "{\"words\":[\"the\",\"big\"]}\n{\"words\":[\"big\",\"dog\"]}\n",

@@ -36,7 +36,7 @@ only, so a bad record of an input is an error, also with --on-error skip. To mat
             output: "{\"text\":\"a b\",\"label\":1}\n{\"text\":\"c\",\"label\":0}\n",
         },
         Example {
-            about: "fields of one name; the longer input is cut",
+            about: "fields with the same name; truncate the longer input",
             args: "zip --as x,y --shortest a.jsonl b.jsonl",
             input: "==> a.jsonl <==\n{\"id\": 1}\n{\"id\": 2}\n==> b.jsonl <==\n{\"id\": 10}\n",
             output: "{\"x\":{\"id\":1},\"y\":{\"id\":10}}\n",

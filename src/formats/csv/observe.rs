@@ -235,7 +235,15 @@ impl Observed for Seen {
         for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
             match column.ty() {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
-                Err(clash) => clashes.push((quoted(&column.name), clash, column.is_list)),
+                Err(clash) => {
+                    let optional = column.has_nulls || (column.empty.is_some() && column.is_empty_null);
+                    let text = match (column.is_list, optional) {
+                        (true, _) => "string[?]",
+                        (false, true) => "optional string",
+                        (false, false) => "string",
+                    };
+                    clashes.push((quoted(&column.name), clash, text));
+                }
             }
         }
         let Some(((name, clash, _), others)) = clashes.split_first() else { return Ok(Schema::new(fields)) };
@@ -246,11 +254,10 @@ impl Observed for Seen {
         for (name, clash, _) in others.iter().take(LISTED) {
             error = error.help(format!("{name}: {clash}"));
         }
-        let said: Vec<String> =
-            clashes.iter().take(LISTED).map(|(name, _, is_list)| format!("{name}: string{}", if *is_list { "[?]" } else { "" })).collect();
+        let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text)| format!("{name}: {text}")).collect();
         Err(error
-            .help(format!("a column must have one type in all records; read its text with --schema '{}'", said.join("; ")))
-            .help("name the words that mean null: --nulls 'NA,n/a,'"))
+            .help(format!("a column must have one type in all records; to read it as text: --schema '{}'", said.join("; ")))
+            .help("list the strings that mean null: --nulls 'NA,n/a,'"))
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

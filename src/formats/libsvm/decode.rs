@@ -15,6 +15,9 @@ use arrow_array::{Float64Array, Int64Array};
 use arrow_buffer::NullBuffer;
 use std::sync::Arc;
 
+/// `qid:N` where the schema has no field for it.
+const NO_QID: &str = "this line has qid:N, but the schema has no field `qid`";
+
 /// How lines become records of a schema.
 pub struct Decoder {
     columns: Columns,
@@ -33,6 +36,8 @@ pub struct Decoder {
     label: DType,
     /// Whether a record has a list of labels instead of a single one.
     has_label_lists: bool,
+    /// Whether `qid:N` would be lost without notice: it is wanted, but the schema has no field for it.
+    misses_qid: bool,
     sums: bool,
     skips: bool,
     max_record_bytes: u64,
@@ -73,6 +78,7 @@ impl Decoder {
             dtype,
             label,
             has_label_lists,
+            misses_qid: named(QID).is_none() && request.wanted.includes(QID) && !request.dropped.includes(QID),
             sums: request.options.sum_duplicates,
             skips: request.options.on_error.skips(),
             max_record_bytes: request.options.max_record_bytes,
@@ -112,6 +118,11 @@ impl Decoder {
                 continue;
             };
             lines.undo();
+            let help = match kind {
+                Kind::Widened if found.message == NO_QID => "add the field: --schema 'qid: optional int64; …'",
+                Kind::Widened => "give the number of features: --schema 'features: sparse<float32>[N]'",
+                _ => SKIP,
+            };
             let error = Error::new(kind, found.message)
                 .in_input(block.input.clone())
                 .locate(|at| {
@@ -120,7 +131,7 @@ impl Decoder {
                     at.column = Some(found.at as u64 + 1);
                     at.byte = Some(block.lines.byte + start as u64);
                 })
-                .help(if kind == Kind::Widened { "give the number of features: --schema 'features: sparse<float32>[N]'" } else { SKIP });
+                .help(help);
             if kind == Kind::Widened {
                 return Err(error);
             }
@@ -189,6 +200,9 @@ impl<'a, V: Number> Columnar<'a, V> {
         line.labels(|label| labels.push(&label)).map_err(data)?;
         let qid = line.qid().map_err(data)?;
         let last = decoder.n.map_or(i64::MAX - 1, |n| n - 1);
+        if qid.is_some() && decoder.misses_qid {
+            return Err((Kind::Widened, ParseError { at: 0, message: NO_QID.to_owned() }));
+        }
         loop {
             let at = line.position();
             let Some(index) = line.index().map_err(data)? else { break };
