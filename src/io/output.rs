@@ -330,15 +330,22 @@ impl Outputs {
             .collect()
     }
 
-    /// Whether both write a file with the same name.
+    /// Whether both write a file with the same name. The metadata files of a directory count once they are written.
     pub fn overlaps(&self, other: &Outputs) -> bool {
-        match (&self.target, &other.target) {
-            (Target::Files(a, names), Target::Files(b, others)) => {
-                names == others && (a == b || a.canonicalize().ok() == b.canonicalize().ok())
-            }
-            // Several outputs can write to a device or to standard output.
-            _ => false,
+        // Several outputs can write to a device or to standard output.
+        let (Target::Files(a, _), Target::Files(b, _)) = (&self.target, &other.target) else { return false };
+        if a != b && !matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b) {
+            return false;
         }
+        let others = other.names();
+        self.names().iter().any(|names| others.iter().any(|others| names.overlaps(others)))
+    }
+
+    /// The names of all files.
+    fn names(&self) -> Vec<Names> {
+        let Target::Files(_, names) = &self.target else { return Vec::new() };
+        let extras = self.state().extras.iter().cloned().map(Names::Single).collect::<Vec<_>>();
+        [Some(names), self.seconds.as_ref()].into_iter().flatten().cloned().chain(extras).collect()
     }
 
     /// Discards everything written so far, for a restart.
@@ -374,7 +381,7 @@ impl Outputs {
     ///
     /// # Errors
     /// One of these paths is an output.
-    pub fn refuse_inputs<'a>(&self, inputs: impl Iterator<Item = &'a Path>) -> Result<()> {
+    pub fn refuse_inputs(&self, inputs: &[PathBuf]) -> Result<()> {
         let Target::Files(directory, _) = &self.target else { return Ok(()) };
         let Ok(directory) = directory.canonicalize() else { return Ok(()) };
         for input in inputs {

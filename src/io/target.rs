@@ -246,6 +246,17 @@ impl Names {
         }
     }
 
+    /// Whether a file would be written under both names.
+    pub fn overlaps(&self, other: &Names) -> bool {
+        match (self, other) {
+            (Names::Single(name), names) | (names, Names::Single(name)) => names.includes(name),
+            (Names::Shards(sharded), names @ Names::Numbered { .. }) | (names @ Names::Numbered { .. }, Names::Shards(sharded)) => {
+                (0..sharded.nshards).any(|index| names.includes(OsStr::new(&sharded.name(index))))
+            }
+            _ => self == other,
+        }
+    }
+
     /// The digits of a numbered name.
     fn number<'a>(&self, name: &'a str) -> Option<&'a str> {
         let Names::Numbered { front, width, back } = self else { return None };
@@ -326,6 +337,28 @@ mod tests {
                     assert_eq!((at(0).unwrap(), at(1).unwrap_or(at(0).unwrap())), (first.to_string(), second.to_string()), "{name}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn overlapping_names() {
+        let names = |name: &str| match Target::parse(Some(OsStr::new(name)), None).unwrap() {
+            Target::Files(_, names) => names,
+            other => panic!("{other:?}"),
+        };
+        for (one, other, expected) in [
+            ("a.x", "a.x", true),
+            ("a.x", "b.x", false),
+            ("a@2.x", "a-00001-of-00002.x", true),
+            ("a@2.x", "a-00002-of-00003.x", false),
+            ("a@2.x", "a@2.x", true),
+            ("a@2.x", "a-#####-of-00002.x", true),
+            ("a@2.x", "a-####.x", false),
+            ("a-##.x", "a-07.x", true),
+            ("a-##.x", "a-7.x", false),
+        ] {
+            assert_eq!(names(one).overlaps(&names(other)), expected, "{one} {other}");
+            assert_eq!(names(other).overlaps(&names(one)), expected, "{other} {one}");
         }
     }
 

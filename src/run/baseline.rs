@@ -45,7 +45,7 @@ fn read(file: &OsString, verb: &[Box<dyn Parsed>], inputs: &mut Inputs, demand: 
     let mut schema = infer(inputs, demand, Some(sample), options.threads)?.schema;
     inputs.remember(0);
     let progress = Progress::start(inputs.nbytes(), options);
-    let execution = Execution { outputs: &[], options, demand, format: None, progress: &progress, of_values: false };
+    let execution = Execution { outputs: &[], options, demand, format: None, progress: &progress, of_values: false, read: &[] };
     let mut may_restart = is_regular;
     loop {
         let chain = Chain::bind(verb, &schema, options).map_err(|e| match e.location().input {

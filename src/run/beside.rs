@@ -59,7 +59,10 @@ impl Beside {
 
 fn refuse_overlap(planned: &[(&'static str, Outputs)], output: &Outputs) -> Result<()> {
     match planned.iter().find(|(_, other)| other.overlaps(output)) {
-        Some((what, _)) => Err(Error::usage(format!("{what} has the same name as another output")).in_input(output.name().clone())),
+        Some((what, other)) => {
+            let error = Error::usage(format!("{what} has the same name as another output")).in_input(other.name().clone());
+            Err(error.help("write to another file"))
+        }
         None => Ok(()),
     }
 }

@@ -77,7 +77,11 @@ impl Ended {
     }
 
     /// Adds a run that has ended successfully.
-    pub fn add(&mut self, done: Done, outputs: Vec<Arc<Outputs>>, format: &'static str, progress: Progress) {
+    ///
+    /// # Errors
+    /// See [`Ended::refuse`]: the names of some outputs depend on the records.
+    pub fn add(&mut self, done: Done, outputs: Vec<Arc<Outputs>>, format: &'static str, progress: Progress) -> Result<()> {
+        self.refuse(&outputs)?;
         if done.verdict == Verdict::Bad {
             self.verdict = Verdict::Bad;
         }
@@ -90,6 +94,7 @@ impl Ended {
         self.was_shown |= progress.was_shown();
         self.times.add(done.times);
         self.progress = Some(progress);
+        Ok(())
     }
 
     /// Renames the outputs to their final names, the manifest last.

@@ -19,6 +19,7 @@ use crate::schema::{DType, Field, Schema, Type};
 use crate::verbs::{Operator, Report, Route, Verdict};
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The parts of a run that stay the same if the inputs are read again under a wider schema.
@@ -35,6 +36,8 @@ pub struct Execution<'a> {
     pub progress: &'a Progress,
     /// Whether there is an output for each value of a key.
     pub of_values: bool,
+    /// The files that are read, which must not be replaced.
+    pub read: &'a [PathBuf],
 }
 
 /// The result of a pass.
@@ -102,7 +105,7 @@ impl Execution<'_> {
             format,
             schema: output_schema,
             options: self.options,
-            inputs: inputs.iter().filter_map(|opened| Some(opened.input.path()?.to_owned())).collect(),
+            read: self.read,
             progress: self.progress,
             outputs: Vec::new(),
         });

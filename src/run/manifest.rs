@@ -49,7 +49,10 @@ impl Manifest {
             return Err(Error::usage("--manifest lists files, but the output is standard output").help("name a file with -o"));
         }
         match outputs.iter().any(|output| output.overlaps(&self.output)) {
-            true => Err(Error::usage("the manifest would replace an output").in_input(self.output.name().clone())),
+            true => {
+                let error = Error::usage("the manifest would replace an output").in_input(self.output.name().clone());
+                Err(error.help("write to another file"))
+            }
             false => Ok(()),
         }
     }

@@ -103,6 +103,8 @@ struct Run<'a> {
     verbs: &'a [Box<dyn Parsed>],
     inputs: Inputs,
     targets: Targets,
+    /// All files that are read: inputs, tables, constants, ....
+    read: Vec<PathBuf>,
     options: Arc<Options>,
 }
 
@@ -114,13 +116,12 @@ impl<'a> Run<'a> {
             let error = Error::usage("--in-place lets the output replace an input, but there is no -o");
             return Err(error.help("repeat the name of the input: -o FILE"));
         }
-        let read = beside::read(verbs, options);
         // Standard input may be a regular file.
-        let paths =
-            || inputs.iter().map(|opened| opened.input.path().unwrap_or(Path::new("/dev/stdin"))).chain(read.iter().map(PathBuf::as_path));
-        paths().try_for_each(|path| ended.beside.refuse_read(path))?;
+        let paths = inputs.iter().map(|opened| opened.input.path().unwrap_or(Path::new("/dev/stdin")).to_owned());
+        let read: Vec<PathBuf> = paths.chain(beside::read(verbs, options)).collect();
+        read.iter().try_for_each(|path| ended.beside.refuse_read(path))?;
         if !options.in_place {
-            targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(paths()))?;
+            targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(&read))?;
         }
         // Other files are read with the same options.
         if verbs.iter().all(|verb| verb.tables().is_empty() && verb.baseline().is_none()) {
@@ -128,7 +129,7 @@ impl<'a> Run<'a> {
             format::note_unused(names, options)?;
         }
         let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
-        Ok(Run { verbs, inputs, targets, options })
+        Ok(Run { verbs, inputs, targets, read, options })
     }
 
     /// Runs the chain. Returns a verdict if the command ends with it.
@@ -212,6 +213,7 @@ impl<'a> Run<'a> {
                 format,
                 progress: &progress,
                 of_values: self.targets.of_values,
+                read: &self.read,
             };
             match execution.run(&mut self.inputs, schema, chain) {
                 Err(error) if error.kind() == Kind::Widened && may_restart => {
@@ -230,7 +232,7 @@ impl<'a> Run<'a> {
                         super::describe::describe(format, &schema, &outputs, &done.records, &self.options)?;
                     }
                     done.times.before("infer types", before);
-                    ended.add(done, outputs.clone(), format.map_or("", |f| f.name()), progress);
+                    ended.add(done, outputs.clone(), format.map_or("", |f| f.name()), progress)?;
                     return Ok(None);
                 }
             }

@@ -19,8 +19,8 @@ pub struct Values<'a> {
     pub schema: Arc<Schema>,
     /// The options of the run; the output name contains `{}`.
     pub options: &'a Options,
-    /// The inputs, which must not be replaced.
-    pub inputs: Vec<PathBuf>,
+    /// The files that are read, which must not be replaced.
+    pub read: &'a [PathBuf],
     /// The progress bar.
     pub progress: &'a Progress,
     /// The outputs so far.
@@ -38,7 +38,7 @@ impl Values<'_> {
         // its temporary file.
         self.outputs.push(output.clone());
         if !self.options.in_place {
-            output.refuse_inputs(self.inputs.iter().map(PathBuf::as_path))?;
+            output.refuse_inputs(self.read)?;
         }
         let mut writer = new_writer(self.format, &self.schema, self.options, Distribution::Single)?;
         writer.begin(self.progress.counted(output.create(0)?))?;

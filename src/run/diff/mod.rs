@@ -20,7 +20,7 @@ use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::Verdict;
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Maximum length of a printed value, in characters.
@@ -37,7 +37,7 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     }
     let output = options.output.as_ref().map(|_| Outputs::plan(options)).transpose()?.filter(|output| !output.is_stdout());
     if let Some(output) = &output {
-        output.refuse_inputs([a, b].map(Path::new).into_iter())?;
+        output.refuse_inputs(&[a, b].map(PathBuf::from))?;
         if output.distribution() != Distribution::Single {
             return Err(Error::usage("diff writes its report to one file, not to several").in_input(output.name().clone()));
         }
