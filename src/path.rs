@@ -152,10 +152,11 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
 
 /// Whether `name` matches `pattern`, in which `*` matches any sequence of characters.
 pub fn glob_matches(pattern: &str, name: &str) -> bool {
-    let (p, n): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    // By bytes: a piece of a pattern is valid UTF-8, so it matches only whole characters.
+    let (p, n) = (pattern.as_bytes(), name.as_bytes());
     let (mut i, mut j, mut star, mut mark) = (0, 0, None, 0);
     while j < n.len() {
-        if i < p.len() && p[i] == '*' {
+        if i < p.len() && p[i] == b'*' {
             star = Some(i);
             mark = j;
             i += 1;
@@ -170,7 +171,7 @@ pub fn glob_matches(pattern: &str, name: &str) -> bool {
             return false;
         }
     }
-    p[i..].iter().all(|c| *c == '*')
+    p[i..].iter().all(|c| *c == b'*')
 }
 
 #[cfg(test)]
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_star_matches_any_run() {
-        assert!(glob_matches("*", "") && glob_matches("a*c", "abbc") && glob_matches("*_id*", "user_id"));
+        assert!(glob_matches("*", "") && glob_matches("a*c", "abbc") && glob_matches("*_id*", "user_id") && glob_matches("日*语", "日本语"));
         assert!(!glob_matches("a*c", "abb") && !glob_matches("a", "ab"));
     }
 }

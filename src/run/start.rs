@@ -268,6 +268,11 @@ impl<'a> Run<'a> {
     fn infer_and_bind_all(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<(Inferred, Chain)> {
         let inferred = self.infer(demand, sample_bytes)?;
         match self.bind(&inferred.schema) {
+            // A field may appear, or get its type, after the sample.
+            Err(error) if matches!(error.kind(), Kind::Usage | Kind::Data) && !inferred.is_settled && self.inputs.are_regular() => {
+                self.inputs.reopen()?;
+                self.infer_and_bind_all(demand, None)
+            }
             Err(error) if error.kind() == Kind::Usage => Err(self.better_message(error, demand)),
             chain => Ok((inferred, chain?)),
         }

@@ -13,6 +13,7 @@ use crate::schema::{DType, Element, Schema, Type, notation};
 use crate::tensor::{Sparse, Tensor, text, time};
 use arrow_array::{ArrayRef, make_array, new_null_array};
 use arrow_schema::DataType;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Changes the dtype of fields.
@@ -125,10 +126,10 @@ UTC, so its date may change), durations as PT1H30M; cast to strings, they are wr
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let mut edits = Edits::new(schema);
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for (patterns, to) in &self.pairs.0 {
             for field in patterns.resolve(schema)? {
-                if seen.contains(&field) {
+                if !seen.insert(field.clone()) {
                     return Err(Error::usage(format!("{field} is given twice")));
                 }
                 let path = field.clone();
@@ -142,7 +143,6 @@ UTC, so its date may change), durations as PT1H30M; cast to strings, they are wr
                         tensor.map_below(levels, &mut |below| cast_below(below, &to))
                     }))
                 })?;
-                seen.push(field);
             }
         }
         Ok(edits.bound())

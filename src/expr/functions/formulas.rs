@@ -3,10 +3,10 @@
 //! Source of the meaning: `tf.norm`, `tf.math.reduce_euclidean_norm`, `tf.math.l2_normalize`, `tf.math.reduce_logsumexp`,
 //! `tf.math.count_nonzero`, `tf.nn.moments`, `tf.nn.l2_loss`, `tf.clip_by_norm`.
 
-use crate::expr::call::{Call, Function, static_ints};
+use crate::expr::call::{Call, Function, as_node, static_ints};
 use crate::expr::error::ExprResult;
 use crate::expr::operand::OperandKind;
-use crate::schema::Literal;
+use crate::schema::{DType, Literal};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
@@ -56,7 +56,19 @@ pub static FUNCTIONS: &[Function] = &[
         "x, axes, shift=None, keepdims=False",
         "Mean and variance over axes.",
         [("nn.moments([1.0, 3.0], axes=0)[1]", "1.0")],
-        |_| text("(reduce_mean(x, axes, keepdims), math.reduce_variance(x, axes, keepdims))")
+        |call| {
+            let ty = as_node(call.operand(0)?, None)?.ty;
+            text(match ty.dtype() {
+                Some(DType::Float16) => {
+                    "(cast(reduce_mean(cast(x, float32), axes, keepdims), float16), cast(math.reduce_variance(cast(x, float32), axes, keepdims), float16))"
+                }
+                // In integers, as the mean is.
+                Some(dtype) if dtype.is_integer() && !ty.is_ragged() => {
+                    "(reduce_mean(x, axes, keepdims), reduce_mean(math.squared_difference(x, reduce_mean(x, axes, True)), axes, keepdims))"
+                }
+                _ => "(reduce_mean(x, axes, keepdims), math.reduce_variance(x, axes, keepdims))",
+            })
+        }
     ),
     formula!(["nn.l2_loss"], "t|x", "Half the sum of squares.", [("nn.l2_loss([3.0, 4.0])", "12.5")], |_| text(
         "reduce_sum(square(t)) / 2.0"

@@ -15,6 +15,7 @@ use crate::verbs::verb::{Bound, Map, Operator};
 use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 /// The records and structures that contain the rows of a field.
@@ -135,17 +136,22 @@ impl Edits {
     /// # Errors
     /// The field does not exist, `plan` fails, or two fields would have the same name.
     pub fn beside(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
-        let (mut parents, _) = self.schema.find(path)?;
-        let position = parents.pop().unwrap_or(0);
-        let kernel = change_fields(&mut self.schema.fields, &parents, |fields| {
+        self.edit(path, |fields, position| {
             let kernel = plan(fields, position)?;
-            if let Some((_, twice)) = fields.iter().enumerate().find(|(i, f)| fields[..*i].iter().any(|other| other.name == f.name)) {
+            let mut names = HashSet::new();
+            if let Some(twice) = fields.iter().find(|field| !names.insert(&field.name)) {
                 let name = path.parent().map_or_else(|| FieldPath::name(&twice.name), |p| p.join(&twice.name));
                 let error = Error::usage(format!("field {name} already exists"));
                 return Err(error.help(format!("drop or rename it first: drop {name}")));
             }
             Ok(kernel)
-        });
+        })
+    }
+
+    fn edit(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
+        let (mut parents, _) = self.schema.find(path)?;
+        let position = parents.pop().unwrap_or(0);
+        let kernel = change_fields(&mut self.schema.fields, &parents, |fields| plan(fields, position));
         let kernel = kernel.map_err(|e| e.in_field(path))?;
         self.edits.push(Edit { path: path.clone(), parents, kernel });
         Ok(())
@@ -154,12 +160,12 @@ impl Edits {
     /// Changes one field. `plan` gets its type and returns the new type and the kernel for its values.
     ///
     /// # Errors
-    /// See [`Edits::beside`].
+    /// The field does not exist, or `plan` fails.
     pub fn change<K>(&mut self, path: &FieldPath, plan: impl FnOnce(&Type) -> Result<(Type, K)>) -> Result<()>
     where
         K: Fn(&Tensor, &Scope) -> Result<Tensor> + Send + Sync + 'static,
     {
-        self.beside(path, |fields, position| {
+        self.edit(path, |fields, position| {
             let (ty, kernel) = plan(&fields[position].ty)?;
             fields[position].ty = ty;
             Ok(Box::new(move |mut tensors, scope| {
