@@ -190,7 +190,9 @@ mod tests {
 
     #[test]
     fn a_star_matches_any_run() {
-        assert!(glob_matches("*", "") && glob_matches("a*c", "abbc") && glob_matches("*_id*", "user_id") && glob_matches("日*语", "日本语"));
+        assert!(
+            glob_matches("*", "") && glob_matches("a*c", "abbc") && glob_matches("*_id*", "user_id") && glob_matches("日*语", "日本语")
+        );
         assert!(!glob_matches("a*c", "abb") && !glob_matches("a", "ab"));
     }
 }
