@@ -113,6 +113,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         });
         nodes.push(Some(node));
     }
+    let literals_only = dtype.is_none();
     for item in items.iter().filter(|item| item.is_literal()) {
         let Some(literal) = item.literal().filter(|l| *l != Literal::None) else {
             return Err(ExprError::at(item.span.clone(), "None is not a tensor"));
@@ -125,6 +126,8 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         let own = literal::plain(&literal, None).map_err(|e| e.or_at(item.span.clone()))?.0.dtype().cloned().unwrap_or(DType::Float32);
         dtype = Some(match dtype {
             None => own,
+            // As in a list of them, 1 is a float32 beside 0.5.
+            Some(_) if literals_only && own.is_float() && hold_all(&own, items) => own,
             Some(before) => {
                 let wide = promote(&before, &own).ok_or_else(|| {
                     let error = clash(&item.span, &before, &own);
@@ -151,6 +154,11 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             }
         })
         .collect()
+}
+
+/// Whether a dtype represents all these literals exactly.
+fn hold_all(dtype: &DType, items: &[Operand]) -> bool {
+    items.iter().all(|item| item.literal().is_some_and(|literal| literal::holds(dtype, &literal)))
 }
 
 /// Two items without promotion; `None` unless each is a tensor or a literal. A literal takes the dtype of a tensor beside

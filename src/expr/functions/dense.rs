@@ -1,6 +1,6 @@
 //! Padding, shifting, linspace and binning of dense tensors, as formulas.
 //!
-//! Source of the meaning: `tf.pad`, `tf.roll`, `tf.eye`, `tf.linspace`, `tf.searchsorted`, `tf.histogram_fixed_width`.
+//! Source of the meaning: `tf.pad`, `tf.roll`, `tf.eye`, `tf.linspace`, `tf.histogram_fixed_width`.
 
 use crate::expr::call::{Call, Function, as_node, static_ints};
 use crate::expr::error::ExprResult;
@@ -58,24 +58,6 @@ pub static FUNCTIONS: &[Function] = &[
             ("meshgrid([1, 2, 3], [4, 5], indexing=\"ij\")[1]", "[[4, 5], [4, 5], [4, 5]]")
         ],
         meshgrid
-    ),
-    formula!(
-        ["searchsorted"],
-        "sorted_sequence, values, side=\"left\", out_type=int32",
-        "The index at which to insert each value into a sorted row: before equal values or, with side=\"right\", after them.",
-        [
-            ("searchsorted([10, 20, 30], [5, 20, 35])", "[0, 1, 3]"),
-            ("searchsorted([10, 20, 30], [5, 20, 35], side=\"right\")", "[0, 2, 3]")
-        ],
-        |call| {
-            // NaN sorts after all other values.
-            let is_before = match call.string(2)?.as_deref() {
-                None | Some("left") => "expand_dims(sorted_sequence, -2) < expand_dims(values, -1)",
-                Some("right") => "logical_not(expand_dims(values, -1) < expand_dims(sorted_sequence, -2))",
-                Some(_) => return Err(call.error("searchsorted: side must be \"left\" or \"right\"")),
-            };
-            Ok(format!("reduce_sum(cast({is_before}, out_type), -1)"))
-        }
     ),
     formula!(
         ["histogram_fixed_width_bins"],

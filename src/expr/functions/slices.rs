@@ -82,11 +82,13 @@ fn mask(call: &mut Call) -> ExprResult<OperandKind> {
         let (values, indices, masked) = (values.of(args)?, indices.of(args)?, masked.of(args)?);
         let (all, out) = (indices.as_list()?, masked.as_list()?);
         let (numbers, gone) = (i64s(all.values().as_leaf()?)?, i64s(out.values().as_leaf()?)?);
-        let (mut rows, mut lengths) = (Vec::new(), Vec::with_capacity(args.nrows));
+        let (mut rows, mut lengths, mut own) = (Vec::new(), Vec::with_capacity(args.nrows), Vec::new());
         for record in 0..args.nrows {
             let before = rows.len();
-            let own = &gone[out.partition().range(record)];
-            rows.extend(all.partition().range(record).filter(|i| !own.contains(&numbers[*i])));
+            own.clear();
+            own.extend_from_slice(&gone[out.partition().range(record)]);
+            own.sort_unstable();
+            rows.extend(all.partition().range(record).filter(|i| own.binary_search(&numbers[*i]).is_err()));
             lengths.push(rows.len() - before);
         }
         let partition = from_lengths(lengths)?;

@@ -1,6 +1,6 @@
-//! Sorting, ranking and counting the values of rows.
+//! Sorting, searching, ranking and counting the values of rows.
 //!
-//! Source of the meaning: `tf.sort`, `tf.argsort`, `tf.math.top_k`, `tf.math.argmax`,
+//! Source of the meaning: `tf.sort`, `tf.argsort`, `tf.searchsorted`, `tf.math.top_k`, `tf.math.argmax`,
 //! `tf.math.bincount`. Equal values keep their order.
 
 use super::apply::with_dtype;
@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
+use crate::expr::kernels::compare::exact_order;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, partition_of, record_of};
 use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
@@ -37,6 +38,16 @@ pub static FUNCTIONS: &[Function] = &[
         "The indices that sort each row.",
         [("argsort([3, 1, 2])", "[1, 2, 0]")],
         |c| ordered(c, true)
+    ),
+    function!(
+        ["searchsorted"],
+        "sorted_sequence, values, side=\"left\", out_type=int32",
+        "The index at which to insert each value into a sorted row: before equal values or, with side=\"right\", after them.",
+        [
+            ("searchsorted([10, 20, 30], [5, 20, 35])", "[0, 1, 3]"),
+            ("searchsorted([10, 20, 30], [5, 20, 35], side=\"right\")", "[0, 2, 3]")
+        ],
+        searchsorted
     ),
     function!(
         ["math.top_k", "top_k", "nn.top_k"],
@@ -123,6 +134,90 @@ fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
             if indices { Ok(Tensor::Leaf(Arc::new(Int32Array::from(std::mem::take(&mut numbers))))) } else { t.gather(&places) }
         })
     })
+}
+
+/// Either all values of a record are searched in its one row, or each row of values in the row at the same place.
+fn searchsorted(call: &mut Call) -> ExprResult<OperandKind> {
+    let right = match call.string(2)?.as_deref() {
+        None | Some("left") => false,
+        Some("right") => true,
+        Some(_) => return Err(call.error("searchsorted: side must be \"left\" or \"right\"")),
+    };
+    let (sequence, values) = match call.exact_pair(0, 1)? {
+        Some([sequence, values]) => (sequence, values),
+        None => {
+            let args = call.promoted(&[0, 1])?;
+            (args[0].clone(), args[1].clone())
+        }
+    };
+    call.check_dtype(&sequence, "numbers", DType::is_number)?;
+    let out = call.dtype(3)?.unwrap_or(DType::Int32);
+    if !matches!(out, DType::Int32 | DType::Int64) {
+        return Err(call.error(format!("searchsorted: out_type must be int32 or int64, not {out}")));
+    }
+    let rank = values.rank();
+    let one_row = sequence.rank() == 1;
+    if !one_row && (sequence.rank() == 0 || sequence.rank() != rank) {
+        let message =
+            format!("searchsorted: sorted_sequence must have one axis or as many as values; these are {} and {}", sequence.ty, values.ty);
+        return Err(call.error(message));
+    }
+    call.one(with_dtype(&values.ty, out.clone()), move |args| {
+        let (searched, rows) = (args.value(sequence.index)?, values.of(args)?);
+        let (searched, same) = if one_row { (Cow::Borrowed(&searched.tensor), searched.constant) } else { (sequence.of(args)?, false) };
+        let outer = sequence.rank() - 1;
+        if !one_row {
+            check_same(&searched, &rows, outer, "sorted_sequence and values")?;
+        }
+        let (starts, wanted) = (merged(&searched, outer, outer + 1)?, merged(&rows, outer, rank)?);
+        let sorted = searched.levels(outer + 1)?.1.as_leaf()?;
+        rows.map_below(rank, &mut |t| {
+            let found = positions(sorted, &starts, same, t.as_leaf()?, &wanted, right)?;
+            Ok(Tensor::Leaf(cast(&found, &out)?))
+        })
+    })
+}
+
+/// The position of each value in its row of `sorted`, or in the first row if all search the same one.
+fn positions(
+    sorted: &ArrayRef,
+    starts: &RowPartition,
+    same: bool,
+    values: &ArrayRef,
+    wanted: &RowPartition,
+    right: bool,
+) -> Result<ArrayRef> {
+    fn search(
+        [starts, wanted]: [&RowPartition; 2],
+        [same, right]: [bool; 2],
+        order: impl Fn(usize, usize) -> Option<Ordering>,
+    ) -> ArrayRef {
+        let mut found = Vec::with_capacity(wanted.nvals());
+        for row in 0..wanted.nrows() {
+            let own = starts.range(if same { 0 } else { row });
+            found.extend(wanted.range(row).map(|value| {
+                let (mut low, mut high) = (own.start, own.end);
+                while low < high {
+                    let middle = low + (high - low) / 2;
+                    let order = order(middle, value);
+                    // NaN sorts after all other values.
+                    let is_before = if right { order != Some(Ordering::Greater) } else { order == Some(Ordering::Less) };
+                    (low, high) = if is_before { (middle + 1, high) } else { (low, middle) };
+                }
+                (low - own.start) as i64
+            }));
+        }
+        Arc::new(Int64Array::from(found))
+    }
+    let (rows, how) = ([starts, wanted], [same, right]);
+    let dtype = dtype_of(sorted)?;
+    if dtype != dtype_of(values)? {
+        return Ok(search(rows, how, exact_order(sorted, values)?));
+    }
+    numbers!(&dtype, T => {
+        let (sorted, values) = (native::<T>(sorted)?, native::<T>(values)?);
+        Ok(search(rows, how, |at, value| sorted[at].partial_cmp(&values[value])))
+    }, Err(Error::internal("a search in other values")))
 }
 
 fn top_k(call: &mut Call) -> ExprResult<OperandKind> {

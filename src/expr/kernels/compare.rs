@@ -6,6 +6,7 @@ use super::number::{Number, common, floats, wider};
 use crate::error::{Error, Result};
 use crate::expr::syntax::Compare;
 use crate::schema::DType;
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
@@ -69,6 +70,28 @@ pub fn compare_exactly(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
         (x, y) => return Err(Error::internal(format!("an exact comparison of {x} and {y}"))),
     };
     Ok(Arc::new(BooleanArray::new(found, None)))
+}
+
+/// The order of a value of `a` and one of `b`, as in [`compare_exactly`]; `None` for NaN.
+///
+/// # Errors
+/// Other dtypes, which is a bug.
+pub fn exact_order(a: &ArrayRef, b: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Option<Ordering>>> {
+    let (x, y) = (widest(a)?, widest(b)?);
+    let integer = |array: &ArrayRef| -> Option<Box<dyn Fn(usize) -> i128>> {
+        if let Some(signed) = array.as_primitive_opt::<Int64Type>().cloned() {
+            return Some(Box::new(move |i| signed.value(i).into()));
+        }
+        let unsigned = array.as_primitive_opt::<UInt64Type>()?.clone();
+        Some(Box::new(move |i| unsigned.value(i).into()))
+    };
+    let float = |array: &ArrayRef| array.as_primitive_opt::<Float64Type>().cloned();
+    Ok(match (integer(&x), float(&x), integer(&y), float(&y)) {
+        (Some(x), _, Some(y), _) => Box::new(move |i, j| Some(x(i).cmp(&y(j)))),
+        (Some(x), _, _, Some(y)) => Box::new(move |i, j| with_float(x(i), x(i) as f64, y.value(j))),
+        (_, Some(x), Some(y), _) => Box::new(move |i, j| with_float(y(j), y(j) as f64, x.value(i)).map(Ordering::reverse)),
+        _ => return Err(Error::internal(format!("an exact comparison of {} and {}", a.data_type(), b.data_type()))),
+    })
 }
 
 /// Casts integers to 64 bits and floats to float64.

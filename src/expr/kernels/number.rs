@@ -186,8 +186,8 @@ macro_rules! float {
             }
             #[inline]
             fn floor_divide(a: $native, b: $native) -> $native {
-                let (a, b): ($wide, $wide) = ($up(a), $up(b));
-                $down((a / b).floor())
+                // The quotient has the precision of the dtype before it is rounded down.
+                $down($up($down($up(a) / $up(b))).floor())
             }
             #[inline]
             fn floor_modulo(a: $native, b: $native) -> $native {
@@ -201,8 +201,7 @@ macro_rules! float {
             }
             #[inline]
             fn truncated_divide(a: $native, b: $native) -> $native {
-                let (a, b): ($wide, $wide) = ($up(a), $up(b));
-                $down((a / b).trunc())
+                $down($up($down($up(a) / $up(b))).trunc())
             }
             #[inline]
             fn remainder(a: $native, b: $native) -> $native {

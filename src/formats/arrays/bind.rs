@@ -88,7 +88,8 @@ impl Bound {
         let mut taken = HashSet::new();
         let mut fields = Vec::new();
         for field in &complete {
-            let source = Field::new(field.source.values.clone().unwrap_or_else(|| field.name.clone()), field.ty.clone());
+            let name = field.source.values.clone().unwrap_or_else(|| field.name.clone());
+            let source = Field { storage: field.storage.clone(), ..Field::new(name, field.ty.clone()) };
             if let Some(bound) = bind(&source, stacking, contents, &names).filter(|b| !b.numbers().iter().any(|n| taken.contains(n))) {
                 taken.extend(bound.numbers());
                 fields.push(bound);
@@ -235,7 +236,9 @@ fn bind(field: &Field, stacking: Stacking, contents: &Contents, names: &HashMap<
         bind_leaf(stored, dims, contents, names)
     });
     let leaves: Vec<BoundLeaf> = bound.collect::<Option<_>>()?;
-    (!leaves.is_empty()).then(|| BoundField { field: Field::new(field.name.clone(), field.ty.clone()), leaves })
+    // The storage tells maps from lists of entries.
+    let field = Field { storage: field.storage.clone(), ..Field::new(field.name.clone(), field.ty.clone()) };
+    (!leaves.is_empty()).then_some(BoundField { field, leaves })
 }
 
 fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &HashMap<&str, usize>) -> Option<BoundLeaf> {

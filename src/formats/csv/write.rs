@@ -62,12 +62,20 @@ fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
         return Err(refused("structures").help("move its fields out with promote, or write --to jsonl"));
     };
     if ty.rank() > 1 {
-        return Err(refused("lists of lists").help(format!("merge its axes: merge-dims {name} 0 {}, or write --to jsonl", ty.rank() - 1)));
+        return Err(refused("lists of lists").help(format!(
+            "merge its axes: merge-dims {} 0 {}, or write --to jsonl",
+            shell_word(&name),
+            ty.rank() - 1
+        )));
     }
     if let DType::Arrow(arrow) = dtype
         && !reads_text(arrow)
     {
-        return Err(refused("values without a text form").help(format!("leave it out: drop {name}")));
+        return Err(refused("values without a text form").help(format!("leave it out: drop {}", shell_word(&name))));
+    }
+    if ty.is_sparse() && !dtype.is_number() {
+        let help = format!("write its values as lists: to-dense -f {}, or write --to jsonl", shell_word(&name));
+        return Err(refused("sparse fields without numbers").help(help));
     }
     if ty.rank() == 1 && dialect.separator.is_none() {
         return Err(refused("lists without a separator").help("join them: --list-separator '|'"));

@@ -8,6 +8,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
+use crate::printable::counted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -300,7 +301,23 @@ impl Walk<'_> {
         }
     }
 
+    /// Rows of an axis whose lengths are not stored must have values: their number is found from these.
+    fn rows_have_values(&self, scope: &Scope) -> Result<()> {
+        let axis = first_stored(self.sequences, &scope.dims) - 1;
+        let inner = scope.dims.iter().skip(axis + 1).take_while(|dim| !is_open(dim));
+        if scope.dims.get(axis).is_none_or(|dim| !is_open(dim)) || !inner.into_iter().any(|dim| dim.size == Size::Known(0)) {
+            return Ok(());
+        }
+        let lost = (0..scope.above[axis].nrows()).find(|row| scope.above[axis].row_length(*row) > 0);
+        let Some(row) = lost else { return Ok(()) };
+        let n = counted(scope.above[axis].row_length(row) as u64, "row");
+        let record = scope.above[..axis].iter().rev().fold(row, |at, partition| row_of(partition, at));
+        let error = scope.at_record(record, format!("a tf.Example cannot store {n} of size 0: they would read back as none"));
+        Err(error.help(format!("leave it out: drop {}", scope.path)))
+    }
+
     fn leaf(&mut self, dtype: &DType, array: &ArrayRef, scope: Scope) -> Result<()> {
+        self.rows_have_values(&scope)?;
         let values = values(dtype, array, &scope)?;
         let (above, steps) = match scope.above.split_first() {
             Some((first, rest)) if is_list(self.sequences, &scope.dims) => (rest, Some(first.clone())),

@@ -165,7 +165,6 @@ pub struct Entry {
 pub struct Index {
     form: Form,
     file: File,
-    nbytes: u64,
     /// The name of the index, for messages.
     pub name: Arc<str>,
 }
@@ -182,10 +181,9 @@ impl Index {
             let name = place.display().to_string();
             let Ok(file) = File::open(&place) else { continue };
             let failed = |e: std::io::Error| Error::io(&name, "reading", &e);
-            let nbytes = file.metadata().map_err(failed)?.len();
             let end = last_end(form, Source::new(file.try_clone().map_err(failed)?).map_err(failed)?).map_err(failed)?;
             if end == input.nbytes() {
-                return Ok(Some(Index { form, file, nbytes, name: name.into() }));
+                return Ok(Some(Index { form, file, name: name.into() }));
             }
             let text = format!("{name}: this index does not match {} and was ignored; rebuild it with tatter index", input.name());
             options.notices.add(text, options.strict)?;
@@ -200,80 +198,71 @@ impl Index {
     pub fn table(self) -> Result<Table> {
         let name = self.name.clone();
         let (mut starts, mut end) = (Vec::new(), 0);
-        for entry in self.entries(Arc::new(Numbers::range(1..=u64::MAX)))? {
-            let entry = entry.map_err(|e| e.in_input(name.clone()))?;
-            if entry.offset != end {
-                let error =
-                    Error::data(format!("record {} starts at byte {}, but the previous one ends at {end}", entry.record, entry.offset));
-                return Err(error.in_input(name).help("rebuild the index: tatter index FILE"));
-            }
+        for entry in self.scan()? {
+            let entry = entry?;
             starts.push(entry.offset);
-            end = entry.offset.saturating_add(entry.length);
+            end = entry.offset + entry.length;
         }
         starts.shrink_to_fit();
         Ok(Table { starts, end, name })
     }
 
-    /// The entries for these records, in order.
+    /// The entries for these records, in order. Those before them are read too: if one is missing, each record after
+    /// it would have a wrong number.
     ///
     /// # Errors
-    /// Reading fails.
+    /// Reading fails, or records are not contiguous.
     fn entries(self, numbers: Arc<Numbers>) -> Result<Entries> {
-        let name = self.name.clone();
-        let failed = move |e: &std::io::Error| Error::io(&name, "reading", e);
-        let mut file = BufReader::with_capacity(1 << 16, self.file);
-        file.seek(SeekFrom::Start(0)).map_err(|e| failed(&e))?;
-        if self.form == Form::Binary {
-            let count = self.nbytes / PAIR;
-            let numbers: Vec<_> = numbers.ranges().to_vec();
-            let records = numbers.into_iter().flat_map(move |range| *range.start()..=(*range.end()).min(count));
-            let mut next = 1;
-            return Ok(Box::new(records.map(move |record| {
-                let mut pair = [0; PAIR as usize];
-                let moved = if record == next { Ok(0) } else { file.seek(SeekFrom::Start((record - 1) * PAIR)) };
-                next = record + 1;
-                moved.and_then(|_| file.read_exact(&mut pair)).map_err(|e| failed(&e))?;
-                let (offset, length) = of_pair(&pair);
+        let entries = self.scan()?.take(usize::try_from(numbers.last()).unwrap_or(usize::MAX));
+        Ok(Box::new(entries.filter(move |entry| entry.as_ref().map_or(true, |entry| numbers.contains(entry.record)))))
+    }
+
+    /// All entries, in order, each starting where the one before it ends.
+    fn scan(self) -> Result<impl Iterator<Item = Result<Entry>> + Send> {
+        let Index { form, mut file, name, .. } = self;
+        file.seek(SeekFrom::Start(0)).map_err(|e| Error::io(&name, "reading", &e))?;
+        let mut file = BufReader::with_capacity(1 << 16, file);
+        let (mut record, mut end) = (0, 0);
+        Ok(std::iter::from_fn(move || {
+            let found = match next_entry(form, &mut file) {
+                Ok(found) => found?,
+                Err(e) => return Some(Err(Error::io(&name, "reading", &e))),
+            };
+            record += 1;
+            let Some((offset, length)) = found else {
+                return Some(Err(Error::data(format!("line {record} of the index is not OFFSET LENGTH")).in_input(name.clone())));
+            };
+            let next = offset.checked_add(length).filter(|_| offset == end);
+            Some(if let Some(next) = next {
+                end = next;
                 Ok(Entry { record, offset, length })
-            })));
-        }
-        let wanted: Vec<_> = numbers.ranges().to_vec();
-        let (mut record, mut line) = (0, Vec::new());
-        let entries = wanted.into_iter().flatten().map(move |next| {
-            line.clear();
-            let found = skip_lines(&mut file, next - record - 1).and_then(|()| (&mut file).take(ENTRY_NBYTES).read_until(b'\n', &mut line));
-            record = next;
-            match found {
-                Ok(0) => Ok(None),
-                Ok(_) => {
-                    let entry = of_line(&line).map(|(offset, length)| Entry { record, offset, length });
-                    entry.map(Some).ok_or_else(|| Error::data(format!("line {record} of the index is not OFFSET LENGTH")))
-                }
-                Err(e) => Err(failed(&e)),
-            }
-        });
-        Ok(Box::new(entries.map_while(Result::transpose)))
+            } else {
+                let error = Error::data(format!("record {record} starts at byte {offset}, but the previous one ends at {end}"));
+                Err(error.in_input(name.clone()).help("rebuild the index: tatter index FILE"))
+            })
+        }))
     }
 }
 
-/// Reads `n` lines past, or to the end.
-fn skip_lines(file: &mut impl BufRead, mut n: u64) -> std::io::Result<()> {
-    while n > 0 {
-        let bytes = file.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(());
+/// The next offset and length of an index: `None` at its end, `Some(None)` for a line without them.
+fn next_entry(form: Form, file: &mut impl BufRead) -> std::io::Result<Option<Option<(u64, u64)>>> {
+    if form == Form::Binary {
+        let mut pair = [0; PAIR as usize];
+        if file.fill_buf()?.is_empty() {
+            return Ok(None);
         }
-        let mut nbytes = bytes.len();
-        for end in memchr::memchr_iter(b'\n', bytes) {
-            n -= 1;
-            if n == 0 {
-                nbytes = end + 1;
-                break;
-            }
-        }
-        file.consume(nbytes);
+        file.read_exact(&mut pair)?;
+        return Ok(Some(Some(of_pair(&pair))));
     }
-    Ok(())
+    let bytes = file.fill_buf()?;
+    if let Some(nbytes) = memchr::memchr(b'\n', bytes) {
+        let entry = of_line(&bytes[..nbytes]);
+        file.consume(nbytes + 1);
+        return Ok(Some(entry));
+    }
+    let mut line = Vec::new();
+    file.take(ENTRY_NBYTES).read_until(b'\n', &mut line)?;
+    Ok((!line.is_empty()).then(|| of_line(&line)))
 }
 
 /// The end of the last record of an index; `None` if it cannot be determined.

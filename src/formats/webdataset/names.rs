@@ -32,22 +32,28 @@ pub enum Kind {
 }
 
 /// The default of webdataset's decoders, based on the last part of the extension.
-fn of_extension(extension: &str) -> Kind {
-    match extension.rsplit('.').next().unwrap_or(extension) {
+pub fn of_extension(extension: &str) -> Kind {
+    match last_part(extension) {
         "txt" | "text" | "transcript" => Kind::Text,
         "json" | "jsn" => Kind::Json,
-        part if INTEGERS.contains(&part) => Kind::Json,
+        _ if is_integer(extension) => Kind::Json,
         _ => Kind::Bytes,
     }
 }
 
-/// Extensions that webdataset decodes with Python's `int`.
-const INTEGERS: [&str; 5] = ["cls", "cls2", "index", "inx", "id"];
+/// Whether webdataset decodes members with this extension with Python's `int`.
+pub fn is_integer(extension: &str) -> bool {
+    matches!(last_part(extension), "cls" | "cls2" | "index" | "inx" | "id")
+}
+
+fn last_part(extension: &str) -> &str {
+    extension.rsplit('.').next().unwrap_or(extension)
+}
 
 /// The JSON text of a member: without a byte order mark, which `json.loads` skips, and of an integer in the forms that Python's `int`
 /// accepts. Anything else is unchanged.
 pub fn json_text<'a>(extension: &str, contents: &'a [u8]) -> Cow<'a, [u8]> {
-    if INTEGERS.contains(&extension.rsplit('.').next().unwrap_or(extension)) {
+    if is_integer(extension) {
         return python_integer(contents).map_or(Cow::Borrowed(contents), |text| Cow::Owned(text.into_bytes()));
     }
     Cow::Borrowed(contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents))

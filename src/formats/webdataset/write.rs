@@ -1,13 +1,14 @@
 //! Writes records as members: a file for each field, all with the same key. Output is reproducible: no times, no
 //! owners.
 
-use super::names::{KEY, split};
+use super::names::{KEY, Kind, is_integer, of_extension, split};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::json_members::Texts;
 use crate::options::Options;
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::Tensor;
 use arrow_array::Array;
@@ -60,14 +61,22 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         if field.name.contains('/') || field.name != field.name.to_lowercase() || field.name.contains('\0') {
             return Err(Error::usage(format!("a member's extension cannot contain capitals or slashes, as the field {name} does"))
                 .in_field(&name)
-                .help(format!("give it another name: rename {name}=json")));
+                .help(format!("give it another name: rename {}", shell_word(&format!("{name}=json")))));
         }
-        let is_file = field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::Bytes | DType::String));
-        let extension = field.name.rsplit('.').next().unwrap_or_default();
-        if !is_file && !matches!(extension, "json" | "jsn" | "cls" | "cls2" | "index" | "inx" | "id") {
-            return Err(Error::usage(format!("a member .{} must be bytes or text, but it is {}", field.name, field.ty))
+        let dtype = field.ty.dtype().filter(|_| field.ty.dims.is_empty());
+        let is_text = matches!(dtype, Some(DType::String));
+        let is_bytes = matches!(dtype, Some(DType::Bytes));
+        let (expected, fits) = match of_extension(&field.name) {
+            Kind::Json if is_integer(&field.name) => ("an integer", is_bytes || dtype.is_some_and(DType::is_integer)),
+            Kind::Json => continue,
+            Kind::Bytes | Kind::Text => ("bytes or text", is_bytes || is_text),
+        };
+        if !fits {
+            let (form, extension) = if is_text { ("text", "txt") } else { ("JSON", "json") };
+            let renamed = format!("{name}={}", quoted(&format!("{}.{extension}", field.name)));
+            return Err(Error::usage(format!("a member .{} must be {expected}, but it is {}", field.name, field.ty))
                 .in_field(&name)
-                .help(format!("write it as JSON: rename {name}={}", quoted(&format!("{}.json", field.name)))));
+                .help(format!("write it as {form}: rename {}", shell_word(&renamed))));
         }
     }
     let encoder = Arc::new(MemberEncoder { schema: schema.clone(), key, omit_null: options.omit_null });

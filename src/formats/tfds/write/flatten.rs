@@ -6,6 +6,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged, text};
 use crate::path::FieldPath;
+use crate::printable::counted;
 use crate::schema::DType;
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -93,6 +94,7 @@ fn leaf(leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<
     };
     let base = if leaf.has_sizes { format!("{}/value", leaf.key) } else { leaf.key.clone() };
     if leaf.encoding == Encoding::None {
+        rows_have_values(leaf, above, &inner)?;
         let rows = merged(&[above, &inner].concat());
         return push(features, &base, values(&leaf.dtype, &array)?, rows, above, valid.as_ref());
     }
@@ -115,6 +117,20 @@ fn leaf(leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<
         push(features, &format!("{}/shape", leaf.key), FeatureValues::Int64(sizes.into()), rows, above, valid.as_ref())?;
     }
     push(features, &base, packed, merged(above), above, valid.as_ref())
+}
+
+/// Rows whose number is found from that of their values must have values.
+fn rows_have_values(leaf: &Leaf, above: &[RowPartition], inner: &[RowPartition]) -> Result<()> {
+    let open = match above {
+        [] => inner.first().filter(|_| leaf.shape.first() == Some(&None)),
+        [rows] => Some(rows),
+        _ => None,
+    };
+    let Some(rows) = open.filter(|_| !leaf.has_sizes && leaf.shape.contains(&Some(0))) else { return Ok(()) };
+    let Some(row) = (0..rows.nrows()).find(|row| rows.row_length(*row) > 0) else { return Ok(()) };
+    let n = counted(rows.row_length(row) as u64, "row");
+    let error = Error::data(format!("a TFDS record cannot store {n} of size 0: they would read back as none")).in_field(&leaf.path);
+    Err(error.at_row(row).help(format!("leave it out: drop {}", leaf.path)))
 }
 
 /// Adds a feature, with the row lengths of the enclosing sequences.
