@@ -4,9 +4,10 @@ use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padde
 use super::shared::batches::{batched_chunk, batched_schema, names};
 use super::shared::edit::Edits;
 use super::shared::keys::{KeyTable, check_key_text};
-use super::shared::memory::{Budget, owned};
+use super::shared::memory::rows_per_chunk;
 use super::shared::pad_plan::PaddingPlan;
 use super::shared::padding::{AxisSize, PaddingArgs};
+use super::shared::pool::{Pool, RecordId};
 use super::shared::shares::key_text;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
@@ -23,7 +24,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_cast::cast;
 use arrow_schema::DataType;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Groups records of similar length, or of equal keys, into batches.
@@ -190,8 +191,12 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
             to_boundary: self.pad_to_boundary,
             drop_remainder: self.drop_remainder,
             names: names(schema),
-            budget: Budget::new("bucket", "use smaller batches", options),
+            pool: Pool::new("bucket", "use smaller batches", options),
+            nopen: 0,
+            most_parts: MOST_PARTS,
+            chunk_rows: options.chunk_rows.unwrap_or(usize::MAX),
             left: None,
+            ready: VecDeque::new(),
         };
         Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(fold)) })
     }
@@ -261,18 +266,26 @@ fn to_boundary(
     Ok((edits, limits))
 }
 
-/// Records of one bucket that do not fill a batch yet.
+/// A bucket whose records do not fill a batch yet.
 struct Open {
     size: usize,
-    parts: Vec<Chunk>,
-    nrows: usize,
+    records: Vec<RecordId>,
 }
 
 impl Open {
     fn new(size: usize) -> Open {
-        Open { size, parts: Vec::new(), nrows: 0 }
+        Open { size, records: Vec::new() }
     }
 }
+
+/// Memory of a bucket with few records.
+const OPEN_NBYTES: u64 = (size_of::<Open>() + 4 * size_of::<RecordId>()) as u64;
+
+/// The number of parts added to a pool before small ones are merged: gathering takes time for each.
+const MOST_PARTS: usize = 256;
+
+/// The number of a bucket, and the records of a batch.
+type Closed = (usize, Vec<RecordId>);
 
 /// Assigns records to buckets.
 enum Numbering {
@@ -291,9 +304,18 @@ struct Buckets {
     to_boundary: bool,
     drop_remainder: bool,
     names: Arc<[String]>,
-    budget: Budget,
+    /// The records of all open buckets, and some of closed ones. One pool for all: a chunk for each bucket would take far
+    /// more memory and time than its few records.
+    pool: Pool,
+    /// The number of records of open buckets.
+    nopen: usize,
+    /// The number of parts of the pool from which it is compacted.
+    most_parts: usize,
+    chunk_rows: usize,
     /// The buckets still to be emitted at the end of the input, in reverse order.
     left: Option<Vec<usize>>,
+    /// The last batches.
+    ready: VecDeque<Chunk>,
 }
 
 impl Buckets {
@@ -330,6 +352,7 @@ impl Buckets {
                             error.help("give a size for all other keys: --batch-sizes KEY=N,..,N")
                         })?;
                         self.buckets.push(Open::new(size));
+                        self.pool.count(OPEN_NBYTES)?;
                     }
                 }
                 Ok(found.numbers.into_iter().map(|number| number as usize).collect())
@@ -345,31 +368,50 @@ impl Buckets {
         if keys.is_empty() { Ok(Vec::new()) } else { sorted_rows(&[(Tensor::concat(&keys)?, false)]) }
     }
 
-    /// Emits a batch of records from a bucket.
-    fn close(&mut self, number: usize) -> Result<Option<Chunk>> {
-        let open = &mut self.buckets[number];
-        if open.nrows == 0 {
-            return Ok(None);
-        }
-        let parts = std::mem::take(&mut open.parts);
-        open.nrows = 0;
-        self.budget.give_back(parts.iter().map(|p| p.nbytes() as u64).sum());
-        let records = Chunk::concat(&parts)?;
-        let padder = if self.to_boundary { self.padders.get(number) } else { self.padders.first() };
-        if let Some((_, limits)) = padder {
-            check_records(limits, &records).map_err(|e| records.origin.resolve(e, records.nrows))?;
-        }
-        let batch = batched_chunk(&records, &RowPartition::uniform(records.nrows, 1)?, &self.names)?;
-        match padder {
-            Some((edits, _)) => padded(edits, batch).map(Some),
-            None => Ok(Some(batch)),
-        }
+    /// Takes the records of a bucket.
+    fn close(&mut self, number: usize) -> Closed {
+        let records = std::mem::take(&mut self.buckets[number].records);
+        self.nopen -= records.len();
+        (number, records)
     }
 
-    fn add(&mut self, number: usize, part: Chunk) -> Result<()> {
-        self.budget.take(part.nbytes() as u64)?;
-        self.buckets[number].nrows += part.nrows;
-        self.buckets[number].parts.push(part);
+    /// The batches with these records.
+    fn batches(&self, closed: &[Closed], out: &mut impl Extend<Chunk>) -> Result<()> {
+        if closed.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<RecordId> = closed.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+        let records = self.pool.gather(&ids)?;
+        if self.padders.is_empty() {
+            let lengths = closed.iter().map(|(_, ids)| i64::try_from(ids.len()).unwrap_or(i64::MAX));
+            out.extend([batched_chunk(&records, &RowPartition::from_row_lengths(lengths)?, &self.names)?]);
+            return Ok(());
+        }
+        // One at a time, because padding can make batches many times larger.
+        let mut start = 0;
+        for (number, ids) in closed {
+            let own = records.slice(start, ids.len());
+            start += ids.len();
+            let batch = batched_chunk(&own, &RowPartition::uniform(own.nrows, 1)?, &self.names)?;
+            out.extend([match self.padders.get(if self.to_boundary { *number } else { 0 }) {
+                Some((edits, limits)) => {
+                    check_records(limits, &own).map_err(|e| own.origin.resolve(e, own.nrows))?;
+                    padded(edits, batch)?
+                }
+                None => batch,
+            }]);
+        }
+        Ok(())
+    }
+
+    /// Drops the records of closed buckets.
+    fn compact(&mut self) -> Result<()> {
+        let mut ids: Vec<RecordId> = self.buckets.iter().flat_map(|open| open.records.iter().copied()).collect();
+        self.pool.compact(&mut ids)?;
+        self.pool.count(OPEN_NBYTES * self.buckets.len() as u64)?;
+        let places = self.buckets.iter_mut().flat_map(|open| &mut open.records);
+        places.zip(ids).for_each(|(place, id)| *place = id);
+        self.most_parts = self.pool.next_part() * 2 + MOST_PARTS;
         Ok(())
     }
 }
@@ -389,21 +431,31 @@ fn between(length: i64, boundaries: &[usize], to_boundary: bool) -> Result<usize
 
 impl Fold for Buckets {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
-        let numbers = self.numbers(&chunk)?;
-        let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (row, number) in numbers.into_iter().enumerate() {
-            let rows = waiting.entry(number).or_default();
-            rows.push(row);
-            if self.buckets[number].nrows + rows.len() == self.buckets[number].size {
-                let rows = std::mem::take(rows);
-                self.add(number, chunk.gather(&rows)?)?;
-                out.extend(self.close(number)?);
+        if !self.pool.has_room_for(&chunk) {
+            self.compact()?;
+            // The first records may complete batches, and so make room for the others.
+            if chunk.nrows > 1 && !self.pool.has_room_for(&chunk) {
+                let half = chunk.nrows / 2;
+                self.push(chunk.slice(0, half), out)?;
+                return self.push(chunk.slice(half, chunk.nrows - half), out);
             }
         }
-        for (number, rows) in waiting {
-            if !rows.is_empty() {
-                self.add(number, owned(&chunk.gather(&rows)?)?)?;
+        let numbers = self.numbers(&chunk)?;
+        let part = self.pool.next_part();
+        self.pool.add(chunk)?;
+        let mut closed = Vec::new();
+        for (row, number) in numbers.into_iter().enumerate() {
+            let open = &mut self.buckets[number];
+            open.records.push((part, row));
+            self.nopen += 1;
+            if open.records.len() == open.size {
+                closed.push(self.close(number));
             }
+        }
+        self.batches(&closed, out)?;
+        // As many records were released as remain, so each is moved a few times at most.
+        if self.nopen * 2 <= self.pool.nrows() || self.pool.next_part() >= self.most_parts {
+            self.compact()?;
         }
         Ok(Flow::More)
     }
@@ -415,11 +467,24 @@ impl Fold for Buckets {
         if self.left.is_none() {
             self.left = Some(self.order()?.into_iter().rev().collect());
         }
-        while let Some(number) = self.left.as_mut().and_then(Vec::pop) {
-            if let Some(batch) = self.close(number)? {
-                return Ok(Some(batch));
+        while self.ready.is_empty() {
+            let wanted = rows_per_chunk(self.pool.nbytes(), self.pool.nrows(), 4 << 20).min(self.chunk_rows);
+            let (mut closed, mut nrows) = (Vec::new(), 0);
+            while nrows < wanted
+                && let Some(number) = self.left.as_mut().and_then(Vec::pop)
+            {
+                nrows += self.buckets[number].records.len();
+                if !self.buckets[number].records.is_empty() {
+                    closed.push(self.close(number));
+                }
             }
+            if closed.is_empty() {
+                return Ok(None);
+            }
+            let mut ready = VecDeque::new();
+            self.batches(&closed, &mut ready)?;
+            self.ready = ready;
         }
-        Ok(None)
+        Ok(self.ready.pop_front())
     }
 }

@@ -282,6 +282,11 @@ impl Budget {
         Ok(())
     }
 
+    /// Whether the limit allows these bytes too.
+    pub fn has_room_for(&self, nbytes: u64) -> bool {
+        self.used.saturating_add(nbytes) <= self.limit
+    }
+
     /// The bytes in use.
     pub fn used(&self) -> u64 {
         self.used

@@ -46,6 +46,24 @@ impl Pool {
         Ok(())
     }
 
+    /// Counts other memory of the verb, until the next [`Pool::compact`].
+    ///
+    /// # Errors
+    /// More than `--max-memory` would be held.
+    pub fn count(&mut self, nbytes: u64) -> Result<()> {
+        self.budget.take(nbytes)
+    }
+
+    /// Bytes counted.
+    pub fn nbytes(&self) -> usize {
+        usize::try_from(self.budget.used()).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the limit allows this chunk too.
+    pub fn has_room_for(&self, chunk: &Chunk) -> bool {
+        self.budget.has_room_for(chunk.nbytes() as u64)
+    }
+
     /// These records, in this order.
     ///
     /// # Errors
