@@ -17,7 +17,7 @@ pub static COMMANDS: &[Standalone] = &[
         about: "Compares two datasets of any formats record by record: prints the record, the path to the value and both \
                 values of the first difference. The exit code is 1 if there is one. Both are read with one schema that fits the records of both, \
                 so 1 and 1.0 are equal, and so are int32 and int64, and an absent key and null; field order does not matter. \
-                Then the types, nullability and metadata that Parquet and Arrow files store are compared, if both do.\n\
+                Then the types, nullability and metadata that Parquet and Arrow files store are compared, if both do.\n\n\
                 Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.",
         examples: &[],
@@ -41,7 +41,7 @@ pub static COMMANDS: &[Standalone] = &[
         about: "Writes x.tfrecord.idx next to each file: one line per record with its offset and length, framing included, as DALI's \
 tfrecord2idx does. With --binary it writes x.tfrecord.offsets: pairs of uint64, little endian, which \
                 NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). `tatter get` uses either, and reads only the requested \
-records. The files must not be compressed.\n\
+records. The files must not be compressed.\n\n    \
                 tatter index train.tfrecord && tatter get 5,17,100-120 train.tfrecord",
         examples: &[],
         augment: |command| {
@@ -66,7 +66,7 @@ records. The files must not be compressed.\n\
         name: "completions",
         summary: "Print shell completions: bash, zsh, fish or powershell",
         about: "Prints a script that completes verbs, options, their values, files, and the fields of the file on the \
-                command line (in fish, only of a file before the cursor).\n\
+                command line (in fish, only of a file before the cursor).\n\n\
                 bash:\n    \
                     tatter completions bash > ~/.local/share/bash-completion/completions/tatter\n\
                 zsh, in a directory of $fpath:\n    \
@@ -82,7 +82,7 @@ records. The files must not be compressed.\n\
     Standalone {
         name: "man",
         summary: "Print a man page, or write all pages to a directory",
-        about: "Prints the man page of a verb or of `functions`, or tatter(1) if no PAGE is given, as roff.\n\
+        about: "Prints the man page of a verb or of `functions`, or tatter(1) if no PAGE is given, as roff. \
                 `tatter man head | man -l -` shows one. `tatter man --output DIR` writes all pages to a directory.",
         examples: &[],
         augment: |command| command.arg(Arg::new("PAGE").help("A verb, or functions [default: tatter]")),
@@ -102,7 +102,7 @@ records. The files must not be compressed.\n\
     Standalone {
         name: "help",
         summary: "Explain a verb, a function of expressions, or everything",
-        about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`.\n\
+        about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`. \
                 `tatter help functions` lists the functions of expressions, and `tatter help concat` explains one; write `tatter help \
                 tf.unique` where a verb has the same name. `tatter help topics` lists the topics.",
         examples: &[],

@@ -20,7 +20,8 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
         |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && matches!(Path::new(name).try_exists(), Ok(false));
     let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
     let Some(name) = missing.next() else { return Ok(()) };
-    let error = || Error::new(Kind::Io, "there is no such file").in_input(name);
+    // Not an error of the file system: a word is misplaced.
+    let error = || Error::usage("there is no such file").in_input(name);
     if let Some(advice) = apart_from_its_name(words, name) {
         return Err(error().help(advice));
     }
@@ -35,11 +36,11 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
             return Err(error().help(format!("the number follows the verb: {}", moved(words, name, 1, &[name]))));
         }
         if has_option(&command, "-n") {
-            return Err(error().help(format!("the number of records is given with -n: {}", moved(words, name, 1, &["-n", name]))));
+            return Err(error().help(format!("use -n for the number of records: {}", moved(words, name, 1, &["-n", name]))));
         }
     }
     if verb.name == "shuffle" && name.parse::<u64>().is_ok() {
-        return Err(error().help(format!("the size of a buffer is given with --buffer: {}", moved(words, name, 1, &["--buffer", name]))));
+        return Err(error().help(format!("use --buffer for the size of a buffer: {}", moved(words, name, 1, &["--buffer", name]))));
     }
     if verb.name == "get" && name.parse::<u64>().is_ok() {
         return Err(error().help("record numbers are separated by commas: get 3,5"));
@@ -65,18 +66,24 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
                 let [option, shape] = sized(name, size);
                 let without = without_word(words, size);
                 let meant = moved(&without, name, 1, &["-f", name, &option, &shape]);
-                return Err(error().help(format!("fields are given with -f, sizes with --shape: {meant}")));
+                return Err(error().help(format!("use -f for fields and --shape for sizes: {meant}")));
             }
             (false, Some(field), _) if name.parse::<u64>().is_ok() => {
                 let [option, shape] = sized(field, name);
-                return Err(error().help(format!("a size is given with --shape: {}", moved(words, name, usize::MAX, &[&option, &shape]))));
+                return Err(error().help(format!("use --shape for sizes: {}", moved(words, name, usize::MAX, &[&option, &shape]))));
             }
             _ => {}
         }
     }
     if let (Some(option), true, true) = (of_fields, others_exist, is_field(name)) {
-        let (short, what) = if option == "--by" { (option, "a field is") } else { ("-f", "fields are") };
-        return Err(error().help(format!("{what} given with {short}: {}", moved(words, name, 1, &[short, name]))));
+        let (option, what) = if option == "--by" { (option, "a field") } else { ("-f", "fields") };
+        // `count by city`, as in SQL.
+        let field = missing.next().filter(|field| name.eq_ignore_ascii_case("by") && option == "--by" && is_field(field));
+        let meant = match field {
+            Some(field) => moved(&without_word(words, name), field, 1, &[option, field]),
+            None => moved(words, name, 1, &[option, name]),
+        };
+        return Err(error().help(format!("use {option} to name {what}: {meant}")));
     }
     let condition = command.get_positionals().find(|arg| arg.get_id() == "condition" || arg.get_id() == "assignments");
     if verb.name == "map" && name.contains('=') && name != "=" {
@@ -160,7 +167,7 @@ pub fn in_inputs(inputs: &[OsString], verb: &str) -> Result<()> {
     for name in inputs.iter().filter_map(|input| input.to_str()).filter(|name| !is_file(name)) {
         let error = || Error::new(Kind::Io, "there is no such file").in_input(name);
         if verb == "zip" && name.split_once('=').is_some_and(|(_, file)| is_file(file)) {
-            return Err(error().help("names of inputs are given with --as: zip --as a,b A B"));
+            return Err(error().help("use --as to name the inputs: zip --as a,b A B"));
         }
         if verb == "mix" && name.rsplit_once(':').is_some_and(|(file, weight)| is_file(file) && weight.parse::<f64>().is_ok()) {
             return Err(error().help("a weight follows its input and `=`: mix a.jsonl=0.7 b.jsonl=0.3"));
@@ -289,7 +296,7 @@ pub fn without_option(error: Error, words: &Words) -> Error {
             match own.iter().skip(1).filter_map(|word| word.to_str()).find(is_number) {
                 Some(size) => {
                     let at = own.iter().position(|word| word == size).unwrap_or(1);
-                    error.help(format!("it is given with --size: {}", moved(words, size, at, &["--size", size])))
+                    error.help(format!("use --size: {}", moved(words, size, at, &["--size", size])))
                 }
                 None => error,
             }
@@ -304,7 +311,7 @@ pub fn without_option(error: Error, words: &Words) -> Error {
             match own.iter().skip(1).map_while(|word| word.to_str()).find(|word| !is_flag(word)).filter(is_meant) {
                 Some(field) => {
                     let at = own.iter().position(|word| word == field).unwrap_or(1);
-                    error.help(format!("a field is given with --by: {}", moved(words, field, at, &["--by", field])))
+                    error.help(format!("use --by to name a field: {}", moved(words, field, at, &["--by", field])))
                 }
                 None => error,
             }

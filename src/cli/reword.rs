@@ -78,9 +78,9 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
         ErrorKind::ArgumentConflict => {
             let prior = texts(error, ContextKind::PriorArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
             if prior == argument || prior.is_empty() {
-                let error = Error::usage(format!("{whose}{argument} is given twice"));
+                let error = Error::usage(format!("{whose}{argument} appears twice"));
                 match listed(&argument, command, words) {
-                    Some(values) => error.help(format!("all are given at once: {argument} {}", shell_word(&values))),
+                    Some(values) => error.help(format!("give all values at once: {argument} {}", shell_word(&values))),
                     None => error,
                 }
             } else {
@@ -135,6 +135,10 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     }
     if let Some(advice) = habits::of_option(name, word.split('=').next().unwrap_or(word)) {
         return error.help(advice);
+    }
+    // `select -id`, as in dplyr and mlr
+    if let Some(field) = word.strip_prefix('-').filter(|field| name == "select" && field.len() > 1 && !field.starts_with('-')) {
+        return error.help(format!("to leave out fields, use the verb drop: drop {}", shell_word(field)));
     }
     let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
     if !owner.is_last {

@@ -217,7 +217,7 @@ impl Typed {
         }
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {
             let error = Error::usage(format!("--schema {file}: expected types, found the name of a file"));
-            return Err(error.help(format!("a file is given with @: --schema {}", shell_word(&format!("@{file}")))));
+            return Err(error.help(format!("to read it from the file: --schema {}", shell_word(&format!("@{file}")))));
         }
         Ok(Options {
             threads: threads(self.threads),

@@ -30,7 +30,18 @@ fn parse(text: &str) -> Result<Pairs, Error> {
         }
         Ok((old, new.last().to_owned()))
     };
-    Ok(Pairs(path::split(text, ',')?.iter().map(pair).collect::<Result<_>>()?))
+    let parts = path::split(text, ',')?;
+    // `rename old new`, `rename old,new`
+    let all = parts.iter().map(pair).collect::<Result<_>>();
+    all.map(Pairs).map_err(|e| match parts.as_slice() {
+        [old] if is_name(old) => e.help(format!("write the new name after `=`: rename {old}=NEW")),
+        [old, new] if is_name(old) && is_name(new) => e.help(format!("write the new name after `=`: rename {old}={new}")),
+        _ => e,
+    })
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 impl Verb for Rename {

@@ -186,12 +186,19 @@ impl Parser {
             Kind::Bytes(_) => "bytes".to_owned(),
             Kind::Op(op) => format!("`{op}`"),
         };
+        // `&&` is two operators, of which the second one is unexpected.
+        if let Kind::Op(op @ ("&" | "|")) = self.peek()
+            && self.before_is(op)
+            && self.tokens[self.at - 1].span.end == self.span().start
+        {
+            let error = ExprError::at(self.span().start - 1..self.span().end, format!("there is no operator `{op}{op}`"));
+            return error.help(if *op == "&" { "`and` joins conditions" } else { "`or` joins conditions, `+` joins strings" });
+        }
         let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
             Kind::Name(word) if word == "if" => {
                 error.help("there is no `if` in expressions: where(condition, x, y) chooses for each value")
             }
-            Kind::Op("|") if self.before_is("|") => error.help("`or` joins conditions, `+` joins strings"),
             Kind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
             Kind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("where(condition, x, y) chooses for each value"),
             Kind::Op("->") => error.help("a field of a structure is x.name"),

@@ -134,7 +134,10 @@ impl Cutter {
         }
         let name = |number: usize| {
             let name = std::str::from_utf8(block.cell(number));
-            name.map(str::to_owned).map_err(|_| Error::data("the header is not valid UTF-8").in_input(self.input.clone()))
+            name.map(str::to_owned).map_err(|_| {
+                let error = Error::data("the header is not valid UTF-8").in_input(self.input.clone());
+                error.help("is this a text file? text in another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv")
+            })
         };
         (0..block.ends.len()).map(name).collect()
     }

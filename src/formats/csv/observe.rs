@@ -6,6 +6,7 @@ use super::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -23,10 +24,45 @@ pub struct Seen {
     inputs: Vec<Arc<str>>,
 }
 
+/// Why a column has no type.
+struct Clash {
+    message: String,
+    /// A string among other values, which may be a word for null.
+    word: Option<String>,
+}
+
+impl Clash {
+    fn new(message: String) -> Clash {
+        Clash { message, word: None }
+    }
+}
+
+/// The line of a value, and its text for messages.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct First {
+    line: u64,
+    text: Vec<u8>,
+}
+
+impl std::fmt::Display for First {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self.text.len() {
+            0 => write!(f, "empty in line {}", self.line),
+            nbytes => {
+                let cut = if nbytes == SHOWN_NBYTES { "..." } else { "" };
+                write!(f, "{:?}{cut} in line {}", String::from_utf8_lossy(&self.text), self.line)
+            }
+        }
+    }
+}
+
+/// Longer values are cut in messages.
+const SHOWN_NBYTES: usize = 40;
+
 struct ColumnSeen {
     name: String,
-    /// The lines in which each kind first occurred.
-    lines: [Option<u64>; KINDS.len()],
+    /// The first value of each kind.
+    firsts: [Option<First>; KINDS.len()],
     smallest: i128,
     largest: i128,
     /// The line of a number beyond 64 bits.
@@ -47,7 +83,7 @@ impl ColumnSeen {
     fn new(name: &str, has_separator: bool) -> ColumnSeen {
         ColumnSeen {
             name: name.to_owned(),
-            lines: [None; KINDS.len()],
+            firsts: [const { None }; KINDS.len()],
             smallest: i128::MAX,
             largest: i128::MIN,
             beyond: None,
@@ -63,8 +99,8 @@ impl ColumnSeen {
 
     fn see(&mut self, text: &[u8], line: u64) {
         let kind = Kind::of(text);
-        let first = &mut self.lines[kind as usize];
-        *first = Some(first.map_or(line, |before| before.min(line)));
+        // Lines are seen in order.
+        self.firsts[kind as usize].get_or_insert_with(|| First { line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec() });
         match kind {
             Kind::Integer => {
                 if let Some(value) = whole(text) {
@@ -81,8 +117,8 @@ impl ColumnSeen {
 
     fn merge(&mut self, other: &ColumnSeen) {
         let earlier = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
-        for (own, theirs) in self.lines.iter_mut().zip(other.lines) {
-            *own = earlier(*own, theirs);
+        for (own, theirs) in self.firsts.iter_mut().zip(&other.firsts) {
+            *own = own.take().into_iter().chain(theirs.clone()).min();
         }
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
@@ -95,24 +131,25 @@ impl ColumnSeen {
         self.is_absent |= other.is_absent;
     }
 
-    /// The line in which a kind first occurred, including other kinds that count as this kind here.
-    fn line(&self, kind: Kind) -> Option<u64> {
+    /// The first value of a kind, including other kinds that count as this kind here.
+    fn first(&self, kind: Kind) -> Option<First> {
         let empty = self.empty.filter(|_| kind == Kind::Text && !self.holds_lists() && !self.is_empty_null);
-        let lines = KINDS.into_iter().filter(|seen| self.resolved(*seen) == kind).filter_map(|seen| self.lines[seen as usize]);
-        lines.chain(empty).min()
+        let empty = empty.map(|line| First { line, text: Vec::new() });
+        let firsts = KINDS.into_iter().filter(|seen| self.resolved(*seen) == kind).filter_map(|seen| self.firsts[seen as usize].clone());
+        firsts.chain(empty).min()
     }
 
     /// Whether it is a column of lists. Between numbers, an empty field that is not null can only be an empty list.
     fn holds_lists(&self) -> bool {
         let is_number = |kind: Kind| !matches!(kind, Kind::Text | Kind::Word);
-        let seen = || KINDS.into_iter().filter(|kind| self.lines[*kind as usize].is_some());
+        let seen = || KINDS.into_iter().filter(|kind| self.firsts[*kind as usize].is_some());
         let has_empty = self.empty.is_some() && !self.is_empty_null;
         self.is_list || (self.has_separator && has_empty && seen().next().is_some() && seen().all(is_number))
     }
 
     /// The effective kind, given the other kinds of the column.
     fn resolved(&self, kind: Kind) -> Kind {
-        let has = |kind: Kind| self.lines[kind as usize].is_some();
+        let has = |kind: Kind| self.firsts[kind as usize].is_some();
         let has_numbers = has(Kind::Integer) || has(Kind::Float);
         match kind {
             Kind::Special if !has_numbers && has(Kind::Text) => Kind::Text,
@@ -123,9 +160,9 @@ impl ColumnSeen {
     }
 
     /// The type that holds all observed values, or the conflict.
-    fn ty(&self) -> Result<Type, String> {
-        let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| self.line(*kind).is_some()).collect();
-        let at = |kind: Kind| self.line(kind).unwrap_or(0);
+    fn ty(&self) -> Result<Type, Clash> {
+        let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| self.first(*kind).is_some()).collect();
+        let at = |kind: Kind| self.first(kind).map_or(0, |first| first.line);
         let dtype = match kinds.as_slice() {
             [] => DType::Null,
             [Kind::Bool] => DType::Bool,
@@ -133,29 +170,31 @@ impl ColumnSeen {
             [Kind::Integer] if self.largest <= i128::from(i64::MAX) => DType::Int64,
             [Kind::Integer] if self.smallest >= 0 => DType::UInt64,
             [Kind::Integer] => {
-                return Err(format!("contains negative integers and integers beyond int64 (line {})", at(Kind::Integer)));
+                return Err(Clash::new(format!("contains negative integers and integers beyond int64 (line {})", at(Kind::Integer))));
             }
             [Kind::Float] | [Kind::Integer, Kind::Float] => match self.beyond {
-                Some(line) => return Err(format!("contains integers beyond 64 bits (line {line})")),
+                Some(line) => return Err(Clash::new(format!("contains integers beyond 64 bits (line {line})"))),
                 None if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
-                    return Err(format!(
+                    return Err(Clash::new(format!(
                         "contains fractions or non-finite numbers (line {}) and integers beyond 2^53, which float64 cannot represent exactly (line {})",
                         at(Kind::Float),
                         at(Kind::Integer)
-                    ));
+                    )));
                 }
                 None => DType::Float64,
             },
             _ => {
-                let mut parts: Vec<(u64, &str)> = Vec::new();
-                for kind in kinds {
+                let mut parts: Vec<(First, &str)> = Vec::new();
+                for (kind, found) in kinds.into_iter().filter_map(|kind| Some((kind, self.first(kind)?))) {
                     match parts.iter_mut().find(|(_, name)| *name == kind.plural()) {
-                        Some((line, _)) => *line = (*line).min(at(kind)),
-                        None => parts.push((at(kind), kind.plural())),
+                        Some((first, _)) => *first = found.min(first.clone()),
+                        None => parts.push((found, kind.plural())),
                     }
                 }
-                let parts: Vec<String> = parts.iter().map(|(line, name)| format!("{name} (line {line})")).collect();
-                return Err(format!("contains {}", parts.join(" and ")));
+                let parts: Vec<String> = parts.iter().map(|(first, name)| format!("{name} ({first})")).collect();
+                let word = self.first(Kind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
+                let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
+                return Err(Clash { message: format!("contains {}", parts.join(" and ")), word });
             }
         };
         let dims = if self.holds_lists() { vec![Dim::UNIFORM] } else { Vec::new() };
@@ -232,6 +271,8 @@ impl Observed for Seen {
     fn schema(&self, request: &Request) -> Result<Schema> {
         let is_source = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref() == Some(name));
         let (mut fields, mut clashes) = (Vec::new(), Vec::new());
+        let mut words = request.options.csv.nulls.clone().unwrap_or_default();
+        let given = words.len();
         for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
             match column.ty() {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
@@ -242,7 +283,8 @@ impl Observed for Seen {
                         (false, true) => "optional string",
                         (false, false) => "string",
                     };
-                    clashes.push((quoted(&column.name), clash, text));
+                    words.extend(clash.word.filter(|word| !words.contains(word)));
+                    clashes.push((quoted(&column.name), clash.message, text));
                 }
             }
         }
@@ -255,9 +297,13 @@ impl Observed for Seen {
             error = error.help(format!("{name}: {clash}"));
         }
         let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text)| format!("{name}: {text}")).collect();
-        Err(error
-            .help(format!("a column must have one type in all records; to read it as text: --schema '{}'", said.join("; ")))
-            .help("list the strings that mean null: --nulls 'NA,n/a,'"))
+        let error = error.help(format!("a column must have one type in all records; to read it as text: --schema '{}'", said.join("; ")));
+        let [word, ..] = &words[given..] else { return Err(error) };
+        let meaning = if words.len() > given + 1 { "such strings mean".to_owned() } else { format!("{word:?} means") };
+        if request.options.csv.nulls.is_none() {
+            words.push(String::new());
+        }
+        Err(error.help(format!("if {meaning} null: --nulls {}", shell_word(&words.join(",")))))
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
