@@ -112,15 +112,15 @@ impl Error {
         Error::new(Kind::Internal, message)
     }
 
-    /// Reading or writing `name` failed. An [`Error`] wrapped by an input or output is returned unchanged.
-    pub fn io(name: &str, doing: &str, source: &std::io::Error) -> Error {
+    /// `failure` says what failed, such as `cannot read`. An [`Error`] wrapped by an input or output is returned unchanged.
+    pub fn io(name: &str, failure: &str, source: &std::io::Error) -> Error {
         if let Some(own) = Error::carried_by(source) {
             return own;
         }
         if source.kind() == std::io::ErrorKind::BrokenPipe {
             return Error::new(Kind::Closed, format!("{name}: the reader closed the pipe"));
         }
-        Error::new(Kind::Io, format!("{doing}: {}", plain(source))).in_input(name)
+        Error::new(Kind::Io, format!("{failure}: {}", plain(source))).in_input(name)
     }
 
     /// The [`Error`] wrapped by another library's error: an [`std::io::Error`] of an input or output, or a library's
@@ -415,7 +415,7 @@ mod tests {
         let own = Error::data("the gzip data ends in the middle").in_input("x.gz");
         let foreign = parquet::errors::ParquetError::from(std::io::Error::from(own.clone()));
         assert_eq!(Error::carried_by(&foreign).map(|e| e.to_string()), Some(own.to_string()));
-        assert_eq!(Error::io("y", "reading", &own.clone().into()).to_string(), own.to_string());
+        assert_eq!(Error::io("y", "cannot read", &own.clone().into()).to_string(), own.to_string());
         assert!(Error::carried_by(&std::io::Error::other("foreign")).is_none());
     }
 

@@ -58,7 +58,7 @@ fn run() -> Result<Verdict> {
         Request::Standalone(run) => {
             let mut out = std::io::stdout().lock();
             let verdict = run(&mut out)?;
-            out.flush().map_err(|e| Error::io("standard output", "writing", &e))?;
+            out.flush().map_err(|e| Error::io("standard output", "cannot write", &e))?;
             Ok(verdict)
         }
         Request::Chain(chain) if chain.reads_standard_input() && std::io::stdin().is_terminal() => {
@@ -79,5 +79,5 @@ fn stopped() {
 
 fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::io("standard output", "writing", &e))
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|e| Error::io("standard output", "cannot write", &e))
 }

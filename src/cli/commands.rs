@@ -93,7 +93,7 @@ records. The files must not be compressed.\n\n    \
                 (Some(_), Some(_)) => return Err(Error::usage("man --output writes all pages; it takes no PAGE")),
                 (page, None) => {
                     let text = man::page(page.unwrap_or("tatter"), COMMANDS)?;
-                    out.write_all(&text).map_err(|e| Error::io("standard output", "writing", &e))?;
+                    out.write_all(&text).map_err(|e| Error::io("standard output", "cannot write", &e))?;
                 }
             }
             Ok(Verdict::Good)
@@ -112,7 +112,7 @@ records. The files must not be compressed.\n\n    \
                 Some(words) => topics::of_word(&words.map(String::as_str).collect::<Vec<_>>().join(" "), COMMANDS)?,
                 None => help::long(COMMANDS),
             };
-            out.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;
+            out.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "cannot write", &e))?;
             Ok(Verdict::Good)
         },
     },

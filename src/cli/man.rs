@@ -61,7 +61,7 @@ pub fn page(name: &str, commands: &[Standalone]) -> Result<Vec<u8>> {
 /// # Errors
 /// Writing fails.
 pub fn write_all(directory: &Path, commands: &[Standalone]) -> Result<()> {
-    let failed = |path: &Path, e: &std::io::Error| Error::io(&path.display().to_string(), "writing", e);
+    let failed = |path: &Path, e: &std::io::Error| Error::io(&path.display().to_string(), "cannot write", e);
     std::fs::create_dir_all(directory).map_err(|e| failed(directory, &e))?;
     for (name, text) in pages(commands)? {
         let path = directory.join(name);
@@ -224,7 +224,7 @@ impl Page {
     fn options(&mut self, command: Command) -> Result<()> {
         let man = Man::new(command.disable_help_flag(true).disable_version_flag(true));
         let mut rendered = Vec::new();
-        man.render_options_section(&mut rendered).map_err(|e| Error::io("man page", "writing", &e))?;
+        man.render_options_section(&mut rendered).map_err(|e| Error::io("man page", "cannot write", &e))?;
         // Removes the preamble, which is at the top of the page.
         let text = String::from_utf8_lossy(&rendered);
         let start = text.find(".SH").unwrap_or(0);

@@ -51,5 +51,5 @@ impl Writer for LineWriter {
 }
 
 fn failed(source: &std::io::Error) -> Error {
-    Error::io("the output", "writing", source)
+    Error::io("the output", "cannot write", source)
 }

@@ -95,7 +95,7 @@ fn add(path: PathBuf, is_searched: bool, all: &mut Vec<Found>, options: &Options
     match std::fs::metadata(&path) {
         Ok(found) if found.is_dir() => {}
         // The error for a missing file suggests the nearest name.
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(&path.display().to_string(), "opening", &e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(&path.display().to_string(), "cannot open", &e)),
         _ => {
             all.push(Found { path: Some(path), is_searched, folder: None, is_dataset: false });
             return Ok(());

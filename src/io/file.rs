@@ -67,14 +67,16 @@ impl FileWriter {
     pub fn new(file: Disk, codec: Option<(Codec, Threads)>, name: Arc<str>, number: u64, ledger: Arc<Ledger>) -> Result<FileWriter> {
         let inner = match codec {
             None => Inner::Plain(file),
-            Some((codec, threads)) => Inner::Encoded(Box::new(codec.encoder(file, threads).map_err(|e| Error::io(&name, "writing", &e))?)),
+            Some((codec, threads)) => {
+                Inner::Encoded(Box::new(codec.encoder(file, threads).map_err(|e| Error::io(&name, "cannot write", &e))?))
+            }
         };
         ledger.open.fetch_add(1, Ordering::AcqRel);
         Ok(FileWriter { inner: Some(inner), block: Vec::new(), name, number, ledger })
     }
 
     fn failed(&self, source: &io::Error) -> io::Error {
-        let error = Error::io(&self.name, "writing", source);
+        let error = Error::io(&self.name, "cannot write", source);
         self.ledger.record(&error);
         error.into()
     }

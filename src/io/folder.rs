@@ -110,7 +110,7 @@ impl Found {
             self.datasets.push(directory.to_owned());
             return Ok(());
         }
-        let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "searching for files", e);
+        let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "cannot search for files", e);
         for entry in std::fs::read_dir(directory).map_err(|e| failed(&e))? {
             let entry = entry.map_err(|e| failed(&e))?;
             let (path, name) = (entry.path(), entry.file_name());

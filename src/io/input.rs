@@ -122,7 +122,7 @@ impl Input {
         input.nbytes = Some(metadata.len());
         let mut file = file;
         let mut raw = Vec::new();
-        fill(&mut file, &mut raw, head_bytes, |_| false).map_err(|e| Error::io(&name, "reading", &e))?;
+        fill(&mut file, &mut raw, head_bytes, |_| false).map_err(|e| Error::io(&name, "cannot read", &e))?;
         input.codec = Codec::of_file(&raw, &name);
         if input.codec.is_none() {
             input.head = raw;
@@ -130,7 +130,7 @@ impl Input {
             let mut stream = input.about.stream(Cursor::new(raw).chain(file), input.codec)?;
             match fill(&mut stream, &mut input.head, head_bytes, |_| false) {
                 // Damage further on is reported when it is read.
-                Err(e) if input.head.is_empty() => return Err(Error::io(&name, "reading", &e)),
+                Err(e) if input.head.is_empty() => return Err(Error::io(&name, "cannot read", &e)),
                 _ => {}
             }
             input.about.consumed.store(0, Ordering::Relaxed);
@@ -144,12 +144,12 @@ impl Input {
         let mut raw = Vec::new();
         // Twelve bytes identify all compressions except zlib, which has to be decompressed.
         let enough = |raw: &[u8]| raw.len() >= 64 || (raw.len() >= 12 && raw[0] & 0x0f != 8);
-        fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "reading", &e))?;
+        fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "cannot read", &e))?;
         let mut input = Input::new(name, options, Source::Memory(Arc::from([])));
         input.codec = Codec::detect(&raw);
         let mut stream = input.about.stream(Cursor::new(raw).chain(pipe), input.codec)?;
         let enough = |head: &[u8]| options.from.is_some() || recognise::holds_json_line(head);
-        fill(&mut stream, &mut input.head, head_bytes, enough).map_err(|e| Error::io(name, "reading", &e))?;
+        fill(&mut stream, &mut input.head, head_bytes, enough).map_err(|e| Error::io(name, "cannot read", &e))?;
         input.source = Source::Pipe(Pipe::new(input.about.name.clone(), input.head.clone(), stream));
         Ok(input)
     }
@@ -180,7 +180,7 @@ impl Input {
             return Err(Error::new(Kind::Io, "this is not a regular file").in_input(name));
         }
         let mut raw = Vec::new();
-        fill(&mut file, &mut raw, 64, |_| false).map_err(|e| Error::io(&name, "reading", &e))?;
+        fill(&mut file, &mut raw, 64, |_| false).map_err(|e| Error::io(&name, "cannot read", &e))?;
         let codec = Codec::detect(&raw);
         let rest = Regular::new(file, metadata.len().saturating_sub(raw.len() as u64), name.clone());
         let about = About { name, ..self.about.clone() };
@@ -323,7 +323,7 @@ impl Input {
                 Ok(0) => break,
                 Ok(nbytes) => nbytes,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(e) => return Err(Error::io(self.name(), "reading", &e)),
+                Err(e) => return Err(Error::io(self.name(), "cannot read", &e)),
             };
             spool.write_all(&block[..nbytes]).map_err(|e| spool_error(&e))?;
         }
@@ -382,7 +382,7 @@ fn standard_input(options: &Options, head_bytes: usize) -> Result<Input> {
 /// Standard input without the buffer of [`std::io::Stdin`].
 fn duplicate_stdin() -> Result<File> {
     use std::os::fd::AsFd;
-    let descriptor = std::io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::io(STANDARD_INPUT, "opening", &e))?;
+    let descriptor = std::io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::io(STANDARD_INPUT, "cannot open", &e))?;
     Ok(descriptor.into())
 }
 
@@ -390,18 +390,18 @@ fn open_file(path: &Path, name: &str) -> Result<(File, std::fs::Metadata)> {
     let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
     opened.map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => missing(path),
-        _ => Error::io(name, "opening", &e),
+        _ => Error::io(name, "cannot open", &e),
     })
 }
 
 /// The same file with a separate position.
 fn reopen(file: &File) -> Result<File> {
     use std::os::fd::AsRawFd;
-    File::open(format!("/dev/fd/{}", file.as_raw_fd())).map_err(|e| Error::io("a temporary copy", "opening it again", &e))
+    File::open(format!("/dev/fd/{}", file.as_raw_fd())).map_err(|e| Error::io("a temporary copy", "cannot open it again", &e))
 }
 
 fn spool_error(directory: &Path, source: &std::io::Error) -> Error {
-    Error::io(&directory.display().to_string(), "keeping a temporary copy", source)
+    Error::io(&directory.display().to_string(), "cannot keep a temporary copy", source)
         .help("choose a directory with more room: --temp-dir DIR, or decompress the input to a file first")
 }
 
@@ -446,7 +446,7 @@ mod tests {
         let name = path.display().to_string();
         let all = |input: Result<Input>| -> Result<Vec<u8>> {
             let (input, mut bytes) = (input?, Vec::new());
-            input.open()?.read_to_end(&mut bytes).map_err(|e| Error::io(input.name(), "reading", &e))?;
+            input.open()?.read_to_end(&mut bytes).map_err(|e| Error::io(input.name(), "cannot read", &e))?;
             assert!(bytes.starts_with(input.head()));
             Ok(bytes)
         };

@@ -220,7 +220,7 @@ fn read(stream: &mut dyn Read, into: &mut [u8], name: &str) -> Result<usize> {
     loop {
         match stream.read(into) {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            result => return result.map_err(|e| Error::io(name, "reading", &e)),
+            result => return result.map_err(|e| Error::io(name, "cannot read", &e)),
         }
     }
 }

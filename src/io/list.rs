@@ -45,12 +45,12 @@ impl List<'_> {
     fn read(&self, shown: &str) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         if self.is_standard_input() {
-            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::io(shown, "reading", &e))?;
+            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Error::io(shown, "cannot read", &e))?;
             return Ok(bytes);
         }
         std::fs::read(self.name).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => missing::missing(Path::new(self.name)).help("required by --files-from"),
-            _ => Error::io(shown, "reading", &e),
+            _ => Error::io(shown, "cannot read", &e),
         })
     }
 

@@ -214,7 +214,7 @@ impl Outputs {
         let (directory, names) = match &self.target {
             Target::StandardOutput => return Ok(Box::new(self.held.writer()?)),
             Target::Direct(path) => {
-                let file = File::options().write(true).open(path).map_err(|e| Error::io(&self.name, "opening", &e))?;
+                let file = File::options().write(true).open(path).map_err(|e| Error::io(&self.name, "cannot open", &e))?;
                 let ledger = self.state().ledger.clone();
                 return Ok(Box::new(FileWriter::new(
                     Disk::new(file, self.is_hashed),
@@ -451,7 +451,7 @@ pub fn commit(outputs: &[Arc<Outputs>]) -> Result<()> {
 /// # Errors
 /// The file cannot be created.
 pub fn create_file(path: &Path) -> Result<Box<dyn Write + Send>> {
-    let file = File::create(path).map_err(|e| Error::io(&path.display().to_string(), "writing", &e))?;
+    let file = File::create(path).map_err(|e| Error::io(&path.display().to_string(), "cannot write", &e))?;
     Ok(Box::new(std::io::BufWriter::new(file)))
 }
 
@@ -462,7 +462,7 @@ pub fn create_file(path: &Path) -> Result<Box<dyn Write + Send>> {
 pub fn write_file(path: &Path, text: &str) -> Result<()> {
     let name = path.display().to_string();
     let output = Outputs::new(&name, Target::literal(path.as_os_str())?, false)?;
-    output.create(0)?.write_all(text.as_bytes()).map_err(|e| Error::io(&name, "writing", &e))?;
+    output.create(0)?.write_all(text.as_bytes()).map_err(|e| Error::io(&name, "cannot write", &e))?;
     output.commit()
 }
 
@@ -474,7 +474,7 @@ pub fn write_file(path: &Path, text: &str) -> Result<()> {
 pub fn scratch(options: &Options) -> Result<File> {
     let directory = scratch_directory(options);
     tempfile::tempfile_in(&directory).map_err(|e| {
-        let error = Error::io(&directory.display().to_string(), "making a temporary file", &e);
+        let error = Error::io(&directory.display().to_string(), "cannot create a temporary file", &e);
         error.help("choose a directory for temporary files: --temp-dir DIR")
     })
 }
@@ -633,7 +633,7 @@ mod tests {
         let outputs = Outputs::plan(&Options { output: Some("/dev/full".into()), ..Options::default() }).unwrap();
         let mut out = outputs.create(0).unwrap();
         let error = out.write_all(&[0; 1 << 20]).unwrap_err();
-        assert_eq!(Error::io("somewhere", "writing", &error).to_string(), "/dev/full: writing: no space left on device");
+        assert_eq!(Error::io("somewhere", "cannot write", &error).to_string(), "/dev/full: writing: no space left on device");
         drop(out);
         assert_eq!(outputs.commit().unwrap_err().to_string(), "/dev/full: writing: no space left on device");
 

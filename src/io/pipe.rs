@@ -133,7 +133,7 @@ mod tests {
 
     fn all(pipe: &Pipe) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        pipe.open()?.read_to_end(&mut bytes).map_err(|e| Error::io("pipe", "reading", &e))?;
+        pipe.open()?.read_to_end(&mut bytes).map_err(|e| Error::io("pipe", "cannot read", &e))?;
         Ok(bytes)
     }
 

@@ -152,7 +152,7 @@ impl Positioned {
                     at += nbytes as u64;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Error::io(&self.name, "reading", &e)),
+                Err(e) => return Err(Error::io(&self.name, "cannot read", &e)),
             }
         }
         Ok(())

@@ -32,7 +32,7 @@ const TOO_MANY_OPEN_FILES: i32 = 24;
 
 /// The error for a file that cannot be created, with advice if too many files are open.
 pub fn not_created(name: &str, e: &std::io::Error) -> Error {
-    let error = Error::io(name, "writing", e);
+    let error = Error::io(name, "cannot write", e);
     match e.raw_os_error() {
         Some(TOO_MANY_OPEN_FILES) => error.help("write fewer files, or allow more open ones: ulimit -n 100000"),
         _ => error,
@@ -98,7 +98,7 @@ impl Staging {
     /// A file cannot be flushed or renamed, or a directory with that name exists by now.
     pub fn put_as<'a>(&self, names: impl Iterator<Item = &'a OsStr> + Clone, to: &Path, is_durable: bool) -> Result<()> {
         let made = self.path.join(DIRECTORY);
-        let failed = |e: &std::io::Error| Error::io(&to.display().to_string(), "putting the finished directory in place", e);
+        let failed = |e: &std::io::Error| Error::io(&to.display().to_string(), "cannot put the finished directory in place", e);
         fs::create_dir(&made).map_err(|e| failed(&e))?;
         self.put(names, &made, is_durable)?;
         let _registered = registry();
@@ -113,7 +113,7 @@ impl Staging {
     pub fn put<'a>(&self, names: impl Iterator<Item = &'a OsStr> + Clone, directory: &Path, is_durable: bool) -> Result<()> {
         let flush = |path: &Path, shown: &Path| {
             let flushed = if is_durable { File::open(path).and_then(|file| file.sync_all()) } else { Ok(()) };
-            flushed.map_err(|e| Error::io(&shown.display().to_string(), "flushing to disk", &e))
+            flushed.map_err(|e| Error::io(&shown.display().to_string(), "cannot flush to disk", &e))
         };
         names.clone().try_for_each(|name| flush(&self.path.join(name), Path::new(name)))?;
         let _registered = registry();
@@ -122,7 +122,7 @@ impl Staging {
             if let Ok(old) = fs::metadata(&to) {
                 adopt(&from, &old);
             }
-            fs::rename(&from, &to).map_err(|e| Error::io(&shown(&to), "putting the finished file in place", &e))?;
+            fs::rename(&from, &to).map_err(|e| Error::io(&shown(&to), "cannot put the finished file in place", &e))?;
         }
         flush(directory, directory)
     }

@@ -114,7 +114,7 @@ fn end_of_regular(file: &mut File) -> Option<u64> {
 }
 
 fn failed(source: &io::Error) -> Error {
-    Error::io(STANDARD_OUTPUT, "writing", source)
+    Error::io(STANDARD_OUTPUT, "cannot write", source)
 }
 
 /// A writer to standard output.

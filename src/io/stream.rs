@@ -54,7 +54,7 @@ impl<R: Read> Read for Raw<R> {
                     return Ok(nbytes);
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Error::io(&self.name, "reading", &e).into()),
+                Err(e) => return Err(Error::io(&self.name, "cannot read", &e).into()),
             }
         }
     }
@@ -153,7 +153,7 @@ mod tests {
         File::options().write(true).open(&path).unwrap().set_len(7).unwrap();
         let error = file.read_to_end(&mut Vec::new()).unwrap_err();
         let message = "a.x: the file became shorter while it was read: its last 3 bytes are missing";
-        assert_eq!(Error::io("a.x", "reading", &error).to_string(), message);
+        assert_eq!(Error::io("a.x", "cannot read", &error).to_string(), message);
         // A file that has grown is read to its new end.
         let mut file = Regular::new(File::open(&path).unwrap(), 3, "a.x".into());
         assert_eq!(file.read_to_end(&mut Vec::new()).unwrap(), 7);

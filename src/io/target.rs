@@ -113,7 +113,7 @@ impl Target {
                     .help(format!("chmod u+w '{name}' lets it be replaced")));
             }
             // Reading such a name fails too; replacing the link would hide the mistake.
-            Err(e) if e.raw_os_error() == Some(TOO_MANY_LINKS) => return Err(Error::io(name, "writing", &e)),
+            Err(e) if e.raw_os_error() == Some(TOO_MANY_LINKS) => return Err(Error::io(name, "cannot write", &e)),
             _ => {}
         }
         let path = followed(Path::new(path));

@@ -94,14 +94,14 @@ fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(found) => Ok(Some(found)),
         Err(e) if is_missing(&e) => Ok(None),
-        Err(e) => Err(Error::io(&path.display().to_string(), "searching for files", &e)),
+        Err(e) => Err(Error::io(&path.display().to_string(), "cannot search for files", &e)),
     }
 }
 
 /// The names in a directory; empty if it is not a directory.
 fn names(directory: &Path) -> Result<Vec<OsString>> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "searching for files", e);
+    let failed = |e: &std::io::Error| Error::io(&directory.display().to_string(), "cannot search for files", e);
     match std::fs::read_dir(directory) {
         Ok(entries) => entries.map(|entry| entry.map(|e| e.file_name()).map_err(|e| failed(&e))).collect(),
         Err(e) if is_missing(&e) => Ok(Vec::new()),

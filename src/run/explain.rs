@@ -50,7 +50,7 @@ pub fn explain(inputs: &Inputs, verbs: &[Box<dyn Parsed>], chain: &Chain, target
     }
     let out = Outputs::plan(&Options::default())?;
     let mut stdout = out.create(0)?;
-    stdout.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "writing failed", &e))?;
+    stdout.write_all(text.as_bytes()).map_err(|e| Error::io("standard output", "cannot write", &e))?;
     drop(stdout);
     out.commit()
 }

@@ -32,12 +32,12 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
         }
         let mut index = output.create(0)?;
         let records = write_index(&input, form, &mut index)?;
-        index.flush().map_err(|e| Error::io(output.name(), "writing", &e))?;
+        index.flush().map_err(|e| Error::io(output.name(), "cannot write", &e))?;
         drop(index);
         output.commit()?;
         if !options.quiet {
             let line = format!("{}: {}\n", output.name(), counted(records, "record"));
-            out.write_all(line.as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;
+            out.write_all(line.as_bytes()).map_err(|e| Error::io("standard output", "cannot write", &e))?;
         }
     }
     Ok(Verdict::Good)

@@ -362,7 +362,7 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
         return stated_schema(*format, input, options);
     }
     let mut text = String::new();
-    input.open()?.read_to_string(&mut text).map_err(|e| Error::io(name, "reading the schema failed", &e))?;
+    input.open()?.read_to_string(&mut text).map_err(|e| Error::io(name, "cannot read the schema", &e))?;
     notation::parse(&text).map_err(|e| e.in_input(name))
 }
 

@@ -84,6 +84,6 @@ impl Manifest {
             lines.join(",\n    ")
         );
         let mut file = self.output.create(0)?;
-        file.write_all(list.as_bytes()).map_err(|e| Error::io(self.output.name(), "writing", &e))
+        file.write_all(list.as_bytes()).map_err(|e| Error::io(self.output.name(), "cannot write", &e))
     }
 }

@@ -70,7 +70,7 @@ fn head(inputs: &Inputs, is_settled: bool, columns: usize) -> String {
 /// Up to the given number of records, as JSON Lines.
 fn first_records(inputs: Inputs, schema: Arc<Schema>, options: &Options, most: usize) -> Result<String> {
     let Some(jsonl) = formats::find("jsonl") else { return Err(Error::internal("there is no format jsonl")) };
-    let failed = |e: std::io::Error| Error::io("a temporary file", "writing", &e);
+    let failed = |e: std::io::Error| Error::io("a temporary file", "cannot write", &e);
     let mut file = tempfile::tempfile().map_err(failed)?;
     let mut writer = new_writer(jsonl, &schema, options, Distribution::Single)?;
     writer.begin(Box::new(file.try_clone().map_err(failed)?))?;

@@ -105,7 +105,7 @@ impl Sink<'_> {
         if let Some((name, file)) = &mut self.policy.quarantine {
             let mut line = quarantine_line(fault).to_string();
             line.push('\n');
-            file.write_all(line.as_bytes()).map_err(|e| Error::io(name, "writing", &e))?;
+            file.write_all(line.as_bytes()).map_err(|e| Error::io(name, "cannot write", &e))?;
         }
         match self.policy.max_errors {
             Some(most) if self.counts.skipped + self.counts.nulled > most => {
@@ -153,11 +153,11 @@ impl Sink<'_> {
             End::Writers(writers) => writers.iter_mut().try_for_each(|w| w.finish())?,
             End::Report { report, out, verdict } => {
                 *verdict = report.finish(out.as_mut())?;
-                out.flush().map_err(|e| Error::io("standard output", "writing failed", &e))?;
+                out.flush().map_err(|e| Error::io("standard output", "cannot write", &e))?;
             }
         }
         if let Some((name, file)) = &mut self.policy.quarantine {
-            file.flush().map_err(|e| Error::io(name, "writing", &e))?;
+            file.flush().map_err(|e| Error::io(name, "cannot write", &e))?;
         }
         Ok(())
     }

@@ -200,7 +200,7 @@ pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<
 
 /// The name of a dataset directory: its own name, or that of its parent if its own name is a version such as `1.0.0`.
 fn data_set_name(directory: &Path) -> Result<OsString> {
-    let path = directory.canonicalize().map_err(|e| Error::io(&directory.display().to_string(), "opening", &e))?;
+    let path = directory.canonicalize().map_err(|e| Error::io(&directory.display().to_string(), "cannot open", &e))?;
     let name = path.file_name().unwrap_or_default();
     let is_version = name.to_str().is_some_and(|name| name.split('.').all(|part| part.parse::<u32>().is_ok()));
     let above = path.parent().and_then(Path::file_name).filter(|_| is_version);

@@ -86,7 +86,7 @@ fn a_full_disk_is_told_and_leaves_nothing() {
         let path = directory.path().join(output).display().to_string();
         let outcome = crate::tatter::tatter(&["convert", "--from", "text", "-o", &path], lines.as_bytes());
         assert_eq!(outcome.status, 3, "{output}: {}", outcome.stderr);
-        assert!(outcome.stderr.contains("writing: no space left on device"), "{output}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("cannot write: no space left on device"), "{output}: {}", outcome.stderr);
         assert_eq!(names(directory.path()), [""; 0], "{output}");
     }
     assert!(mount("umount", &[]));

@@ -21,7 +21,7 @@ pub const SHELLS: [&str; 4] = ["bash", "zsh", "fish", "powershell"];
 pub fn write(shell: &str, out: &mut dyn Write) -> Result<Verdict> {
     let script = SCRIPTS.iter().find(|(name, _)| *name == shell).map(|(_, script)| *script);
     let script = script.ok_or_else(|| Error::usage(format!("no completions for {shell}; available: {}", SHELLS.join(", "))))?;
-    out.write_all(script.as_bytes()).map_err(|e| Error::io("standard output", "writing", &e))?;
+    out.write_all(script.as_bytes()).map_err(|e| Error::io("standard output", "cannot write", &e))?;
     Ok(Verdict::Good)
 }
 

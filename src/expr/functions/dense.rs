@@ -140,7 +140,8 @@ fn linspace(call: &Call) -> ExprResult<String> {
     let ty = as_node(call.operand(0)?, None)?.ty;
     let ends = |what: &str| format!("expand_dims({what}, {axis})");
     Ok(match num {
-        ..1 => return Err(call.error(format!("linspace: num is {num}; it must be at least 1"))),
+        ..0 => return Err(call.error(format!("linspace: num is {num}; it must not be negative"))),
+        0 => format!("gather({}, range(0), axis={axis})", ends("start")),
         1 => ends("start"),
         _ => {
             let rank = ty.rank() as i64 + 1;

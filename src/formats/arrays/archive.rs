@@ -24,7 +24,7 @@ pub fn is_zip(head: &[u8]) -> bool {
 /// # Errors
 /// The archive cannot be read, is damaged, or holds no arrays.
 pub fn contents(input: &Input) -> Result<Contents> {
-    let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
+    let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "cannot read", &e))?;
     let (members, comment) = directory::read(&source)?;
     let mut contents = Contents { embedded: std::str::from_utf8(&comment).ok().and_then(EmbeddedSchema::parse), ..Contents::default() };
     for member in members {

@@ -18,7 +18,7 @@ const MAX_DIRECTORY_NBYTES: u64 = 256 << 20;
 pub fn read(source: &Source) -> Result<(Vec<Member>, Vec<u8>)> {
     let end = End::find(source)?;
     let length = usize::try_from(end.length).map_err(|_| damaged("has a directory too large for this machine"))?;
-    let bytes = source.bytes(end.start, length).map_err(|e| Error::io("the archive", "reading", &e))?;
+    let bytes = source.bytes(end.start, length).map_err(|e| Error::io("the archive", "cannot read", &e))?;
     let (mut fields, mut members) = (Fields(&bytes), Vec::new());
     let mut seen = HashSet::new();
     while !fields.0.is_empty() {
@@ -60,7 +60,7 @@ impl End {
         let nbytes = source.nbytes();
         let tail = nbytes.min(END_NBYTES + u64::from(u16::MAX));
         let at = nbytes - tail;
-        let bytes = source.bytes(at, tail as usize).map_err(|e| Error::io("the archive", "reading", &e))?;
+        let bytes = source.bytes(at, tail as usize).map_err(|e| Error::io("the archive", "cannot read", &e))?;
         let signature = END.to_le_bytes();
         let found = memchr::memmem::rfind_iter(&bytes, &signature).find_map(|place| {
             let mut fields = Fields(bytes.get(place + 4..)?);
@@ -145,7 +145,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
 
     let beyond = || damaged(&format!("lists a member {name} at byte {offset}, where there is none"));
     offset.checked_add(30).filter(|at| *at <= end.start).ok_or_else(beyond)?;
-    let failed = |e: std::io::Error| Error::io("the archive", "reading", &e);
+    let failed = |e: std::io::Error| Error::io("the archive", "cannot read", &e);
     let local = source.bytes(offset, 30).map_err(failed)?;
     let mut local = Fields(&local);
     if local.u32() != Some(LOCAL) {

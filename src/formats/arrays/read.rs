@@ -105,7 +105,7 @@ fn source(input: &Input, location: &Location) -> Result<Option<Source>> {
         return Ok(None);
     }
     let file = input.file()?;
-    Source::new(file).map(Some).map_err(|e| Error::io(input.name(), "reading", &e))
+    Source::new(file).map(Some).map_err(|e| Error::io(input.name(), "cannot read", &e))
 }
 
 impl Reader for ArraysReader {

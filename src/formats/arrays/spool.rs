@@ -74,7 +74,7 @@ impl Spool {
             body.settle();
             let start = self.end;
             for piece in body.held.drain(..) {
-                file.write_all(&piece).map_err(|e| failed("writing", &e))?;
+                file.write_all(&piece).map_err(|e| failed("cannot write", &e))?;
                 self.end += piece.len() as u64;
             }
             match body.extents.last_mut() {
@@ -98,18 +98,18 @@ impl Spool {
             let longest = body.extents.iter().map(|(_, length)| *length).max().unwrap_or(0);
             let mut block = vec![0u8; longest.min(COPY_NBYTES) as usize];
             for (start, length) in &body.extents {
-                file.seek(SeekFrom::Start(*start)).map_err(|e| failed("reading", &e))?;
+                file.seek(SeekFrom::Start(*start)).map_err(|e| failed("cannot read", &e))?;
                 let mut left = *length;
                 while left > 0 {
                     let part = &mut block[..left.min(COPY_NBYTES) as usize];
-                    file.read_exact(part).map_err(|e| failed("reading", &e))?;
-                    out.write_all(part).map_err(|e| Error::io("the output", "writing", &e))?;
+                    file.read_exact(part).map_err(|e| failed("cannot read", &e))?;
+                    out.write_all(part).map_err(|e| Error::io("the output", "cannot write", &e))?;
                     left -= part.len() as u64;
                 }
             }
         }
         for piece in &body.held {
-            out.write_all(piece).map_err(|e| Error::io("the output", "writing", &e))?;
+            out.write_all(piece).map_err(|e| Error::io("the output", "cannot write", &e))?;
         }
         Ok(())
     }

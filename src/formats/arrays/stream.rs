@@ -97,7 +97,7 @@ impl ArrayStream {
 fn failed(error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Error::data("the values are cut off"),
-        _ => Error::io("the array", "reading", error),
+        _ => Error::io("the array", "cannot read", error),
     }
 }
 

@@ -26,19 +26,19 @@ pub fn in_c_order(
     let (source, start) = match source {
         Some(place) => place,
         None => {
-            let mut copy = tempfile::tempfile().map_err(|e| failed("making a temporary file", &e))?;
-            let copied = io::copy(&mut bytes.by_ref().take(nbytes), &mut copy).map_err(|e| Error::io("the array", "reading", &e))?;
+            let mut copy = tempfile::tempfile().map_err(|e| failed("cannot create a temporary file", &e))?;
+            let copied = io::copy(&mut bytes.by_ref().take(nbytes), &mut copy).map_err(|e| Error::io("the array", "cannot read", &e))?;
             // The bytes that follow are not part of the array but may include its checksum.
-            io::copy(&mut bytes, &mut io::sink()).map_err(|e| Error::io("the array", "reading", &e))?;
+            io::copy(&mut bytes, &mut io::sink()).map_err(|e| Error::io("the array", "cannot read", &e))?;
             if copied != nbytes {
                 return Err(Error::data("the values are cut off"));
             }
-            (Source::new(copy).map_err(|e| failed("reading", &e))?, 0)
+            (Source::new(copy).map_err(|e| failed("cannot read", &e))?, 0)
         }
     };
-    let mut out = tempfile::tempfile().map_err(|e| failed("making a temporary file", &e))?;
+    let mut out = tempfile::tempfile().map_err(|e| failed("cannot create a temporary file", &e))?;
     tiles(&source, start, shape, width, &mut out)?;
-    out.rewind().map_err(|e| failed("reading", &e))?;
+    out.rewind().map_err(|e| failed("cannot read", &e))?;
     Ok(Box::new(io::BufReader::with_capacity(1 << 20, out)))
 }
 
@@ -71,7 +71,7 @@ fn tiles(source: &Source, start: u64, shape: &[u64], width: usize, out: &mut Fil
             let length = if own as u64 == inner { own_rows * own * width } else { own * width };
             for (row, items) in tile[..own_rows * own * width].chunks_exact(length).enumerate() {
                 let place = ((first_row + row as u64) * inner + first) * width as u64;
-                out.seek(SeekFrom::Start(place)).and_then(|_| out.write_all(items)).map_err(|e| failed("writing", &e))?;
+                out.seek(SeekFrom::Start(place)).and_then(|_| out.write_all(items)).map_err(|e| failed("cannot write", &e))?;
             }
         }
     }
@@ -99,7 +99,7 @@ fn read_exact_at(source: &Source, mut into: &mut [u8], mut at: u64) -> Result<()
                 at += nbytes as u64;
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(Error::io("the array", "reading", &e)),
+            Err(e) => return Err(Error::io("the array", "cannot read", &e)),
         }
     }
     Ok(())

@@ -225,7 +225,7 @@ pub fn lifted(error: &io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => cut_off(),
         io::ErrorKind::InvalidData => Error::carried_by(error).unwrap_or_else(|| Error::data(error.to_string())),
-        _ => Error::io("the input", "reading", error),
+        _ => Error::io("the input", "cannot read", error),
     }
 }
 

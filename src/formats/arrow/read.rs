@@ -261,7 +261,7 @@ impl FileReader {
             return Ok(opened.clone());
         }
         let name = self.input.name().clone();
-        let source = self.input.file().and_then(|file| Source::new(file).map_err(|e| Error::io(&name, "reading", &e)))?;
+        let source = self.input.file().and_then(|file| Source::new(file).map_err(|e| Error::io(&name, "cannot read", &e)))?;
         let footer = contain("the Arrow footer", || Footer::read(name.clone(), source)).map_err(|e| e.in_input(name.clone()))?;
         Ok(self.opened.insert(Arc::new(footer)).clone())
     }

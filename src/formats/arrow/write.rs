@@ -112,7 +112,7 @@ impl ArrowWriter {
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         let out = self.out.as_mut().ok_or_else(|| Error::internal("the output has not been started"))?;
-        out.write_all(bytes).map_err(|e| Error::io("the output", "writing", &e))?;
+        out.write_all(bytes).map_err(|e| Error::io("the output", "cannot write", &e))?;
         self.at += bytes.len();
         Ok(())
     }
@@ -121,7 +121,7 @@ impl ArrowWriter {
     fn put_message(&mut self, message: EncodedData) -> Result<Block> {
         let out = self.out.as_mut().ok_or_else(|| Error::internal("the output has not been started"))?;
         let (metadata, body) = write_message(out, message, &self.encoder.options).map_err(|e| match e {
-            ArrowError::IoError(_, source) => Error::io("the output", "writing", &source),
+            ArrowError::IoError(_, source) => Error::io("the output", "cannot write", &source),
             other => unexpected(other),
         })?;
         let length = i32::try_from(metadata).map_err(|_| Error::data("the metadata of a record batch exceeds 31 bits"))?;
@@ -302,7 +302,7 @@ impl Writer for ArrowWriter {
             self.put(&footer)?;
         }
         match self.out.take() {
-            Some(mut out) => out.flush().map_err(|e| Error::io("the output", "writing", &e)),
+            Some(mut out) => out.flush().map_err(|e| Error::io("the output", "cannot write", &e)),
             None => Ok(()),
         }
     }

@@ -148,7 +148,7 @@ impl Cutter {
         let nbytes = loop {
             match self.stream.read(&mut self.buffer) {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                result => break result.map_err(|e| Error::io(&self.input, "reading", &e))?,
+                result => break result.map_err(|e| Error::io(&self.input, "cannot read", &e))?,
             }
         };
         self.buffer.truncate(nbytes);

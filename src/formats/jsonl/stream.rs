@@ -89,7 +89,7 @@ impl ValueCutter {
         };
         self.buffer.truncate(before + read.as_ref().map_or(0, |n| *n));
         self.paused = self.buffer.len() - before < SHORT_READ_BYTES;
-        self.ended = read.map_err(|error| Error::io(&self.input, "reading failed", &error))? == 0;
+        self.ended = read.map_err(|error| Error::io(&self.input, "cannot read", &error))? == 0;
         if before == 0 && self.offset == 0 && self.buffer.starts_with(b"\xEF\xBB\xBF") {
             self.buffer.drain(..3);
             self.offset = 3;

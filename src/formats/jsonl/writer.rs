@@ -38,7 +38,7 @@ impl JsonWriter {
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.out {
-            Some(out) => out.write_all(bytes).map_err(|e| Error::io("output", "writing failed", &e)),
+            Some(out) => out.write_all(bytes).map_err(|e| Error::io("output", "cannot write", &e)),
             None => Ok(()),
         }
     }
@@ -84,7 +84,7 @@ impl Writer for JsonWriter {
             self.put(if self.written { b"\n]\n" } else { b"]\n" })?;
         }
         match &mut self.out {
-            Some(out) => out.flush().map_err(|e| Error::io("output", "writing failed", &e)),
+            Some(out) => out.flush().map_err(|e| Error::io("output", "cannot write", &e)),
             None => Ok(()),
         }
     }

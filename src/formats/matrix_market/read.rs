@@ -37,7 +37,7 @@ impl Lines {
     fn next(&mut self) -> Result<Option<&[u8]>> {
         self.line.clear();
         let nbytes = self.stream.by_ref().take(MAX_LINE_NBYTES).read_until(b'\n', &mut self.line);
-        let nbytes = nbytes.map_err(|e| Error::io(&self.name, "reading", &e))?;
+        let nbytes = nbytes.map_err(|e| Error::io(&self.name, "cannot read", &e))?;
         self.number += 1;
         if nbytes as u64 == MAX_LINE_NBYTES && !self.line.ends_with(b"\n") {
             return Err(self.error("the line is too long for an entry"));

@@ -176,7 +176,7 @@ impl Writer for EntryWriter {
     fn finish(&mut self) -> Result<()> {
         let Some(mut out) = self.out.take() else { return Ok(()) };
         let head = format!("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n", self.field, self.nrows, self.ncolumns, self.nentries);
-        let failed = |e: std::io::Error| Error::io("the output", "writing", &e);
+        let failed = |e: std::io::Error| Error::io("the output", "cannot write", &e);
         out.write_all(head.as_bytes()).map_err(failed)?;
         self.spool.copy(0, out.as_mut())?;
         out.flush().map_err(failed)

@@ -28,7 +28,7 @@ impl Index {
     /// # Errors
     /// Not an index, or the length contradicts the header.
     pub fn open(file: File) -> Result<Index> {
-        let failed = |e: std::io::Error| Error::io("the index", "reading", &e);
+        let failed = |e: std::io::Error| Error::io("the index", "cannot read", &e);
         let source = Source::new(file).map_err(failed)?;
         let cut = || Error::data(format!("an index of {} bytes: it is cut off", source.nbytes()));
         if source.nbytes() < HEADER {
@@ -67,7 +67,7 @@ impl Index {
 
     fn bytes(&self, start: u64, range: Range<u64>, width: u64) -> Result<Vec<u8>> {
         let length = usize::try_from((range.end - range.start) * width).map_err(|_| Error::internal("a range beyond the memory"))?;
-        self.source.bytes(start + range.start * width, length).map_err(|e| Error::io("the index", "reading", &e))
+        self.source.bytes(start + range.start * width, length).map_err(|e| Error::io("the index", "cannot read", &e))
     }
 
     /// The lengths of these sequences, in values.

@@ -50,7 +50,7 @@ impl DatasetReader {
                 .help("name the file: x.idx, next to x.bin"));
         };
         let values = Input::regular(&path.with_extension(VALUES)).map_err(|e| missing(e, "values"))?;
-        Source::new(values.file()?).map_err(|e| Error::io(values.name(), "reading", &e))
+        Source::new(values.file()?).map_err(|e| Error::io(values.name(), "cannot read", &e))
     }
 }
 
@@ -319,7 +319,7 @@ impl Decoder {
         let mut rest = bytes.as_slice_mut();
         for extent in &piece.extents {
             let (own, after) = rest.split_at_mut((extent.end - extent.start) as usize);
-            self.values.read_exact(own, extent.start).map_err(|e| Error::io("the values", "reading", &e))?;
+            self.values.read_exact(own, extent.start).map_err(|e| Error::io("the values", "cannot read", &e))?;
             rest = after;
         }
         Ok(Tensor::Leaf(self.element.decode(bytes, total / self.element.nbytes())?))

@@ -140,7 +140,7 @@ impl<F: FnMut(&[u8]) -> Result<Vec<u8>>> Write for Chunked<'_, F> {
 }
 
 fn failed(source: &io::Error) -> Error {
-    Error::io("the output", "writing", source)
+    Error::io("the output", "cannot write", source)
 }
 
 /// The minimum and maximum of integers; `(0, 0)` for none.

@@ -331,7 +331,7 @@ impl DatasetWriter {
     }
 
     fn write_index(&mut self, dtype: &DType) -> Result<()> {
-        let failed = |e: std::io::Error| Error::io("the output", "writing", &e);
+        let failed = |e: std::io::Error| Error::io("the output", "cannot write", &e);
         let mut out = self.index.take().ok_or_else(|| Error::internal("a dataset without an index"))?;
         let code = dtype::code(dtype).ok_or_else(|| Error::internal("a dtype without a code"))?;
         let counts = [self.nsequences.to_le_bytes(), (self.nboundaries + 1).to_le_bytes()].concat();

@@ -39,7 +39,7 @@ impl ParquetReader {
             return Ok(opened.clone());
         }
         let name = self.input.name().clone();
-        let source = self.input.file().and_then(|file| Source::new(file).map_err(|e| Error::io(&name, "reading", &e)))?;
+        let source = self.input.file().and_then(|file| Source::new(file).map_err(|e| Error::io(&name, "cannot read", &e)))?;
         let opened = contain("the Parquet footer", || Opened::new(name.clone(), source)).map_err(|e| e.in_input(name.clone()))?;
         Ok(self.opened.insert(Arc::new(opened)).clone())
     }

@@ -48,7 +48,7 @@ impl ArrayFile {
     /// Not a complete ArrayRecord file.
     pub fn open(input: &Input, options: &Options) -> Result<ArrayFile> {
         let name = input.name().clone();
-        let source = Source::new(input.file()?).map_err(|e| Error::io(&name, "reading", &e))?;
+        let source = Source::new(input.file()?).map_err(|e| Error::io(&name, "cannot read", &e))?;
         let window = Window { source, bytes: Vec::new(), start: 0 };
         let mut file =
             ArrayFile { name: name.clone(), window, places: Arc::new([]), nrecords: 0, footer: 0, rest: None, verify: !options.no_verify };
@@ -172,7 +172,7 @@ impl ArrayFile {
 
     fn slice(&mut self, start: u64, length: u64) -> Result<&[u8]> {
         let name = self.name.clone();
-        self.window.slice(start, length).map_err(|e| Error::io(&name, "reading", &e))
+        self.window.slice(start, length).map_err(|e| Error::io(&name, "cannot read", &e))
     }
 
     /// An error about a byte range of the file.

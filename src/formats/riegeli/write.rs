@@ -109,5 +109,5 @@ impl RecordFile {
 }
 
 fn failed(error: &io::Error) -> Error {
-    Error::io("the output", "writing", error)
+    Error::io("the output", "cannot write", error)
 }

@@ -39,8 +39,8 @@ impl Container for Safetensors {
     }
 
     fn open(input: &Input) -> Result<Contents> {
-        let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
-        let read = |start, length| source.bytes(start, length).map_err(|e| Error::io(input.name(), "reading", &e));
+        let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "cannot read", &e))?;
+        let read = |start, length| source.bytes(start, length).map_err(|e| Error::io(input.name(), "cannot read", &e));
         let too_short = || Error::data(format!("{} bytes are too few for a safetensors file", source.nbytes()));
         let first = if source.nbytes() < 8 { Err(too_short()) } else { read(0, 8) }?;
         let length = header::length(first.try_into().map_err(|_| too_short())?, source.nbytes())?;
@@ -87,7 +87,7 @@ impl Container for Safetensors {
         let kept =
             embedded.schema.facts.metadata.iter().filter(|(key, _)| *key != KEY).map(|(key, text)| (key.to_string(), text.to_string()));
         let metadata: Vec<(String, String)> = kept.chain([(KEY.to_owned(), embedded.text())]).collect();
-        out.write_all(&header::bytes(&entries, &metadata)?).map_err(|e| Error::io("the output", "writing", &e))?;
+        out.write_all(&header::bytes(&entries, &metadata)?).map_err(|e| Error::io("the output", "cannot write", &e))?;
         order.iter().try_for_each(|number| spool.copy(*number, out))
     }
 }

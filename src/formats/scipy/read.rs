@@ -50,7 +50,7 @@ enum Form {
 impl<'a> Archive<'a> {
     fn open(input: &'a Input) -> Result<Archive<'a>> {
         let contents = archive::contents(input)?;
-        let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "reading", &e))?;
+        let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "cannot read", &e))?;
         let shape = Shape { dtype: DType::Null, ncolumns: 0, is_sparse: true, is_complex: false };
         let mut archive = Archive { input, contents, source, form: Form::Csr, nrows: 0, shape };
         archive.form = match archive.format()?.as_str() {

@@ -146,7 +146,7 @@ impl Writer for CsrWriter {
         member(&mut archive, "format", csr, Vec::new(), Body::Bytes(b"csr"))?;
         member(&mut archive, "shape", number(DType::Int64), vec![2], Body::Bytes(&shape))?;
         archive.finish("")?;
-        out.flush().map_err(|e| Error::io("the output", "writing", &e))
+        out.flush().map_err(|e| Error::io("the output", "cannot write", &e))
     }
 }
 
@@ -183,9 +183,9 @@ fn member(archive: &mut Archive, name: &str, element: Element, shape: Vec<u64>, 
         }
     };
     archive.member(&format!("{name}{SUFFIX}"), header.len() as u64 + nbytes, sum.0.finalize(), |out| {
-        out.write_all(&header).map_err(|e| Error::io("the output", "writing", &e))?;
+        out.write_all(&header).map_err(|e| Error::io("the output", "cannot write", &e))?;
         match body {
-            Body::Bytes(bytes) => out.write_all(bytes).map_err(|e| Error::io("the output", "writing", &e)),
+            Body::Bytes(bytes) => out.write_all(bytes).map_err(|e| Error::io("the output", "cannot write", &e)),
             Body::Spooled(spool, array) => spool.copy(array, out),
         }
     })

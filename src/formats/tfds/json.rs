@@ -22,7 +22,7 @@ pub fn text(path: &Path) -> Result<String> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_NBYTES + 1).read_to_end(&mut bytes));
-    read.map_err(|e| Error::io(&name, "reading", &e))?;
+    read.map_err(|e| Error::io(&name, "cannot read", &e))?;
     if bytes.len() as u64 > MAX_NBYTES {
         return Err(Error::data(format!("the file has more than {MAX_NBYTES} bytes")).in_input(name));
     }

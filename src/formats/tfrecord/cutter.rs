@@ -74,7 +74,7 @@ impl Window {
                     room -= nbytes;
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(Error::io(name, "reading", &e)),
+                Err(e) => return Err(Error::io(name, "cannot read", &e)),
             }
         }
         Ok(())

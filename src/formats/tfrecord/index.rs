@@ -53,7 +53,7 @@ pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64
         let help = format!("decompress it first: tatter convert {} -o {}", shell_word(&name), shell_word(&plain));
         return Err(Error::usage("this is compressed: its records cannot be read individually").in_input(name.clone()).help(help));
     }
-    let failed = |e: &std::io::Error| Error::io(&name, "reading", e);
+    let failed = |e: &std::io::Error| Error::io(&name, "cannot read", e);
     let file = input.file()?;
     let nbytes = file.metadata().map_err(|e| failed(&e))?.len();
     let mut file = BufReader::with_capacity(1 << 20, file);
@@ -85,7 +85,7 @@ pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64
             Form::Text => writeln!(out, "{at} {length}"),
             Form::Binary => out.write_all(&[at.to_le_bytes(), length.to_le_bytes()].concat()),
         };
-        written.map_err(|e| Error::io("the index", "writing", &e))?;
+        written.map_err(|e| Error::io("the index", "cannot write", &e))?;
         at += length;
         records += 1;
     }
@@ -180,7 +180,7 @@ impl Index {
             let place = form.path(path);
             let name = place.display().to_string();
             let Ok(file) = File::open(&place) else { continue };
-            let failed = |e: std::io::Error| Error::io(&name, "reading", &e);
+            let failed = |e: std::io::Error| Error::io(&name, "cannot read", &e);
             let end = last_end(form, Source::new(file.try_clone().map_err(failed)?).map_err(failed)?).map_err(failed)?;
             if end == input.nbytes() {
                 return Ok(Some(Index { form, file, name: name.into() }));
@@ -220,13 +220,13 @@ impl Index {
     /// All entries, in order, each starting where the one before it ends.
     fn scan(self) -> Result<impl Iterator<Item = Result<Entry>> + Send> {
         let Index { form, mut file, name, .. } = self;
-        file.seek(SeekFrom::Start(0)).map_err(|e| Error::io(&name, "reading", &e))?;
+        file.seek(SeekFrom::Start(0)).map_err(|e| Error::io(&name, "cannot read", &e))?;
         let mut file = BufReader::with_capacity(1 << 16, file);
         let (mut record, mut end) = (0, 0);
         Ok(std::iter::from_fn(move || {
             let found = match next_entry(form, &mut file) {
                 Ok(found) => found?,
-                Err(e) => return Some(Err(Error::io(&name, "reading", &e))),
+                Err(e) => return Some(Err(Error::io(&name, "cannot read", &e))),
             };
             record += 1;
             let Some((offset, length)) = found else {

@@ -76,7 +76,7 @@ impl Places {
     /// A file cannot be read.
     pub fn open(input: &Input, lookup: Lookup, only: Arc<Numbers>, options: &Options) -> Result<Places> {
         let name = input.name().clone();
-        let source = Source::new(input.file()?).map_err(|e| Error::io(&name, "reading", &e))?;
+        let source = Source::new(input.file()?).map_err(|e| Error::io(&name, "cannot read", &e))?;
         Ok(Places {
             source,
             name,
@@ -119,7 +119,7 @@ impl Places {
             return Err(self.stale(last));
         }
         block.bytes.resize(from + length, 0);
-        self.source.read_exact(&mut block.bytes[from..], first.offset).map_err(|e| Error::io(&self.name, "reading", &e))?;
+        self.source.read_exact(&mut block.bytes[from..], first.offset).map_err(|e| Error::io(&self.name, "cannot read", &e))?;
         for entry in near {
             let at = from + (entry.offset - first.offset) as usize;
             let found = block.bytes.get(at..).and_then(header).filter(|header| header.holds);

@@ -142,7 +142,7 @@ impl Archive {
     /// The contents are truncated.
     pub fn read(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let nbytes = self.left;
-        let read = (&mut self.source).take(nbytes).read_to_end(out).map_err(|e| Error::io(&self.name, "reading", &e))?;
+        let read = (&mut self.source).take(nbytes).read_to_end(out).map_err(|e| Error::io(&self.name, "cannot read", &e))?;
         self.offset += read as u64;
         self.left = 0;
         if read as u64 == nbytes { Ok(()) } else { Err(self.cut()) }
@@ -161,7 +161,7 @@ impl Archive {
     fn skip(&mut self) -> Result<()> {
         let nbytes = self.left.saturating_add(self.padding);
         let mut rest = (&mut self.source).take(nbytes);
-        let read = std::io::copy(&mut rest, &mut std::io::sink()).map_err(|e| Error::io(&self.name, "reading", &e))?;
+        let read = std::io::copy(&mut rest, &mut std::io::sink()).map_err(|e| Error::io(&self.name, "cannot read", &e))?;
         self.offset += read;
         // The padding of the last member may be missing.
         let is_whole = read >= self.left;
@@ -176,7 +176,7 @@ impl Archive {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Error::io(&self.name, "reading", &e)),
+                Err(e) => return Err(Error::io(&self.name, "cannot read", &e)),
             }
         }
         self.offset += filled as u64;

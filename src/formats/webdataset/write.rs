@@ -227,5 +227,5 @@ impl Writer for ArchiveWriter {
 }
 
 fn failed(source: &std::io::Error) -> Error {
-    Error::io("the output", "writing", source)
+    Error::io("the output", "cannot write", source)
 }

@@ -59,7 +59,7 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     };
     show_notices(options, &Progress::start(None, options));
     let text = difference.as_deref().unwrap_or_default();
-    let failed = |e: std::io::Error| Error::io("the output", "writing", &e);
+    let failed = |e: std::io::Error| Error::io("the output", "cannot write", &e);
     match output {
         Some(output) => {
             let mut file = output.create(0)?;

@@ -86,7 +86,7 @@ impl SpillFile {
         arrays.push(Arc::new(UInt64Array::from_iter(sources.iter().map(|source| source.map(|(_, _, last)| last)))));
         let batch = RecordBatch::try_new(self.stored.clone(), arrays).map_err(unexpected)?;
         let bytes = encoded(&batch).map_err(unexpected)?;
-        self.file.write_all_at(&bytes, self.nbytes).map_err(|e| self.failed("writing", &e))?;
+        self.file.write_all_at(&bytes, self.nbytes).map_err(|e| self.failed("cannot write", &e))?;
         self.spans.push(Span { start: self.nbytes, nbytes: bytes.len(), nrows: chunk.nrows });
         self.nbytes += bytes.len() as u64;
         Ok(())
@@ -108,7 +108,7 @@ impl SpillFile {
     pub fn read(&self, number: usize) -> Result<Chunk> {
         let span = self.spans.get(number).copied().ok_or_else(|| Error::internal(format!("no chunk {number} in a temporary file")))?;
         let mut bytes = vec![0; span.nbytes];
-        self.file.read_exact_at(&mut bytes, span.start).map_err(|e| self.failed("reading", &e))?;
+        self.file.read_exact_at(&mut bytes, span.start).map_err(|e| self.failed("cannot read", &e))?;
         let mut batches = StreamReader::try_new(Cursor::new(bytes), None).map_err(unexpected)?;
         let batch = batches.next().ok_or_else(|| Error::internal("a temporary file without a record batch"))?.map_err(unexpected)?;
         let arrays = batch.columns();

@@ -235,6 +235,10 @@ pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<S
             let error = Error::usage(format!("--by: expected a string, an integer or a bool, found {}", field.ty));
             let name = quoted(&field.name);
             let written = path::in_expression(&field.name);
+            if dtype == Some(&DType::Null) {
+                let schema = shell_word(&format!("{name}: optional string"));
+                return Err(error.in_field(&name).help(format!("it is always null; declare its type: --schema {schema}")));
+            }
             let values = match (field.ty.fields(), field.ty.rank()) {
                 (Some(fields), 0) => fields.iter().map(|inner| format!("{written}.{}", path::in_expression(&inner.name))).collect(),
                 (None, 0) => vec![format!("strings.as_string({written})")],
