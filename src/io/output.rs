@@ -633,9 +633,9 @@ mod tests {
         let outputs = Outputs::plan(&Options { output: Some("/dev/full".into()), ..Options::default() }).unwrap();
         let mut out = outputs.create(0).unwrap();
         let error = out.write_all(&[0; 1 << 20]).unwrap_err();
-        assert_eq!(Error::io("somewhere", "cannot write", &error).to_string(), "/dev/full: writing: no space left on device");
+        assert_eq!(Error::io("somewhere", "cannot write", &error).to_string(), "/dev/full: cannot write: no space left on device");
         drop(out);
-        assert_eq!(outputs.commit().unwrap_err().to_string(), "/dev/full: writing: no space left on device");
+        assert_eq!(outputs.commit().unwrap_err().to_string(), "/dev/full: cannot write: no space left on device");
 
         let outputs = plan(dir.path(), "a.x").unwrap();
         let unfinished = outputs.create(0).unwrap();
