@@ -39,7 +39,7 @@ backquotes.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0    success
-  1    bad data: an invalid record, records skipped by --on-error (more than --max-errors, if given), errors found by validate
+  1    bad data: an invalid record, records skipped by --on-error (more than --max-errors, if given), errors found by validate, a failed check (assert, diff, stats --max-drift, --strict)
   2    usage: unknown options, verbs or fields, wrong types
   3    a file cannot be read or written
   70   a bug in tatter

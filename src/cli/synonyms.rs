@@ -261,9 +261,11 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known
     let key = key.filter(|_| substitution.is_none());
     let mut others = given.iter().filter(|word| !is_file(word) && !is_option(word) && Some(*word) != key);
     let value = others.next();
+    // Of Python: from 0, without the end.
     let range = |word: &String| {
-        let (first, last) = word.split_once(':')?;
-        Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
+        let (start, end) = word.split_once(':')?;
+        let (start, end): (u64, u64) = (start.parse().ok()?, end.parse().ok()?);
+        (start < end).then(|| (start + 1, end))
     };
     let mut numbers = given.iter().map(|word| word.trim_start_matches("-n")).filter(|word| word.parse::<u64>().is_ok());
     let (number, second) = (numbers.next(), numbers.next());

@@ -155,7 +155,7 @@ fn of_format(format: &dyn Format) -> String {
         text.push_str(&format!("Extensions: {}\n", extensions.join(" ")));
     }
     text.push_str(&format!(
-        "\n`--from {name}` reads it and `--to {name}` writes it where the file does not tell. `tatter help formats` lists all formats, and \
+        "\n`--from {name}` reads it and `--to {name}` writes it if the name or contents do not show the format. `tatter help formats` lists all formats, and \
          `tatter help options` has the options of each under Formats.\n"
     ));
     if ["npz", "npy", "safetensors"].contains(&name) {

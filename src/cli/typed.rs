@@ -109,7 +109,7 @@ pub struct Typed {
     /// Print formats, threads, memory limit and a summary to standard error
     #[arg(short, long, help_heading = "Messages")]
     verbose: bool,
-    /// Print the time spent in each stage, and the limit on the speedup from more threads
+    /// Print the time spent in each stage, and the maximum speedup from more threads
     #[arg(long, help_heading = "Messages")]
     explain_time: bool,
     /// Color messages: auto, always or never
@@ -127,7 +127,7 @@ pub struct Typed {
     /// TFRecord features to read as scalars; auto: all with at most one value
     #[arg(long, value_name = "NAMES|auto", help_heading = "Formats")]
     scalar: Option<String>,
-    /// Mark dense numeric fields with Arrow's tensor extension types: those of fixed shape, or with =variable all
+    /// Mark dense numeric fields with Arrow's tensor extension types: by default those of fixed shape; with =variable, all
     #[arg(long, value_name = "fixed|variable", num_args = 0..=1, require_equals = true, default_missing_value = "fixed", value_parser = tensor_types, help_heading = "Formats")]
     tensor_types: Option<TensorTypes>,
     /// Skip the checksums of TFRecords and ArrayRecords

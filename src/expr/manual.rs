@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The man page `tatter-functions.7`.
 pub fn manual() -> String {
     let mut out = String::from(
-        ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- the functions of expressions\n.SH DESCRIPTION\n\
+        ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- functions available in expressions\n.SH DESCRIPTION\n\
 Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or \
 without the prefix \\(lqtf.\\(rq, and Paddle's sequence functions. A name followed by a parenthesis is a function; any other name is a \
 field of the record. Arguments are positional or keyword arguments. Axes are counted within a record.\n",

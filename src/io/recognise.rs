@@ -85,7 +85,7 @@ fn html(head: &[u8]) -> Option<Error> {
     };
     Some(
         Error::data(format!("this is {what}, not data"))
-            .help("a failed download often leaves such a page: look at it, and fetch the data again (with curl -fL, which fails instead)")
+            .help("a failed download often leaves such a page: look at it, and fetch the data again (curl -fL fails instead of saving such a page)")
             .help("its lines can be read with --from text"),
     )
 }

@@ -126,16 +126,18 @@ fn directory(format: &'static dyn Format, name: Option<&OsStr>, options: &Option
 /// The names of the outputs; `None` is standard output.
 fn names(last: Option<&dyn Parsed>, options: &Options) -> Result<Vec<Option<OsString>>> {
     let Some(parts) = last.map(Parsed::parts).transpose()?.flatten() else { return Ok(vec![options.output.clone()]) };
-    let name = |part| match part {
-        Part::Output => Ok(options.output.clone()),
-        Part::File(file) => Ok(Some(file)),
-        Part::EachValue => Err(Error::internal("the names of values are known later")),
-        Part::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
-            Some(output) if is_directory(output) => Err(parts_in(output, options)),
-            Some(output) => io::part_name(output, &part).map(Some),
-            None => Err(Error::usage("the parts need names: give -o OUT").help(format!("-o data.parquet writes data-{part}.parquet ..."))),
-        },
-    };
+    let name =
+        |part| match part {
+            Part::Output => Ok(options.output.clone()),
+            Part::File(file) => Ok(Some(file)),
+            Part::EachValue => Err(Error::internal("the names of values are known later")),
+            Part::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
+                Some(output) if is_directory(output) => Err(parts_in(output, options)),
+                Some(output) => io::part_name(output, &part).map(Some),
+                None => Err(Error::usage("the output files need names: give -o OUT")
+                    .help(format!("-o data.parquet writes data-{part}.parquet ..."))),
+            },
+        };
     parts.into_iter().map(name).collect()
 }
 

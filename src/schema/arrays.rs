@@ -23,6 +23,7 @@
 use super::leaves::Leaf;
 use super::{DType, Dim, Size};
 use crate::error::{Error, Result};
+use crate::printable::shell_word;
 
 /// The meaning of the first axis of the arrays of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,10 +82,12 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
     let refused = |message: String, help: String| Err(Error::usage(message).in_field(path).help(help));
     let contents = match ty.dtype() {
         Some(DType::Null) | None => {
-            let help = format!("give its type: --schema '{path}: int64[?]'; or leave it out: drop {path}");
+            let help = format!("give its type: --schema '{path}: int64[?]'; or leave it out: drop {}", shell_word(&path.to_string()));
             return refused("has no value in any record, so the dtype of its array is unknown".to_owned(), help);
         }
-        Some(dtype @ DType::Arrow(_)) => return refused(format!("NumPy has no {dtype}"), format!("leave it out: drop {path}")),
+        Some(dtype @ DType::Arrow(_)) => {
+            return refused(format!("NumPy has no {dtype}"), format!("leave it out: drop {}", shell_word(&path.to_string())));
+        }
         Some(DType::String | DType::Json) => Contents::Text,
         Some(DType::Bytes) => Contents::Bytes,
         Some(_) => Contents::Numbers,

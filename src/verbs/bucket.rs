@@ -36,7 +36,7 @@ pub struct Bucket {
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", allow_hyphen_values = true, value_parser = parse_boundaries)]
     boundaries: Option<Numbers>,
-    /// Batch size of each bucket, one more size than there are boundaries; with keys cat=4,dog=2,8, where 8 is for all other keys
+    /// Batch size of each bucket, one more than the number of boundaries; with keys: cat=4,dog=2,8 (8 for all other keys)
     #[arg(long, value_name = "N,..")]
     batch_sizes: String,
     /// Pad each batch to its longest record
@@ -47,7 +47,7 @@ pub struct Bucket {
     pad_to_boundary: bool,
     #[command(flatten)]
     padding: PaddingArgs,
-    /// Drop the batches at the end that are not full
+    /// Drop incomplete batches at the end
     #[arg(long)]
     drop_remainder: bool,
 }

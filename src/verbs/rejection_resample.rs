@@ -50,7 +50,7 @@ random number is drawn for each record, so the output depends only on --seed and
     const MEANING: &'static str = "tf.data.Dataset.rejection_resample";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "half of the output is of each class; the input has three times as many of one",
+            about: "equal shares of two classes; the input has three times as many of one",
             args: "rejection-resample --by label --initial a=0.75,b=0.25 --target a=0.5,b=0.5 --seed 1",
             input: "{\"label\": \"a\", \"id\": 1}\n{\"label\": \"a\", \"id\": 2}\n{\"label\": \"b\", \"id\": 3}\n{\"label\": \"a\", \"id\": 4}\n",
             output: "{\"label\":\"a\",\"id\":2}\n{\"label\":\"b\",\"id\":3}\n",

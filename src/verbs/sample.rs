@@ -50,7 +50,7 @@ impl Verb for Sample {
     const NAME: &'static str = "sample";
     const SUMMARY: &'static str = "Keep a random sample of the records";
     const ABOUT: &'static str = "\
-`sample 100` keeps exactly 100 records, every subset equally likely, and keeps them in memory (see --max-memory). `sample 0.1` keeps each \
+`sample 100` keeps 100 records, or all if there are fewer, every subset equally likely, and keeps them in memory (see --max-memory). `sample 0.1` keeps each \
 record with probability 0.1, streaming; `sample 1` keeps one record, `sample 1.0` all of them. Records stay in order. The sample depends \
 only on --seed and the input, not on the number of threads.
 

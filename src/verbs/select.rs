@@ -22,7 +22,7 @@ impl Verb for Select {
     const SUMMARY: &'static str = "Keep only these fields, in this order";
     const ABOUT: &'static str = "\
 A field inside structures is named by its path: `docs.tokens` keeps only the tokens of each document. Fields that are \
-not kept are never parsed. A name needs backquotes only if it contains one of `. , = *`, a space or a backquote.";
+not kept are never parsed. A name needs backquotes only if it contains one of `. , = *` or a backquote.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "two fields, in this order",

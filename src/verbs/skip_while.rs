@@ -19,7 +19,7 @@ pub struct SkipWhile {
 
 impl Verb for SkipWhile {
     const NAME: &'static str = "skip-while";
-    const SUMMARY: &'static str = "Skip records until a condition is false";
+    const SUMMARY: &'static str = "Skip leading records while a condition is true";
     const ABOUT: &'static str = "\
 The condition is an expression that gives one bool per record (see tatter-functions(7)). The first record for which it is false is \
 kept, and so are all later ones, for which the condition is no longer evaluated.";

@@ -19,7 +19,7 @@ pub struct TakeWhile {
 
 impl Verb for TakeWhile {
     const NAME: &'static str = "take-while";
-    const SUMMARY: &'static str = "Keep records until a condition is false";
+    const SUMMARY: &'static str = "Keep leading records while a condition is true";
     const ABOUT: &'static str = "\
 The condition is an expression that gives one bool per record (see tatter-functions(7)). The first record for which it is false ends the stream and stops the reader.";
     const MEANING: &'static str = "tf.data.Dataset.take_while";

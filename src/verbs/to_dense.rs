@@ -50,11 +50,11 @@ are padded with --default at the end, longer rows are truncated. A vector is alr
 In a shape, `?` is the longest row of the record, `<=512` the longest but at most 512, `512` exactly 512, and `max` the longest of the \
 whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
---side left pads and truncates at the start of rows and keeps their ends, which suits prompts of language models; truncated values are \
+--side left pads and truncates at the start of rows and keeps their ends, which suits language-model prompts; truncated values are \
 lost. The values of a sparse tensor are placed by their indices, with either side. --multiple-of rounds up sizes that are not given as a \
 number, at most to the number of `<=512`, but not the number of rows.
 
---lengths adds the number of values kept of each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which \
+--lengths adds the number of values kept in each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which \
 `from-dense --lengths` reads; --mask adds a bool field FIELD/mask. Neither adds anything for a sparse field.
 
 A field inside structures is padded to the longest of the record. Structures with ragged axes cannot be padded: they \

@@ -5,6 +5,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use crate::schema::{Dim, Field, Schema, Size};
 use crate::tensor::RowPartition;
 use crate::tensor::batch::{outer_partition, unbatch, unbatched_type};
@@ -53,7 +54,10 @@ structures, a sparse tensor into slices.";
                 None => {
                     let what = if field.ty.fields().is_some() { "a structure" } else { "a scalar" };
                     let error = Error::usage(format!("is {what} and has no axis 0")).in_field(&name);
-                    return Err(promoted(field).into_iter().fold(error, Error::help).help(format!("drop it first: drop {name}")));
+                    return Err(promoted(field)
+                        .into_iter()
+                        .fold(error, Error::help)
+                        .help(format!("drop it first: drop {}", shell_word(&name.to_string()))));
                 }
                 Some(Dim { size: Size::Known(size), .. }) => match known {
                     Some((other, n)) if n != *size => {

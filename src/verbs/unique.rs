@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The first record of each key.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Unique {
-    /// The fields that make records equal [default: all]
+    /// Fields to compare [default: all]
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
 }

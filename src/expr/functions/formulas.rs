@@ -21,7 +21,14 @@ pub static FUNCTIONS: &[Function] = &[
         "input_tensor|x, axis=None, keepdims=False",
         "Euclidean norm over axes: the square root of the sum of squares.",
         [("math.reduce_euclidean_norm([[3.0, 4.0], [0.0, 1.0]], 1)", "[5.0, 1.0]")],
-        |_| text("sqrt(reduce_sum(square(input_tensor), axis, keepdims))")
+        |call| {
+            let squares = "reduce_sum(square(input_tensor), axis, keepdims)";
+            // The root of integers is an integer, rounded down.
+            Ok(match as_node(call.operand(0)?, None)?.ty.dtype().filter(|dtype| dtype.is_integer()) {
+                Some(dtype) => format!("cast(sqrt(cast({squares}, float64)), {dtype})"),
+                None => format!("sqrt({squares})"),
+            })
+        }
     ),
     formula!(
         ["math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize"],

@@ -3,6 +3,7 @@
 use super::element::Element;
 use crate::error::{Error, Reason, Result};
 use crate::path::FieldPath;
+use crate::printable::shell_word;
 use crate::schema::arrays::{
     Contents, Form, Stacking, Stored, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
 };
@@ -75,7 +76,7 @@ fn refuse_empty_structures(fields: &[Field], parent: Option<&FieldPath>) -> Resu
         match &field.ty.element {
             Items::Struct(inner) if inner.is_empty() => {
                 let error = Error::usage("a structure without fields cannot be stored as arrays").in_field(&path);
-                return Err(error.help(format!("leave it out: drop {path}")));
+                return Err(error.help(format!("leave it out: drop {}", shell_word(&path.to_string()))));
             }
             Items::Struct(inner) => refuse_empty_structures(inner, Some(&path))?,
             _ => {}

@@ -9,6 +9,7 @@ use crate::formats::format::{Encode, Encoded, Grouping, Writer};
 use crate::notice::Notices;
 use crate::options::{Compression, Options};
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::Schema;
 use crate::tensor::arrow::encoded::Encodings;
 use crate::tensor::arrow::{Form, to_arrow, to_arrow_field};
@@ -79,7 +80,7 @@ impl ArrowWriter {
         if let Some(field) = fields.iter().find(|f| has_dictionary_in_union(f.data_type(), false)) {
             return Err(Error::usage("a dictionary inside a type that is passed through unchanged cannot be written")
                 .in_field(quoted(field.name()))
-                .help(format!("leave it out: drop {}", quoted(field.name()))));
+                .help(format!("leave it out: drop {}", shell_word(&quoted(field.name())))));
         }
         if let Some(field) = fields.iter().find(|field| depth(field.data_type()) > MAX_DEPTH) {
             let found = depth(field.data_type());

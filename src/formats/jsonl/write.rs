@@ -7,6 +7,7 @@ use super::union;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::text::{has_text, to_text, uuids};
 use crate::tensor::{List, Sparse, Struct, Tensor};
@@ -32,13 +33,13 @@ fn check_field(field: &Field, path: &FieldPath) -> Result<()> {
     if let Element::Value(DType::Arrow(arrow)) = &field.ty.element
         && let Some(members) = union::members(arrow)
     {
-        let members = members.map_err(|e| e.in_field(path).help(format!("leave it out: drop {path}")))?;
+        let members = members.map_err(|e| e.in_field(path).help(format!("leave it out: drop {}", shell_word(&path.to_string()))))?;
         return members.iter().try_for_each(|(_, _, member)| check_field(member, path));
     }
     match &field.ty.element {
-        Element::Value(DType::Arrow(arrow)) if !has_text(arrow) => {
-            Err(Error::usage(format!("{} cannot be written as JSON", field.ty)).in_field(path).help(format!("leave it out: drop {path}")))
-        }
+        Element::Value(DType::Arrow(arrow)) if !has_text(arrow) => Err(Error::usage(format!("{} cannot be written as JSON", field.ty))
+            .in_field(path)
+            .help(format!("leave it out: drop {}", shell_word(&path.to_string())))),
         Element::Struct(fields) => {
             if field.ty.dims.is_empty() && reads_as_sparse(fields) {
                 return Err(Error::usage("a structure of indices, values and dense_shape would read back as a sparse tensor")

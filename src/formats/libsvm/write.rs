@@ -39,7 +39,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                 Error::usage(format!("a libsvm line has a label, a qid and one sparse vector, but {} is {ty}", quoted(&field.name)));
             let error = match field.name.as_str() {
                 LABEL => error.help("a label must be a number or a list of numbers: cast it"),
-                _ if ty.is_sparse() => error.help(format!("leave it out: drop {}", quoted(&field.name))),
+                _ if ty.is_sparse() => error.help(format!("leave it out: drop {}", shell_word(&quoted(&field.name)))),
                 _ if is_number(field) && ty.rank() == 0 => error.help(format!("if it is the label: rename {}=label", quoted(&field.name))),
                 _ if is_number(field) && ty.rank() == 1 => {
                     let name = path::in_expression(&field.name);
@@ -48,7 +48,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                         shell_word(&format!("{name} = sparse.from_dense({name})"))
                     ))
                 }
-                _ => error.help(format!("leave it out: drop {}", quoted(&field.name))),
+                _ => error.help(format!("leave it out: drop {}", shell_word(&quoted(&field.name)))),
             };
             return Err(error);
         }

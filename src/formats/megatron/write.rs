@@ -9,6 +9,7 @@ use crate::formats::arrays::spool::Spool;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::options::{MegatronOptions, Options};
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -110,7 +111,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                 ),
                 false => format!("megatron stores {} as an integer for each sequence, but here it is {}", field.name, field.ty),
             };
-            return Err(Error::usage(error).help(format!("leave it out: drop {}", field.name)));
+            return Err(Error::usage(error).help(format!("leave it out: drop {}", shell_word(&quoted(&field.name)))));
         }
     }
     let names = schema.fields.iter().map(|f| f.name.clone()).collect();
@@ -141,7 +142,12 @@ fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType
     match ty.rank() {
         0 => return refused(says("a list in each record"), format!("make it a list: map '{name} = expand_dims({name}, 0)'")),
         1 | 2 => {}
-        _ => return refused(says("sequences, or documents of sequences"), format!("merge its axes: merge-dims {name} 0 1")),
+        _ => {
+            return refused(
+                says("sequences, or documents of sequences"),
+                format!("merge its axes: merge-dims {} 0 1", shell_word(&name.to_string())),
+            );
+        }
     }
     let written = match options.vocab_size {
         _ if options.smallest_dtype => None,

@@ -10,6 +10,7 @@ use crate::error::{Error, Reason, Result};
 use crate::formats::columnar::facts;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::arrow::encoded::Encodings;
 use crate::tensor::arrow::{Form, to_arrow_field};
@@ -102,7 +103,7 @@ fn changed(ty: &DataType, change: &dyn Fn(&DataType) -> Option<DataType>) -> Dat
 
 /// Rejects types that the converter would accept or report without the full path.
 fn check(field: &Field, path: &FieldPath) -> Result<()> {
-    let way_out = || format!("leave it out: drop {path}; or write Arrow: --to arrow-file");
+    let way_out = || format!("leave it out: drop {}; or write Arrow: --to arrow-file", shell_word(&path.to_string()));
     match &field.ty.element {
         Element::Struct(fields) if fields.is_empty() => {
             Err(Error::usage("is a structure without fields, which Parquet cannot store").in_field(path).help(way_out()))

@@ -8,7 +8,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
-use crate::printable::counted;
+use crate::printable::{counted, shell_word};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -80,7 +80,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn field(&mut self, field: &Field, path: &FieldPath, name: &str, outer: &[Dim]) -> Result<()> {
         let ty = &field.ty;
-        let drop = || format!("leave it out: drop {path}");
+        let drop = || format!("leave it out: drop {}", shell_word(&path.to_string()));
         let dims = [outer, &ty.dims].concat();
         match &ty.element {
             Element::Struct(fields) if fields.is_empty() => {
@@ -128,7 +128,7 @@ fn first_stored(sequences: bool, dims: &[Dim]) -> usize {
 fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &mut Vec<(String, FieldPath)>) -> Result<()> {
     if outer > 0 {
         let error = Error::usage("a tf.Example cannot store sparse tensors in a list of structures").in_field(path);
-        return Err(error.help(format!("make it ragged (from-sparse), or leave it out: drop {path}")));
+        return Err(error.help(format!("make it ragged (from-sparse), or leave it out: drop {}", shell_word(&path.to_string()))));
     }
     if is_plain(ty) {
         names.push((name.to_owned(), path.clone()));
@@ -313,7 +313,7 @@ impl Walk<'_> {
         let n = counted(scope.above[axis].row_length(row) as u64, "row");
         let record = scope.above[..axis].iter().rev().fold(row, |at, partition| row_of(partition, at));
         let error = scope.at_record(record, format!("a tf.Example cannot store {n} of size 0: they would read back as none"));
-        Err(error.help(format!("leave it out: drop {}", scope.path)))
+        Err(error.help(format!("leave it out: drop {}", shell_word(&scope.path.to_string()))))
     }
 
     fn leaf(&mut self, dtype: &DType, array: &ArrayRef, scope: Scope) -> Result<()> {

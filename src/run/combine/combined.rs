@@ -6,6 +6,7 @@ use super::member::Member;
 use super::zip::Zip;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
+use crate::printable::shell_word;
 use crate::run::engine::Origin;
 use crate::run::inference::{Unified, infer_files};
 use crate::run::opened::Opened;
@@ -128,7 +129,7 @@ impl Combined {
                     return Err(Error::usage(format!("{first} and {input} both have this field"))
                         .in_field(name.clone())
                         .help("put the fields of each input into a structure: zip --as a,b")
-                        .help(format!("or drop the field from one input: zip A [ drop {name} B ]")));
+                        .help(format!("or drop the field from one input: zip A [ drop {} B ]", shell_word(&name.to_string()))));
                 }
             }
             fields.extend(member.schema().plain().fields);

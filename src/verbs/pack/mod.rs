@@ -6,6 +6,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use crate::schema::{DType, Dim, Field, Schema, Size, Type};
 use crate::tensor::batch::batched_type;
 use crate::verbs::shared::args::positive;
@@ -121,7 +122,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         for name in [SEGMENT_IDS, POSITIONS] {
             if schema.index_of(name).is_some() {
                 let error = Error::usage(format!("field {name} already exists, and pack adds one"));
-                return Err(error.help(format!("rename or drop it first: drop {name}")));
+                return Err(error.help(format!("rename or drop it first: drop {}", shell_word(name))));
             }
         }
         let row = Dim::known(self.length as u64);
@@ -173,7 +174,11 @@ impl Pack {
             }
             if let Some(misfit) = misfit(&field.ty) {
                 let error = Error::usage(misfit).in_field(path);
-                return Err(if field.ty.is_ragged() { error.help(format!("flatten it first: merge-dims {path} 0 -1")) } else { error });
+                return Err(if field.ty.is_ragged() {
+                    error.help(format!("flatten it first: merge-dims {} 0 -1", shell_word(&path.to_string())))
+                } else {
+                    error
+                });
             }
         }
         separators.check_values(("--separator", "packed"), schema, &paths)?;

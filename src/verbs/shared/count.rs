@@ -11,7 +11,7 @@ pub struct RecordCount {
     /// Number of records [default: 10]
     #[arg(value_name = "N", value_parser = parse_argument)]
     count: Argument,
-    /// Number of records, as an option
+    /// The same as N
     #[arg(short = 'n', value_name = "N", value_parser = parse_option)]
     number: Option<u64>,
 }

@@ -45,7 +45,7 @@ impl Scope {
         let left_out = self.left_out(tensor, path, row);
         let Some(value) = filling(tensor) else {
             let filter = left_out.unwrap_or_else(|| "drop such records with filter".to_owned());
-            return Err(error.help(filter).help(format!("or drop the field: drop {path}")));
+            return Err(error.help(filter).help(format!("or drop the field: drop {}", shell_word(&path.to_string()))));
         };
         let own = format!("{path}={value}");
         let pairs = match &self.filling {
@@ -142,7 +142,7 @@ impl Edits {
             if let Some(twice) = fields.iter().find(|field| !names.insert(&field.name)) {
                 let name = path.parent().map_or_else(|| FieldPath::name(&twice.name), |p| p.join(&twice.name));
                 let error = Error::usage(format!("field {name} already exists"));
-                return Err(error.help(format!("drop or rename it first: drop {name}")));
+                return Err(error.help(format!("drop or rename it first: drop {}", shell_word(&name.to_string()))));
             }
             Ok(kernel)
         })

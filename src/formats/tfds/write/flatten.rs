@@ -6,7 +6,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged, text};
 use crate::path::FieldPath;
-use crate::printable::counted;
+use crate::printable::{counted, shell_word};
 use crate::schema::DType;
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -130,7 +130,7 @@ fn rows_have_values(leaf: &Leaf, above: &[RowPartition], inner: &[RowPartition])
     let Some(row) = (0..rows.nrows()).find(|row| rows.row_length(*row) > 0) else { return Ok(()) };
     let n = counted(rows.row_length(row) as u64, "row");
     let error = Error::data(format!("a TFDS record cannot store {n} of size 0: they would read back as none")).in_field(&leaf.path);
-    Err(error.at_row(row).help(format!("leave it out: drop {}", leaf.path)))
+    Err(error.at_row(row).help(format!("leave it out: drop {}", shell_word(&leaf.path.to_string()))))
 }
 
 /// Adds a feature, with the row lengths of the enclosing sequences.

@@ -16,6 +16,7 @@ use super::super::mapping::{CLASS_NAMES, CONNECTOR};
 use crate::error::{Error, Result};
 use crate::formats::tfrecord::packing::Element;
 use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use crate::schema::{DType, Element as Content, Field, Schema, Size};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -90,7 +91,7 @@ impl Planner {
 
     /// `depth`: the number of enclosing sequences.
     fn field(&mut self, field: &Field, path: FieldPath, key: String, depth: usize) -> Result<(Node, Value)> {
-        let drop = format!("leave it out: drop {path}");
+        let drop = format!("leave it out: drop {}", shell_word(&path.to_string()));
         match &field.ty.element {
             Content::Struct(inner) if inner.is_empty() => {
                 Err(Error::usage("TFDS cannot store a structure without fields").in_field(&path).help(drop))
@@ -115,7 +116,9 @@ impl Planner {
         if let DType::Arrow(_) | DType::Null = dtype {
             let what = if *dtype == DType::Null { "a field of no dtype".to_owned() } else { dtype.to_string() };
             let error = Error::usage(format!("TFDS cannot store {what}")).in_field(&path);
-            return Err(error.help(format!("it stores numbers, bools, strings and bytes; leave it out: drop {path}")));
+            return Err(
+                error.help(format!("it stores numbers, bools, strings and bytes; leave it out: drop {}", shell_word(&path.to_string())))
+            );
         }
         let sizes: Vec<Option<u64>> = field.ty.dims.iter().map(|dim| if let Size::Known(n) = dim.size { Some(n) } else { None }).collect();
         let (levels, encoding, optional, connector) = match self.own_connector(field, dtype, &sizes, depth, &path) {
@@ -192,5 +195,5 @@ pub fn null_error(path: &FieldPath) -> Error {
     let top = path.names().first().map_or_else(String::new, |name| quoted(name));
     Error::data("a TFDS dataset cannot store nulls")
         .in_field(path)
-        .help(format!("fill it first: fill-null '{path}=...'; or drop the field: drop {top}"))
+        .help(format!("fill it first: fill-null '{path}=...'; or drop the field: drop {}", shell_word(&top.to_string())))
 }
