@@ -162,7 +162,7 @@ impl Binding {
                         n => format!("this gives {n} tensors for one name"),
                     },
                 )
-                .help(several_names(&target.path, call.outputs.len())));
+                .help(several_names(&target.path, call.outputs.len(), self.text.get(statement.value.span.clone()))));
             }
             let slot = self.value(&item)?;
             return self.assign(target, slot);
@@ -399,13 +399,15 @@ fn is_python_value(item: &Operand) -> bool {
     }
 }
 
-fn several_names(path: &[String], n: usize) -> String {
+/// How to assign the `n` results of a call, given its text.
+fn several_names(path: &[String], n: usize, text: Option<&str>) -> String {
+    let call = text.filter(|text| text.len() <= 60 && text.ends_with(')')).unwrap_or("f(x)");
     if n == 1 {
-        return "take it: f(x)[0]".to_owned();
+        return format!("take it: {call}[0]");
     }
     let name = path.join(".");
     let names: Vec<String> = (0..n.min(3)).map(|i| format!("{name}{i}")).collect();
-    format!("write {}{} = ..., or take one of them: f(x)[0]", names.join(", "), if n > 3 { ", ..." } else { "" })
+    format!("write {}{} = ..., or take one of them: {call}[0]", names.join(", "), if n > 3 { ", ..." } else { "" })
 }
 
 /// The tensor with uniform partitions for axes whose size the type knows.

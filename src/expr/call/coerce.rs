@@ -136,8 +136,8 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
                         None => error,
                     }
                 })?;
-                // A fraction is outside the range of the narrow float dtype chosen.
-                if wide.is_float() && !literal::holds(&wide, &literal) { DType::Float64 } else { wide }
+                // A fraction is outside the range of the narrow float dtype chosen; bools are within that of any.
+                if wide.is_float() && own != DType::Bool && !literal::holds(&wide, &literal) { DType::Float64 } else { wide }
             }
         });
     }

@@ -23,7 +23,7 @@ mod signature;
 mod subscript;
 
 pub use binding::{Arg, Call, Written};
-pub use coerce::{alike, as_node, cast_node, computable, not_null, strict, strict_node};
+pub use coerce::{alike, as_node, cast_node, common, computable, not_null, strict, strict_node};
 pub use fold::fold;
 pub use function::{Function, Meaning};
 pub use integer::{Integer, Integers};

@@ -5,14 +5,14 @@
 use super::apply::unary;
 use super::join::concat;
 use super::special::{one, two};
-use crate::expr::call::{Call, Function, cast_node, strict_node};
+use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
 use crate::expr::error::ExprResult;
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::cast;
 use crate::expr::kernels::elementwise::{self, Unary};
 use crate::expr::kernels::special::{self as kernel, mapped};
 use crate::expr::operand::{Operand, OperandKind};
-use crate::schema::{DType, Literal};
+use crate::schema::{DType, Dim, Literal, Size};
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
@@ -68,7 +68,14 @@ pub static FUNCTIONS: &[Function] = &[
         "labels, logits",
         "Sigmoid cross entropy of the logits, given the labels.",
         [("nn.sigmoid_cross_entropy_with_logits(labels=[0.5], logits=[0.0])", "[0.6931472]")],
-        |c| two(c, kernel::sigmoid_cross_entropy)
+        |c| {
+            let (labels, logits) = (as_node(c.operand(0)?, None)?.ty, as_node(c.operand(1)?, None)?.ty);
+            let unequal = |(a, b): (&Dim, &Dim)| matches!((a.size, b.size), (Size::Known(m), Size::Known(n)) if m != n);
+            if labels.rank() != logits.rank() || labels.dims.iter().zip(&logits.dims).any(unequal) {
+                return Err(c.error(format!("the labels and the logits must have the same shape; these are {labels} and {logits}")));
+            }
+            two(c, kernel::sigmoid_cross_entropy)
+        }
     ),
     function!(["math.imag", "imag"], "input|x", "The imaginary part, which is 0 for real numbers.", [("math.imag([1.5])", "[0.0]")], |c| {
         let x = c.tensor(0)?;

@@ -2,9 +2,10 @@
 //!
 //! Source of the meaning: `tf.pad`, `tf.roll`, `tf.eye`, `tf.linspace`, `tf.histogram_fixed_width`.
 
-use crate::expr::call::{Call, Function, as_node, static_ints};
+use crate::expr::call::{Call, Function, as_node, common, static_ints};
 use crate::expr::error::ExprResult;
 use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::types::quotient;
 use crate::schema::{DType, Literal, Type};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -137,19 +138,27 @@ fn roll(call: &Call) -> ExprResult<String> {
 
 fn linspace(call: &Call) -> ExprResult<String> {
     let (num, axis) = (call.int(2)?, if call.given(3).is_some() { call.int(3)? } else { 0 });
-    let ty = as_node(call.operand(0)?, None)?.ty;
+    // Both ends have the dtype of their quotient, and one shape.
+    let items = [call.operand(0)?.clone(), call.operand(1)?.clone()];
+    let nodes = common(&items, "linspace", call.text())?;
+    let dtype = quotient(nodes[0].ty.dtype().unwrap_or(&DType::Float32));
+    let converted = |i: usize, name: &str| format!("{}({name}, {dtype})", if items[i].is_literal() { "constant" } else { "cast" });
+    let (mut start, mut stop) = (converted(0, "start"), converted(1, "stop"));
+    let rank = nodes.iter().map(|node| node.ty.rank()).max().unwrap_or(0) as i64 + 1;
+    if nodes[0].ty.dims != nodes[1].ty.dims {
+        (start, stop) = (format!("({start} + zeros_like({stop}))"), format!("({stop} + zeros_like({start}))"));
+    }
     let ends = |what: &str| format!("expand_dims({what}, {axis})");
     Ok(match num {
         ..0 => return Err(call.error(format!("linspace: num is {num}; it must not be negative"))),
-        0 => format!("gather({}, range(0), axis={axis})", ends("start")),
-        1 => ends("start"),
+        0 => format!("gather({}, range(0), axis={axis})", ends(&start)),
+        1 => ends(&start),
         _ => {
-            let rank = ty.rank() as i64 + 1;
             let at = if axis < 0 { axis + rank } else { axis };
             let sizes: Vec<&str> = (0..rank).map(|other| if other == at { "-1" } else { "1" }).collect();
-            let steps = format!("reshape(cast(range(1, num - 1), {}), [{}])", real_dtype(&ty), sizes.join(", "));
-            let inner = format!("{} + expand_dims((stop - start) / (num - 1), {axis}) * {steps}", ends("start"));
-            format!("concat([{}, {inner}, {}], {axis})", ends("start"), ends("stop"))
+            let steps = format!("reshape(cast(range(1, num - 1), {dtype}), [{}])", sizes.join(", "));
+            let inner = format!("{} + expand_dims(({stop} - {start}) / (num - 1), {axis}) * {steps}", ends(&start));
+            format!("concat([{}, {inner}, {}], {axis})", ends(&start), ends(&stop))
         }
     })
 }
@@ -175,11 +184,6 @@ fn meshgrid(call: &Call) -> ExprResult<String> {
     };
     let grids: String = (0..count).map(|arg| format!("{}, ", grid(arg))).collect();
     Ok(format!("({grids})"))
-}
-
-/// The dtype for numbers interpolated between two numbers of that type.
-fn real_dtype(ty: &Type) -> DType {
-    ty.dtype().filter(|dtype| dtype.is_float()).unwrap_or(&DType::Float32).clone()
 }
 
 fn pad(call: &Call) -> ExprResult<String> {

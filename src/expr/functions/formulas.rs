@@ -3,6 +3,7 @@
 //! Source of the meaning: `tf.norm`, `tf.math.reduce_euclidean_norm`, `tf.math.l2_normalize`, `tf.math.reduce_logsumexp`,
 //! `tf.math.count_nonzero`, `tf.nn.moments`, `tf.nn.l2_loss`, `tf.clip_by_norm`.
 
+use super::math::must_be_float;
 use crate::expr::call::{Call, Function, as_node, static_ints};
 use crate::expr::error::ExprResult;
 use crate::expr::operand::OperandKind;
@@ -35,7 +36,10 @@ pub static FUNCTIONS: &[Function] = &[
         "x, axis=None, epsilon=1e-12",
         "Divide values by their Euclidean norm.",
         [("math.l2_normalize([3.0, 4.0])", "[0.6, 0.8]")],
-        |_| text("x * math.rsqrt(maximum(reduce_sum(square(x), axis, True), epsilon))")
+        |call| {
+            check_float(call)?;
+            text("x * math.rsqrt(maximum(reduce_sum(square(x), axis, True), epsilon))")
+        }
     ),
     formula!(
         ["reduce_logsumexp", "math.reduce_logsumexp"],
@@ -77,9 +81,10 @@ pub static FUNCTIONS: &[Function] = &[
             })
         }
     ),
-    formula!(["nn.l2_loss"], "t|x", "Half the sum of squares.", [("nn.l2_loss([3.0, 4.0])", "12.5")], |_| text(
-        "reduce_sum(square(t)) / 2.0"
-    )),
+    formula!(["nn.l2_loss"], "t|x", "Half the sum of squares.", [("nn.l2_loss([3.0, 4.0])", "12.5")], |call| {
+        check_float(call)?;
+        text("reduce_sum(square(t)) / 2.0")
+    }),
     formula!(
         ["clip_by_norm"],
         "t|x, clip_norm, axes=None",
@@ -91,6 +96,12 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn text(formula: &str) -> ExprResult<String> {
     Ok(formula.to_owned())
+}
+
+/// The squares of integers would wrap around.
+fn check_float(call: &Call) -> ExprResult<()> {
+    let node = as_node(call.operand(0)?, None)?;
+    must_be_float(call, node.ty.dtype().unwrap_or(&DType::Null), &node.span)
 }
 
 fn norm(call: &Call) -> ExprResult<String> {

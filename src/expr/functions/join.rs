@@ -137,7 +137,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     if dim == Size::Ragged {
         // A single part is the tensor itself.
         if static_int(call.operand(1)?) == Some(1) {
-            return Ok(OperandKind::List(vec![call.operand(0)?.clone()]));
+            return call.several(vec![x.ty.clone()], move |args| Ok(vec![x.of(args)?.into_owned()]));
         }
         return Err(call.error(format!("axis {axis} is ragged; split works on uniform axes")));
     }

@@ -11,6 +11,7 @@ use crate::expr::kernels::compare::{self, Test};
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Unary};
 use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::span::Span;
 use crate::expr::syntax::Compare;
 use crate::expr::types::{last_ragged, quotient};
 use crate::schema::{DType, Literal};
@@ -483,12 +484,20 @@ pub fn floats(call: &mut Call) -> ExprResult<Arg> {
         return call.promoted_items(&[item])?.into_iter().next().ok_or_else(|| call.internal("one operand"));
     }
     let x = call.tensor(0)?;
-    let dtype = x.dtype()?;
-    if !dtype.is_float() {
-        let error = ExprError::at(x.span.clone(), format!("{} works on floats; this is {dtype}", call.name));
-        return Err(if dtype.is_number() { error.help("cast(x, float32) converts") } else { error });
-    }
+    must_be_float(call, x.dtype()?, &x.span)?;
     Ok(x)
+}
+
+/// Checks the dtype of an argument.
+///
+/// # Errors
+/// It is not a float.
+pub fn must_be_float(call: &Call, dtype: &DType, span: &Span) -> ExprResult<()> {
+    if dtype.is_float() {
+        return Ok(());
+    }
+    let error = ExprError::at(span.clone(), format!("{} works on floats; this is {dtype}", call.name));
+    Err(if dtype.is_number() { error.help("cast(x, float32) converts") } else { error })
 }
 
 fn test(call: &mut Call, op: Test) -> ExprResult<OperandKind> {

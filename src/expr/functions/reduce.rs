@@ -138,14 +138,14 @@ impl Plan {
             None if self.keepdims => Ok(vec![Dim::known(1); kept_rank(dims)]),
             None => Ok(Vec::new()),
             Some(axes) => {
-                let mut out = dims.to_vec();
+                let mut left = Axes::new(dims);
                 for axis in axes {
-                    if *axis >= out.len() {
+                    if *axis >= left.dims.len() {
                         return Err(ExprError::new("an axis is given twice"));
                     }
-                    out = reduced(&out, *axis, self.keepdims);
+                    left = left.reduced(*axis, self.keepdims);
                 }
-                Ok(out)
+                Ok(left.dims)
             }
         }
     }
@@ -166,10 +166,10 @@ impl Plan {
             }
             return Ok(out);
         };
-        let (mut tensor, mut dims) = (tensor.clone(), dims.to_vec());
+        let (mut tensor, mut left) = (tensor.clone(), Axes::new(dims));
         for (i, axis) in axes.iter().enumerate() {
-            let op = op(Step { first: i == 0, dense: last_ragged(&dims).is_none_or(|last| *axis > last) });
-            let without = reduced(&dims, *axis, false);
+            let op = op(Step { first: i == 0, dense: *axis >= left.partitioned });
+            let without = left.reduced(*axis, false).dims;
             let keep = self.keepdims;
             // The items of rows at level `axis` are reduced, which leaves slices with one axis less.
             let owners = merged(&tensor, 0, *axis)?;
@@ -177,7 +177,7 @@ impl Plan {
                 let out = one_axis(op, t, &without[*axis..], &owners)?;
                 if keep { Tensor::list(RowPartition::uniform(1, out.nrows())?, out, None) } else { Ok(out) }
             })?;
-            dims = reduced(&dims, *axis, keep);
+            left = left.reduced(*axis, keep);
         }
         Ok(tensor)
     }
@@ -204,34 +204,47 @@ fn one_axis(op: Reduce, tensor: &Tensor, dims: &[Dim], owners: &RowPartition) ->
     segment::aggregate(op, list.values(), dims, &ids, owners)
 }
 
-/// The axes left after reducing one.
-pub fn reduced(dims: &[Dim], axis: usize, keepdims: bool) -> Vec<Dim> {
-    let mut out = dims.to_vec();
-    let gone = out.remove(axis);
-    let never_empty = matches!(gone.size, Size::Known(n) if n > 0);
-    let ragged_below = last_ragged(dims).is_some_and(|last| last > axis + 1);
-    if let Some(next) = out.get_mut(axis) {
-        let uniform = next.size != Size::Ragged;
-        if axis == 0 {
-            // Axis 0 has one slice per record, whose length is that of the longest row.
-            if !uniform || (ragged_below && !never_empty) {
-                *next = Dim::UNIFORM;
+/// The axes left of a tensor while it is reduced.
+struct Axes {
+    dims: Vec<Dim>,
+    /// The number of outer axes with row partitions, in TensorFlow: all down to the last ragged axis. A uniform axis
+    /// keeps its partition after the ragged axis below it has been reduced.
+    partitioned: usize,
+}
+
+impl Axes {
+    fn new(dims: &[Dim]) -> Axes {
+        Axes { dims: dims.to_vec(), partitioned: last_ragged(dims).map_or(0, |last| last + 1) }
+    }
+
+    /// The axes left after reducing one.
+    fn reduced(&self, axis: usize, keepdims: bool) -> Axes {
+        let mut dims = self.dims.clone();
+        let gone = dims.remove(axis);
+        let never_empty = matches!(gone.size, Size::Known(n) if n > 0);
+        let partition_below = self.partitioned > axis + 1;
+        if let Some(next) = dims.get_mut(axis) {
+            let uniform = next.size != Size::Ragged;
+            if axis == 0 {
+                // Axis 0 has one slice per record, whose length is that of the longest row.
+                if !uniform || (partition_below && !never_empty) {
+                    *next = Dim::UNIFORM;
+                }
+            } else if uniform && partition_below && !never_empty {
+                // A row without items gives an empty slice.
+                *next = Dim::RAGGED;
             }
-        } else if uniform && ragged_below && !never_empty {
-            // A row without items gives an empty slice.
-            *next = Dim::RAGGED;
         }
-    }
-    if keepdims {
-        let mut kept = dims.to_vec();
-        kept[axis] = Dim::known(1);
-        for (i, dim) in out.iter().enumerate().skip(axis) {
-            kept[i + 1] = dim.clone();
+        let mut partitioned = self.partitioned;
+        if keepdims {
+            // With axis 0 kept, the next axis is again an inner axis, with one row.
+            dims.insert(axis, Dim::known(1));
         }
-        // With axis 0 kept, the next axis is again an inner axis, with one row.
-        return kept;
+        if axis < self.partitioned && (!keepdims || axis + 1 == self.partitioned) {
+            partitioned -= 1;
+        }
+        Axes { dims, partitioned }
     }
-    out
 }
 
 fn simple(call: &mut Call, expected: &str, fits: fn(&DType) -> bool, op: fn(bool) -> Reduce<'static>) -> ExprResult<OperandKind> {

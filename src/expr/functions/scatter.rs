@@ -4,7 +4,7 @@
 
 use crate::expr::call::{Call, Function, as_node, static_int};
 use crate::expr::error::ExprResult;
-use crate::schema::Size;
+use crate::schema::{Dim, Size};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
             let known: Vec<Size> = sizes.iter().map(|size| static_int(size).and_then(|n| u64::try_from(n).ok())).map(known).collect();
             let sizes: Vec<String> = (0..sizes.len()).map(|axis| format!("shape[{axis}]")).collect();
             let scatter = Scatter::new(call, 0, 1, &sizes, &known)?;
-            Ok(scatter.shaped(&format!("math.unsorted_segment_sum({}, {}, {})", scatter.updates, scatter.ids, scatter.nrows)))
+            Ok(scatter.shaped(&format!("math.unsorted_segment_sum({}, {}, {})", scatter.rows("updates"), scatter.ids, scatter.nrows)))
         }
     ),
     formula!(
@@ -39,7 +39,7 @@ pub static FUNCTIONS: &[Function] = &[
                 scatter.all_ids(),
                 scatter.nrows
             );
-            Ok(scatter.shaped(&format!("gather({}, {last})", scatter.all("updates"))))
+            Ok(scatter.shaped(&format!("gather({}, {last})", scatter.all(&own_dtype(call)?))))
         }
     ),
     formula!(
@@ -47,28 +47,28 @@ pub static FUNCTIONS: &[Function] = &[
         "tensor|x, indices, updates",
         "The tensor with the updates added at the indices.",
         [("tensor_scatter_nd_add([1, 2, 3, 4], [[0], [2], [0]], [9, 8, 10])", "[20, 2, 11, 4]")],
-        |call| reduced(call, "sum", "updates")
+        |call| reduced(call, "sum", str::to_owned)
     ),
     formula!(
         ["tensor_scatter_nd_sub"],
         "tensor|x, indices, updates",
         "The tensor with the updates subtracted at the indices.",
         [("tensor_scatter_nd_sub([1, 2, 3, 4], [[0], [2]], [9, 8])", "[-8, 2, -5, 4]")],
-        |call| reduced(call, "sum", "(zeros_like(updates) - updates)")
+        |call| reduced(call, "sum", |updates| format!("(zeros_like({updates}) - {updates})"))
     ),
     formula!(
         ["tensor_scatter_nd_max"],
         "tensor|x, indices, updates",
         "The tensor with, at each index, the larger of its value and the update.",
         [("tensor_scatter_nd_max([1, 2, 3, 4], [[0], [3]], [9, 2])", "[9, 2, 3, 4]")],
-        |call| reduced(call, "max", "updates")
+        |call| reduced(call, "max", str::to_owned)
     ),
     formula!(
         ["tensor_scatter_nd_min"],
         "tensor|x, indices, updates",
         "The tensor with, at each index, the smaller of its value and the update.",
         [("tensor_scatter_nd_min([1, 2, 3, 4], [[0], [3]], [9, 2])", "[1, 2, 3, 2]")],
-        |call| reduced(call, "min", "updates")
+        |call| reduced(call, "min", str::to_owned)
     ),
 ];
 
@@ -77,8 +77,6 @@ struct Scatter {
     /// The number of rows, and the row index of each update.
     nrows: String,
     ids: String,
-    /// The updates, as rows.
-    updates: String,
     /// The sizes of a row, and of the result.
     inner: String,
     shape: String,
@@ -128,13 +126,7 @@ impl Scatter {
         let check = format!("gather_nd(zeros([{}], int64), indices)", outer.join(", "));
         let ids = format!("reshape({check} + {}, [-1])", positions.join(" + "));
         let inner: String = inner.iter().map(|size| format!(", {size}")).collect();
-        Ok(Scatter {
-            nrows: format!("cast({}, int64)", outer.join(" * ")),
-            updates: format!("reshape(updates, [size({ids}){inner}])"),
-            ids,
-            inner,
-            shape: sizes.join(", "),
-        })
+        Ok(Scatter { nrows: format!("cast({}, int64)", outer.join(" * ")), ids, inner, shape: sizes.join(", ") })
     }
 
     /// For `tensor`, `indices` and `updates`, into a copy of the tensor.
@@ -143,15 +135,23 @@ impl Scatter {
         if ty.is_ragged() || ty.is_sparse() {
             return Err(call.error(format!("{} works on dense tensors; this is {ty}", call.name)));
         }
-        let sizes: Vec<String> = (0..ty.rank()).map(|axis| format!("shape(identity(tensor))[{axis}]")).collect();
+        let size = |(axis, dim): (usize, &Dim)| match dim.size {
+            Size::Known(n) => n.to_string(),
+            _ => format!("shape(identity(tensor))[{axis}]"),
+        };
+        let sizes: Vec<String> = ty.dims.iter().enumerate().map(size).collect();
         let known: Vec<Size> = ty.dims.iter().map(|dim| dim.size).collect();
         Scatter::new(call, 1, 2, &sizes, &known)
     }
 
-    /// The rows of the tensor followed by the updates, or by values derived from them.
+    /// The updates, or values derived from them, as rows.
+    fn rows(&self, updates: &str) -> String {
+        format!("reshape({updates}, [size({}){}])", self.ids, self.inner)
+    }
+
+    /// The rows of the tensor followed by those of the updates.
     fn all(&self, updates: &str) -> String {
-        let updates = self.updates.replacen("updates", updates, 1);
-        format!("concat([reshape(tensor, [{}{}]), {updates}], 0)", self.nrows, self.inner)
+        format!("concat([reshape(tensor, [{}{}]), {}], 0)", self.nrows, self.inner, self.rows(updates))
     }
 
     /// The row index of each item of [`Scatter::all`].
@@ -170,8 +170,14 @@ fn known(size: Option<u64>) -> Size {
     size.map_or(Size::Uniform, Size::Known)
 }
 
-fn reduced(call: &Call, reduction: &str, updates: &str) -> ExprResult<String> {
+/// The updates; literals take the dtype of the tensor.
+fn own_dtype(call: &Call) -> ExprResult<String> {
+    let is_literal = call.operand(2)?.is_literal() && !call.operand(0)?.is_literal();
+    Ok(if is_literal { "constant(updates, identity(tensor).dtype)" } else { "updates" }.to_owned())
+}
+
+fn reduced(call: &Call, reduction: &str, derived: impl Fn(&str) -> String) -> ExprResult<String> {
     let scatter = Scatter::over(call)?;
-    let (all, ids) = (scatter.all(updates), scatter.all_ids());
+    let (all, ids) = (scatter.all(&derived(&own_dtype(call)?)), scatter.all_ids());
     Ok(scatter.shaped(&format!("math.unsorted_segment_{reduction}({all}, {ids}, {})", scatter.nrows)))
 }

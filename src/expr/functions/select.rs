@@ -5,7 +5,7 @@
 
 use super::apply::pointwise;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, static_int};
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, static_int};
 use crate::expr::error::{ExprError, ExprResult, compare};
 use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::choose;
@@ -58,7 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["where"],
         "condition, x=None, y=None",
-        "x where the condition is true, else y. Without x and y, the indices where it is true.",
+        "x where the condition is true, else y. Without x and y, the indices where it is true or not 0.",
         [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
         choice
     ),
@@ -157,9 +157,15 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
 fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     let indices = call.integers(1)?;
-    if call.optional_int(2)?.unwrap_or(0) != 0 {
-        return Err(call.error("gather_nd does not support batch_dims for ragged tensors").help("gather(..., batch_dims=1)"));
+    let batch = call.optional_int(2)?.unwrap_or(0);
+    let ragged = last_ragged(&x.ty.dims).is_some();
+    if batch != 0 && (ragged || last_ragged(&indices.ty.dims).is_some()) {
+        return Err(call.error("gather_nd does not support batch_dims for ragged tensors").help("to_tensor(x) makes it dense"));
     }
+    let most = x.rank().min(indices.rank().saturating_sub(1));
+    let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch <= most) else {
+        return Err(call.error(format!("gather_nd: batch_dims is {batch}; expected 0 to {most}, as both tensors need these axes")));
+    };
     let Some((last, outer)) = indices.ty.dims.split_last() else {
         return Err(ExprError::at(indices.span.clone(), "an index must be a vector; this is a scalar"));
     };
@@ -170,32 +176,42 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     if x.rank() == 0 {
         return Err(ExprError::at(x.span.clone(), "gather_nd needs a tensor with at least one axis; this is a scalar"));
     }
-    if depth > x.rank() {
-        return Err(ExprError::at(indices.span.clone(), format!("an index has {depth} numbers, but the tensor has {} axes", x.rank())));
+    let axes_left = x.rank() - batch;
+    if depth > axes_left {
+        return Err(ExprError::at(indices.span.clone(), format!("an index has {depth} numbers, but the tensor has {axes_left} axes")));
     }
     let mut dims = outer.to_vec();
-    dims.extend(x.ty.dims[depth..].iter().cloned());
+    // As in TensorFlow, an index of one number into a ragged tensor counts as a list of one index.
+    let listed = ragged && outer.is_empty() && depth == 1;
+    if listed {
+        dims.push(Dim::known(1));
+    }
+    dims.extend(x.ty.dims[batch + depth..].iter().cloned());
     let ty = Type { dims: outermost_uniform(dims), ..x.ty.clone() };
     let levels = indices.rank() - 1;
     call.one(ty, move |args| {
         let (tensor, ids) = (x.of(args)?, indices.of(args)?);
         let (partitions, vectors) = ids.levels(levels)?;
         let flat = i64s(vectors.as_list()?.values().as_leaf()?)?;
-        let (axes, below) = tensor.levels(depth)?;
-        let whole = merged(&ids, 0, levels)?;
+        check_same(&tensor, &ids, batch, "tensor and indices")?;
+        let (axes, below) = tensor.levels(batch + depth)?;
+        // The vectors of each record, or of each row of the batch axes.
+        let whole = merged(&ids, batch, levels)?;
         let mut places = Vec::with_capacity(whole.nvals());
-        for record in 0..whole.nrows() {
-            for vector in whole.range(record) {
-                let mut at = record;
-                for (axis, partition) in axes.iter().enumerate() {
-                    let index =
-                        index_in(flat[vector * depth + axis], partition.row_length(at)).map_err(|e| e.on_axis(axis).at_row(record))?;
+        for row in 0..whole.nrows() {
+            for vector in whole.range(row) {
+                let mut at = row;
+                for (axis, partition) in axes[batch..].iter().enumerate() {
+                    let index = index_in(flat[vector * depth + axis], partition.row_length(at))
+                        .map_err(|e| e.on_axis(batch + axis).at_row(record_of(&ids, batch, row)))?;
                     at = partition.start(at) + index;
                 }
                 places.push(at);
             }
         }
-        wrap(partitions.into_iter().cloned(), below.gather(&places)?)
+        let gathered = below.gather(&places)?;
+        let gathered = if listed { Tensor::list(RowPartition::uniform(1, places.len())?, gathered, None)? } else { gathered };
+        wrap(partitions.into_iter().cloned(), gathered)
     })
 }
 
@@ -293,6 +309,12 @@ fn masked(tensor: &Tensor, mask: &Tensor, levels: usize, flat: bool) -> Result<T
 }
 
 fn choice(call: &mut Call) -> ExprResult<OperandKind> {
+    let item = as_node(call.operand(0)?, None)?;
+    if call.given(1).is_none() && call.given(2).is_none() && item.ty.dtype().is_some_and(DType::is_number) && !item.ty.is_sparse() {
+        let nonzero = cast_node(not_null(item), &DType::Bool, call.text())?;
+        let nonzero = call.push(nonzero);
+        return coordinates(call, nonzero);
+    }
     let condition = mask_of(call, 0)?;
     match (call.given(1).is_some(), call.given(2).is_some()) {
         (true, true) => {

@@ -79,6 +79,10 @@ pub fn binary(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
                 let difference = Datum { array: &difference, scalar: false };
                 binary(Binary::Multiply, difference, difference)
             }
+            // The quotient has the precision of the dtype before it is rounded down.
+            Binary::FloorDivide if dtype.is_float() => {
+                float(Float::Floor, &through(&wide, a, b, |a, b| binary(Binary::Divide, a, b))?).map_err(whole)
+            }
             Binary::Atan2 => through(&DType::Float64, a, b, |a, b| binary(op, a, b)),
             _ => through(&wide, a, b, |a, b| binary(op, a, b)),
         };

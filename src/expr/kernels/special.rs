@@ -9,7 +9,7 @@ use super::datum::{Datum, RowError, map, zip};
 use super::number::{Number, floats};
 use crate::error::{Error, Result};
 use arrow_array::{ArrayRef, PrimitiveArray};
-use std::f64::consts::{FRAC_PI_2, PI, SQRT_2};
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, PI, SQRT_2};
 use std::sync::Arc;
 
 const EULER: f64 = 0.577_215_664_901_532_9;
@@ -509,12 +509,13 @@ pub fn angle(x: f64) -> f64 {
 
 /// x times the standard normal cumulative distribution function at x.
 pub fn gelu(x: f64) -> f64 {
-    x * 0.5 * libm::erfc(-x / SQRT_2)
+    // As in TensorFlow, which makes a float32 of the constant, whatever the dtype; the same below.
+    x * 0.5 * libm::erfc(-x * f64::from(FRAC_1_SQRT_2 as f32))
 }
 
 /// The tanh approximation of [`gelu`].
 pub fn gelu_approximate(x: f64) -> f64 {
-    0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + 0.044715 * x * x * x)).tanh())
+    0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + f64::from(0.044715_f32) * x * x * x)).tanh())
 }
 
 /// The scaled exponential linear unit.
