@@ -49,6 +49,10 @@ pub trait Format: Sync {
     fn directory(&self) -> Option<&'static dyn Directory> {
         None
     }
+    /// The options that only some formats have and this one uses, such as `--delimiter`.
+    fn options(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Whether its datasets have splits, selected with `--split`.
     fn has_splits(&self) -> bool {
         false

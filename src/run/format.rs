@@ -28,31 +28,44 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
     }
 }
 
-/// Adds a notice for each option of a format that neither an input nor the output has.
+/// Adds a notice for each option that only formats other than these use. A report has no output; it may use the options
+/// of outputs itself.
 ///
 /// # Errors
 /// There is such an option, under `--strict`.
-pub fn note_unused<'a>(formats: impl Iterator<Item = &'a str>, options: &Options) -> Result<()> {
-    const CSV: (&str, &[&str]) = ("CSV", &["csv", "tsv"]);
-    const MEGATRON: (&str, &[&str]) = ("Megatron", &["megatron"]);
-    const LIBSVM: (&str, &[&str]) = ("libsvm", &["libsvm"]);
-    const TFRECORD: (&str, &[&str]) = ("TFRecord or ArrayRecord", &["tfrecord", "sequence-example", "array-record"]);
-    let formats: Vec<&str> = formats.collect();
+pub fn note_unused<'a>(inputs: impl Iterator<Item = &'a dyn Format>, output: Option<&'a dyn Format>, options: &Options) -> Result<()> {
+    let output: Vec<&dyn Format> = output.into_iter().collect();
+    let both: Vec<&dyn Format> = inputs.chain(output.iter().copied()).collect();
     let (csv, megatron) = (&options.csv, &options.megatron);
     let given = [
-        (csv.delimiter.is_some(), "--delimiter", CSV, ""),
-        (csv.list_separator.is_some(), "--list-separator", CSV, ""),
-        (csv.nulls.is_some(), "--nulls", CSV, ""),
-        (csv.columns.is_some(), "--columns", CSV, "; fields are chosen with the verb select"),
-        (megatron.vocab_size.is_some(), "--vocab-size", MEGATRON, ""),
-        (megatron.append_eod.is_some(), "--append-eod", MEGATRON, ""),
-        (options.index_base.is_some(), "--index-base", LIBSVM, ""),
-        (options.raw_records, "--raw-records", TFRECORD, ""),
-        (options.scalar != Scalars::None, "--scalar", TFRECORD, ""),
+        (csv.delimiter.is_some(), "--delimiter", ""),
+        (csv.list_separator.is_some(), "--list-separator", ""),
+        (csv.nulls.is_some(), "--nulls", ""),
+        (csv.columns.is_some(), "--columns", "; fields are chosen with the verb select"),
+        (megatron.vocab_size.is_some(), "--vocab-size", ""),
+        (megatron.append_eod.is_some(), "--append-eod", ""),
+        (megatron.smallest_dtype, "--smallest-dtype", ""),
+        (megatron.documents, "--documents", ""),
+        (options.index_base.is_some(), "--index-base", ""),
+        (options.sum_duplicates, "--sum-duplicates", ""),
+        (options.raw_records, "--raw-records", ""),
+        (options.scalar != Scalars::None, "--scalar", ""),
+        (options.no_verify, "--no-verify", ""),
+        (options.class_names, "--class-names", ""),
+        (options.dataset_name.is_some(), "--name", ""),
+        (options.raw_members, "--raw-members", ""),
     ];
-    for (_, option, (what, names), more) in given.into_iter().filter(|(is_given, ..)| *is_given) {
-        if !formats.iter().any(|name| names.contains(name)) {
-            options.notices.add(format!("{option} has no effect: neither an input nor the output is {what}{more}"), options.strict)?;
+    let given_for_output = [
+        (options.row_group_rows.is_some(), "--row-group-rows", " output"),
+        (options.tensor_types.is_some(), "--tensor-types", " output"),
+        (options.omit_null, "--omit-null", " output"),
+    ];
+    let of_both = given.into_iter().map(|given| (given, &both));
+    let of_output = given_for_output.into_iter().filter(|_| !output.is_empty()).map(|given| (given, &output));
+    for ((_, option, more), used) in of_both.chain(of_output).filter(|((is_given, ..), _)| *is_given) {
+        if !used.iter().any(|format| format.options().contains(&option)) {
+            let of = names(|format| format.options().contains(&option));
+            options.notices.add(format!("{option} has no effect: it is for {of}{more}"), options.strict)?;
         }
     }
     Ok(())

@@ -125,8 +125,10 @@ impl<'a> Run<'a> {
         }
         // Other files are read with the same options.
         if verbs.iter().all(|verb| verb.tables().is_empty() && verb.baseline().is_none()) {
-            let names = inputs.iter().map(|opened| opened.format.name()).chain(targets.format.map(|format| format.name()));
-            format::note_unused(names, options)?;
+            format::note_unused(inputs.iter().map(|opened| opened.format), targets.format, options)?;
+            if options.input_name.is_some() && inputs.iter().all(|opened| opened.input.path().is_some()) {
+                options.notices.add("--input-name has no effect: standard input is not read".to_owned(), options.strict)?;
+            }
         }
         let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
         Ok(Run { verbs, inputs, targets, read, options })

@@ -33,6 +33,10 @@ impl Format for ArrayRecord {
         "ArrayRecord of tf.Example: Riegeli chunks with an index, as Grain reads them"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--raw-records", "--scalar", "--no-verify", "--row-group-rows"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["array_record", "arrayrecord"]
     }

@@ -40,6 +40,10 @@ impl Format for Arrow {
         }
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--row-group-rows", "--tensor-types"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         match self {
             Arrow::Stream => &["arrows"],

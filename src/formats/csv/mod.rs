@@ -53,6 +53,10 @@ impl Format for Csv {
         }
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--delimiter", "--list-separator", "--nulls", "--columns"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         match self {
             Csv::Comma => &["csv"],

@@ -80,6 +80,10 @@ impl Format for Jsonl {
     fn summary(&self) -> &'static str {
         "JSON Lines: one object per line"
     }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["--omit-null"]
+    }
     fn extensions(&self) -> &'static [&'static str] {
         &["jsonl", "ndjson"]
     }
@@ -110,6 +114,10 @@ impl Format for Json {
     }
     fn summary(&self) -> &'static str {
         "JSON values separated by white space, or one array of objects; written as an array"
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["--omit-null"]
     }
     fn extensions(&self) -> &'static [&'static str] {
         &["json"]

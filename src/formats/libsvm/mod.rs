@@ -43,6 +43,10 @@ impl Format for Libsvm {
         "libsvm, svmlight: label, qid, and sparse features in each line"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--index-base", "--sum-duplicates"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["libsvm", "svmlight", "svm"]
     }

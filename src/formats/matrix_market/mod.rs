@@ -30,6 +30,10 @@ impl Format for MatrixMarket {
         "Matrix Market: rows of a sparse or dense matrix"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--sum-duplicates"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["mtx", "mm"]
     }

@@ -40,6 +40,10 @@ impl Format for Megatron {
         "Megatron indexed dataset: FILE.bin and FILE.idx, named by either"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--vocab-size", "--append-eod", "--smallest-dtype", "--documents"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &[INDEX, VALUES]
     }

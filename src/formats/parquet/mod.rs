@@ -49,6 +49,10 @@ impl Format for Parquet {
         "Apache Parquet"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--row-group-rows", "--tensor-types"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["parquet", "pq"]
     }

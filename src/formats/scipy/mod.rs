@@ -27,6 +27,10 @@ impl Format for Scipy {
         "SciPy sparse matrix in an npz: rows in CSR, CSC or COO form"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--sum-duplicates"]
+    }
+
     /// Any npz starts like this.
     fn recognises(&self, input: &Input) -> bool {
         input.is_regular() && archive::is_zip(input.head()) && archive::contents(input).is_ok_and(|contents| read::is_matrix(&contents))

@@ -47,6 +47,10 @@ impl Format for Tfds {
         "a TensorFlow Datasets or RLDS directory: features.json, dataset_info.json, TFRecords"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--no-verify", "--class-names", "--name"]
+    }
+
     fn recognises(&self, input: &Input) -> bool {
         input.directory().is_some()
     }

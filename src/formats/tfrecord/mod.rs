@@ -67,6 +67,10 @@ impl Format for SequenceExample {
         "TFRecord of tf.SequenceExample"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--raw-records", "--scalar", "--no-verify"]
+    }
+
     fn sniff(&self, head: &[u8]) -> bool {
         recognise(head) == Some(Message::SequenceExample)
     }
@@ -91,6 +95,10 @@ impl Format for TfRecord {
 
     fn summary(&self) -> &'static str {
         "TFRecord of tf.Example"
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["--raw-records", "--scalar", "--no-verify"]
     }
 
     fn extensions(&self) -> &'static [&'static str] {

@@ -42,6 +42,10 @@ impl Format for WebDataset {
         "tar archive: members with the same stem form a record, with a field for each extension"
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--raw-members", "--omit-null"]
+    }
+
     fn extensions(&self) -> &'static [&'static str] {
         &["tar"]
     }
