@@ -1,4 +1,4 @@
-//! Parses decimal numbers in text formats: libsvm, Matrix Market, CSV.
+//! Parses decimal numbers in text formats.
 
 /// Powers of ten that a float64 holds exactly.
 const TENS: [f64; 23] =
@@ -13,6 +13,23 @@ fn digits(bytes: &[u8], mut value: u64) -> (u64, usize) {
         ndigits += 1;
     }
     (value, ndigits)
+}
+
+/// The float32 nearest to a decimal number, given the nearest float64: rounding twice is wrong only if that is exactly
+/// halfway between two float32 values, or close to 0.
+#[inline(always)]
+pub fn float32(value: f64, text: &[u8]) -> f32 {
+    let nearest = value as f32;
+    if !is_halfway(value) && (nearest.is_normal() || value == 0.0) {
+        return nearest;
+    }
+    std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(nearest)
+}
+
+/// Whether a number is exactly halfway between two normal float32 values.
+#[inline(always)]
+pub fn is_halfway(value: f64) -> bool {
+    value.to_bits() & 0x1FFF_FFFF == 0x1000_0000
 }
 
 /// The number at the start of `bytes`, as the nearest float64, and its length. `None` if the text up to the next byte

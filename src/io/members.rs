@@ -51,9 +51,17 @@ impl<R: Read> Members<R> {
             State::Ended => return Ok(()),
         };
         self.nbytes = rest.nbytes;
-        if is_gzip && rest.fill_buf()?.first() == Some(&0x1f) {
-            self.state = State::Gzip(GzDecoder::new(rest));
-            return Ok(());
+        match rest.fill_buf()?.first() {
+            Some(0x1f) if is_gzip => {
+                self.state = State::Gzip(GzDecoder::new(rest));
+                return Ok(());
+            }
+            // As all common writers begin: a window of 32 KiB.
+            Some(0x78) if !is_gzip => {
+                self.state = State::Zlib(ZlibDecoder::new(rest));
+                return Ok(());
+            }
+            _ => {}
         }
         loop {
             let buffer = rest.fill_buf()?;

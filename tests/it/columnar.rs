@@ -67,9 +67,12 @@ fn check(path: &Path, what: &str) {
         && !outcome.stderr.contains("memory allocation");
     assert!((0..=3).contains(&outcome.status) && quiet, "{what}: {outcome:?}");
     assert!(outcome.status == 0 || outcome.stderr.starts_with("error: "), "{what}: {outcome:?}");
+    let nrecords = outcome.text().lines().count();
+    assert!(outcome.status != 0 || nrecords == RECORDS.lines().count(), "{what}: {nrecords} records without a message");
 }
 
-/// Flips bits and truncates throughout the file: an error or other values, never a crash.
+/// Flips bits and truncates throughout the file: an error or other values, never a crash, and never fewer records without
+/// a message.
 #[test]
 fn damaged_bytes_end_in_a_message() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,6 +11,8 @@ use std::io::{self, Read};
 
 /// The first and the last bytes of a file.
 pub const MAGIC: &[u8] = b"ARROW1";
+/// Bytes that the first magic takes with its padding.
+pub const MAGIC_NBYTES: u64 = 8;
 /// The first bytes of a Feather version 1 file, which is a different format.
 pub const FEATHER_1: &[u8] = b"FEA1";
 /// Marks a message of format version 0.15 and later.
@@ -56,14 +58,24 @@ impl Framed {
         verified(&self.metadata)
     }
 
-    /// Number of rows in a record batch; `None` for other messages.
+    /// Number of rows in a record batch of so many columns.
     ///
     /// # Errors
-    /// The number is negative.
-    pub fn nrows(&self) -> Result<Option<u64>> {
+    /// The message is not a record batch, or its header contradicts itself.
+    pub fn nrows(&self, ncolumns: usize) -> Result<u64> {
         let message = self.message()?;
-        let Some(batch) = message.header_as_record_batch() else { return Ok(None) };
-        u64::try_from(batch.length()).map(Some).map_err(|_| Error::data(format!("a record batch claims {} rows", batch.length())))
+        let batch = message.header_as_record_batch().ok_or_else(|| {
+            Error::data(format!("a record batch was expected, but the message is {}: the file is damaged", kind(message.header_type())))
+        })?;
+        let nrows = u64::try_from(batch.length()).map_err(|_| Error::data(format!("a record batch claims {} rows", batch.length())))?;
+        // The first node is that of the first column; the others are compared when they are decoded.
+        match batch.nodes().and_then(|nodes| nodes.iter().next()) {
+            Some(first) if u64::try_from(first.length()).ok() != Some(nrows) => {
+                Err(Error::data(format!("a record batch of {} rows claims {nrows}", first.length())))
+            }
+            None if ncolumns > 0 => Err(Error::data(format!("a record batch of {nrows} rows has no columns; expected {ncolumns}"))),
+            _ => Ok(nrows),
+        }
     }
 
     /// Size of the body in bytes.
@@ -77,22 +89,32 @@ impl Framed {
     /// The body in memory.
     ///
     /// # Errors
-    /// Reading fails, or a compressed buffer declares an implausible uncompressed size.
+    /// Reading fails, a column claims an impossible number of nulls, or a compressed buffer declares an implausible uncompressed size.
     pub fn load(&self) -> Result<Buffer> {
         let body = match &self.body {
             Body::Here(buffer) => buffer.clone(),
             Body::At { source, start, length } => Buffer::from_vec(source.bytes(*start, *length).map_err(|e| lifted(&e))?),
         };
-        self.check_lengths(&body)?;
+        self.check_claims(&body)?;
         Ok(body)
     }
 
-    fn check_lengths(&self, body: &Buffer) -> Result<()> {
+    fn check_claims(&self, body: &Buffer) -> Result<()> {
         let message = self.message()?;
         let batch = match message.header_type() {
             MessageHeader::DictionaryBatch => message.header_as_dictionary_batch().and_then(|d| d.data()),
             _ => message.header_as_record_batch(),
         };
+        // The decoder reads an unknown number of nulls as none.
+        let claims = |node: &&arrow_ipc::FieldNode| node.null_count() < 0 || node.null_count() > node.length();
+        if let Some(node) = batch.and_then(|b| b.nodes()?.iter().find(claims)) {
+            let error = Error::data(format!("a column of {} values in an Arrow batch claims {} nulls", node.length(), node.null_count()));
+            return Err(if node.null_count() == -1 {
+                error.help("-1 means unknown: rewrite the file with PyArrow, which counts the nulls")
+            } else {
+                error
+            });
+        }
         let Some((batch, compression)) = batch.and_then(|b| Some((b, b.compression()?))) else { return Ok(()) };
         // The maximum expansion of each byte: 255 for LZ4; for zstd, a block of 128 KiB in four bytes.
         let ratio = if compression.codec() == CompressionType::ZSTD { 1 << 15 } else { 255 };
@@ -111,6 +133,11 @@ impl Framed {
     pub fn is_compressed(&self) -> bool {
         self.message().is_ok_and(|m| m.header_as_record_batch().is_some_and(|b| b.compression().is_some()))
     }
+}
+
+/// The kind of a message, for error messages.
+pub fn kind(header: MessageHeader) -> String {
+    header.variant_name().map_or_else(|| format!("of type {}", header.0), |name| format!("of type {name}"))
 }
 
 fn verified(metadata: &[u8]) -> Result<Message<'_>> {
@@ -171,24 +198,37 @@ pub fn read(stream: &mut dyn Read) -> Result<Next> {
 /// # Errors
 /// The block is outside the file, or its metadata is damaged.
 pub fn at(source: &Source, block: &arrow_ipc::Block) -> Result<Framed> {
-    let place = || {
-        Error::data(format!(
-            "a block of {} and {} bytes at byte {} of a file of {}",
-            block.metaDataLength(),
-            block.bodyLength(),
-            block.offset(),
-            source.nbytes()
-        ))
+    let place = |what: &str| {
+        let (header, body, start) = (block.metaDataLength(), block.bodyLength(), block.offset());
+        Error::data(format!("the Arrow file is damaged: a block of {header} and {body} bytes at byte {start} {what}"))
     };
-    let start = u64::try_from(block.offset()).map_err(|_| place())?;
-    let header = usize::try_from(block.metaDataLength()).map_err(|_| place())?;
-    let length = usize::try_from(block.bodyLength()).map_err(|_| place())?;
+    let outside = || place(&format!("ends beyond the {} bytes of the file", source.nbytes()));
+    let start = u64::try_from(block.offset()).map_err(|_| outside())?;
+    let header = usize::try_from(block.metaDataLength()).map_err(|_| outside())?;
+    let length = usize::try_from(block.bodyLength()).map_err(|_| outside())?;
     let body = start.checked_add(header as u64).filter(|b| b.checked_add(length as u64).is_some_and(|end| end <= source.nbytes()));
-    let body = body.ok_or_else(place)?;
+    let body = body.ok_or_else(outside)?;
     let mut metadata = source.bytes(start, header).map_err(|e| lifted(&e))?;
-    let skipped = if metadata.starts_with(&CONTINUATION) { 8 } else { 4 };
-    metadata.drain(..skipped.min(metadata.len()));
+    let prefix = if metadata.starts_with(&CONTINUATION) { 8 } else { 4 };
+    let found = metadata.get(prefix - 4..prefix).and_then(|word| <[u8; 4]>::try_from(word).ok()).map(i32::from_le_bytes);
+    if found.and_then(|length| usize::try_from(length).ok()).is_none_or(|length| length == 0 || length > header - prefix) {
+        return Err(place("does not hold a message"));
+    }
+    metadata.drain(..prefix);
     Framed::try_new(metadata, Body::At { source: source.clone(), start: body, length })
+}
+
+/// The end of the metadata of a message at this byte of a file; `None` if none begins there.
+///
+/// # Errors
+/// Reading fails.
+pub fn end(source: &Source, start: u64) -> Result<Option<u64>> {
+    if start.checked_add(8).is_none_or(|end| end > source.nbytes()) {
+        return Ok(None);
+    }
+    let prefix = source.bytes(start, 8).map_err(|e| lifted(&e))?;
+    let length = prefix.strip_prefix(&CONTINUATION).and_then(|word| <[u8; 4]>::try_from(word).ok()).map(i32::from_le_bytes);
+    Ok(length.and_then(|length| u64::try_from(length).ok()).filter(|length| *length > 0).map(|length| start + 8 + length))
 }
 
 fn fill(stream: &mut dyn Read, buffer: &mut [u8]) -> Result<usize> {

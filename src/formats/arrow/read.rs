@@ -1,6 +1,6 @@
 //! Reads record batches as tasks.
 
-use super::message::{self, Body, Framed, MAGIC, Next, lifted};
+use super::message::{self, Body, Framed, MAGIC, MAGIC_NBYTES, Next, lifted};
 use crate::chunk::{Decoded, Origin};
 use crate::demand::Numbers;
 use crate::error::{Error, Kind, Result};
@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 /// An uncompressed batch with a larger body is divided into row ranges.
 const BATCH_NBYTES: u64 = 32 << 20;
+/// The most bytes between the last block of a file and its footer: the end marker, and padding.
+const END_NBYTES: u64 = 8 + 64;
 /// Entries of dictionaries are repeated up to this size, a quarter of the memory or a single record at a time.
 const SPREAD_NBYTES: u64 = 64 << 20;
 
@@ -270,7 +272,7 @@ impl FileReader {
 impl Footer {
     fn read(name: Arc<str>, source: Source) -> Result<Footer> {
         let cut = || Error::data("the file does not end like an Arrow file: it is truncated, or still being written");
-        let tail_at = source.nbytes().checked_sub(10).filter(|at| *at >= 8).ok_or_else(cut)?;
+        let tail_at = source.nbytes().checked_sub(10).filter(|at| *at >= MAGIC_NBYTES).ok_or_else(cut)?;
         let tail = source.bytes(tail_at, 10).map_err(|e| lifted(&e))?;
         if !tail.ends_with(MAGIC) {
             return Err(cut());
@@ -283,7 +285,8 @@ impl Footer {
         let bytes = source.bytes(start, length).map_err(|e| lifted(&e))?;
         let footer = root_as_footer(&bytes).map_err(|e| message::invalid("the Arrow footer", &e))?;
         let schema = footer.schema().ok_or_else(|| Error::data("the Arrow footer has no schema"))?;
-        let blocks = footer.recordBatches().iter().flatten().copied().collect();
+        let blocks: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
+        check_blocks(&source, footer.dictionaries().iter().flatten().chain(&blocks).copied(), start)?;
         let (mut known, mut dictionaries) = (Known::new(name, schema)?, HashMap::new());
         for block in footer.dictionaries().iter().flatten() {
             decode_dictionary(&message::at(&source, block)?, &known.schema, &mut dictionaries)?;
@@ -292,6 +295,34 @@ impl Footer {
         let keys = footer.custom_metadata().iter().flatten().filter_map(|pair| pair.key()).map(str::to_owned).collect();
         Ok(Footer { known, source, blocks, dictionaries: Arc::new(dictionaries), keys })
     }
+}
+
+/// Checks that the blocks of the footer are apart, and that there is no message between or after them: records would be
+/// repeated or lost.
+fn check_blocks(source: &Source, blocks: impl Iterator<Item = Block>, footer: u64) -> Result<()> {
+    let end = |b: &Block| b.offset().saturating_add(b.metaDataLength().into()).saturating_add(b.bodyLength());
+    let mut places: Vec<(u64, u64)> = blocks
+        .map(|block| (u64::try_from(block.offset()).unwrap_or(0), u64::try_from(end(&block)).unwrap_or(0)))
+        .filter(|(start, end)| start < end)
+        .collect();
+    places.sort_unstable();
+    // The schema comes first; it was read from the footer.
+    let schema = message::end(source, MAGIC_NBYTES)?.filter(|end| places.first().is_none_or(|(start, _)| end <= start));
+    let mut at = schema.or(places.first().map(|(start, _)| *start)).unwrap_or(footer);
+    for (start, end) in places.into_iter().chain([(footer, footer)]) {
+        if start < at {
+            return Err(Error::data(format!("the Arrow footer is damaged: a block starts at byte {start}, inside the one before")));
+        }
+        if start - at >= 8 && message::end(source, at)?.is_some() {
+            return Err(Error::data(format!("the Arrow footer is damaged: it does not list the message at byte {at}")));
+        }
+        if start == footer && start - at > END_NBYTES {
+            return Err(Error::data(format!("the Arrow footer does not list the {} bytes before it", start - at))
+                .help("if it is several files, concatenated: give them as several inputs instead"));
+        }
+        at = end;
+    }
+    Ok(())
 }
 
 impl Reader for FileReader {
@@ -310,7 +341,7 @@ impl Reader for FileReader {
         }
         let footer = self.opened()?;
         let name = &footer.known.name;
-        let nrows = |block| message::at(&footer.source, block)?.nrows().map(|nrows| nrows.unwrap_or(0));
+        let nrows = |block| message::at(&footer.source, block)?.nrows(footer.known.fields.len());
         let rows: Vec<u64> = footer.blocks.iter().map(nrows).collect::<Result<_>>().map_err(|e| e.in_input(name.clone()))?;
         let nrecords = rows.iter().fold(0u64, |sum, n| sum.saturating_add(*n));
         let nread = nrecords.div_ceil((rows.len() as u64).max(1)).max(1);
@@ -323,7 +354,8 @@ impl Reader for FileReader {
         let messages = std::iter::from_fn(move || {
             let block = footer.blocks.get(next)?;
             next += 1;
-            Some(message::at(&footer.source, block))
+            // Another kind of message would be a batch that is lost.
+            Some(message::at(&footer.source, block).and_then(|framed| framed.nrows(footer.known.fields.len()).map(|_| framed)))
         });
         known.tasks(Box::new(messages), dictionaries, schema, request)
     }
@@ -399,7 +431,7 @@ impl Batches {
                 // A new stream has its own dictionaries.
                 MessageHeader::Schema => (self.dictionaries, self.longest) = (Dictionaries::default(), None),
                 MessageHeader::RecordBatch => {
-                    let nrows = framed.nrows()?.unwrap_or(0);
+                    let nrows = framed.nrows(self.known.fields.len())?;
                     if self.pass_unwanted(nrows) {
                         continue;
                     }
@@ -418,7 +450,8 @@ impl Batches {
                         self.open = Some((batch, 0));
                     }
                 }
-                _ => {}
+                MessageHeader::DictionaryBatch => {}
+                other => return Err(Error::data(format!("a message in the Arrow data is {}, not a record batch", message::kind(other)))),
             }
         }
     }

@@ -6,7 +6,7 @@ use super::dialect::Dialect;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
-use crate::formats::decimal::integer;
+use crate::formats::decimal::{float32, integer};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
@@ -256,6 +256,8 @@ struct Exact {
     limit: f64,
     /// Converts to the type of the column and back.
     rounded: fn(f64) -> f64,
+    /// Whether values become float32 later.
+    is_float32: bool,
     /// Whether integers beyond the limit are accepted if they are exact. With an inferred type, they are not, because
     /// other integers of the column may have been observed as int64.
     beyond: bool,
@@ -270,7 +272,7 @@ impl Exact {
             Some(DType::Float32) => (24, |v| f64::from(v as f32), "a number that float32 can represent exactly"),
             _ => (53, |v| v, "a number that float64 can represent exactly"),
         };
-        Exact { limit: 2f64.powi(nbits), rounded, beyond, expected }
+        Exact { limit: 2f64.powi(nbits), rounded, is_float32: ty.dtype() == Some(&DType::Float32), beyond, expected }
     }
 
     /// Whether a text is a fraction, or an integer equal to `value` after rounding.
@@ -327,7 +329,9 @@ impl Values {
                 if !exact.holds(value, text) {
                     return Err(exact.expected);
                 }
-                values.push(value);
+                let near = if exact.is_float32 { f64::from(float32(value, text)) } else { value };
+                // A number beyond float32 is refused later.
+                values.push(if near.is_finite() { near } else { value });
             }
             Values::Texts(bytes, ends, is_text) => {
                 if *is_text && simdutf8::basic::from_utf8(text).is_err() {

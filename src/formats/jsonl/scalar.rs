@@ -7,6 +7,7 @@ use super::forms::{base64_object, fits_float, non_finite, overflow, quote_non_fi
 use super::number::Number;
 use super::rules::Rules;
 use super::settle::type_of;
+use crate::formats::decimal::is_halfway;
 use crate::schema::DType;
 use crate::tensor::builder::{Nulls, Texts};
 use half::f16;
@@ -158,8 +159,7 @@ impl Float for f32 {
     const NAME: &'static str = "float32";
     #[inline(always)]
     fn from_short(value: f64) -> Option<f32> {
-        // Double rounding is wrong only if the float64 is exactly halfway between two float32 values.
-        let middle = value.to_bits() & 0x1FFF_FFFF == 0x1000_0000;
+        let middle = is_halfway(value);
         let nearest = value as f32;
         let narrowed = may_be_narrowed(value, f32::MANTISSA_DIGITS) && f64::from(nearest) != value;
         (!middle && !narrowed && nearest.is_finite() && (nearest.is_normal() || value == 0.0)).then_some(nearest)

@@ -1,6 +1,6 @@
 //! The grammar of a line: `[label[,label]...] [qid:N] index:value ... [# comment]`.
 
-use crate::formats::decimal::{float, integer, is_rounded};
+use crate::formats::decimal::{float, float32, integer, is_rounded};
 use crate::formats::matrix::value::Value;
 use crate::schema::DType;
 
@@ -34,7 +34,7 @@ impl Number for f32 {
     #[inline(always)]
     fn parse(bytes: &[u8]) -> Result<(f32, usize), &'static str> {
         let (wide, length) = number(bytes)?;
-        let value = wide as f32;
+        let value = float32(wide, &bytes[..length]);
         if value.is_infinite() && wide.is_finite() {
             return Err("expected a number in the range of float32 (sparse<float64> has a larger one)");
         }

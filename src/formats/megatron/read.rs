@@ -94,6 +94,8 @@ impl Reader for DatasetReader {
             strict: options.strict,
             ends: index.document_ends(),
             empty: 0,
+            end: 0,
+            apart: None,
             next: 0,
             document: 0,
             records: 0,
@@ -116,6 +118,10 @@ struct Cutter {
     ends: DocumentEnds,
     /// Number of documents without sequences, which give no records.
     empty: u64,
+    /// The end of the previous sequence, in bytes of the values.
+    end: u64,
+    /// The first sequence that does not start there, its start and that end.
+    apart: Option<(u64, u64, u64)>,
     /// The next sequence, document and record.
     next: u64,
     document: u64,
@@ -168,7 +174,7 @@ impl Cutter {
             if nrows > 0 && piece.nbytes >= CHUNK_NBYTES {
                 break;
             }
-            let nbytes = self.sequence(piece, length, pointer).map_err(|e| self.locate(e, nrows))?;
+            let nbytes = self.sequence(piece, self.next, (length, pointer)).map_err(|e| self.locate(e, nrows))?;
             self.check_size(nbytes).map_err(|e| self.locate(e, nrows))?;
             self.begin_documents()?;
             piece.documents.push(self.document as i64);
@@ -195,6 +201,14 @@ impl Cutter {
         if self.empty > 0 && !self.by_document {
             tell(format!("documents without sequences, which give no records: {} (--documents keeps them)", self.empty))?;
         }
+        // Megatron writes one sequence after the other; other tools may not.
+        let available = self.decoder.values.nbytes();
+        if let Some((number, start, end)) = self.apart {
+            let text = format!("sequence {} starts at byte {start} of the .{VALUES} file, but the one before ends at {end}", number + 1);
+            tell(format!("{text}: one of the two files may be damaged"))?;
+        } else if self.end < available {
+            tell(format!("bytes after the last sequence in the .{VALUES} file: {}", available - self.end))?;
+        }
         match self.index.nsequences - self.ends.last().min(self.index.nsequences) {
             0 => Ok(()),
             n => tell(format!("sequences after the last boundary, read as one more document: {n}")),
@@ -214,8 +228,9 @@ impl Cutter {
             let count = end - self.next;
             self.check_size(count.saturating_mul(12)).map_err(|e| self.locate(e, nrows))?;
             let mut nbytes = 0;
-            for (length, pointer) in self.index.lengths(self.next..end)?.into_iter().zip(self.index.pointers(self.next..end)?) {
-                nbytes += self.sequence(piece, length, pointer).map_err(|e| self.locate(e, nrows))?;
+            let sequences = self.index.lengths(self.next..end)?.into_iter().zip(self.index.pointers(self.next..end)?);
+            for (number, sequence) in (self.next..end).zip(sequences) {
+                nbytes += self.sequence(piece, number, sequence).map_err(|e| self.locate(e, nrows))?;
                 self.check_size(nbytes).map_err(|e| self.locate(e, nrows))?;
             }
             piece.documents.push(count as i64);
@@ -225,8 +240,8 @@ impl Cutter {
         Ok(nrows)
     }
 
-    /// Adds a sequence and returns its size in bytes.
-    fn sequence(&self, piece: &mut Piece, length: i32, pointer: i64) -> Result<u64> {
+    /// Adds the sequence of this number and returns its size in bytes.
+    fn sequence(&mut self, piece: &mut Piece, number: u64, (length, pointer): (i32, i64)) -> Result<u64> {
         let (Ok(count), Ok(start)) = (u64::try_from(length), u64::try_from(pointer)) else {
             return Err(damaged(format!("a sequence of {length} values at byte {pointer}")));
         };
@@ -235,6 +250,10 @@ impl Cutter {
         let end = start.checked_add(nbytes).filter(|end| *end <= available).ok_or_else(|| {
             damaged(format!("a sequence of {length} values at byte {pointer}, but the .{VALUES} file has {available} bytes"))
         })?;
+        if start != self.end {
+            self.apart.get_or_insert((number, start, self.end));
+        }
+        self.end = end;
         match piece.extents.last_mut() {
             Some(last) if last.end == start => last.end = end,
             _ if nbytes == 0 => {}

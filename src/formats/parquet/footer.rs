@@ -15,18 +15,23 @@ const MAX_SCHEMA_DEPTH: usize = 2 * 128 + 2;
 /// The first and the last bytes of a file.
 pub const MAGIC: &[u8] = b"PAR1";
 
-/// `FileMetaData.schema`.
-const SCHEMA: i16 = 2;
-/// `SchemaElement.num_children`.
-const NUM_CHILDREN: i16 = 5;
+/// The physical types, by their numbers.
+const TYPES: [&str; 8] = ["BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"];
 
-/// Checks that lengths and lists end inside the footer, and that nesting is bounded.
+/// Checks that lengths and lists end inside the footer, that nesting is bounded, and that columns are stored with the
+/// physical type that the schema declares, which the decoder takes for granted.
 ///
 /// # Errors
-/// A length exceeds the footer, or nesting is too deep.
+/// A length exceeds the footer, nesting is too deep, or a column has another type.
 pub fn check(footer: &[u8]) -> Result<()> {
-    let mut walk = Walk { bytes: footer, at: 0, children: Vec::new() };
+    let mut walk = Walk::over(footer);
     walk.structure(0, Context::File).ok_or_else(|| Error::data(format!("the Parquet footer is damaged at its byte {}", walk.at)))?;
+    if let Some((column, stored, declared)) = walk.mismatch {
+        let name =
+            |ty: i64| usize::try_from(ty).ok().and_then(|ty| TYPES.get(ty)).map_or_else(|| format!("type {ty}"), |s| (*s).to_owned());
+        let (stored, declared) = (name(stored), name(declared));
+        return Err(Error::data(format!("the Parquet footer is damaged: column {} is {declared}, but stored as {stored}", column + 1)));
+    }
     let mut open: Vec<u64> = Vec::new();
     for children in walk.children {
         if let Some(left) = open.last_mut() {
@@ -60,7 +65,7 @@ pub struct PageHeader {
 
 /// Reads a page header; `None` if the bytes do not hold a whole one with its sizes.
 pub fn page_header(bytes: &[u8]) -> Option<PageHeader> {
-    let mut walk = Walk { bytes, at: 0, children: Vec::new() };
+    let mut walk = Walk::over(bytes);
     let mut header = PageHeader::default();
     let (mut field, mut uncompressed, mut compressed) = (0i16, None, None);
     while let Some((number, kind)) = walk.field(field)? {
@@ -78,13 +83,28 @@ pub fn page_header(bytes: &[u8]) -> Option<PageHeader> {
     Some(PageHeader { length: walk.at as u64, uncompressed: uncompressed?, compressed: compressed?, ..header })
 }
 
-/// The kind of the current structure, as far as it matters.
+/// The kind of the current structure, or of the structures in a list, as far as it matters.
 #[derive(Clone, Copy, PartialEq)]
 enum Context {
     File,
-    SchemaList,
     SchemaElement,
+    RowGroup,
+    ColumnChunk,
+    ColumnMetaData,
     Other,
+}
+
+impl Context {
+    /// The kind of the structures in a field, by its number.
+    fn of_field(self, field: i16) -> Context {
+        match (self, field) {
+            (Context::File, 2) => Context::SchemaElement,
+            (Context::File, 4) => Context::RowGroup,
+            (Context::RowGroup, 1) => Context::ColumnChunk,
+            (Context::ColumnChunk, 3) => Context::ColumnMetaData,
+            _ => Context::Other,
+        }
+    }
 }
 
 struct Walk<'a> {
@@ -92,9 +112,19 @@ struct Walk<'a> {
     at: usize,
     /// `num_children` of each schema element, 0 for leaves.
     children: Vec<u64>,
+    /// The physical types of the leaves of the schema.
+    types: Vec<i64>,
+    /// Number of columns of the current row group so far.
+    columns: usize,
+    /// The first column whose type is not that of the schema: its index, its type and that of the schema.
+    mismatch: Option<(usize, i64, i64)>,
 }
 
 impl Walk<'_> {
+    fn over(bytes: &[u8]) -> Walk<'_> {
+        Walk { bytes, at: 0, children: Vec::new(), types: Vec::new(), columns: 0, mismatch: None }
+    }
+
     fn byte(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
@@ -158,16 +188,33 @@ impl Walk<'_> {
     fn structure(&mut self, depth: usize, context: Context) -> Option<()> {
         let mut field = 0i16;
         let element = self.children.len();
-        if context == Context::SchemaElement {
-            self.children.push(0);
+        match context {
+            Context::SchemaElement => self.children.push(0),
+            Context::RowGroup => self.columns = 0,
+            _ => {}
         }
+        let mut ty = None;
         while let Some((number, kind)) = self.field(field)? {
             field = number;
             match (context, field, kind) {
-                (Context::SchemaElement, NUM_CHILDREN, 5) => *self.children.get_mut(element)? = self.size()?,
-                (Context::File, SCHEMA, kind) => self.value(kind, depth, Context::SchemaList, true)?,
-                (_, _, kind) => self.value(kind, depth, Context::Other, true)?,
+                // `type` and `num_children`.
+                (Context::SchemaElement | Context::ColumnMetaData, 1, 5) => ty = Some(self.zigzag()?),
+                (Context::SchemaElement, 5, 5) => *self.children.get_mut(element)? = self.size()?,
+                (_, _, kind) => self.value(kind, depth, context.of_field(field), true)?,
             }
+        }
+        match context {
+            // Some writers give groups a type as well.
+            Context::SchemaElement if self.children[element] == 0 => self.types.extend(ty),
+            Context::ColumnMetaData => {
+                if let (Some(stored), Some(declared), None) = (ty, self.types.get(self.columns), self.mismatch)
+                    && stored != *declared
+                {
+                    self.mismatch = Some((self.columns, stored, *declared));
+                }
+            }
+            Context::ColumnChunk => self.columns += 1,
+            _ => {}
         }
         Some(())
     }
@@ -196,8 +243,7 @@ impl Walk<'_> {
                 if usize::try_from(count).ok()? > self.left() {
                     return None;
                 }
-                let inner = if context == Context::SchemaList { Context::SchemaElement } else { Context::Other };
-                (0..count).try_for_each(|_| self.value(kind, depth + 1, inner, false))
+                (0..count).try_for_each(|_| self.value(kind, depth + 1, context, false))
             }
             11 => {
                 let count = self.varint()?;

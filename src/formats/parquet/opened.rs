@@ -14,7 +14,7 @@ use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -119,7 +119,32 @@ fn read_footer(source: &Source) -> Result<ParquetMetaData> {
         e if e.message().contains("invalid utf-8") => not_text("the Parquet footer"),
         e => Error::data(format!("the Parquet footer is damaged: {}", e.message())),
     })?;
+    check_single(source, &metadata, start)?;
     without_zero_offsets(metadata).map_err(lifted)
+}
+
+/// Checks that no other file ends between the last column chunk and the footer, as in concatenated files of equal size,
+/// where the footer of the last locates the data of the first.
+fn check_single(source: &Source, metadata: &ParquetMetaData, footer: u64) -> Result<()> {
+    const STEP: u64 = 1 << 20;
+    let ends = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).map(|column| {
+        let (start, length) =
+            (column.data_page_offset().min(column.dictionary_page_offset().unwrap_or(i64::MAX)), column.compressed_size());
+        u64::try_from(start.saturating_add(length)).unwrap_or(0)
+    });
+    let mut at = ends.max().unwrap_or(0).max(MAGIC.len() as u64);
+    let between = [MAGIC, MAGIC].concat();
+    while at + between.len() as u64 <= footer {
+        let nbytes = STEP.min(footer - at);
+        let bytes = source.bytes(at, nbytes as usize).map_err(|e| from_io(&e))?;
+        if let Some(found) = memchr::memmem::find(&bytes, &between) {
+            let end = at + (found + MAGIC.len()) as u64;
+            return Err(Error::data(format!("another Parquet file ends at byte {end}: this is several files, concatenated"))
+                .help("give them as several inputs instead"));
+        }
+        at += if nbytes < STEP { nbytes } else { nbytes - (between.len() as u64 - 1) };
+    }
+    Ok(())
 }
 
 /// Some writers set the offset of a missing dictionary page to zero.

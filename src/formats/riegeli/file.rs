@@ -86,6 +86,16 @@ impl ArrayFile {
         let (values, records) = self.records(start, nbytes, BLOCK).map_err(|e| e.or(incomplete))?;
         let postscript = records.first().and_then(|range| parse_postscript(&values[range.clone()]));
         self.footer = postscript.filter(|footer| *footer < start && *footer > 0).ok_or_else(incomplete)?;
+        // Only padding lies between the footer and the postscript.
+        if let Ok(footer) = self.chunk(self.footer, start)?
+            && start.saturating_sub(footer.span.end) > BLOCK
+        {
+            let nbytes = start - footer.span.end;
+            return Err(Error::data(format!(
+                "{nbytes} bytes follow the footer, which does not list them: this may be several files, concatenated"
+            ))
+            .help("give them as several inputs instead"));
+        }
         let limit = options.max_memory / PLACE_NBYTES;
         let lost = || {
             let error = Error::data("the footer, which locates the records, is damaged");

@@ -133,6 +133,10 @@ fn split(value: &Value) -> Result<Split> {
     let said = either(value, ["numShards", "num_shards"]).map_or(Some(0), integer).filter(|n| (0..=MAX_SHARDS).contains(n));
     let said = said.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| failed(&format!("numShards: expected at most {MAX_SHARDS}")))?;
     let nshards = lengths.as_ref().map_or(said, Vec::len);
+    let nbytes = either(value, ["numBytes", "num_bytes"]).and_then(integer).unwrap_or(0);
+    if nshards == 0 && nbytes > 0 {
+        return Err(failed(&format!("no shardLengths, although the split has {nbytes} bytes: its records would be lost")));
+    }
     if nshards as u64 > MAX_SHARDS.unsigned_abs() {
         return Err(failed(&format!("{nshards} shards are more than {MAX_SHARDS}")));
     }
