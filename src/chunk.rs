@@ -50,6 +50,18 @@ impl Chunk {
         Chunk { nrows: len, columns: self.columns.iter().map(|c| c.slice(start, len)).collect(), origin: self.origin.slice(start, len) }
     }
 
+    /// The number of records at a time whose results take about `limit` bytes, judging by what `nbytes` measures for some
+    /// of them; all if it fails.
+    pub fn rows_that_fit(&self, limit: usize, nbytes: impl Fn(&Chunk) -> Option<usize>) -> usize {
+        const TRIAL: usize = 16;
+        if self.nrows <= TRIAL {
+            return self.nrows.max(1);
+        }
+        let starts = [0, (self.nrows - TRIAL) / 2, self.nrows - TRIAL];
+        let most = starts.iter().filter_map(|start| nbytes(&self.slice(*start, TRIAL))).max().unwrap_or(0);
+        (limit.saturating_mul(TRIAL) / most.max(1)).clamp(1, self.nrows)
+    }
+
     /// The records with these indices, in that order.
     ///
     /// # Errors

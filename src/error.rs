@@ -47,6 +47,8 @@ pub enum Reason {
     Cardinality,
     /// An expression of a verb, with this text, fails for a record.
     Expression(String),
+    /// The result of an expression would be too large; for fewer records at a time, it may not be.
+    TooLarge,
     /// A word is neither an option nor an argument.
     UnexpectedArgument(String),
 }

@@ -13,6 +13,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{BooleanArray, UInt64Array};
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// A value for all records of the chunk.
@@ -36,6 +38,8 @@ pub struct Frame {
     pub keys: Option<Value>,
     /// The parameters of functions that are applied to the items of a tensor.
     pub params: Vec<(Param, Value)>,
+    /// The most bytes that the results of a call took, if they are measured.
+    pub most_nbytes: Option<Rc<Cell<usize>>>,
 }
 
 /// A parameter of a function applied to the items of a tensor. Parameters are compared by identity.
@@ -216,6 +220,13 @@ impl Node {
         found
     }
 
+    /// Whether a call below it may give a larger result than its arguments, judging by their axes.
+    pub fn broadcasts(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |node| found |= matches!(&node.kind, NodeKind::Call(call, _) if call.broadcasts()));
+        found
+    }
+
     /// Calls `visit` for this node and all nodes below it.
     pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
         visit(self);
@@ -351,6 +362,13 @@ impl CallNode {
         self.args.iter().all(Node::is_constant)
     }
 
+    /// Whether a result is larger than every argument, as in `x[:, newaxis] * y`, judging by their axes.
+    fn broadcasts(&self) -> bool {
+        let mut given = self.args.iter().filter(|arg| !arg.is_constant()).map(|arg| arg.ty.dims.as_slice());
+        let most = given.clone().map(<[_]>::len).max().unwrap_or(0);
+        self.args.len() > 1 && self.outputs.iter().any(|ty| ty.rank() >= most.max(1) && !given.any(|dims| dims == ty.dims))
+    }
+
     /// Whether it or any argument draws random numbers.
     pub fn is_random(&self) -> bool {
         self.args.iter().any(Node::is_random)
@@ -369,6 +387,9 @@ impl CallNode {
             let e = if constant { e.locate(|at| at.row = None) } else { e };
             if frame.slots.is_empty() { e } else { e.help(underlined(&self.text, &self.span)) }
         })?;
+        if let Some(most) = frame.most_nbytes.as_ref().filter(|_| !constant) {
+            most.set(most.get().max(results.iter().map(Tensor::nbytes).sum()));
+        }
         debug_assert!(results.iter().all(|r| r.nrows() == args.nrows), "{} rows of {}", results[0].nrows(), args.nrows);
         Ok(results.into_iter().map(|tensor| Value { tensor, constant }).collect())
     }
@@ -422,7 +443,7 @@ impl Each {
         let outer = frame.params.iter().map(|(p, v)| Ok((p.clone(), v.gather(&owners)?))).collect::<Result<Vec<_>>>()?;
         params.splice(0..0, outer);
         let keys = frame.keys.as_ref().map(|keys| keys_of_items(keys, &rows)).transpose()?;
-        let inner = Frame { nrows: rows.nvals(), slots, keys, params };
+        let inner = Frame { nrows: rows.nvals(), slots, keys, params, most_nbytes: frame.most_nbytes.clone() };
         let result = self.results.get(which).ok_or_else(|| Error::internal("a function without that result"))?;
         let value = result.eval(&inner).map_err(|e| {
             let row = e.location().row.and_then(|row| owners.get(row)).copied();
@@ -464,7 +485,7 @@ fn logic(and: bool, left: &Node, right: &Node, frame: &Frame) -> Result<Value> {
     let slots = frame.slots.iter().map(|slot| slot.as_ref().map(|v| v.gather(&open)).transpose()).collect::<Result<_>>()?;
     let keys = frame.keys.as_ref().map(|v| v.gather(&open)).transpose()?;
     let params = frame.params.iter().map(|(p, v)| Ok((p.clone(), v.gather(&open)?))).collect::<Result<Vec<_>>>()?;
-    let second = right.eval(&Frame { nrows: open.len(), slots, keys, params }).map_err(|e| {
+    let second = right.eval(&Frame { nrows: open.len(), slots, keys, params, most_nbytes: frame.most_nbytes.clone() }).map_err(|e| {
         let row = e.location().row.and_then(|row| open.get(row)).copied();
         e.locate(|at| at.row = row)
     })?;

@@ -20,7 +20,9 @@ use crate::schema::{DType, Element, Field, Literal, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, UInt64Array};
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Assignments bound to a schema.
@@ -32,6 +34,7 @@ pub struct Program {
     nslots: usize,
     /// The seed of the record keys, if random numbers are drawn.
     seed: Option<u64>,
+    grows: bool,
 }
 
 enum Instruction {
@@ -68,7 +71,29 @@ impl Program {
             Instruction::Update { .. } => false,
         });
         let seed = random.then_some(options.seed);
-        Ok(Program { instructions: binding.instructions, columns, schema: Arc::new(Schema::new(fields)), nslots: binding.nslots, seed })
+        let broadcasts = binding.instructions.iter().any(|instruction| match instruction {
+            Instruction::Set { node, .. } => node.broadcasts(),
+            Instruction::Unpack { call, .. } => call.args.iter().any(Node::broadcasts),
+            Instruction::Update { .. } => false,
+        });
+        let grows = broadcasts || statements.iter().any(|statement| names_growing(&statement.value));
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Program { instructions: binding.instructions, columns, schema, nslots: binding.nslots, seed, grows })
+    }
+
+    /// Whether results may take many times the memory of the chunk.
+    pub fn grows(&self) -> bool {
+        self.grows
+    }
+
+    /// The memory of the columns after the assignments, or of the largest result on the way to them; `None` if they
+    /// cannot be computed.
+    pub fn most_nbytes(&self, chunk: &Chunk) -> Option<usize> {
+        let most = Rc::new(Cell::new(0));
+        match self.evaluated(chunk.clone(), Some(most.clone())) {
+            Ok(result) => Some(most.get().max(result.nbytes())),
+            Err(error) => is_too_large(&error).then_some(usize::MAX),
+        }
     }
 
     /// The schema after the assignments.
@@ -81,11 +106,26 @@ impl Program {
     /// # Errors
     /// Invalid data; the error names the row if a single row caused it.
     pub fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        if !self.grows || chunk.nrows <= 1 {
+            return self.evaluated(chunk, None);
+        }
+        match self.evaluated(chunk.clone(), None) {
+            // What is too large for a record must not depend on the records beside it.
+            Err(error) if is_too_large(&error) => {
+                let middle = chunk.nrows / 2;
+                let first = self.apply(chunk.slice(0, middle))?;
+                Chunk::concat(&[first, self.apply(chunk.slice(middle, chunk.nrows - middle)).map_err(|e| after(middle, e))?])
+            }
+            result => result,
+        }
+    }
+
+    fn evaluated(&self, chunk: Chunk, most_nbytes: Option<Rc<Cell<usize>>>) -> Result<Chunk> {
         let nrows = chunk.nrows;
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
         slots.resize(self.nslots, None);
         let keys = self.seed.map(|seed| record_keys(&chunk, seed)).transpose()?;
-        let mut frame = Frame { nrows, slots, keys, params: Vec::new() };
+        let mut frame = Frame { nrows, slots, keys, params: Vec::new(), most_nbytes };
         for instruction in &self.instructions {
             match instruction {
                 Instruction::Set { node, slot } => frame.slots[*slot] = Some(node.eval(&frame)?),
@@ -454,6 +494,8 @@ pub struct ScalarExpr {
     nslots: usize,
     /// The seed of the record keys, if random numbers are drawn.
     seed: Option<u64>,
+    /// Whether results on the way to the scalar may take many times the memory of the chunk.
+    grows: bool,
 }
 
 /// Binds an expression that gives a scalar for each record. Nulls are allowed only if the expression is a field.
@@ -484,7 +526,8 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
             .into_error(text));
     }
     let seed = node.is_random().then_some(options.seed);
-    Ok(ScalarExpr { text: text.into(), node, nslots: schema.fields.len(), seed })
+    let grows = node.broadcasts() || names_growing(&expr);
+    Ok(ScalarExpr { text: text.into(), node, nslots: schema.fields.len(), seed, grows })
 }
 
 /// Names the fields of the structure written as `text`.
@@ -521,11 +564,49 @@ impl ScalarExpr {
     /// # Errors
     /// Invalid data; the error names the row if a single row caused it.
     pub fn eval(&self, chunk: &Chunk) -> Result<Tensor> {
+        const LIMIT: usize = 8 << 20;
+        if !self.grows || chunk.nrows <= 1 {
+            return self.evaluated(chunk, None);
+        }
+        let rows = chunk.rows_that_fit(LIMIT, |part| {
+            let most = Rc::new(Cell::new(0));
+            match self.evaluated(part, Some(most.clone())) {
+                Ok(_) => Some(most.get()),
+                Err(error) => is_too_large(&error).then_some(usize::MAX),
+            }
+        });
+        if rows == chunk.nrows {
+            return self.evaluated_below_limit(chunk);
+        }
+        let parts = (0..chunk.nrows).step_by(rows).map(|start| {
+            let part = chunk.slice(start, rows.min(chunk.nrows - start));
+            self.evaluated_below_limit(&part).map_err(|e| after(start, e))
+        });
+        Tensor::concat(&parts.collect::<Result<Vec<_>>>()?.iter().collect::<Vec<_>>())
+    }
+
+    /// The scalars of a chunk, of fewer records at a time if they would be too large.
+    fn evaluated_below_limit(&self, chunk: &Chunk) -> Result<Tensor> {
+        match self.evaluated(chunk, None) {
+            Err(error) if is_too_large(&error) && chunk.nrows > 1 => {
+                let middle = chunk.nrows / 2;
+                let first = self.evaluated_below_limit(&chunk.slice(0, middle))?;
+                let second = self.evaluated_below_limit(&chunk.slice(middle, chunk.nrows - middle)).map_err(|e| after(middle, e))?;
+                Tensor::concat(&[&first, &second])
+            }
+            result => result,
+        }
+    }
+
+    fn evaluated(&self, chunk: &Chunk, most_nbytes: Option<Rc<Cell<usize>>>) -> Result<Tensor> {
         let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
         slots.resize(self.nslots, None);
         let keys = self.seed.map(|seed| record_keys(chunk, seed)).transpose()?;
-        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys, params: Vec::new() });
-        let value = value.map_err(|error| error.because(Reason::Expression(self.text.to_string())))?;
+        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys, params: Vec::new(), most_nbytes });
+        let value = value.map_err(|error| match is_too_large(&error) && chunk.nrows > 1 {
+            true => error,
+            false => error.because(Reason::Expression(self.text.to_string())),
+        })?;
         Ok(value.full(chunk.nrows)?.into_owned())
     }
 
@@ -588,6 +669,25 @@ pub struct Used {
     pub read: BTreeSet<String>,
     /// Names that are assigned before they can be read.
     pub written: BTreeSet<String>,
+}
+
+/// Whether an expression uses a function whose result may take many times the memory of its arguments.
+fn names_growing(expr: &Expr) -> bool {
+    let mut found = match &expr.kind {
+        ExprKind::Name { name, .. } | ExprKind::Attribute { name, .. } => functions::grows(name),
+        _ => false,
+    };
+    expr.children(&mut |child| found |= names_growing(child));
+    found
+}
+
+/// The error of a part of a chunk that begins at this row.
+fn after(start: usize, error: Error) -> Error {
+    error.locate(|at| at.row = at.row.map(|row| row + start))
+}
+
+fn is_too_large(error: &Error) -> bool {
+    matches!(error.reason(), Some(Reason::TooLarge))
 }
 
 fn collect(expr: &Expr, names: &mut BTreeSet<String>) {

@@ -1,5 +1,6 @@
 //! `map`: computes fields.
 
+use super::shared::divided::by_trial;
 use super::verb::{Bound, Example, Map as MapStep, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -61,5 +62,13 @@ struct Computes {
 impl MapStep for Computes {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         self.program.apply(chunk)
+    }
+
+    fn grows(&self) -> bool {
+        self.program.grows()
+    }
+
+    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
+        Ok(by_trial(&chunk, |part| self.program.most_nbytes(part)))
     }
 }

@@ -13,7 +13,7 @@ pub fn fold(node: Node) -> ExprResult<Node> {
     if !node.is_constant() || matches!(node.kind, NodeKind::Constant(_)) {
         return Ok(node);
     }
-    let frame = Frame { nrows: 1, slots: Vec::new(), keys: None, params: Vec::new() };
+    let frame = Frame { nrows: 1, slots: Vec::new(), keys: None, params: Vec::new(), most_nbytes: None };
     let value = node.eval(&frame).map_err(|e| ExprError::from(e).or_at(node.span.clone()))?;
     let ty = known(&node.ty, &value.tensor)?;
     Ok(Node { ty, span: node.span, kind: NodeKind::Constant(value.tensor) })

@@ -70,73 +70,73 @@ mod time;
 pub use left_out::{LEFT_OUT, reason};
 
 use super::call::Function;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// The families, in manual order.
 pub static FAMILIES: &[Family] = &[
-    Family { title: "Arithmetic", functions: math::FUNCTIONS },
-    Family { title: "Special functions", functions: special::FUNCTIONS },
-    Family { title: "Activations", functions: activations::FUNCTIONS },
-    Family { title: "Number conversions", functions: casts::FUNCTIONS },
-    Family { title: "Reductions", functions: reduce::FUNCTIONS },
-    Family { title: "Norms and moments", functions: formulas::FUNCTIONS },
-    Family { title: "Construction", functions: construct::FUNCTIONS },
-    Family { title: "Ragged tensors and row partitions", functions: partitions::FUNCTIONS },
-    Family { title: "Parts and sizes", functions: decompose::FUNCTIONS },
-    Family { title: "Shapes", functions: shapes::FUNCTIONS },
-    Family { title: "Ragged, dense and sparse conversions", functions: convert::FUNCTIONS },
-    Family { title: "Joining and splitting", functions: join::FUNCTIONS },
-    Family { title: "Axes", functions: axes::FUNCTIONS },
-    Family { title: "Dense tensors", functions: dense::FUNCTIONS },
-    Family { title: "Values at indices", functions: scatter::FUNCTIONS },
-    Family { title: "Repetition", functions: repeat::FUNCTIONS },
-    Family { title: "Matrices", functions: matrix::FUNCTIONS },
-    Family { title: "Selection", functions: select::FUNCTIONS },
-    Family { title: "Sorting and counting", functions: sort::FUNCTIONS },
-    Family { title: "Distinct values", functions: distinct::FUNCTIONS },
-    Family { title: "Vocabularies", functions: lookup::FUNCTIONS },
-    Family { title: "Random numbers", functions: random::FUNCTIONS },
-    Family { title: "Softmax and cumulative operations", functions: lines::FUNCTIONS },
-    Family { title: "Higher-order functions", functions: higher::FUNCTIONS },
-    Family { title: "Nulls", functions: nulls::FUNCTIONS },
-    Family { title: "Segments", functions: segments::FUNCTIONS },
-    Family { title: "Feature crosses", functions: cross::FUNCTIONS },
-    Family { title: "Sequences", functions: sequence::levels::FUNCTIONS },
-    Family { title: "Sequence pooling", functions: sequence::pool::FUNCTIONS },
-    Family { title: "Sequence expansion", functions: sequence::expand::FUNCTIONS },
-    Family { title: "Sequence padding", functions: sequence::pad::FUNCTIONS },
-    Family { title: "Sequence rearrangement", functions: sequence::rearrange::FUNCTIONS },
-    Family { title: "Sequence scatter", functions: sequence::scatter::FUNCTIONS },
-    Family { title: "Strings", functions: strings::letters::FUNCTIONS },
-    Family { title: "String joining and splitting", functions: strings::join::FUNCTIONS },
-    Family { title: "N-grams", functions: strings::ngrams::FUNCTIONS },
-    Family { title: "Regular expressions", functions: strings::regex::FUNCTIONS },
-    Family { title: "String and number conversions", functions: strings::number::FUNCTIONS },
-    Family { title: "Unicode", functions: strings::unicode::FUNCTIONS },
-    Family { title: "String hashing", functions: strings::hash::FUNCTIONS },
-    Family { title: "Base64", functions: strings::base64::FUNCTIONS },
-    Family { title: "String formatting", functions: strings::format::FUNCTIONS },
-    Family { title: "Decompression", functions: strings::compressed::FUNCTIONS },
-    Family { title: "Raw bytes", functions: strings::raw::FUNCTIONS },
-    Family { title: "Serialized tensors", functions: strings::serialized::FUNCTIONS },
-    Family { title: "Times", functions: time::FUNCTIONS },
-    Family { title: "Structured tensors", functions: structured::fields::FUNCTIONS },
-    Family { title: "Structured tensors from fields", functions: structured::construct::FUNCTIONS },
-    Family { title: "Structured tensors from dictionaries", functions: structured::pyval::FUNCTIONS },
-    Family { title: "Maps", functions: maps::FUNCTIONS },
-    Family { title: "Sparse tensors", functions: sparse::construct::FUNCTIONS },
-    Family { title: "Sparse to dense", functions: sparse::dense::FUNCTIONS },
-    Family { title: "Sparse shapes and entries", functions: sparse::structure::FUNCTIONS },
-    Family { title: "Sparse joining and splitting", functions: sparse::join::FUNCTIONS },
-    Family { title: "Sparse arithmetic", functions: sparse::union::FUNCTIONS },
-    Family { title: "Sparse matrices", functions: sparse::matrix::FUNCTIONS },
-    Family { title: "Sparse softmax", functions: sparse::softmax::FUNCTIONS },
-    Family { title: "Sparse reductions", functions: sparse::reduce::FUNCTIONS },
-    Family { title: "Sparse counts", functions: sparse::count::FUNCTIONS },
-    Family { title: "Sparse feature crosses", functions: sparse::cross::FUNCTIONS },
-    Family { title: "Sparse segments", functions: sparse::segments::FUNCTIONS },
-    Family { title: "Indexed slices", functions: slices::FUNCTIONS },
+    Family { title: "Arithmetic", functions: math::FUNCTIONS, grows: false },
+    Family { title: "Special functions", functions: special::FUNCTIONS, grows: false },
+    Family { title: "Activations", functions: activations::FUNCTIONS, grows: false },
+    Family { title: "Number conversions", functions: casts::FUNCTIONS, grows: false },
+    Family { title: "Reductions", functions: reduce::FUNCTIONS, grows: false },
+    Family { title: "Norms and moments", functions: formulas::FUNCTIONS, grows: false },
+    Family { title: "Construction", functions: construct::FUNCTIONS, grows: true },
+    Family { title: "Ragged tensors and row partitions", functions: partitions::FUNCTIONS, grows: false },
+    Family { title: "Parts and sizes", functions: decompose::FUNCTIONS, grows: false },
+    Family { title: "Shapes", functions: shapes::FUNCTIONS, grows: false },
+    Family { title: "Ragged, dense and sparse conversions", functions: convert::FUNCTIONS, grows: true },
+    Family { title: "Joining and splitting", functions: join::FUNCTIONS, grows: false },
+    Family { title: "Axes", functions: axes::FUNCTIONS, grows: false },
+    Family { title: "Dense tensors", functions: dense::FUNCTIONS, grows: true },
+    Family { title: "Values at indices", functions: scatter::FUNCTIONS, grows: true },
+    Family { title: "Repetition", functions: repeat::FUNCTIONS, grows: true },
+    Family { title: "Matrices", functions: matrix::FUNCTIONS, grows: true },
+    Family { title: "Selection", functions: select::FUNCTIONS, grows: true },
+    Family { title: "Sorting and counting", functions: sort::FUNCTIONS, grows: true },
+    Family { title: "Distinct values", functions: distinct::FUNCTIONS, grows: false },
+    Family { title: "Vocabularies", functions: lookup::FUNCTIONS, grows: true },
+    Family { title: "Random numbers", functions: random::FUNCTIONS, grows: true },
+    Family { title: "Softmax and cumulative operations", functions: lines::FUNCTIONS, grows: false },
+    Family { title: "Higher-order functions", functions: higher::FUNCTIONS, grows: true },
+    Family { title: "Nulls", functions: nulls::FUNCTIONS, grows: false },
+    Family { title: "Segments", functions: segments::FUNCTIONS, grows: true },
+    Family { title: "Feature crosses", functions: cross::FUNCTIONS, grows: true },
+    Family { title: "Sequences", functions: sequence::levels::FUNCTIONS, grows: false },
+    Family { title: "Sequence pooling", functions: sequence::pool::FUNCTIONS, grows: false },
+    Family { title: "Sequence expansion", functions: sequence::expand::FUNCTIONS, grows: true },
+    Family { title: "Sequence padding", functions: sequence::pad::FUNCTIONS, grows: true },
+    Family { title: "Sequence rearrangement", functions: sequence::rearrange::FUNCTIONS, grows: false },
+    Family { title: "Sequence scatter", functions: sequence::scatter::FUNCTIONS, grows: false },
+    Family { title: "Strings", functions: strings::letters::FUNCTIONS, grows: false },
+    Family { title: "String joining and splitting", functions: strings::join::FUNCTIONS, grows: false },
+    Family { title: "N-grams", functions: strings::ngrams::FUNCTIONS, grows: true },
+    Family { title: "Regular expressions", functions: strings::regex::FUNCTIONS, grows: false },
+    Family { title: "String and number conversions", functions: strings::number::FUNCTIONS, grows: false },
+    Family { title: "Unicode", functions: strings::unicode::FUNCTIONS, grows: false },
+    Family { title: "String hashing", functions: strings::hash::FUNCTIONS, grows: false },
+    Family { title: "Base64", functions: strings::base64::FUNCTIONS, grows: false },
+    Family { title: "String formatting", functions: strings::format::FUNCTIONS, grows: false },
+    Family { title: "Decompression", functions: strings::compressed::FUNCTIONS, grows: true },
+    Family { title: "Raw bytes", functions: strings::raw::FUNCTIONS, grows: false },
+    Family { title: "Serialized tensors", functions: strings::serialized::FUNCTIONS, grows: false },
+    Family { title: "Times", functions: time::FUNCTIONS, grows: false },
+    Family { title: "Structured tensors", functions: structured::fields::FUNCTIONS, grows: false },
+    Family { title: "Structured tensors from fields", functions: structured::construct::FUNCTIONS, grows: false },
+    Family { title: "Structured tensors from dictionaries", functions: structured::pyval::FUNCTIONS, grows: false },
+    Family { title: "Maps", functions: maps::FUNCTIONS, grows: false },
+    Family { title: "Sparse tensors", functions: sparse::construct::FUNCTIONS, grows: false },
+    Family { title: "Sparse to dense", functions: sparse::dense::FUNCTIONS, grows: true },
+    Family { title: "Sparse shapes and entries", functions: sparse::structure::FUNCTIONS, grows: false },
+    Family { title: "Sparse joining and splitting", functions: sparse::join::FUNCTIONS, grows: false },
+    Family { title: "Sparse arithmetic", functions: sparse::union::FUNCTIONS, grows: false },
+    Family { title: "Sparse matrices", functions: sparse::matrix::FUNCTIONS, grows: true },
+    Family { title: "Sparse softmax", functions: sparse::softmax::FUNCTIONS, grows: false },
+    Family { title: "Sparse reductions", functions: sparse::reduce::FUNCTIONS, grows: false },
+    Family { title: "Sparse counts", functions: sparse::count::FUNCTIONS, grows: false },
+    Family { title: "Sparse feature crosses", functions: sparse::cross::FUNCTIONS, grows: true },
+    Family { title: "Sparse segments", functions: sparse::segments::FUNCTIONS, grows: false },
+    Family { title: "Indexed slices", functions: slices::FUNCTIONS, grows: false },
 ];
 
 /// A group of related functions.
@@ -145,6 +145,8 @@ pub struct Family {
     pub title: &'static str,
     /// The functions, in manual order.
     pub functions: &'static [Function],
+    /// Whether the result of some of them may take many times the memory of their arguments.
+    pub grows: bool,
 }
 
 /// Functions that can be written as attributes, such as `x.row_splits`.
@@ -169,6 +171,17 @@ pub const ATTRIBUTES: &[&str] = &[
 
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Function>> =
     LazyLock::new(|| all().flat_map(|f| f.names.iter().map(move |n| (*n, f))).collect());
+
+/// The last parts of the names of functions in families that [grow](Family::grows).
+static GROWING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let functions = FAMILIES.iter().filter(|family| family.grows).flat_map(|family| family.functions);
+    functions.flat_map(|function| function.names).map(|name| name.rsplit_once('.').map_or(*name, |(_, last)| last)).collect()
+});
+
+/// Whether the result of a function with this last part of its name may take many times the memory of its arguments.
+pub fn grows(name: &str) -> bool {
+    GROWING.contains(name)
+}
 
 /// All functions.
 pub fn all() -> impl Iterator<Item = &'static Function> + Clone {

@@ -1,6 +1,6 @@
 //! Operations on the levels of a tensor.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::expr::types::last_ragged;
 use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor, row_of};
@@ -89,7 +89,7 @@ pub fn dense_partitions(
 /// More than 4 GiB.
 pub fn check_nbytes(nbytes: Option<usize>, row: usize) -> Result<usize> {
     const MOST: usize = 4 << 30;
-    nbytes.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would take more than 4 GiB").at_row(row))
+    nbytes.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would take more than 4 GiB").at_row(row).because(Reason::TooLarge))
 }
 
 /// Limits how many values functions such as `fill`, `tile` and `range` create from the numbers of one record.
@@ -98,7 +98,8 @@ pub fn check_nbytes(nbytes: Option<usize>, row: usize) -> Result<usize> {
 /// More than 2^28 values.
 pub fn check_count(count: Option<usize>, row: usize) -> Result<usize> {
     const MOST: usize = 1 << 28;
-    count.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would have more than 2^28 values").at_row(row))
+    let error = || Error::data("the result would have more than 2^28 values").at_row(row).because(Reason::TooLarge);
+    count.filter(|n| *n <= MOST).ok_or_else(error)
 }
 
 /// Checks that the axes that are uniform in `dims` have a single size in each record.

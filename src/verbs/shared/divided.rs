@@ -8,7 +8,16 @@ pub const PART_NBYTES: usize = 8 << 20;
 /// Parts with as many rows as fit, if the output is `growth` times the memory of the input.
 pub fn by_rows(chunk: &Chunk, growth: usize) -> Vec<Chunk> {
     let row_nbytes = (chunk.nbytes() / chunk.nrows.max(1)).max(1);
-    let rows = (PART_NBYTES / growth.saturating_mul(row_nbytes).max(1)).max(1);
+    of_rows(chunk, (PART_NBYTES / growth.saturating_mul(row_nbytes).max(1)).max(1))
+}
+
+/// Parts with as many rows as fit, judging by the memory that `nbytes` measures for the results of some rows; a single
+/// part if it fails for them.
+pub fn by_trial(chunk: &Chunk, nbytes: impl Fn(&Chunk) -> Option<usize>) -> Vec<Chunk> {
+    of_rows(chunk, chunk.rows_that_fit(PART_NBYTES, nbytes))
+}
+
+fn of_rows(chunk: &Chunk, rows: usize) -> Vec<Chunk> {
     (0..chunk.nrows).step_by(rows).map(|start| chunk.slice(start, rows.min(chunk.nrows - start))).collect()
 }
 
