@@ -12,10 +12,18 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static REGISTRY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { living: BTreeSet::new(), swept: BTreeSet::new() });
+
+/// The directories of this run.
+struct Registry {
+    /// Those in use.
+    living: BTreeSet<PathBuf>,
+    /// Where those of killed runs have been removed. Once is enough, and there may be thousands of outputs.
+    swept: BTreeSet<PathBuf>,
+}
 
 /// After a signal, nothing is created, renamed or abandoned any more, because the process is about to end.
-fn registry() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+fn registry() -> MutexGuard<'static, Registry> {
     super::signals::wait_if_ending();
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -55,7 +63,9 @@ impl Staging {
             _ => Error::io(name, &format!("writing to {}", directory.display()), e),
         };
         let mut registered = registry();
-        remove_abandoned(directory);
+        if registered.swept.insert(directory.to_owned()) {
+            remove_abandoned(directory);
+        }
         loop {
             let made = tempfile::Builder::new().prefix(&format!(".{short}.")).suffix(SUFFIX).tempdir_in(directory);
             let made = made.map_err(|e| failed(&e))?;
@@ -72,7 +82,7 @@ impl Staging {
             };
             if is_ours {
                 let path = made.keep();
-                registered.insert(path.clone());
+                registered.living.insert(path.clone());
                 return Ok(Staging { path, _lock: lock });
             }
         }
@@ -172,14 +182,14 @@ impl Drop for Staging {
     fn drop(&mut self) {
         let mut registered = registry();
         let _ = fs::remove_dir_all(&self.path);
-        registered.remove(&self.path);
+        registered.living.remove(&self.path);
     }
 }
 
 /// Removes everything registered and prevents new entries. Called at the end of the process.
 pub fn remove_unfinished() {
     let registered = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
-    for path in registered.iter() {
+    for path in &registered.living {
         let _ = fs::remove_dir_all(path);
     }
     std::mem::forget(registered);

@@ -1,16 +1,39 @@
 //! Equality: the same rows, including nulls. Floats are equal if their bits are equal or both are NaN.
 
-use super::{RowPartition, Tensor};
+use super::{RowPartition, Tensor, row_of};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, downcast_integer, downcast_primitive};
 use arrow_schema::DataType;
 
 impl Tensor {
     /// The first row in which two tensors differ; `None` if they are equal. Both must have the same type and number of
     /// rows.
     pub fn first_difference(&self, other: &Tensor) -> Option<usize> {
-        (0..self.nrows()).find(|row| !self.rows_equal(*row, other, *row))
+        (self.equal_rows(other)..self.nrows()).find(|row| !self.rows_equal(*row, other, *row))
+    }
+
+    /// A number of rows from the first on that are equal, found by comparing whole columns. The row after them may be
+    /// equal too: values under nulls and NaNs are compared by their bits.
+    fn equal_rows(&self, other: &Tensor) -> usize {
+        if self.validity() != other.validity() {
+            return 0;
+        }
+        match (self, other) {
+            (Tensor::Leaf(x), Tensor::Leaf(y)) => equal_values(x, y),
+            (Tensor::List(x), Tensor::List(y)) => {
+                let nrows = x.partition.first_difference(&y.partition).unwrap_or(x.partition.nrows());
+                let Some(last) = nrows.checked_sub(1) else { return 0 };
+                let (start, end) = (x.partition.start(0), x.partition.range(last).end);
+                let own = x.values.slice(start, end - start);
+                let equal = own.equal_rows(&y.values.slice(y.partition.start(0), end - start));
+                if equal == end - start { nrows } else { row_of(&x.partition, start + equal) }
+            }
+            (Tensor::Struct(x), Tensor::Struct(y)) if x.fields.len() == y.fields.len() => {
+                x.fields.iter().zip(&y.fields).map(|(f, g)| f.equal_rows(g)).min().unwrap_or(self.nrows())
+            }
+            _ => 0,
+        }
     }
 
     /// Whether row `a` of this tensor equals row `b` of `other`. NaNs are equal to each other; 0.0 and -0.0 are not.
@@ -60,6 +83,34 @@ fn pairs<'a>(x: &'a RowPartition, a: usize, y: &'a RowPartition, b: usize) -> im
     x.range(a).zip(y.range(b))
 }
 
+/// A number of values from the first on that have equal bits, whether null or not.
+fn equal_values(x: &ArrayRef, y: &ArrayRef) -> usize {
+    macro_rules! primitive {
+        ($t:path) => {{
+            match (x.as_primitive_opt::<$t>(), y.as_primitive_opt::<$t>()) {
+                // Slices of numbers are compared many at a time.
+                (Some(x), Some(y)) => x.values().inner().as_slice() == y.values().inner().as_slice(),
+                _ => false,
+            }
+        }};
+    }
+    if x.data_type() != y.data_type() {
+        return 0;
+    }
+    let are_equal = downcast_primitive! {
+        x.data_type() => (primitive),
+        DataType::LargeUtf8 => return texts(x.as_string::<i64>().iter(), y.as_string::<i64>().iter()),
+        DataType::LargeBinary => return texts(x.as_binary::<i64>().iter(), y.as_binary::<i64>().iter()),
+        DataType::Boolean => x.as_boolean().values() == y.as_boolean().values(),
+        _ => false
+    };
+    if are_equal { x.len() } else { 0 }
+}
+
+fn texts<T: PartialEq>(x: impl Iterator<Item = T>, y: impl Iterator<Item = T>) -> usize {
+    x.zip(y).take_while(|(a, b)| a == b).count()
+}
+
 fn values_match<const EXACT: bool>(x: &ArrayRef, a: usize, y: &ArrayRef, b: usize) -> bool {
     if x.is_null(a) || y.is_null(b) {
         return x.is_null(a) && y.is_null(b);
@@ -70,10 +121,22 @@ fn values_match<const EXACT: bool>(x: &ArrayRef, a: usize, y: &ArrayRef, b: usiz
             p.to_bits() == q.to_bits() || (p.is_nan() && q.is_nan()) || (!EXACT && p == q)
         }};
     }
+    macro_rules! integers {
+        ($t:path) => {
+            x.as_primitive::<$t>().value(a) == y.as_primitive::<$t>().value(b)
+        };
+    }
     match (x.data_type(), y.data_type()) {
         (DataType::Float16, DataType::Float16) => floats!(Float16Type),
         (DataType::Float32, DataType::Float32) => floats!(Float32Type),
         (DataType::Float64, DataType::Float64) => floats!(Float64Type),
+        (DataType::Boolean, DataType::Boolean) => x.as_boolean().value(a) == y.as_boolean().value(b),
+        (DataType::LargeUtf8, DataType::LargeUtf8) => x.as_string::<i64>().value(a) == y.as_string::<i64>().value(b),
+        (DataType::LargeBinary, DataType::LargeBinary) => x.as_binary::<i64>().value(a) == y.as_binary::<i64>().value(b),
+        (from, to) if from == to => downcast_integer! {
+            from => (integers),
+            _ => x.slice(a, 1).to_data() == y.slice(b, 1).to_data()
+        },
         _ => x.slice(a, 1).to_data() == y.slice(b, 1).to_data(),
     }
 }

@@ -83,6 +83,24 @@ impl Format for Csv {
     }
 }
 
+/// The observations of an input, as far as they are requested.
+fn observations(cutter: Cutter, dialect: Arc<Dialect>, request: Arc<Request>) -> Tasks<Box<dyn Observed>> {
+    let names = cutter.names().clone();
+    let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
+    let blocks = cutter.take_while(move |block| {
+        let more = nbytes < limit;
+        nbytes += block.as_ref().map_or(0, |block| block.bytes.len() as u64);
+        more
+    });
+    // A file without records still has columns.
+    let first = std::iter::once(Ok(Block::default()));
+    Box::new(first.chain(blocks).map(move |block| {
+        let (block, names, dialect, request) = (block?, names.clone(), dialect.clone(), request.clone());
+        let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe::observe(&block, &names, &dialect, &request)?)));
+        Ok(task)
+    }))
+}
+
 struct CsvReader {
     input: Arc<Input>,
     dialect: Arc<Dialect>,
@@ -90,21 +108,12 @@ struct CsvReader {
 
 impl Reader for CsvReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        let cutter = Cutter::open(&self.input, &self.dialect, request)?;
-        let (names, dialect) = (cutter.names().clone(), self.dialect.clone());
-        let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
-        let blocks = cutter.take_while(move |block| {
-            let more = nbytes < limit;
-            nbytes += block.as_ref().map_or(0, |block| block.bytes.len() as u64);
-            more
-        });
-        let request = Arc::new(request.clone());
-        // A file without records still has columns.
-        let first = std::iter::once(Ok(Block::default()));
-        Ok(Inference::Scan(Box::new(first.chain(blocks).map(move |block| {
-            let (block, names, dialect, request) = (block?, names.clone(), dialect.clone(), request.clone());
-            let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe::observe(&block, &names, &dialect, &request)?)));
-            Ok(task)
+        let (input, dialect, request) = (self.input.clone(), self.dialect.clone(), Arc::new(request.clone()));
+        // Opened when its turn comes, because there may be many files, and each has a buffer.
+        let opened = std::iter::once_with(move || Cutter::open(&input, &dialect, &request).map(|cutter| (cutter, dialect, request)));
+        Ok(Inference::Scan(Box::new(opened.flat_map(|opened| match opened {
+            Ok((cutter, dialect, request)) => observations(cutter, dialect, request),
+            Err(error) => Box::new(std::iter::once(Err(error))),
         }))))
     }
 
