@@ -1,6 +1,7 @@
 //! The order of scalars.
 
 use super::Tensor;
+use super::sortable::{float, signed};
 use super::time::ticks;
 use crate::error::{Error, Result};
 use crate::schema::time::TimeType;
@@ -35,9 +36,85 @@ pub fn sorted_rows(keys: &[(Tensor, bool)]) -> Result<Vec<usize>> {
     };
     let arrays = keys.iter().map(|(key, descending)| Ok((count(key.as_leaf()?)?, *descending))).collect::<Result<Vec<_>>>()?;
     let comparisons = arrays.iter().map(|(array, descending)| comparison(array, *descending)).collect::<Result<Vec<_>>>()?;
-    let mut rows: Vec<usize> = (0..nrows).collect();
-    rows.sort_by(|a, b| comparisons.iter().map(|compare| compare(*a, *b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal));
+    let Some((array, descending)) = arrays.first() else { return Ok((0..nrows).collect()) };
+    let is_text = matches!(array.data_type(), DataType::LargeUtf8 | DataType::LargeBinary);
+    // The comparisons that decide between rows with the same prefix.
+    let rest = if is_text { &comparisons[..] } else { &comparisons[1..] };
+    let mut rows = Vec::with_capacity(nrows);
+    for mut class in prefixes(array, *descending)? {
+        match rest {
+            [] => class.sort_unstable(),
+            rest => class.sort_unstable_by(|(x, a), (y, b)| {
+                let later = || rest.iter().map(|compare| compare(*a, *b)).find(|order| order.is_ne()).unwrap_or(a.cmp(b));
+                x.cmp(y).then_with(later)
+            }),
+        }
+        rows.extend(class.into_iter().map(|(_, row)| row));
+    }
     Ok(rows)
+}
+
+/// The rows with a value, with NaN and with null; each with a number that compares as the value does: the first eight
+/// bytes of a text, otherwise the whole value. Comparing these numbers in place is several times faster than comparing
+/// values through their rows.
+fn prefixes(array: &ArrayRef, descending: bool) -> Result<[Vec<(u64, usize)>; 3]> {
+    let (mut values, mut nans, mut nulls) = (Vec::with_capacity(array.len()), Vec::new(), Vec::new());
+    let valid = validity(array);
+    macro_rules! prefixed {
+        ($prefix:expr) => {{
+            let prefix = $prefix;
+            for row in 0..array.len() {
+                match valid(row).then(|| prefix(row)) {
+                    Some(Some(prefix)) => values.push((if descending { !prefix } else { prefix }, row)),
+                    Some(None) => nans.push((0, row)),
+                    None => nulls.push((0, row)),
+                }
+            }
+        }};
+    }
+    macro_rules! numbers {
+        ($t:ty, $to:expr) => {{
+            let (numbers, to) = (array.as_primitive::<$t>().values(), $to);
+            prefixed!(|row: usize| to(numbers[row]))
+        }};
+    }
+    let signed = |value: i64| Some(signed(value));
+    let unsigned = |value: u64| Some(value);
+    let float = |value: f64| (!value.is_nan()).then(|| float(value));
+    let text = |bytes: &[u8]| {
+        let mut prefix = [0; 8];
+        let n = bytes.len().min(8);
+        prefix[..n].copy_from_slice(&bytes[..n]);
+        Some(u64::from_be_bytes(prefix))
+    };
+    match array.data_type() {
+        DataType::Boolean => {
+            let bits = array.as_boolean().values();
+            prefixed!(|row: usize| Some(u64::from(bits.value(row))));
+        }
+        DataType::Int8 => numbers!(Int8Type, |v: i8| signed(v.into())),
+        DataType::Int16 => numbers!(Int16Type, |v: i16| signed(v.into())),
+        DataType::Int32 => numbers!(Int32Type, |v: i32| signed(v.into())),
+        DataType::Int64 => numbers!(Int64Type, signed),
+        DataType::UInt8 => numbers!(UInt8Type, |v: u8| unsigned(v.into())),
+        DataType::UInt16 => numbers!(UInt16Type, |v: u16| unsigned(v.into())),
+        DataType::UInt32 => numbers!(UInt32Type, |v: u32| unsigned(v.into())),
+        DataType::UInt64 => numbers!(UInt64Type, unsigned),
+        DataType::Float16 => numbers!(Float16Type, |v: half::f16| float(v.to_f64())),
+        DataType::Float32 => numbers!(Float32Type, |v: f32| float(v.into())),
+        DataType::Float64 => numbers!(Float64Type, float),
+        DataType::LargeUtf8 => {
+            let texts = array.as_string::<i64>();
+            prefixed!(|row: usize| text(texts.value(row).as_bytes()));
+        }
+        DataType::LargeBinary => {
+            let texts = array.as_binary::<i64>();
+            prefixed!(|row: usize| text(texts.value(row)));
+        }
+        DataType::Null => nulls.extend((0..array.len()).map(|row| (0, row))),
+        other => return Err(Error::data(format!("{other} values cannot be sorted"))),
+    }
+    Ok([values, nans, nulls])
 }
 
 type Comparison<'a> = Box<dyn Fn(usize, usize) -> Ordering + 'a>;
@@ -138,6 +215,23 @@ mod tests {
     fn later_keys_decide_between_equal_ones() {
         let words = Tensor::Leaf(Arc::new(LargeStringArray::from(vec!["b", "a", "b", "é"])));
         let numbers = Tensor::Leaf(Arc::new(Int64Array::from(vec![1, 5, 2, 0])));
-        assert_eq!(sorted_rows(&[(words, false), (numbers, true)]).unwrap(), [1, 2, 0, 3]);
+        assert_eq!(sorted_rows(&[(words.clone(), false), (numbers.clone(), true)]).unwrap(), [1, 2, 0, 3]);
+        assert_eq!(sorted_rows(&[(words, true), (numbers, false)]).unwrap(), [3, 0, 2, 1]);
+    }
+
+    #[test]
+    fn texts_are_compared_beyond_their_first_bytes() {
+        let words = vec![Some("long enough b"), Some("long enough a"), None, Some("long"), Some("long\0"), Some("long enough b")];
+        let words = Tensor::Leaf(Arc::new(LargeStringArray::from(words)));
+        assert_eq!(sorted_rows(&[(words.clone(), false)]).unwrap(), [3, 4, 1, 0, 5, 2]);
+        assert_eq!(sorted_rows(&[(words, true)]).unwrap(), [0, 5, 1, 4, 3, 2]);
+    }
+
+    #[test]
+    fn integers_of_any_size_and_sign_are_ordered() {
+        let numbers = vec![Some(0), Some(i64::MIN), None, Some(i64::MAX), Some(-1), Some(0)];
+        let numbers = Tensor::Leaf(Arc::new(Int64Array::from(numbers)));
+        assert_eq!(sorted_rows(&[(numbers.clone(), false)]).unwrap(), [1, 4, 0, 5, 3, 2]);
+        assert_eq!(sorted_rows(&[(numbers, true)]).unwrap(), [3, 0, 5, 4, 1, 2]);
     }
 }

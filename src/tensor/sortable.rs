@@ -44,6 +44,19 @@ pub fn sortable(keys: &[(Tensor, bool)]) -> Result<LargeBinaryArray> {
     Ok(rows.finish())
 }
 
+/// A number that compares as the integer does.
+#[inline]
+pub fn signed(value: i64) -> u64 {
+    (value ^ i64::MIN).cast_unsigned()
+}
+
+/// A number that compares as the float does, which is not NaN; 0.0 and -0.0 are equal.
+#[inline]
+pub fn float(value: f64) -> u64 {
+    let bits = (value + 0.0).to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+}
+
 /// Times are compared by their counts.
 fn ordered(array: &ArrayRef) -> Result<ArrayRef> {
     match TimeType::of(array.data_type()) {
@@ -59,7 +72,7 @@ fn writer(array: &ArrayRef) -> Result<Writer<'_>> {
     macro_rules! signed {
         ($t:ty) => {{
             let values = array.as_primitive::<$t>().values();
-            value_of(array, move |row, bytes| bytes.extend((i64::from(values[row]) ^ i64::MIN).to_be_bytes()))
+            value_of(array, move |row, bytes| bytes.extend(signed(i64::from(values[row])).to_be_bytes()))
         }};
     }
     macro_rules! unsigned {
@@ -79,10 +92,7 @@ fn writer(array: &ArrayRef) -> Result<Writer<'_>> {
                     (_, true) => bytes.push(NAN),
                     _ => {
                         bytes.push(VALUE);
-                        // 0.0 and -0.0 are equal.
-                        let bits = (value + 0.0).to_bits();
-                        let turned = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
-                        bytes.extend(turned.to_be_bytes());
+                        bytes.extend(float(value).to_be_bytes());
                     }
                 }
             }) as Writer<'_>
