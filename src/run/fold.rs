@@ -26,8 +26,11 @@ impl FoldNode {
     }
 
     fn deferred(&self, chunk: Deferred) -> Work {
-        let schema = self.schema.clone();
-        Work::deferred(Box::new(move || chunk().and_then(|chunk| chunk.check(&schema).map(|()| chunk))))
+        let (schema, verb, skip) = (self.schema.clone(), self.verb, self.skip);
+        Work::deferred(Box::new(move || {
+            let chunk = chunk().map_err(|e| if skip { by_verb(e, verb) } else { e })?;
+            chunk.check(&schema).map(|()| chunk)
+        }))
     }
 
     fn checked(&mut self, result: Result<Flow>, chunks: Vec<Chunk>, out: &mut Vec<Work>) -> bool {

@@ -9,7 +9,7 @@ use super::shared::pad_plan::PaddingPlan;
 use super::shared::padding::{AxisSize, PaddingArgs};
 use super::shared::pool::{Pool, RecordId};
 use super::shared::shares::key_text;
-use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
+use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
@@ -187,7 +187,7 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
             numbering,
             text: self.by.clone(),
             buckets: sizes.into_iter().map(Open::new).collect(),
-            padders,
+            padders: padders.into(),
             to_boundary: self.pad_to_boundary,
             drop_remainder: self.drop_remainder,
             names: names(schema),
@@ -300,7 +300,7 @@ struct Buckets {
     text: String,
     buckets: Vec<Open>,
     /// `None`: batches are not padded. Otherwise one padding for all batches, or one for each boundary.
-    padders: Vec<(Edits, Vec<RecordLimit>)>,
+    padders: Arc<[(Edits, Vec<RecordLimit>)]>,
     to_boundary: bool,
     drop_remainder: bool,
     names: Arc<[String]>,
@@ -315,7 +315,7 @@ struct Buckets {
     /// The buckets still to be emitted at the end of the input, in reverse order.
     left: Option<Vec<usize>>,
     /// The last batches.
-    ready: VecDeque<Chunk>,
+    ready: VecDeque<Deferred>,
 }
 
 impl Buckets {
@@ -376,32 +376,32 @@ impl Buckets {
     }
 
     /// The batches with these records.
-    fn batches(&self, closed: &[Closed], out: &mut impl Extend<Chunk>) -> Result<()> {
+    fn batches(&self, closed: &[Closed]) -> Result<VecDeque<Deferred>> {
         if closed.is_empty() {
-            return Ok(());
+            return Ok(VecDeque::new());
         }
         let ids: Vec<RecordId> = closed.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
         let records = self.pool.gather(&ids)?;
         if self.padders.is_empty() {
             let lengths = closed.iter().map(|(_, ids)| i64::try_from(ids.len()).unwrap_or(i64::MAX));
-            out.extend([batched_chunk(&records, &RowPartition::from_row_lengths(lengths)?, &self.names)?]);
-            return Ok(());
+            let batches = batched_chunk(&records, &RowPartition::from_row_lengths(lengths)?, &self.names)?;
+            return Ok(VecDeque::from([Box::new(move || Ok(batches)) as Deferred]));
         }
-        // One at a time, because padding can make batches many times larger.
+        // One at a time and later, because padding can make batches many times larger.
         let mut start = 0;
-        for (number, ids) in closed {
+        let padding = closed.iter().map(|(number, ids)| {
             let own = records.slice(start, ids.len());
             start += ids.len();
-            let batch = batched_chunk(&own, &RowPartition::uniform(own.nrows, 1)?, &self.names)?;
-            out.extend([match self.padders.get(if self.to_boundary { *number } else { 0 }) {
-                Some((edits, limits)) => {
-                    check_records(limits, &own).map_err(|e| own.origin.resolve(e, own.nrows))?;
-                    padded(edits, batch)?
-                }
-                None => batch,
-            }]);
-        }
-        Ok(())
+            let (padders, names) = (self.padders.clone(), self.names.clone());
+            let padder = if self.to_boundary { *number } else { 0 };
+            Box::new(move || {
+                let batch = batched_chunk(&own, &RowPartition::uniform(own.nrows, 1)?, &names)?;
+                let Some((edits, limits)) = padders.get(padder) else { return Ok(batch) };
+                check_records(limits, &own).map_err(|e| own.origin.resolve(e, own.nrows))?;
+                padded(edits, batch)
+            }) as Deferred
+        });
+        Ok(padding.collect())
     }
 
     /// Drops the records of closed buckets.
@@ -452,7 +452,8 @@ impl Fold for Buckets {
                 closed.push(self.close(number));
             }
         }
-        self.batches(&closed, out)?;
+        let batches = self.batches(&closed)?;
+        self.ready.extend(batches);
         // As many records were released as remain, so each is moved a few times at most.
         if self.nopen * 2 <= self.pool.nrows() || self.pool.next_part() >= self.most_parts {
             self.compact()?;
@@ -460,7 +461,15 @@ impl Fold for Buckets {
         Ok(Flow::More)
     }
 
+    fn deferred(&mut self) -> Vec<Deferred> {
+        std::mem::take(&mut self.ready).into()
+    }
+
     fn finish(&mut self) -> Result<Option<Chunk>> {
+        self.finish_deferred()?.map(|chunk| chunk()).transpose()
+    }
+
+    fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         if self.drop_remainder {
             return Ok(None);
         }
@@ -481,9 +490,7 @@ impl Fold for Buckets {
             if closed.is_empty() {
                 return Ok(None);
             }
-            let mut ready = VecDeque::new();
-            self.batches(&closed, &mut ready)?;
-            self.ready = ready;
+            self.ready = self.batches(&closed)?;
         }
         Ok(self.ready.pop_front())
     }

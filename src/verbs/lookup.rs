@@ -1,5 +1,6 @@
 //! `lookup FIELD in FILE`: fields of another file, by key.
 
+use super::shared::divided::by_nbytes;
 use super::shared::fields::copied_first;
 use super::shared::keys::KeyTable;
 use super::verb::{Bound, Example, Map, Operator, Verb};
@@ -14,7 +15,9 @@ use crate::schema::unify::unify_dtypes;
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
 use crate::tensor::time::converts;
+use arrow_array::Array;
 use arrow_cast::cast;
+use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -251,6 +254,19 @@ fn comparable(keys: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
     }
 }
 
+/// A key for a message.
+fn shown(keys: &Tensor, row: usize) -> String {
+    const MOST: usize = 60;
+    let Some(array) = keys.as_leaf().ok().filter(|array| array.is_valid(row)) else { return "null".to_owned() };
+    let text = array_value_to_string(array, row).unwrap_or_default();
+    let short: String = text.chars().take(MOST).collect();
+    let dots = if short.len() < text.len() { "..." } else { "" };
+    match array.data_type() {
+        DataType::LargeUtf8 => format!("\"{short}{dots}\""),
+        _ => format!("{short}{dots}"),
+    }
+}
+
 /// The rows of a table, indexed by key.
 struct Rows {
     field: usize,
@@ -302,7 +318,8 @@ impl Map for Rows {
                 Some(number) => number as usize,
                 None if self.may_miss => self.nrows,
                 None => {
-                    let error = Error::data(format!("this value is not in {}", self.table)).in_field(&self.path).at_row(row);
+                    let value = shown(&chunk.columns[self.field], row);
+                    let error = Error::data(format!("{value} is not in {}", self.table)).in_field(&self.path).at_row(row);
                     return Err(error.help("to get null instead: --missing null"));
                 }
             });
@@ -312,5 +329,21 @@ impl Map for Rows {
             columns.push(taken.gather(&rows)?);
         }
         chunk.with_columns(columns)
+    }
+
+    /// Rows of scalars are hardly larger than the records that they are added to.
+    fn grows(&self) -> bool {
+        self.row_nbytes() > 256
+    }
+
+    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
+        Ok(by_nbytes(&chunk, self.row_nbytes()))
+    }
+}
+
+impl Rows {
+    /// The average size of a row of the table.
+    fn row_nbytes(&self) -> usize {
+        self.columns.iter().map(Tensor::nbytes).sum::<usize>() / self.nrows.max(1)
     }
 }

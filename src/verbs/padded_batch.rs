@@ -2,8 +2,9 @@
 
 use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padded};
 use super::shared::batches::{BatchSize, Batches, batched_schema, parse_size};
+use super::shared::divided::by_rows;
 use super::shared::padding::PaddingArgs;
-use super::verb::{Bound, Example, Flow, Fold, Map, Operator, Verb};
+use super::verb::{Bound, Deferred, Example, Flow, Fold, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
@@ -65,7 +66,10 @@ Sparse fields, structured tensors and nulls are errors.";
         let edits = plan.edits(&batched, None)?;
         let dense = Arc::new(edits.schema().clone());
         let batches = Batches::new("padded-batch", self.size, self.drop_remainder, schema, options);
-        Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(PaddedBatches { batches, limits, edits: Box::new(edits) })) })
+        Ok(Bound {
+            schema: dense,
+            operator: Operator::Fold(Box::new(PaddedBatches { batches, limits, edits: Arc::new(edits), ready: Vec::new() })),
+        })
     }
 
     fn demand(&self, after: Demand) -> Demand {
@@ -81,18 +85,31 @@ Sparse fields, structured tensors and nulls are errors.";
 struct PaddedBatches {
     batches: Batches,
     limits: Vec<RecordLimit>,
-    edits: Box<dyn Map>,
+    edits: Arc<dyn Map>,
+    /// Batches to be padded.
+    ready: Vec<Chunk>,
 }
+
+/// How many times larger padded rows are assumed to be.
+const GROWTH: usize = 8;
 
 impl Fold for PaddedBatches {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         check_records(&self.limits, &chunk)?;
         let first = out.len();
         let flow = self.batches.push(chunk, out)?;
-        for batch in out.split_off(first) {
-            out.push(padded(self.edits.as_ref(), batch)?);
-        }
+        self.ready.extend(out.split_off(first));
         Ok(flow)
+    }
+
+    /// Padding can take many times the memory of the batches.
+    fn deferred(&mut self) -> Vec<Deferred> {
+        let parts = self.ready.drain(..).flat_map(|batches| by_rows(&batches, GROWTH));
+        let padding = |batches: Chunk| {
+            let edits = self.edits.clone();
+            Box::new(move || padded(edits.as_ref(), batches)) as Deferred
+        };
+        parts.map(padding).collect()
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {

@@ -3,7 +3,7 @@
 use super::shared::batches::{batched_chunk, batched_schema, names};
 use super::shared::memory::{Budget, Parts};
 use super::shared::windowing::Windowing;
-use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
+use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -53,6 +53,7 @@ known. The records of one window are kept in memory (see --max-memory). For wind
             end: 0,
             next: 0,
             budget: Budget::new(Self::NAME, "make the windows smaller", options),
+            deferred: Vec::new(),
         };
         Ok(Bound { schema: batched_schema(schema, size), operator: Operator::Fold(Box::new(fold)) })
     }
@@ -76,10 +77,12 @@ struct Windows {
     /// The start of the next window.
     next: usize,
     budget: Budget,
+    /// Windows to be gathered.
+    deferred: Vec<Deferred>,
 }
 
 impl Fold for Windows {
-    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
         self.budget.take(chunk.nbytes() as u64)?;
         self.end += chunk.nrows;
         self.chunks.push_back(chunk);
@@ -87,7 +90,7 @@ impl Fold for Windows {
         let span = (self.windowing.size - 1).saturating_mul(self.windowing.stride).saturating_add(1);
         if self.next.saturating_add(span) <= self.end {
             let count = (self.end - span - self.next) / self.windowing.shift() + 1;
-            self.windows(count, out)?;
+            self.windows(count)?;
         }
         Ok(Flow::More)
     }
@@ -96,34 +99,43 @@ impl Fold for Windows {
         if self.windowing.drop_remainder || self.next >= self.end {
             return Ok(None);
         }
-        let mut out = Vec::new();
-        self.windows(1, &mut out)?;
-        Ok(out.pop())
+        self.windows(1)?;
+        self.deferred.pop().map(|chunk| chunk()).transpose()
+    }
+
+    /// There may be many times as many records in windows as in the input.
+    fn deferred(&mut self) -> Vec<Deferred> {
+        std::mem::take(&mut self.deferred)
     }
 }
 
 impl Windows {
-    /// Emits the next windows.
-    fn windows(&mut self, count: usize, out: &mut Vec<Chunk>) -> Result<()> {
-        let parts = Parts::new(self.chunks.iter().cloned().collect());
-        let window_nbytes = (parts.nbytes() / parts.nrows().max(1)).saturating_mul(self.windowing.size);
-        let at_once = (NBYTES / window_nbytes.max(1)).max(1);
+    /// Prepares the next windows.
+    fn windows(&mut self, count: usize) -> Result<()> {
+        let parts = Arc::new(Parts::new(self.chunks.iter().cloned().collect()));
+        // Each record of a window also takes an index while it is gathered.
+        let record_nbytes = parts.nbytes() / parts.nrows().max(1) + size_of::<usize>();
+        let at_once = (NBYTES / record_nbytes.saturating_mul(self.windowing.size).max(1)).max(1);
         for start in (0..count).step_by(at_once) {
-            let (mut rows, mut lengths) = (Vec::new(), Vec::new());
-            for _ in start..count.min(start.saturating_add(at_once)) {
-                let before = rows.len();
-                rows.extend(
-                    (self.next..self.end).step_by(self.windowing.stride).take(self.windowing.size).map(|record| record - self.first),
-                );
-                lengths.push((rows.len() - before) as i64);
-                self.next = self.next.saturating_add(self.windowing.shift());
-            }
-            let is_even = lengths.iter().all(|length| *length == lengths[0]);
-            let partition = match lengths.first() {
-                Some(length) if is_even => RowPartition::uniform(usize::try_from(*length).unwrap_or(0), lengths.len())?,
-                _ => RowPartition::from_row_lengths(lengths)?,
-            };
-            out.push(batched_chunk(&parts.gather(&rows)?, &partition, &self.names)?);
+            let after = self.next.saturating_add(self.windowing.shift().saturating_mul(at_once.min(count - start)));
+            let starts = (self.next - self.first..after - self.first).step_by(self.windowing.shift());
+            self.next = after;
+            let (parts, names, nrows) = (parts.clone(), self.names.clone(), self.end - self.first);
+            let (size, stride) = (self.windowing.size, self.windowing.stride);
+            self.deferred.push(Box::new(move || {
+                let (mut rows, mut lengths) = (Vec::new(), Vec::new());
+                for start in starts {
+                    let before = rows.len();
+                    rows.extend((start..nrows).step_by(stride).take(size));
+                    lengths.push((rows.len() - before) as i64);
+                }
+                let is_even = lengths.iter().all(|length| *length == lengths[0]);
+                let partition = match lengths.first() {
+                    Some(length) if is_even => RowPartition::uniform(usize::try_from(*length).unwrap_or(0), lengths.len())?,
+                    _ => RowPartition::from_row_lengths(lengths)?,
+                };
+                batched_chunk(&parts.gather(&rows)?, &partition, &names)
+            }));
         }
         self.drop_front();
         Ok(())

@@ -11,6 +11,11 @@ pub fn by_rows(chunk: &Chunk, growth: usize) -> Vec<Chunk> {
     of_rows(chunk, (PART_NBYTES / growth.saturating_mul(row_nbytes).max(1)).max(1))
 }
 
+/// Parts with as many rows as fit, if `row_nbytes` are added to each.
+pub fn by_nbytes(chunk: &Chunk, row_nbytes: usize) -> Vec<Chunk> {
+    of_rows(chunk, (PART_NBYTES / row_nbytes.max(1)).max(1))
+}
+
 /// Parts with as many rows as fit, judging by the memory that `nbytes` measures for the results of some rows; a single
 /// part if it fails for them.
 pub fn by_trial(chunk: &Chunk, nbytes: impl Fn(&Chunk) -> Option<usize>) -> Vec<Chunk> {

@@ -3,6 +3,7 @@
 //! A verb supplies the new type of a field and a kernel for its values. This module finds the enclosing structure,
 //! keeps everything else unchanged, and maps the row in a kernel's error to the record.
 
+use super::divided::by_trial;
 use super::nulls;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -179,6 +180,11 @@ impl Edits {
     pub fn bound(self) -> Bound {
         Bound { schema: Arc::new(self.schema.clone()), operator: Operator::Map(Arc::new(self)) }
     }
+
+    /// As [`Edits::bound`], if the fields may take many times the memory after the changes.
+    pub fn bound_growing(self) -> Bound {
+        Bound { schema: Arc::new(self.schema.clone()), operator: Operator::Map(Arc::new(Growing(self))) }
+    }
 }
 
 impl Map for Edits {
@@ -190,6 +196,23 @@ impl Map for Edits {
             columns = inside(columns, &edit.parents, scope, &edit.kernel).map_err(|e| e.in_field(&edit.path))?;
         }
         Chunk::try_new(nrows, columns, origin)
+    }
+}
+
+/// Changes after which fields may take many times the memory.
+struct Growing(Edits);
+
+impl Map for Growing {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        self.0.apply(chunk)
+    }
+
+    fn grows(&self) -> bool {
+        true
+    }
+
+    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
+        Ok(by_trial(&chunk, |part| self.0.apply(part.clone()).ok().map(|result| result.nbytes())))
     }
 }
 
