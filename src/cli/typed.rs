@@ -296,6 +296,9 @@ fn known_format(name: &str, option: &str) -> Result<()> {
         "jsonlines" | "json-lines" | "ldjson" | "jl" => Some("jsonl"),
         _ => FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name()),
     };
+    if let ("--to", "html") = (option, name) {
+        return Err(error.help("`stats` writes a report: stats --as html"));
+    }
     if let ("--to", "table" | "pretty" | "md" | "markdown" | "xtab" | "box") = (option, name) {
         return Err(error.help("the verb `show` prints records in readable form"));
     }

@@ -526,6 +526,13 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
             .into_error(text));
     }
     let seed = node.is_random().then_some(options.seed);
+    if node.is_constant()
+        && let Some(name) = quoted_field(&expr, &schema.fields)
+    {
+        let field = crate::path::FieldPath::name(&name).in_expression();
+        let text = format!("{text}: the same for all records, because {name:?} is a string; the field is {field}");
+        options.notices.add(text, options.strict)?;
+    }
     let grows = node.broadcasts() || names_growing(&expr);
     Ok(ScalarExpr { text: text.into(), node, nslots: schema.fields.len(), seed, grows })
 }
@@ -669,6 +676,16 @@ pub struct Used {
     pub read: BTreeSet<String>,
     /// Names that are assigned before they can be read.
     pub written: BTreeSet<String>,
+}
+
+/// A string in the expression that is the name of a field.
+fn quoted_field(expr: &Expr, fields: &[Field]) -> Option<String> {
+    if let ExprKind::Str(text) = &expr.kind {
+        return fields.iter().any(|field| field.name == *text).then(|| text.clone());
+    }
+    let mut found = None;
+    expr.children(&mut |child| found = found.take().or_else(|| quoted_field(child, fields)));
+    found
 }
 
 /// Whether an expression uses a function whose result may take many times the memory of its arguments.

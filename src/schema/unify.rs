@@ -97,7 +97,14 @@ fn unify_fields(a: &[Field], b: &[Field], outer: Option<&FieldPath>, clashes: &m
         let path = outer.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
         let mut unified = field.clone();
         unified.ty = unify_types(&field.ty, &other.ty, &path, clashes);
-        unified.storage = field.storage.join(&other.storage, unified.ty.rank());
+        let rank = unified.ty.rank();
+        let is_unknown = |field: &Field| field.ty.element == Element::Value(DType::Null);
+        unified.storage = match (is_unknown(field), is_unknown(other)) {
+            // Fields without values say nothing about those of the other input.
+            (true, false) if other.storage.is_map(rank) => Storage::Map { declared: false, rank },
+            (false, true) if field.storage.is_map(rank) => Storage::Map { declared: false, rank },
+            _ => field.storage.join(&other.storage, rank),
+        };
         unified.default = unified.default.or_else(|| other.default.clone());
         if unified.source.is_empty() {
             unified.source = other.source.clone();

@@ -42,6 +42,7 @@ use report::Shown;
 use std::any::Any;
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use summary::Summary;
 use top::Top;
@@ -66,9 +67,9 @@ pub struct Stats {
     /// Print every histogram with its numbers
     #[arg(long)]
     histogram: bool,
-    /// Output form
-    #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
-    form: Form,
+    /// Output form [default: by the extension of the output, .html or .json, else text]
+    #[arg(long = "as", value_name = "FORM", value_enum)]
+    form: Option<Form>,
 }
 
 /// A number from 0 to 1.
@@ -85,6 +86,18 @@ enum Form {
     Json,
     /// A self-contained web page
     Html,
+}
+
+impl Form {
+    /// The form that the name of the output indicates.
+    fn of_output(options: &Options) -> Form {
+        let extension = options.output.as_ref().and_then(|name| Path::new(name).extension());
+        match extension.and_then(|extension| extension.to_str()) {
+            Some("html" | "htm") => Form::Html,
+            Some("json") => Form::Json,
+            _ => Form::Text,
+        }
+    }
 }
 
 impl Verb for Stats {
@@ -209,7 +222,8 @@ tokens   in input order    42.1%  ████▎       padded-batch 2\n\
     const REPORTS: bool = true;
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        if self.histogram && self.form != Form::Text {
+        let form = self.form.unwrap_or_else(|| Form::of_output(options));
+        if self.histogram && form != Form::Text {
             return Err(Error::usage("--histogram works only with --as text; json and html always include histograms"));
         }
         for (other, is_given) in [("--padding", self.padding.is_some()), ("--against", self.against.is_some())] {
@@ -262,7 +276,7 @@ tokens   in input order    42.1%  ████▎       padded-batch 2\n\
             groups: Groups::new(fields, names, shares, options),
             padded,
             digest,
-            form: self.form,
+            form,
             batch: self.padding,
             histogram: self.histogram,
             columns: options.columns(),
