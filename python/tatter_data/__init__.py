@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -26,7 +25,7 @@ import pyarrow as pa
 from ._child import tell
 from ._errors import TatterError, TatterNotice
 from ._find import find_tatter
-from ._options import Chain, Paths, chain_words, option_words, path_words
+from ._options import Chain, Paths, chain_words, option_words, path_words, split_words
 from ._ragged import Ragged, Sparse
 from ._records import Records
 from ._stream import Data, Source
@@ -105,11 +104,11 @@ def schema(paths: Paths, chain: Chain | None = None, **options: Unpack[Options])
     return read(paths, chain, **options).schema
 
 
-def run(words: Sequence[str], input: str | bytes | None = None, **options: Unpack[WriteOptions]) -> str:
+def run(words: Chain, input: str | bytes | None = None, **options: Unpack[WriteOptions]) -> str:
     """Runs the program and returns its standard output.
 
     Args:
-        words: The command line after ``tatter``, word by word.
+        words: The command line after ``tatter``, as one line or word by word.
         input: The standard input.
 
     Raises:
@@ -119,7 +118,7 @@ def run(words: Sequence[str], input: str | bytes | None = None, **options: Unpac
     '2\\n'
     """
     done = subprocess.run(
-        [find_tatter(), "--messages=json", *[os.fspath(word) for word in words], *option_words(options)],
+        [find_tatter(), "--messages=json", *split_words(words), *option_words(options)],
         input=input.encode() if isinstance(input, str) else input if input is not None else b"",
         capture_output=True,
     )

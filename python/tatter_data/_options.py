@@ -64,9 +64,26 @@ def chain_words(chain: Chain | None) -> list[str]:
     ['map', 'n = len(x)', 'then', 'head', '2']
     >>> chain_words(None)
     ['convert']
+
+    Raises:
+        ValueError: A quote is not closed, or the chain names an output.
     """
-    words = shlex.split(chain) if isinstance(chain, str) else [str(word) for word in chain or ()]
+    words = split_words(chain)
+    if not {"-o", "--output"}.isdisjoint(words):
+        raise ValueError("a chain has no output file; write its records: tatter_data.write(records, path)")
     return words or ["convert"]
+
+
+def split_words(line: Chain | None) -> list[str]:
+    """The words of a line, as a shell splits it.
+
+    Raises:
+        ValueError: A quote is not closed.
+    """
+    try:
+        return shlex.split(line) if isinstance(line, str) else [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in line or ()]
+    except ValueError:
+        raise ValueError(f"a quote is not closed: {line}") from None
 
 
 def path_words(paths: Paths) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from ._values import array
+from ._values import column
 
 #: Any object with an Arrow stream or array (pyarrow, Polars, pandas, DuckDB, `Records`), an iterable of
 #: record batches or tables, a list of dictionaries (one per record), or a dictionary of columns.
@@ -105,6 +105,10 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
         return stream(_of_records(data))
     if hasattr(data, "to_batches") and hasattr(data, "schema"):  # pyarrow.dataset.Dataset
         return data.schema, data.to_batches()
+    if type(data).__name__ == "LazyFrame":
+        raise TypeError("a LazyFrame has no records yet; pass data.collect()")
+    if not isinstance(data, Iterable):
+        raise TypeError(f"expected data, found {type(data).__name__}")
     batches = _batches(data)
     first = next(batches, None)
     if first is None:
@@ -125,7 +129,8 @@ def _batches(data: Any) -> Iterator[pa.RecordBatch]:
         elif hasattr(part, "__arrow_c_stream__") or hasattr(part, "__arrow_c_array__"):
             yield from stream(part)[1]
         else:
-            raise TypeError(f"expected record batches, found {type(part).__name__}")
+            way_out = "; pass a list of dictionaries: list(data)" if isinstance(part, Mapping) else ""
+            raise TypeError(f"expected record batches, found {type(part).__name__}{way_out}")
 
 
 def _of_records(records: list[Mapping[str, Any]]) -> pa.RecordBatch | pa.Table:
@@ -140,7 +145,7 @@ def _of_records(records: list[Mapping[str, Any]]) -> pa.RecordBatch | pa.Table:
 
 
 def _table(columns: Mapping[str, Any]) -> pa.Table:
-    return pa.table({_name(name): array(name, values) if isinstance(values, (list, tuple)) else values for name, values in columns.items()})
+    return pa.table({_name(name): column(name, values) for name, values in columns.items()})
 
 
 def _name(name: Any) -> str:

@@ -45,6 +45,55 @@ def array(name: str, values: Sequence[Any]) -> pa.Array:
     return found if fitting == found.type else pa.array(values, fitting)
 
 
+def column(name: str, values: Any) -> Any:
+    """A column of a dictionary as something that `pyarrow.table` accepts: a list, an array of any rank (axis 0 is that of
+    the records), a tensor of TensorFlow or Torch, or a column that Arrow knows.
+
+    >>> import numpy
+    >>> column("x", numpy.arange(4, dtype=">i4").reshape(2, 2)).to_pylist()
+    [[0, 1], [2, 3]]
+
+    Raises:
+        TypeError: This is not a column, or Arrow has no such numbers.
+        ValueError: See `array`.
+    """
+    if isinstance(values, (list, tuple)):
+        return array(name, values)
+    if hasattr(values, "row_splits") and callable(getattr(values, "to_list", None)):
+        return array(name, values.to_list())
+    kind = type(values)
+    if kind.__module__.split(".")[0] in ("tensorflow", "torch") and callable(getattr(values, "numpy", None)):
+        values = values.numpy()
+        kind = type(values)
+    if kind.__name__ in ("ndarray", _MASKED):
+        return _of_numpy(name, values)
+    if not hasattr(values, "__iter__") and not any(hasattr(values, f"__arrow_c_{form}__") for form in ("array", "stream")):
+        raise TypeError(f"{name}: expected a column, such as a list or an array, found {kind.__name__}")
+    return values
+
+
+def _of_numpy(name: str, values: Any) -> pa.Array:
+    if values.ndim == 0:
+        raise TypeError(f"{name}: expected an array whose axis 0 is that of the records, found a single value")
+    if values.dtype.kind in "cV":
+        raise TypeError(f"{name}: Arrow has no arrays of {values.dtype}; pass its parts as columns of their own")
+    if values.dtype.kind == "O" or (values.ndim > 1 and type(values).__name__ == _MASKED):
+        return array(name, values.tolist())
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    if values.ndim == 1:
+        return pa.array(values)
+    found = pa.array(values.reshape(-1))
+    if 0 in values.shape:
+        ty = found.type
+        for size in reversed(values.shape[1:]):
+            ty = pa.list_(ty, size)
+        return pa.array(values.tolist(), ty)
+    for size in reversed(values.shape[1:]):
+        found = pa.FixedSizeListArray.from_arrays(found, size)
+    return found
+
+
 def _kinds(values: Sequence[Any]) -> set[type]:
     """The types of the values, and of those in lists and dictionaries."""
     kinds = set(map(type, values))

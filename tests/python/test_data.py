@@ -153,3 +153,39 @@ def test_what_the_inference_of_arrow_would_lose():
     with pytest.raises(TypeError, match="expected records, found a Series"):
         td.pipe(pd.Series([1, 2])).to_arrow()
     assert td.pipe([pa.table({"x": pa.array([], pa.int8())})]).to_arrow().schema.names == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (np.arange(6).reshape(3, 2), [[0, 1], [2, 3], [4, 5]]),
+        (np.asfortranarray(np.arange(6).reshape(3, 2)), [[0, 1], [2, 3], [4, 5]]),
+        (np.arange(4, dtype=">f8").reshape(2, 1, 2), [[[0.0, 1.0]], [[2.0, 3.0]]]),
+        (np.arange(2, dtype=">i2"), [0, 1]),
+        (np.zeros((2, 0)), [[], []]),
+        (np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]]), [[1, None], [3, 4]]),
+    ],
+)
+def test_arrays_of_any_rank_and_byte_order_are_columns(values, expected):
+    assert td.pipe({"x": values}).to_arrow()["x"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: td.pipe({"x": np.zeros(2, complex)}).schema, "x: Arrow has no arrays of complex128"),
+        (lambda: td.pipe({"x": np.array(3)}).schema, "x: expected an array whose axis 0"),
+        (lambda: td.pipe({"x": 5}).schema, "x: expected a column"),
+        (lambda: td.pipe(5).schema, "expected data, found int"),
+        (lambda: td.pipe({"a": i} for i in range(3)).schema, r"pass a list of dictionaries: list\(data\)"),
+        (lambda: td.pipe({"x": [1]}, "filter 'x > 0"), "a quote is not closed: filter 'x > 0"),
+        (lambda: td.pipe({"x": [1]}, "head 1 -o out.jsonl"), "a chain has no output file"),
+    ],
+)
+def test_what_is_no_data_is_said(use, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        use()
+
+
+def test_a_command_is_a_line_or_words():
+    assert td.run("count --by 'x'", input='{"x": 1}\n') == td.run(["count", "--by", "x"], input='{"x": 1}\n')
