@@ -118,12 +118,14 @@ impl Router {
         match &mut self.spread {
             Spread::PerRecord => {
                 // In small slices, so that padded output is written while it is in the cache.
-                let mut rest = chunk;
-                while rest.nrows > 0 {
-                    let taken = rows_that_fit(&rest, PER_RECORD_NBYTES, rest.nrows).max(1);
-                    let target = self.seen - rest.nrows as u64;
-                    self.give(target, vec![rest.slice(0, taken)], out);
-                    rest = rest.slice(taken, rest.nrows - taken);
+                const MOST_ROWS: usize = 64;
+                let mut start = 0;
+                while start < chunk.nrows {
+                    // Slices have offsets of their own, so that taking them one by one from the rest would be quadratic.
+                    let next = chunk.slice(start, MOST_ROWS.min(chunk.nrows - start));
+                    let taken = rows_that_fit(&next, PER_RECORD_NBYTES, next.nrows).max(1);
+                    self.give(first + start as u64, vec![next.slice(0, taken)], out);
+                    start += taken;
                 }
                 Ok(())
             }

@@ -71,15 +71,21 @@ impl Partition {
         let columns = by.iter().map(|key| chunk.columns[*key].clone()).collect();
         let keys = Chunk::try_new(chunk.nrows, columns, Origin::default())?;
         let found = KeyTable::unlimited(&self.options).insert(&keys)?;
-        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); found.fresh.len()];
-        found.numbers.iter().enumerate().for_each(|(row, number)| rows[*number as usize].push(row));
+        // One group too many ends the run, whatever the others are.
+        let first = &found.fresh[..found.fresh.len().min(MOST + 1)];
+        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); first.len()];
+        for (row, number) in found.numbers.iter().enumerate() {
+            if let Some(rows) = rows.get_mut(*number as usize) {
+                rows.push(row);
+            }
+        }
         let part = |rows: &Vec<usize>| {
             let part = chunk.gather(rows)?;
             let is_small = part.nbytes() / self.empty.iter().map(Summary::len).sum::<usize>().max(1) < LEAST_NBYTES;
             let values = if is_small { PartValues::Columns(part.columns) } else { self.summarized(&part.columns)? };
             Ok(Part { nrows: part.nrows, values })
         };
-        Ok(Parts { keys: Some(keys.gather(&found.fresh)?), parts: rows.iter().map(part).collect::<Result<_>>()? })
+        Ok(Parts { keys: Some(keys.gather(first)?), parts: rows.iter().map(part).collect::<Result<_>>()? })
     }
 
     fn summarized(&self, columns: &[Tensor]) -> Result<PartValues> {
