@@ -404,6 +404,38 @@ impl Buckets {
         Ok(padding.collect())
     }
 
+    /// Adds records, and prepares the batches that they complete.
+    fn add(&mut self, chunk: Chunk) -> Result<()> {
+        if !self.pool.has_room_for(&chunk) {
+            self.compact()?;
+            // The first records may complete batches, and so make room for the others.
+            if chunk.nrows > 1 && !self.pool.has_room_for(&chunk) {
+                let half = chunk.nrows / 2;
+                self.add(chunk.slice(0, half))?;
+                return self.add(chunk.slice(half, chunk.nrows - half));
+            }
+        }
+        let numbers = self.numbers(&chunk)?;
+        let part = self.pool.next_part();
+        self.pool.add(chunk)?;
+        let mut closed = Vec::new();
+        for (row, number) in numbers.into_iter().enumerate() {
+            let open = &mut self.buckets[number];
+            open.records.push((part, row));
+            self.nopen += 1;
+            if open.records.len() == open.size {
+                closed.push(self.close(number));
+            }
+        }
+        let batches = self.batches(&closed)?;
+        self.ready.extend(batches);
+        // As many records were released as remain, so each is moved a few times at most.
+        if self.nopen * 2 <= self.pool.nrows() || self.pool.next_part() >= self.most_parts {
+            self.compact()?;
+        }
+        Ok(())
+    }
+
     /// Drops the records of closed buckets.
     fn compact(&mut self) -> Result<()> {
         let mut ids: Vec<RecordId> = self.buckets.iter().flat_map(|open| open.records.iter().copied()).collect();
@@ -430,35 +462,8 @@ fn between(length: i64, boundaries: &[usize], to_boundary: bool) -> Result<usize
 }
 
 impl Fold for Buckets {
-    fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
-        if !self.pool.has_room_for(&chunk) {
-            self.compact()?;
-            // The first records may complete batches, and so make room for the others.
-            if chunk.nrows > 1 && !self.pool.has_room_for(&chunk) {
-                let half = chunk.nrows / 2;
-                self.push(chunk.slice(0, half), out)?;
-                return self.push(chunk.slice(half, chunk.nrows - half), out);
-            }
-        }
-        let numbers = self.numbers(&chunk)?;
-        let part = self.pool.next_part();
-        self.pool.add(chunk)?;
-        let mut closed = Vec::new();
-        for (row, number) in numbers.into_iter().enumerate() {
-            let open = &mut self.buckets[number];
-            open.records.push((part, row));
-            self.nopen += 1;
-            if open.records.len() == open.size {
-                closed.push(self.close(number));
-            }
-        }
-        let batches = self.batches(&closed)?;
-        self.ready.extend(batches);
-        // As many records were released as remain, so each is moved a few times at most.
-        if self.nopen * 2 <= self.pool.nrows() || self.pool.next_part() >= self.most_parts {
-            self.compact()?;
-        }
-        Ok(Flow::More)
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        self.add(chunk).map(|()| Flow::More)
     }
 
     fn deferred(&mut self) -> Vec<Deferred> {

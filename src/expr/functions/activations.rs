@@ -19,7 +19,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["nn.gelu"],
         "features|x, approximate=False",
         "Gaussian error linear unit: x times the standard normal cumulative distribution function at x.",
-        [("nn.gelu([0.0, 1.0])", "[0.0, 0.8413448]")],
+        [("nn.gelu([0.0, 1.0])", "[0.0, 0.8413447]")],
         |c| {
             let approximate = c.flag(1, false)?;
             one(c, if approximate { kernel::gelu_approximate } else { kernel::gelu })
