@@ -34,7 +34,17 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./,=:@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { shell_quoted(word) }
+}
+
+/// A word in single quotes for a shell.
+///
+/// ```
+/// use tatter::printable::shell_quoted;
+/// assert_eq!(["x=0", "it's=0"].map(shell_quoted), ["'x=0'", r"'it'\''s=0'"]);
+/// ```
+pub fn shell_quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// A count and what is counted: `1 record`, `2 records`.

@@ -116,7 +116,7 @@ standard output. -h prints a summary, --help the full help, and -V or --version 
 A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a \
 directory: all files below it, sorted by path, as PyArrow and Polars read it. Symbolic links to directories are not followed, and names \
 that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard, such as NAME-00003-of-00010, \
-gives a notice, or an error with --strict.
+prints a notice, or is an error with --strict.
 ";
 
 /// The layout of records in npz, npy and safetensors, also used in the man page.

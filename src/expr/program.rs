@@ -15,6 +15,7 @@ use super::types::outermost_uniform;
 use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
 use crate::options::Options;
+use crate::path::in_expression;
 use crate::schema::facts::Storage;
 use crate::schema::{DType, Element, Field, Literal, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
@@ -52,6 +53,10 @@ impl Program {
     /// # Errors
     /// Any error that can be found before the first record, with the place underlined.
     pub fn bind(text: &str, schema: &Schema, options: &Options) -> Result<Program> {
+        Program::bound(text, schema, options).map_err(|e| in_backquotes(e, text, schema))
+    }
+
+    fn bound(text: &str, schema: &Schema, options: &Options) -> Result<Program> {
         let constants = constants::constants(options)?;
         let statements = parse_statements(text).map_err(|e| e.into_error(text))?;
         let mut binding = Binding {
@@ -503,6 +508,10 @@ pub struct ScalarExpr {
 /// # Errors
 /// Any error that can be found before the first record.
 pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
+    bound_scalar(text, schema, options).map_err(|e| in_backquotes(e, text, schema))
+}
+
+fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
     let constants = constants::constants(options)?;
     let scope = Scope::of_fields(&schema.fields, constants);
     let expr = parse_expression(text).map_err(|e| e.into_error(text))?;
@@ -529,7 +538,7 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
     if node.is_constant()
         && let Some(name) = quoted_field(&expr, &schema.fields)
     {
-        let field = crate::path::FieldPath::name(&name).in_expression();
+        let field = in_expression(&name);
         let text = format!("{text}: the same for all records, because {name:?} is a string; the field is {field}");
         options.notices.add(text, options.strict)?;
     }
@@ -676,6 +685,20 @@ pub struct Used {
     pub read: BTreeSet<String>,
     /// Names that are assigned before they can be read.
     pub written: BTreeSet<String>,
+}
+
+/// The error, with advice if the text has the name of a field that is not an identifier, such as `First Name` or `2nd`.
+fn in_backquotes(error: Error, text: &str, schema: &Schema) -> Error {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '`' | '"' | '\'');
+    let is_alone = |at: usize, name: &str| !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word);
+    let occurs = |name: &str| name.len() > 1 && text.match_indices(name).any(|(at, _)| is_alone(at, name));
+    let names = schema.fields.iter().map(|field| field.name.as_str());
+    let longest = names.filter(|name| in_expression(name) != **name && occurs(name)).max_by_key(|name| name.len());
+    match longest {
+        Some(name) if error.helps().iter().any(|help| help.contains(&in_expression(name))) => error,
+        Some(name) => error.help(format!("the field {name} is written in backquotes: {}", in_expression(name))),
+        None => error,
+    }
 }
 
 /// A string in the expression that is the name of a field.

@@ -12,6 +12,7 @@ use crate::formats::arrays::spool::Spool;
 use crate::formats::arrays::stored::StoredSchema;
 use crate::io::Input;
 use crate::path::quoted;
+use crate::printable::{shell_quoted, shell_word};
 use crate::schema::arrays::{Contents as ValueKind, Form, Stacking};
 use crate::schema::{Dim, Schema, Size, Type};
 use std::io::Write;
@@ -64,7 +65,10 @@ impl Container for Npy {
                 "an npy file contains one array, but the records have the fields {}{more}",
                 names.join(", ")
             ))
-            .help(format!("choose one: select {}; or write all of them into an npz", names.first().map_or("", String::as_str))));
+            .help(format!(
+                "choose one: select {}; or write all of them into an npz",
+                names.first().map_or_else(String::new, |name| shell_word(name))
+            )));
         }
         Ok(())
     }
@@ -86,15 +90,21 @@ impl Container for Npy {
                 Error::usage("strings are stored as two arrays (their bytes, and where each ends), but an npy file contains one")
                     .help("write an npz")
             }
-            (Form::Sparse { .. }, _) => Error::usage("a sparse tensor is stored as several arrays, but an npy file contains one")
-                .help(format!("make it dense: to-dense --shape '{path}=[512]' (with the real sizes); or write an npz")),
+            (Form::Sparse { .. }, _) => {
+                Error::usage("a sparse tensor is stored as several arrays, but an npy file contains one").help(format!(
+                    "make it dense: to-dense --shape {} (with the real sizes); or write an npz",
+                    shell_quoted(&format!("{path}=[512]"))
+                ))
+            }
             _ => {
                 let first = usize::from(layout.stacking == Stacking::Records);
                 let own: Vec<Dim> = several.stored.axes.iter().skip(first).map(known).collect();
                 let shape = Type::tensor(several.dtype.clone(), own).to_string();
                 let shape = shape.find('[').map_or("", |at| &shape[at..]).to_owned();
-                Error::usage("its rows differ in length, which takes several arrays; an npy file contains one")
-                    .help(format!("give it one size: to-dense --shape '{path}={shape}' (with the real sizes); or write an npz"))
+                Error::usage("its rows differ in length, which takes several arrays; an npy file contains one").help(format!(
+                    "give it one size: to-dense --shape {} (with the real sizes); or write an npz",
+                    shell_quoted(&format!("{path}={shape}"))
+                ))
             }
         };
         Err(error.in_field(path))

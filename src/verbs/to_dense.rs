@@ -28,7 +28,7 @@ pub struct ToDense {
     /// Side of a row on which to pad and truncate
     #[arg(long, value_name = "SIDE", default_value = "right", value_parser = ["left", "right"])]
     side: String,
-    /// Round sizes up to a multiple of N, except sizes given as a number
+    /// Round padded sizes up to a multiple of N, except sizes given as numbers
     #[arg(long, value_name = "N", value_parser = positive)]
     multiple_of: Option<usize>,
     /// Add the row lengths without padding as FIELD/lengths

@@ -5,7 +5,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
-use crate::printable::shell_word;
+use crate::printable::{shell_quoted, shell_word};
 use crate::schema::{Dim, Field, Schema, Size};
 use crate::tensor::RowPartition;
 use crate::tensor::batch::{outer_partition, unbatch, unbatched_type};
@@ -93,7 +93,8 @@ impl Map for Split {
         let mut first: Option<(RowPartition, &str)> = None;
         for (column, name) in chunk.columns.iter().zip(self.names.iter()) {
             let partition = outer_partition(column).map_err(|e| {
-                e.in_field(quoted(name)).help(format!("fill it first: fill-null '{0}=[]'; or drop the field: drop {0}", quoted(name)))
+                let (filling, dropped) = (shell_quoted(&format!("{}=[]", quoted(name))), shell_word(&quoted(name)));
+                e.in_field(quoted(name)).help(format!("fill it first: fill-null {filling}; or drop the field: drop {dropped}"))
             })?;
             match &first {
                 None => first = Some((partition, name)),

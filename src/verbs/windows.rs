@@ -34,7 +34,7 @@ impl Verb for Windows {
     const SUMMARY: &'static str = "Group the values of a list into sliding windows";
     const ABOUT: &'static str = "\
 In each record, a window starts at every S-th value of FIELD and contains W values, taking every K-th: `[?]` becomes `[?, (?)]`, and with \
---drop-remainder or --pad `[?, W]`. An empty list has no windows. Windows at the end of a list contain fewer values; --drop-remainder \
+--drop-remainder or --pad `[?, W]`. An empty list has no windows. Windows at the end of a list may contain fewer values; --drop-remainder \
 drops them, --pad fills them. The field may be a structure, or have more axes, except with --pad. Nulls are an error. For windows of \
 consecutive records use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
     const MEANING: &'static str = "tf.signal.frame, tf.data.Dataset.window";

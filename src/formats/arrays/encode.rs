@@ -5,6 +5,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded};
 use crate::path::{FieldPath, quoted};
+use crate::printable::{shell_quoted, shell_word};
 use crate::schema::arrays::{Contents, Form, Stacking};
 use crate::schema::{DType, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
@@ -194,14 +195,15 @@ fn refuse_nulls(validity: Option<&NullBuffer>, path: &FieldPath, above: &[RowPar
     let item = (0..validity.len()).find(|i| validity.is_null(*i)).unwrap_or(0);
     let record = above.iter().rev().fold(item, |item, partition| row_of(partition, item));
     let message = if above.is_empty() { "null, which arrays cannot store" } else { "contains a null, which arrays cannot store" };
-    Err(Error::data(message)
-        .in_field(path)
-        .at_row(record)
-        .help(format!("fill it first: fill-null '{path}={filling}'; or drop the field: drop {}", top(path))))
+    Err(Error::data(message).in_field(path).at_row(record).help(format!(
+        "fill it first: fill-null {}; or drop the field: drop {}",
+        shell_quoted(&format!("{path}={filling}")),
+        top(path)
+    )))
 }
 
 fn top(path: &FieldPath) -> String {
-    path.names().first().map_or_else(String::new, |name| quoted(name))
+    path.names().first().map_or_else(String::new, |name| shell_word(&quoted(name)))
 }
 
 fn row_ends(partition: &RowPartition) -> Vec<i64> {

@@ -8,6 +8,7 @@ use crate::demand::Numbers;
 use crate::error::{Error, Kind, Result};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
+use crate::printable::shell_quoted;
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::Tensor;
 use crate::tensor::arrow::from_arrow;
@@ -131,7 +132,7 @@ impl Columns {
             let it = if missing.len() == 1 { "it" } else { "them" };
             return Err(Error::data(format!("there is no column {}", quoted(name)))
                 .in_field(quoted(&first.name))
-                .help(format!("--schema '{}' reads {it} as null", all.join("; "))));
+                .help(format!("--schema {} reads {it} as null", shell_quoted(&all.join("; ")))));
         }
         // Columns are read in file order.
         let mut order: Vec<usize> = (0..roots.len()).collect();

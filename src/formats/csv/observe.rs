@@ -6,7 +6,7 @@ use super::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::path::quoted;
-use crate::printable::shell_word;
+use crate::printable::{shell_quoted, shell_word};
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -297,7 +297,8 @@ impl Observed for Seen {
             error = error.help(format!("{name}: {clash}"));
         }
         let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text)| format!("{name}: {text}")).collect();
-        let error = error.help(format!("a column must have one type in all records; to read it as text: --schema '{}'", said.join("; ")));
+        let said = shell_quoted(&said.join("; "));
+        let error = error.help(format!("a column must have one type in all records; to read it as text: --schema {said}"));
         let [word, ..] = &words[given..] else { return Err(error) };
         let meaning = if words.len() > given + 1 { "such strings mean".to_owned() } else { format!("{word:?} means") };
         if request.options.csv.nulls.is_none() {

@@ -1,11 +1,12 @@
 //! The `--schema` that an error suggests.
 
 use super::error::{Fix, ParseError};
+use crate::printable::shell_quoted;
 use crate::schema::{DType, Element, Field, Schema, Size, Type};
 
 /// `--schema '...'`, ready to paste into a shell.
 pub fn schema_option(schema: &Schema) -> String {
-    format!("--schema '{}'", schema.to_string().replace('\'', r"'\''"))
+    format!("--schema {}", shell_quoted(&schema.to_string()))
 }
 
 /// The part of the schema to declare so that the record can be read.

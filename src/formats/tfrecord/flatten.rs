@@ -8,7 +8,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
-use crate::printable::{counted, shell_word};
+use crate::printable::{counted, shell_quoted, shell_word};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -199,11 +199,12 @@ impl Scope {
         for item in (0..validity.len()).filter(|i| validity.is_null(*i)) {
             let record = self.record_of(item);
             if self.is_alive(record) {
-                let top = self.path.names().first().map_or_else(String::new, |n| quoted(n));
+                let top = self.path.names().first().map_or_else(String::new, |n| shell_word(&quoted(n)));
+                let filling = shell_quoted(&format!("{}=...", self.path));
                 return Err(Error::data("a tf.Example cannot store a null inside a list")
                     .in_field(&self.path)
                     .at_row(record)
-                    .help(format!("fill it first: fill-null '{}=...'; or drop the field: drop {top}", self.path)));
+                    .help(format!("fill it first: fill-null {filling}; or drop the field: drop {top}")));
             }
         }
         Ok(())
@@ -353,7 +354,8 @@ impl Walk<'_> {
         match (0..self.nrows).find(|row| scope.is_alive(*row)) {
             Some(row) if nvalues == 0 => Err(scope
                 .at_record(row, "a tf.Example cannot store an empty list of unknown dtype".to_owned())
-                .help(format!("declare its dtype: --schema '{}: int64[?]'; or leave it out: drop {0}", scope.path))),
+                .help(format!("declare its dtype: --schema {}", shell_quoted(&format!("{}: int64[?]", scope.path))))
+                .help(format!("or leave it out: drop {}", shell_word(&scope.path.to_string())))),
             Some(row) => Err(scope.at_record(row, "a tf.Example cannot store a null inside a list".to_owned())),
             None => Ok(()),
         }
