@@ -91,6 +91,8 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
         return data.schema, data.to_batches()
     if isinstance(data, Mapping):
         return stream(_table(data))
+    if type(data).__module__.split(".")[0] == "polars" and (objects := [n for n, ty in getattr(data, "schema", {}).items() if str(ty) == "Object"]):
+        raise TypeError(f"{objects[0]}: Arrow has no columns of Python objects; cast it, or drop it")
     if hasattr(data, "__arrow_c_stream__"):
         try:
             reader = pa.RecordBatchReader.from_stream(data)

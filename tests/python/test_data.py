@@ -4,6 +4,7 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 import tatter_data as td
@@ -177,6 +178,8 @@ def test_arrays_of_any_rank_and_byte_order_are_columns(values, expected):
         (lambda: td.pipe({"x": np.array(3)}).schema, "x: expected an array whose axis 0"),
         (lambda: td.pipe({"x": 5}).schema, "x: expected a column"),
         (lambda: td.pipe(5).schema, "expected data, found int"),
+        (lambda: td.pipe(pl.DataFrame({"x": pl.Series([object()], dtype=pl.Object)})).schema, "x: Arrow has no columns of Python objects"),
+        (lambda: td.pipe(pl.DataFrame({"x": [1]}).lazy()).schema, "pass data.collect"),
         (lambda: td.pipe({"a": i} for i in range(3)).schema, r"pass a list of dictionaries: list\(data\)"),
         (lambda: td.pipe({"x": [1]}, "filter 'x > 0"), "a quote is not closed: filter 'x > 0"),
         (lambda: td.pipe({"x": [1]}, "head 1 -o out.jsonl"), "a chain has no output file"),
