@@ -91,9 +91,8 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
         return data.schema, data.to_batches()
     if isinstance(data, Mapping):
         return stream(_table(data))
-    if type(data).__module__.split(".")[0] == "polars" and (objects := [n for n, ty in getattr(data, "schema", {}).items() if str(ty) == "Object"]):
-        raise TypeError(f"{objects[0]}: Arrow has no columns of Python objects; cast it, or drop it")
     if hasattr(data, "__arrow_c_stream__"):
+        _refuse_objects(data)
         try:
             reader = pa.RecordBatchReader.from_stream(data)
         except pa.ArrowInvalid as error:
@@ -116,6 +115,14 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     if first is None:
         raise ValueError("there are no record batches, and so no schema; pass an empty table, which has one")
     return first.schema, itertools.chain([first], batches)
+
+
+def _refuse_objects(data: Any) -> None:
+    """Polars exports the addresses of Python objects."""
+    if type(data).__module__.split(".")[0] == "polars":
+        for name, ty in getattr(data, "schema", {}).items():
+            if str(ty) == "Object":
+                raise TypeError(f"{name}: Arrow has no columns of Python objects; cast it, or drop it")
 
 
 def _are_records(data: Data) -> bool:
