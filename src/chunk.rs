@@ -52,7 +52,7 @@ impl Chunk {
 
     /// The number of records at a time whose results take about `limit` bytes, judging by what `nbytes` measures for some
     /// of them; all if it fails.
-    pub fn rows_that_fit(&self, limit: usize, nbytes: impl Fn(&Chunk) -> Option<usize>) -> usize {
+    pub fn rows_by_trial(&self, limit: usize, nbytes: impl Fn(&Chunk) -> Option<usize>) -> usize {
         const TRIAL: usize = 16;
         if self.nrows <= TRIAL {
             return self.nrows.max(1);

@@ -18,7 +18,9 @@
 //! 4 functions            the functions: one file per family, one table row per function; the registry
 //! 5 constants, bind      name resolution and type checking
 //!   operators, python    operators; arithmetic on number literals
-//!   program, manual      the statements of `map`, the condition of `filter`; the functions' man page
+//!   names, parts         the names in a text; results that are computed for fewer records at a time
+//!   program, scalar      the statements of `map`; the condition of `filter` and other scalars
+//!   manual               the functions' man page
 //! ```
 //!
 //! - `bind` finds every error that can be found before the first record and underlines its place in the text.
@@ -39,10 +41,13 @@ pub mod functions;
 mod kernels;
 mod literal;
 mod manual;
+mod names;
 mod operand;
 mod operators;
+mod parts;
 mod program;
 mod python;
+mod scalar;
 mod span;
 mod syntax;
 #[cfg(test)]
@@ -54,4 +59,6 @@ pub use kernels::cast::{can_cast, cast};
 pub use kernels::hash::sip;
 pub use kernels::time::{time_of, time_of_text};
 pub use manual::{function_help, function_list, functions_of, manual};
-pub use program::{Program, ScalarExpr, bind_scalar, names_used};
+pub use names::names_used;
+pub use program::Program;
+pub use scalar::{ScalarExpr, bind_scalar};

@@ -3,26 +3,24 @@
 use super::bind::{Binder, Scope};
 use super::call::{Written, as_node, is_map, shape_vector, subscript};
 use super::constants;
-use super::error::{ExprError, ExprResult, compare};
+use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
 use super::fields::{FieldIndex, type_with_field, unknown_in, with_field};
 use super::functions;
 use super::kernels::random::keys;
+use super::names::in_backquotes;
 use super::operand::{LAMBDA, Operand, OperandKind};
-use super::span::name_text;
-use super::syntax::{Assignment, Expr, ExprKind, Target, parse_expression, parse_statements};
+use super::parts::{below_limit, most_nbytes, names_growing};
+use super::syntax::{Assignment, ExprKind, Target, parse_statements};
 use super::types::outermost_uniform;
 use crate::chunk::Chunk;
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::in_expression;
 use crate::schema::facts::Storage;
-use crate::schema::{DType, Element, Field, Literal, Schema, Size, Type};
+use crate::schema::{Element, Field, Literal, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
-use arrow_array::cast::AsArray;
-use arrow_array::{BooleanArray, UInt64Array};
+use arrow_array::UInt64Array;
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -94,11 +92,7 @@ impl Program {
     /// The memory of the columns after the assignments, or of the largest result on the way to them; `None` if they
     /// cannot be computed.
     pub fn most_nbytes(&self, chunk: &Chunk) -> Option<usize> {
-        let most = Rc::new(Cell::new(0));
-        match self.evaluated(chunk.clone(), Some(most.clone())) {
-            Ok(result) => Some(most.get().max(result.nbytes())),
-            Err(error) => is_too_large(&error).then_some(usize::MAX),
-        }
+        most_nbytes(|most| self.evaluated(chunk.clone(), Some(most)).map(|result| result.nbytes()))
     }
 
     /// The schema after the assignments.
@@ -111,18 +105,10 @@ impl Program {
     /// # Errors
     /// Invalid data; the error names the row if a single row caused it.
     pub fn apply(&self, chunk: Chunk) -> Result<Chunk> {
-        if !self.grows || chunk.nrows <= 1 {
+        if !self.grows {
             return self.evaluated(chunk, None);
         }
-        match self.evaluated(chunk.clone(), None) {
-            // What is too large for a record must not depend on the records beside it.
-            Err(error) if is_too_large(&error) => {
-                let middle = chunk.nrows / 2;
-                let first = self.apply(chunk.slice(0, middle))?;
-                Chunk::concat(&[first, self.apply(chunk.slice(middle, chunk.nrows - middle)).map_err(|e| after(middle, e))?])
-            }
-            result => result,
-        }
+        below_limit(&chunk, &|part| self.evaluated(part.clone(), None), |a, b| Chunk::concat(&[a, b]))
     }
 
     fn evaluated(&self, chunk: Chunk, most_nbytes: Option<Rc<Cell<usize>>>) -> Result<Chunk> {
@@ -164,7 +150,7 @@ impl Program {
 }
 
 /// The record keys of a chunk, from which random numbers are drawn.
-fn record_keys(chunk: &Chunk, seed: u64) -> Result<Value> {
+pub(super) fn record_keys(chunk: &Chunk, seed: u64) -> Result<Value> {
     let keys = UInt64Array::from(keys(&chunk.origin, chunk.nrows, seed)?);
     Ok(Value::column(Tensor::Leaf(Arc::new(keys))))
 }
@@ -490,249 +476,4 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
         }
     }
     level(tensor, ty, 0)
-}
-
-/// A scalar for each record.
-pub struct ScalarExpr {
-    text: Arc<str>,
-    node: Node,
-    nslots: usize,
-    /// The seed of the record keys, if random numbers are drawn.
-    seed: Option<u64>,
-    /// Whether results on the way to the scalar may take many times the memory of the chunk.
-    grows: bool,
-}
-
-/// Binds an expression that gives a scalar for each record. Nulls are allowed only if the expression is a field.
-///
-/// # Errors
-/// Any error that can be found before the first record.
-pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
-    bound_scalar(text, schema, options).map_err(|e| in_backquotes(e, text, schema))
-}
-
-fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
-    let constants = constants::constants(options)?;
-    let scope = Scope::of_fields(&schema.fields, constants);
-    let expr = parse_expression(text).map_err(|e| e.into_error(text))?;
-    let binder = Binder { scope: &scope, text: text.into() };
-    if let ExprKind::Tuple(items) = &expr.kind {
-        let error = ExprError::at(expr.span.clone(), format!("expected one value in each record, found {}", items.len()));
-        return Err(combined(&binder, items).into_iter().fold(error, ExprError::help).into_error(text));
-    }
-    let node = binder.tensor(&expr).map_err(|e| e.into_error(text))?;
-    if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
-        let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
-        return Err(ExprError::at(expr.span, message)
-            .help(match (node.ty.dtype(), node.ty.fields()) {
-                (Some(DType::Bool), _) => {
-                    "reduce_any(x) and reduce_all(x) give one bool; is_null(x, level=0) tests the whole field".to_owned()
-                }
-                (_, Some(fields)) if node.ty.rank() == 0 => members(text, fields),
-                (_, Some(_)) => "len(x) is the size of axis 0".to_owned(),
-                _ => "len(x) is the size of axis 0; reduce_max(x), x[0] give single values".to_owned(),
-            })
-            .into_error(text));
-    }
-    let seed = node.is_random().then_some(options.seed);
-    if node.is_constant()
-        && let Some(name) = quoted_field(&expr, &schema.fields)
-    {
-        let field = in_expression(&name);
-        let text = format!("{text}: the same for all records, because {name:?} is a string; the field is {field}");
-        options.notices.add(text, options.strict)?;
-    }
-    let grows = node.broadcasts() || names_growing(&expr);
-    Ok(ScalarExpr { text: text.into(), node, nslots: schema.fields.len(), seed, grows })
-}
-
-/// Names the fields of the structure written as `text`.
-fn members(text: &str, fields: &[Field]) -> String {
-    let names: Vec<String> = fields.iter().take(5).map(|field| format!("{text}.{}", name_text(&field.name))).collect();
-    format!("name one of its fields: {}", names.join(", "))
-}
-
-/// Advice for several scalars in place of one: conditions are joined with `and`, other values as text.
-fn combined(binder: &Binder, items: &[Expr]) -> Option<String> {
-    let written = |item: &Expr| binder.text.get(item.span.clone()).map(str::to_owned);
-    let mut texts = Vec::new();
-    let mut conditions = Vec::new();
-    for item in items {
-        let ty = binder.tensor(item).ok()?.ty;
-        let dtype = ty.dtype().filter(|_| ty.rank() == 0 && !ty.is_sparse())?;
-        conditions.extend(written(item).filter(|_| *dtype == DType::Bool));
-        texts.push(if *dtype == DType::String { written(item)? } else { format!("strings.as_string({})", written(item)?) });
-    }
-    Some(match conditions.len() == items.len() {
-        true => format!("join conditions with `and`: {}", conditions.join(" and ")),
-        false => format!("combine them in one string: {}", texts.join(" + \"/\" + ")),
-    })
-}
-
-impl ScalarExpr {
-    /// The type of the scalar.
-    pub fn ty(&self) -> &Type {
-        &self.node.ty
-    }
-
-    /// Evaluates the scalar for every record: a leaf with `chunk.nrows` values.
-    ///
-    /// # Errors
-    /// Invalid data; the error names the row if a single row caused it.
-    pub fn eval(&self, chunk: &Chunk) -> Result<Tensor> {
-        const LIMIT: usize = 8 << 20;
-        if !self.grows || chunk.nrows <= 1 {
-            return self.evaluated(chunk, None);
-        }
-        let rows = chunk.rows_that_fit(LIMIT, |part| {
-            let most = Rc::new(Cell::new(0));
-            match self.evaluated(part, Some(most.clone())) {
-                Ok(_) => Some(most.get()),
-                Err(error) => is_too_large(&error).then_some(usize::MAX),
-            }
-        });
-        if rows == chunk.nrows {
-            return self.evaluated_below_limit(chunk);
-        }
-        let parts = (0..chunk.nrows).step_by(rows).map(|start| {
-            let part = chunk.slice(start, rows.min(chunk.nrows - start));
-            self.evaluated_below_limit(&part).map_err(|e| after(start, e))
-        });
-        Tensor::concat(&parts.collect::<Result<Vec<_>>>()?.iter().collect::<Vec<_>>())
-    }
-
-    /// The scalars of a chunk, of fewer records at a time if they would be too large.
-    fn evaluated_below_limit(&self, chunk: &Chunk) -> Result<Tensor> {
-        match self.evaluated(chunk, None) {
-            Err(error) if is_too_large(&error) && chunk.nrows > 1 => {
-                let middle = chunk.nrows / 2;
-                let first = self.evaluated_below_limit(&chunk.slice(0, middle))?;
-                let second = self.evaluated_below_limit(&chunk.slice(middle, chunk.nrows - middle)).map_err(|e| after(middle, e))?;
-                Tensor::concat(&[&first, &second])
-            }
-            result => result,
-        }
-    }
-
-    fn evaluated(&self, chunk: &Chunk, most_nbytes: Option<Rc<Cell<usize>>>) -> Result<Tensor> {
-        let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
-        slots.resize(self.nslots, None);
-        let keys = self.seed.map(|seed| record_keys(chunk, seed)).transpose()?;
-        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys, params: Vec::new(), most_nbytes });
-        let value = value.map_err(|error| match is_too_large(&error) && chunk.nrows > 1 {
-            true => error,
-            false => error.because(Reason::Expression(self.text.to_string())),
-        })?;
-        Ok(value.full(chunk.nrows)?.into_owned())
-    }
-
-    /// For a bool, the rows where it is true.
-    ///
-    /// # Errors
-    /// See [`ScalarExpr::eval`]; also if the scalar is not a bool.
-    pub fn rows_where_true(&self, chunk: &Chunk) -> Result<Vec<usize>> {
-        let tensor = self.eval(chunk)?;
-        let bits: &BooleanArray = tensor.as_leaf()?.as_boolean_opt().ok_or_else(|| Error::internal("a condition that is not a bool"))?;
-        Ok((0..chunk.nrows).filter(|row| bits.value(*row)).collect())
-    }
-
-    /// Rejects anything other than a bool without nulls.
-    ///
-    /// # Errors
-    /// A usage error with the actual type.
-    pub fn into_condition(self, text: &str) -> Result<ScalarExpr> {
-        let span = 0..text.len();
-        if self.node.ty.dtype() != Some(&DType::Bool) {
-            let advice = compare(text, &span, "!=", self.node.ty.dtype());
-            return Err(ExprError::at(span, format!("expected a bool in each record, found {}", self.node.ty))
-                .help(advice)
-                .into_error(text));
-        }
-        let node = super::call::strict(self.node).map_err(|e| e.into_error(text))?;
-        Ok(ScalarExpr { node, ..self })
-    }
-}
-
-/// The fields that a text reads and those that it assigns, for demand pushdown; `None` if the text cannot be parsed
-/// (binding will report the error).
-pub fn names_used(text: &str, statements: bool) -> Option<Used> {
-    let mut used = Used::default();
-    if statements {
-        for statement in parse_statements(text).ok()? {
-            collect(&statement.value, &mut used.read);
-            for target in &statement.targets {
-                let Some(first) = target.path.first() else { continue };
-                if target.path.len() > 1 || statement.value.kind == ExprKind::None {
-                    // The rest of the field is kept, or its absence is an error, so the field is read.
-                    if !used.written.contains(first) {
-                        used.read.insert(first.clone());
-                    }
-                } else if !used.read.contains(first) {
-                    used.written.insert(first.clone());
-                }
-            }
-        }
-    } else {
-        collect(&parse_expression(text).ok()?, &mut used.read);
-    }
-    Some(used)
-}
-
-/// Field names in a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Used {
-    /// Fields that may be read.
-    pub read: BTreeSet<String>,
-    /// Names that are assigned before they can be read.
-    pub written: BTreeSet<String>,
-}
-
-/// The error, with advice if the text has the name of a field that is not an identifier, such as `First Name` or `2nd`.
-fn in_backquotes(error: Error, text: &str, schema: &Schema) -> Error {
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '`' | '"' | '\'');
-    let is_alone = |at: usize, name: &str| !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word);
-    let occurs = |name: &str| name.len() > 1 && text.match_indices(name).any(|(at, _)| is_alone(at, name));
-    let names = schema.fields.iter().map(|field| field.name.as_str());
-    let longest = names.filter(|name| in_expression(name) != **name && occurs(name)).max_by_key(|name| name.len());
-    match longest {
-        Some(name) if error.helps().iter().any(|help| help.contains(&in_expression(name))) => error,
-        Some(name) => error.help(format!("the field {name} is written in backquotes: {}", in_expression(name))),
-        None => error,
-    }
-}
-
-/// A string in the expression that is the name of a field.
-fn quoted_field(expr: &Expr, fields: &[Field]) -> Option<String> {
-    if let ExprKind::Str(text) = &expr.kind {
-        return fields.iter().any(|field| field.name == *text).then(|| text.clone());
-    }
-    let mut found = None;
-    expr.children(&mut |child| found = found.take().or_else(|| quoted_field(child, fields)));
-    found
-}
-
-/// Whether an expression uses a function whose result may take many times the memory of its arguments.
-fn names_growing(expr: &Expr) -> bool {
-    let mut found = match &expr.kind {
-        ExprKind::Name { name, .. } | ExprKind::Attribute { name, .. } => functions::grows(name),
-        _ => false,
-    };
-    expr.children(&mut |child| found |= names_growing(child));
-    found
-}
-
-/// The error of a part of a chunk that begins at this row.
-fn after(start: usize, error: Error) -> Error {
-    error.locate(|at| at.row = at.row.map(|row| row + start))
-}
-
-fn is_too_large(error: &Error) -> bool {
-    matches!(error.reason(), Some(Reason::TooLarge))
-}
-
-fn collect(expr: &Expr, names: &mut BTreeSet<String>) {
-    if let ExprKind::Name { name, .. } = &expr.kind {
-        names.insert(name.clone());
-    }
-    expr.children(&mut |child| collect(child, names));
 }

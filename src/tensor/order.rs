@@ -35,14 +35,14 @@ pub fn sorted_rows(keys: &[(Tensor, bool)]) -> Result<Vec<usize>> {
         None => Ok(array.clone()),
     };
     let arrays = keys.iter().map(|(key, descending)| Ok((count(key.as_leaf()?)?, *descending))).collect::<Result<Vec<_>>>()?;
-    let comparisons = arrays.iter().map(|(array, descending)| comparison(array, *descending)).collect::<Result<Vec<_>>>()?;
     let Some((array, descending)) = arrays.first() else { return Ok((0..nrows).collect()) };
     let is_text = matches!(array.data_type(), DataType::LargeUtf8 | DataType::LargeBinary);
-    // The comparisons that decide between rows with the same prefix.
-    let rest = if is_text { &comparisons[..] } else { &comparisons[1..] };
+    // These decide between rows with the same prefix of the first key.
+    let deciding = &arrays[usize::from(!is_text)..];
+    let rest = deciding.iter().map(|(array, descending)| comparison(array, *descending)).collect::<Result<Vec<_>>>()?;
     let mut rows = Vec::with_capacity(nrows);
     for mut class in prefixes(array, *descending)? {
-        match rest {
+        match rest.as_slice() {
             [] => class.sort_unstable(),
             rest => class.sort_unstable_by(|(x, a), (y, b)| {
                 let later = || rest.iter().map(|compare| compare(*a, *b)).find(|order| order.is_ne()).unwrap_or(a.cmp(b));

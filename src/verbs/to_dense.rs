@@ -89,7 +89,7 @@ where nothing is padded; limit the fields with -f.";
         let edits = plan.edits(schema, None)?;
         let dense = Arc::new(edits.schema().clone());
         if !plan.needs_maxima() {
-            return Ok(edits.bound_growing());
+            return Ok(edits.growing().bound());
         }
         let positions = plan.fields.iter().map(|f| Ok(schema.find(&f.path)?.0)).collect::<Result<Vec<_>>>()?;
         let maxima = plan.fields.iter().map(|f| vec![0; f.sizes.len()]).collect();

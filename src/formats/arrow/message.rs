@@ -58,7 +58,7 @@ impl Framed {
         verified(&self.metadata)
     }
 
-    /// Number of rows in a record batch of so many columns.
+    /// Number of rows in a record batch, whose schema has `ncolumns` columns.
     ///
     /// # Errors
     /// The message is not a record batch, or its header contradicts itself.

@@ -19,7 +19,7 @@ pub fn by_nbytes(chunk: &Chunk, row_nbytes: usize) -> Vec<Chunk> {
 /// Parts with as many rows as fit, judging by the memory that `nbytes` measures for the results of some rows; a single
 /// part if it fails for them.
 pub fn by_trial(chunk: &Chunk, nbytes: impl Fn(&Chunk) -> Option<usize>) -> Vec<Chunk> {
-    of_rows(chunk, chunk.rows_that_fit(PART_NBYTES, nbytes))
+    of_rows(chunk, chunk.rows_by_trial(PART_NBYTES, nbytes))
 }
 
 fn of_rows(chunk: &Chunk, rows: usize) -> Vec<Chunk> {

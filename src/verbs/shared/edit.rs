@@ -98,6 +98,8 @@ pub struct Edits {
     original: Schema,
     /// See [`Scope::filling`]; computed on first use.
     filling: OnceLock<Option<Arc<str>>>,
+    /// See [`Edits::growing`].
+    grows: bool,
 }
 
 struct Edit {
@@ -110,7 +112,7 @@ struct Edit {
 impl Edits {
     /// Starts without changes.
     pub fn new(schema: &Schema) -> Edits {
-        Edits { schema: schema.clone(), edits: Vec::new(), original: schema.clone(), filling: OnceLock::new() }
+        Edits { schema: schema.clone(), edits: Vec::new(), original: schema.clone(), filling: OnceLock::new(), grows: false }
     }
 
     /// The schema after the changes so far.
@@ -181,9 +183,9 @@ impl Edits {
         Bound { schema: Arc::new(self.schema.clone()), operator: Operator::Map(Arc::new(self)) }
     }
 
-    /// As [`Edits::bound`], if the fields may take many times the memory after the changes.
-    pub fn bound_growing(self) -> Bound {
-        Bound { schema: Arc::new(self.schema.clone()), operator: Operator::Map(Arc::new(Growing(self))) }
+    /// The fields may take many times the memory after the changes.
+    pub fn growing(self) -> Edits {
+        Edits { grows: true, ..self }
     }
 }
 
@@ -197,22 +199,13 @@ impl Map for Edits {
         }
         Chunk::try_new(nrows, columns, origin)
     }
-}
-
-/// Changes after which fields may take many times the memory.
-struct Growing(Edits);
-
-impl Map for Growing {
-    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
-        self.0.apply(chunk)
-    }
 
     fn grows(&self) -> bool {
-        true
+        self.grows
     }
 
     fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
-        Ok(by_trial(&chunk, |part| self.0.apply(part.clone()).ok().map(|result| result.nbytes())))
+        Ok(by_trial(&chunk, |part| self.apply(part.clone()).ok().map(|result| result.nbytes())))
     }
 }
 

@@ -1,0 +1,166 @@
+//! The expressions of `filter`, `sort --by` and others: a scalar for each record.
+
+use super::bind::{Binder, Scope};
+use super::constants;
+use super::error::{ExprError, compare};
+use super::eval::{Frame, Node, Value};
+use super::names::{in_backquotes, quoted_field};
+use super::parts::{after, below_limit, is_too_large, most_nbytes, names_growing};
+use super::program::record_keys;
+use super::span::name_text;
+use super::syntax::{Expr, ExprKind, parse_expression};
+use crate::chunk::Chunk;
+use crate::error::{Error, Reason, Result};
+use crate::options::Options;
+use crate::path::in_expression;
+use crate::schema::{DType, Field, Schema, Type};
+use crate::tensor::Tensor;
+use arrow_array::BooleanArray;
+use arrow_array::cast::AsArray;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A scalar for each record.
+pub struct ScalarExpr {
+    text: Arc<str>,
+    node: Node,
+    nslots: usize,
+    /// The seed of the record keys, if random numbers are drawn.
+    seed: Option<u64>,
+    /// Whether results on the way to the scalar may take many times the memory of the chunk.
+    grows: bool,
+}
+
+/// Binds an expression that gives a scalar for each record. Nulls are allowed only if the expression is a field.
+///
+/// # Errors
+/// Any error that can be found before the first record.
+pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
+    bound_scalar(text, schema, options).map_err(|e| in_backquotes(e, text, schema))
+}
+
+fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
+    let constants = constants::constants(options)?;
+    let scope = Scope::of_fields(&schema.fields, constants);
+    let expr = parse_expression(text).map_err(|e| e.into_error(text))?;
+    let binder = Binder { scope: &scope, text: text.into() };
+    if let ExprKind::Tuple(items) = &expr.kind {
+        let error = ExprError::at(expr.span.clone(), format!("expected one value in each record, found {}", items.len()));
+        return Err(combined(&binder, items).into_iter().fold(error, ExprError::help).into_error(text));
+    }
+    let node = binder.tensor(&expr).map_err(|e| e.into_error(text))?;
+    if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
+        let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
+        return Err(ExprError::at(expr.span, message)
+            .help(match (node.ty.dtype(), node.ty.fields()) {
+                (Some(DType::Bool), _) => {
+                    "reduce_any(x) and reduce_all(x) give one bool; is_null(x, level=0) tests the whole field".to_owned()
+                }
+                (_, Some(fields)) if node.ty.rank() == 0 => members(text, fields),
+                (_, Some(_)) => "len(x) is the size of axis 0".to_owned(),
+                _ => "len(x) is the size of axis 0; reduce_max(x), x[0] give single values".to_owned(),
+            })
+            .into_error(text));
+    }
+    let seed = node.is_random().then_some(options.seed);
+    if node.is_constant()
+        && let Some(name) = quoted_field(&expr, &schema.fields)
+    {
+        let field = in_expression(&name);
+        let text = format!("{text}: the same for all records, because {name:?} is a string; the field is {field}");
+        options.notices.add(text, options.strict)?;
+    }
+    let grows = node.broadcasts() || names_growing(&expr);
+    Ok(ScalarExpr { text: text.into(), node, nslots: schema.fields.len(), seed, grows })
+}
+
+/// Names the fields of the structure written as `text`.
+fn members(text: &str, fields: &[Field]) -> String {
+    let names: Vec<String> = fields.iter().take(5).map(|field| format!("{text}.{}", name_text(&field.name))).collect();
+    format!("name one of its fields: {}", names.join(", "))
+}
+
+/// Advice for several scalars in place of one: conditions are joined with `and`, other values as text.
+fn combined(binder: &Binder, items: &[Expr]) -> Option<String> {
+    let written = |item: &Expr| binder.text.get(item.span.clone()).map(str::to_owned);
+    let mut texts = Vec::new();
+    let mut conditions = Vec::new();
+    for item in items {
+        let ty = binder.tensor(item).ok()?.ty;
+        let dtype = ty.dtype().filter(|_| ty.rank() == 0 && !ty.is_sparse())?;
+        conditions.extend(written(item).filter(|_| *dtype == DType::Bool));
+        texts.push(if *dtype == DType::String { written(item)? } else { format!("strings.as_string({})", written(item)?) });
+    }
+    Some(match conditions.len() == items.len() {
+        true => format!("join conditions with `and`: {}", conditions.join(" and ")),
+        false => format!("combine them in one string: {}", texts.join(" + \"/\" + ")),
+    })
+}
+
+impl ScalarExpr {
+    /// The type of the scalar.
+    pub fn ty(&self) -> &Type {
+        &self.node.ty
+    }
+
+    /// Evaluates the scalar for every record: a leaf with `chunk.nrows` values.
+    ///
+    /// # Errors
+    /// Invalid data; the error names the row if a single row caused it.
+    pub fn eval(&self, chunk: &Chunk) -> Result<Tensor> {
+        const LIMIT: usize = 8 << 20;
+        if !self.grows {
+            return self.evaluated(chunk, None);
+        }
+        let measured = |part: &Chunk| most_nbytes(|most| self.evaluated(part, Some(most)).map(|scalars| scalars.nbytes()));
+        let rows = chunk.rows_by_trial(LIMIT, measured);
+        let part = |start: usize| {
+            let part = chunk.slice(start, rows.min(chunk.nrows - start));
+            below_limit(&part, &|part| self.evaluated(part, None), |a, b| Tensor::concat(&[&a, &b])).map_err(|e| after(start, e))
+        };
+        if rows >= chunk.nrows {
+            return part(0);
+        }
+        let parts = (0..chunk.nrows).step_by(rows).map(part).collect::<Result<Vec<_>>>()?;
+        Tensor::concat(&parts.iter().collect::<Vec<_>>())
+    }
+
+    fn evaluated(&self, chunk: &Chunk, most_nbytes: Option<Rc<Cell<usize>>>) -> Result<Tensor> {
+        let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
+        slots.resize(self.nslots, None);
+        let keys = self.seed.map(|seed| record_keys(chunk, seed)).transpose()?;
+        let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys, params: Vec::new(), most_nbytes });
+        let value = value.map_err(|error| match is_too_large(&error) && chunk.nrows > 1 {
+            true => error,
+            false => error.because(Reason::Expression(self.text.to_string())),
+        })?;
+        Ok(value.full(chunk.nrows)?.into_owned())
+    }
+
+    /// For a bool, the rows where it is true.
+    ///
+    /// # Errors
+    /// See [`ScalarExpr::eval`]; also if the scalar is not a bool.
+    pub fn rows_where_true(&self, chunk: &Chunk) -> Result<Vec<usize>> {
+        let tensor = self.eval(chunk)?;
+        let bits: &BooleanArray = tensor.as_leaf()?.as_boolean_opt().ok_or_else(|| Error::internal("a condition that is not a bool"))?;
+        Ok((0..chunk.nrows).filter(|row| bits.value(*row)).collect())
+    }
+
+    /// Rejects anything other than a bool without nulls.
+    ///
+    /// # Errors
+    /// A usage error with the actual type.
+    pub fn into_condition(self, text: &str) -> Result<ScalarExpr> {
+        let span = 0..text.len();
+        if self.node.ty.dtype() != Some(&DType::Bool) {
+            let advice = compare(text, &span, "!=", self.node.ty.dtype());
+            return Err(ExprError::at(span, format!("expected a bool in each record, found {}", self.node.ty))
+                .help(advice)
+                .into_error(text));
+        }
+        let node = super::call::strict(self.node).map_err(|e| e.into_error(text))?;
+        Ok(ScalarExpr { node, ..self })
+    }
+}
