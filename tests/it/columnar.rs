@@ -97,7 +97,34 @@ fn damaged_bytes_end_in_a_message() {
     }
 }
 
-/// Footers that claim more than exists.
+/// The pages that tatter writes have checksums. A flipped bit in their headers is an error too, or changes nothing.
+#[test]
+fn every_flipped_bit_of_a_page_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    for (shift, compression) in ["none", "snappy", "zstd"].into_iter().enumerate() {
+        let path = folder.path().join(format!("{compression}.parquet"));
+        done(tatter(&["convert", "--compression", compression, "-o", path.to_str().unwrap()], RECORDS.as_bytes()));
+        let expected = done(tatter(&["convert", path.to_str().unwrap()], b""));
+        let bytes = fs::read(&path).unwrap();
+        let (rest, _) = bytes.split_last_chunk::<4>().unwrap();
+        let (rest, footer) = rest.split_last_chunk::<4>().unwrap();
+        let pages = 4..rest.len() - u32::from_le_bytes(*footer) as usize;
+        parallel(&pages.collect::<Vec<_>>(), |&at| {
+            let mut damaged = bytes.clone();
+            let bit = (at + shift) % 8;
+            damaged[at] ^= 1 << bit;
+            let path = folder.path().join(format!("{at}-{compression}.parquet"));
+            fs::write(&path, &damaged).unwrap();
+            let outcome = limited(&path);
+            assert!(
+                outcome.status == 1 || outcome.status == 0 && outcome.text() == expected,
+                "{compression}, bit {bit} of byte {at} flipped: {outcome:?}"
+            );
+            fs::remove_file(&path).unwrap();
+        });
+    }
+}
+
 /// Strings so long that a page ends within a few hundred rows.
 #[test]
 fn pages_of_long_strings_do_not_depend_on_chunks() {
@@ -118,6 +145,7 @@ fn pages_of_long_strings_do_not_depend_on_chunks() {
     }
 }
 
+/// Footers that claim more than exists.
 #[test]
 fn footers_that_lie_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -59,8 +59,8 @@ pub struct PageHeader {
     pub compressed: u64,
     /// Number of values of a data page, nulls included.
     pub nvalues: u64,
-    /// Whether the values of a data page are indices into a dictionary.
-    pub are_indices: bool,
+    /// The encoding of the values of a data page, as its number in the format.
+    pub encoding: Option<i64>,
 }
 
 /// Reads a page header; `None` if the bytes do not hold a whole one with its sizes.
@@ -81,6 +81,13 @@ pub fn page_header(bytes: &[u8]) -> Option<PageHeader> {
         }
     }
     Some(PageHeader { length: walk.at as u64, uncompressed: uncompressed?, compressed: compressed?, ..header })
+}
+
+impl PageHeader {
+    /// Whether the values of a data page are indices into a dictionary: `PLAIN_DICTIONARY` or `RLE_DICTIONARY`.
+    pub fn has_indices(&self) -> bool {
+        matches!(self.encoding, Some(2 | 8))
+    }
 }
 
 /// The kind of the current structure, or of the structures in a list, as far as it matters.
@@ -161,14 +168,12 @@ impl Walk<'_> {
 
     /// The header of a data page whose encoding is the field `encoding`.
     fn data_page(&mut self, encoding: i16, header: &mut PageHeader) -> Option<()> {
-        // `PLAIN_DICTIONARY` and `RLE_DICTIONARY`.
-        const INDICES: [i64; 2] = [2, 8];
         let mut field = 0i16;
         while let Some((number, kind)) = self.field(field)? {
             field = number;
             match (field, kind) {
                 (1, 5) => header.nvalues = self.size()?,
-                (_, 5) if field == encoding => header.are_indices = INDICES.contains(&self.zigzag()?),
+                (_, 5) if field == encoding => header.encoding = Some(self.zigzag()?),
                 (_, kind) => self.value(kind, 1, Context::Other, true)?,
             }
         }

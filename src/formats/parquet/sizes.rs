@@ -4,7 +4,7 @@
 //! long entry of a dictionary. The sizes in the footer count neither, and can be false; the decoder allocates what the
 //! page headers declare. Source: `PageHeader` and `Encodings` in the Parquet format.
 
-use super::failure::lifted;
+use super::failure::{damaged, lifted};
 use super::footer::{PageHeader, page_header};
 use super::opened::Opened;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::formats::columnar::source::Source;
 use crate::options::Options;
 use crate::path::quoted;
 use parquet::arrow::ProjectionMask;
-use parquet::basic::Type as PhysicalType;
+use parquet::basic::{Encoding, EncodingMask, Type as PhysicalType};
 use parquet::column::page::{Page, PageReader};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
@@ -101,9 +101,10 @@ impl Limits {
             if page.uncompressed > self.memory {
                 return Err(self.exceeds_memory("page", &format!("{} bytes is larger", page.uncompressed)));
             }
+            check_encoding(&page, column)?;
             total = total.saturating_add(page.uncompressed);
             if page.nvalues > 0 {
-                nindices = nindices.saturating_add(if page.are_indices { page.nvalues } else { 0 });
+                nindices = nindices.saturating_add(if page.has_indices() { page.nvalues } else { 0 });
                 (page_values, page_nbytes) = (page_values.max(page.nvalues), page_nbytes.max(page.uncompressed));
             } else {
                 dictionary_nbytes = dictionary_nbytes.max(page.uncompressed);
@@ -154,6 +155,22 @@ impl Limits {
     pub fn too_large(&self, nbytes: u64) -> Error {
         too_large(nbytes, self.record_bytes)
     }
+}
+
+/// A data page must have an encoding that the footer lists for its column, if it lists those of data pages: values
+/// decoded with another one would be garbage.
+fn check_encoding(page: &PageHeader, column: &ColumnChunkMetaData) -> Result<()> {
+    let (Some(number), Some(listed)) = (page.encoding, column.page_encoding_stats_mask()) else { return Ok(()) };
+    // The decoder reports unknown encodings.
+    let bit = u32::try_from(number).ok().and_then(|number| 1i32.checked_shl(number));
+    let Some(encoding) = bit.and_then(|bit| EncodingMask::try_new(bit).ok()?.encodings().next()) else { return Ok(()) };
+    let is_listed = |encoding| listed.is_set(encoding);
+    let has_dictionary = is_listed(Encoding::RLE_DICTIONARY) || is_listed(Encoding::PLAIN_DICTIONARY);
+    if is_listed(encoding) || page.has_indices() && has_dictionary {
+        return Ok(());
+    }
+    let listed = listed.encodings().map(|encoding| encoding.to_string()).collect::<Vec<_>>().join(", ");
+    Err(damaged(&format!("its encoding is {encoding}, but the footer lists {listed}")))
 }
 
 /// Approximate bytes of a column in memory.

@@ -5,7 +5,8 @@ use super::codec::Codec;
 use super::levels::Slots;
 use super::range::ValueRange;
 use super::{Kind, hybrid};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::wire::{split_varint, varint};
 use bytes::{Buf, Bytes};
 use parquet::basic::{Compression, Encoding, PageType};
 use parquet::column::page::{CompressedPage, Page, PageWriteSpec, PageWriter};
@@ -55,8 +56,8 @@ impl PageInWork {
 pub struct Pages {
     column: ColumnDescPtr,
     compression: Compression,
-    dictionary: Option<(Bytes, PageWriteSpec)>,
-    /// The data pages with their headers.
+    dictionary: Option<([Bytes; 2], PageWriteSpec)>,
+    /// The headers and bytes of the data pages.
     bytes: VecDeque<Bytes>,
     nbytes: u64,
     /// A buffer for the page being assembled.
@@ -132,8 +133,8 @@ impl Pages {
         page.plain.clear();
         let (bytes, mut spec) = with_header(page_done, size)?;
         spec.offset = self.nbytes;
-        self.nbytes += bytes.len() as u64;
-        self.bytes.push_back(bytes);
+        self.nbytes += spec.bytes_written;
+        self.bytes.extend(bytes);
         self.specs.push(spec);
         self.count_encoding(PageType::DATA_PAGE, encoding);
         self.nulls += page.slots - page.values;
@@ -166,10 +167,8 @@ impl Pages {
     /// Finishes the column chunk.
     pub fn finish(mut self, kind: Kind, range: ValueRange) -> Result<EncodedChunk> {
         let (dictionary, first) = self.dictionary.unzip();
-        let start = dictionary.as_ref().map_or(0, Bytes::len) as i64;
-        if let Some(dictionary) = dictionary {
-            self.bytes.push_front(dictionary);
-        }
+        let start = first.as_ref().map_or(0, |spec| spec.bytes_written) as i64;
+        dictionary.into_iter().flatten().rev().for_each(|bytes| self.bytes.push_front(bytes));
         let all = || self.specs.iter().chain(&first);
         let compressed: usize = all().map(|spec| spec.compressed_size).sum();
         let is_bytes = matches!(kind, Kind::Bytes { .. });
@@ -206,15 +205,58 @@ impl Pages {
     }
 }
 
-/// Writes a page with its header. `size` is the uncompressed size.
-fn with_header(page: Page, size: usize) -> Result<(Bytes, PageWriteSpec)> {
-    let mut out = TrackedWrite::new(Vec::with_capacity(page.buffer().len() + HEADER_NBYTES));
-    let spec = SerializedPageWriter::new(&mut out).write_page(CompressedPage::new(page, size)).map_err(lifted)?;
-    Ok((out.into_inner().map_err(lifted)?.into(), spec))
+/// The header of a page, with a checksum, and the bytes of the page. `size` is the uncompressed size.
+fn with_header(page: Page, size: usize) -> Result<([Bytes; 2], PageWriteSpec)> {
+    let bytes = page.buffer().clone();
+    let mut out = TrackedWrite::new(Start::default());
+    let mut spec = SerializedPageWriter::new(&mut out).write_page(CompressedPage::new(page, size)).map_err(lifted)?;
+    let start = out.into_inner().map_err(lifted)?.0;
+    let header = start.get(..spec.compressed_size - bytes.len()).and_then(|header| with_checksum(header, crc32fast::hash(&bytes)));
+    let header = header.ok_or_else(|| Error::internal("a page has an unexpected header"))?;
+    let growth = header.len() + bytes.len() - spec.compressed_size;
+    spec.compressed_size += growth;
+    spec.uncompressed_size += growth;
+    spec.bytes_written += growth as u64;
+    Ok(([header.into(), bytes], spec))
 }
 
-/// Approximate size of a header.
-const HEADER_NBYTES: usize = 64;
+/// The first bytes of what is written; a page header fits.
+#[derive(Default)]
+struct Start(Vec<u8>);
+
+impl Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        const HEADER_NBYTES: usize = 128;
+        let room = HEADER_NBYTES.saturating_sub(self.0.len());
+        self.0.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Inserts the checksum into a page header, which the parquet crate writes without one: field 4 of the structure, after
+/// the type and the two sizes. In Thrift's compact protocol, a field starts with the distance of its number from the one
+/// before (4 bits) and its type (4 bits). `None` if the header is not of that form.
+fn with_checksum(header: &[u8], checksum: u32) -> Option<Vec<u8>> {
+    const INT32: u8 = 5;
+    const NEXT: u8 = 1 << 4;
+    let mut rest = header;
+    for _ in 0..3 {
+        let after = rest.strip_prefix(&[NEXT | INT32])?;
+        rest = split_varint(after)?.1;
+    }
+    let (next, after) = rest.split_first()?;
+    let mut out = header[..header.len() - rest.len()].to_vec();
+    out.push(NEXT | INT32);
+    let signed = i64::from(checksum as i32);
+    varint(&mut out, (signed << 1 ^ signed >> 63) as u64);
+    out.push(next.checked_sub(NEXT).filter(|next| *next >= NEXT)?);
+    out.extend_from_slice(after);
+    Some(out)
+}
 
 /// The number of levels with that value.
 fn number_of(levels: &[u8], wanted: u8) -> usize {
@@ -240,7 +282,7 @@ fn level_section(levels: &[u8], histogram: &mut LevelHistogram, out: &mut Vec<u8
 
 /// A column chunk to append to a row group.
 pub struct EncodedChunk {
-    /// The dictionary page, if any, and the data pages.
+    /// The headers and bytes of the dictionary page, if any, and the data pages.
     bytes: VecDeque<Bytes>,
     close: ColumnCloseResult,
 }
