@@ -21,6 +21,7 @@ pub static COMMANDS: &[Standalone] = &[
                 Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.",
         examples: &[],
+        takes_output: true,
         augment: |command| {
             let file = |name: &'static str, help: &'static str| {
                 Arg::new(name).required(true).value_parser(clap::value_parser!(OsString)).value_hint(clap::ValueHint::FilePath).help(help)
@@ -44,6 +45,7 @@ tfrecord2idx does. With --binary it writes x.tfrecord.offsets: pairs of uint64, 
 records. The files must not be compressed.\n\n    \
                 tatter index train.tfrecord && tatter get 5,17,100-120 train.tfrecord",
         examples: &[],
+        takes_output: true,
         augment: |command| {
             command
                 .arg(
@@ -76,6 +78,7 @@ records. The files must not be compressed.\n\n    \
                 PowerShell:\n    \
                     tatter completions powershell >> $PROFILE",
         examples: &[],
+        takes_output: false,
         augment: |command| command.arg(Arg::new("SHELL").required(true).value_parser(scripts::SHELLS).help("Which shell")),
         run: |matches, _, out| scripts::write(matches.get_one::<String>("SHELL").map_or("", String::as_str), out),
     },
@@ -85,6 +88,7 @@ records. The files must not be compressed.\n\n    \
         about: "Prints the man page of a verb or of `functions`, or tatter(1) if no PAGE is given, as roff. \
                 `tatter man head | man -l -` shows one. `tatter man --output DIR` writes all pages to a directory.",
         examples: &[],
+        takes_output: true,
         augment: |command| command.arg(Arg::new("PAGE").help("A verb, or functions [default: tatter]")),
         run: |matches, options, out| {
             let page = matches.get_one::<String>("PAGE").map(String::as_str);
@@ -106,6 +110,7 @@ records. The files must not be compressed.\n\n    \
                 `tatter help functions` lists the functions of expressions, and `tatter help concat` explains one; write `tatter help \
                 tf.unique` where a verb has the same name. `tatter help topics` lists the topics.",
         examples: &[],
+        takes_output: false,
         augment: |command| command.arg(Arg::new("VERB").num_args(1..).help("A verb, a function, a topic or one of these commands")),
         run: |matches, _, out| {
             let text = match matches.get_many::<String>("VERB") {

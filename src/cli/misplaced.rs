@@ -8,20 +8,22 @@ use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;
 use crate::options::Options;
 use crate::verbs::{self, Entry, Parsed};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Detects FILEs that do not exist but are a number, a field or an output.
+/// Detects FILEs that do not exist but are a number, a field or an output. `is_report`: whether the verb writes no records.
 ///
 /// # Errors
 /// A misplaced word, with the intended command.
-pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Words) -> Result<()> {
+pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Options, words: &Words) -> Result<()> {
     let is_plain =
         |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && matches!(Path::new(name).try_exists(), Ok(false));
     let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
     let Some(name) = missing.next() else { return Ok(()) };
     // Not an error of the file system: a word is misplaced.
     let error = || Error::usage("there is no such file").in_input(name);
+    // A field or an output; or a file is missing.
+    let ambiguous = || error().with_kind(Kind::Io);
     if let Some(advice) = apart_from_its_name(words, name) {
         return Err(error().help(advice));
     }
@@ -83,7 +85,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
             Some(field) => moved(&without_word(words, name), field, 1, &[option, field]),
             None => moved(words, name, 1, &[option, name]),
         };
-        return Err(error().help(format!("use {option} to name {what}: {meant}")));
+        return Err(ambiguous().help(format!("use {option} to name {what}: {meant}")));
     }
     let condition = command.get_positionals().find(|arg| arg.get_id() == "condition" || arg.get_id() == "assignments");
     if verb.name == "map" && name.contains('=') && name != "=" {
@@ -99,10 +101,13 @@ pub fn in_files(files: &[OsString], verb: &Entry, options: &Options, words: &Wor
     if condition.is_some_and(|arg| arg.get_id() == "condition") && name.contains([' ', '<', '>', '=']) {
         return Err(error().help("a condition is a single shell argument; `and` joins two: filter '(x > 3) and (y < 5)'"));
     }
-    let is_output = is_file_of_a_format(name);
-    let is_last = others_exist && files.last().is_some_and(|last| last == name) && missing.next().is_none();
-    if is_output && is_last && options.output.is_none() {
-        return Err(error().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
+    let extension = |file: &OsString| Path::new(file).extension().map(OsStr::to_owned);
+    if let ([input, output], None, false) = (files, &options.output, is_report)
+        && output == name
+        && is_file_of_a_format(name)
+        && extension(input) != extension(output)
+    {
+        return Err(ambiguous().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
     }
     Ok(())
 }
@@ -197,6 +202,24 @@ pub fn file_as_argument(files: &[OsString], verb: &Entry, parsed: &dyn Parsed, m
     let name = last.get_value_names().and_then(|names| names.first()).map_or("an argument", |name| name.as_str());
     Err(Error::usage(format!("{}: {name} is missing before {}", verb.name, file.display()))
         .help(format!("usage: {}", super::help::usage_line(verb.name, &command))))
+}
+
+/// Detects `select FILE id`, where a FILE comes before the argument of its verb.
+///
+/// # Errors
+/// The arguments are in this order, with the intended command.
+pub fn file_before_argument(verb: &Entry, matches: &clap::ArgMatches, words: &Words) -> Result<()> {
+    let command = verb.command();
+    let Some(first) = command.get_positionals().find(|arg| arg.get_id() != "FILE") else { return Ok(()) };
+    let typed = matches.get_raw(first.get_id().as_str()).and_then(|mut words| words.next()).and_then(OsStr::to_str);
+    let Some(file) = typed.filter(|typed| is_file_of_a_format(typed) && Path::new(typed).is_file()) else { return Ok(()) };
+    let mut others = matches.get_raw("FILE").into_iter().flatten();
+    if !others.any(|other| other != "-" && !Path::new(other).exists()) {
+        return Ok(());
+    }
+    let name = first.get_value_names().and_then(|names| names.first()).map_or("its argument", |name| name.as_str());
+    let error = Error::usage(format!("{}: {name} comes first, then FILEs, found {file}", verb.name));
+    Err(error.help(moved(words, file, usize::MAX, &[file])))
 }
 
 /// Detects `select id tokens FILE`, with fields as separate words, and `select id from FILE`, with SQL words.

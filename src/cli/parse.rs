@@ -14,6 +14,7 @@ use super::typed::Typed;
 use super::version;
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::printable::shell_word;
 use crate::run::{Branches, Invocation, outline};
 use crate::schema::Schema;
 use crate::verbs::{self, Verdict};
@@ -119,6 +120,9 @@ fn chain(words: &mut Words) -> Result<Found> {
             if owner.is_last { words.before.iter().chain(arguments).collect() } else { arguments.iter().collect() };
         let matches = matches_of(verb, &command, &arguments)
             .map_err(|e| misplaced::without_option(reword(&e, &command, owner, &arguments), words))?;
+        if owner.is_last && !verb.combines {
+            misplaced::file_before_argument(verb, &matches, words)?;
+        }
         parsed.push(verb.parse(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?);
         if verb.combines && !owner.is_last {
             combined = given_files(&matches);
@@ -141,7 +145,7 @@ fn chain(words: &mut Words) -> Result<Found> {
                     misplaced::file_as_argument(&files, verb, last.as_ref(), &matches)?;
                 }
                 misplaced::forgotten_comma(&files, verb, &matches, words)?;
-                misplaced::in_files(&files, verb, &options, words)?;
+                misplaced::in_files(&files, verb, parsed.last().is_some_and(|last| last.is_report()), &options, words)?;
             } else if let Some(name) = words.verbs[0].first().and_then(|name| name.to_str()) {
                 misplaced::in_inputs(&files, name)?;
             }
@@ -176,6 +180,10 @@ fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> 
     let options = Typed::from_arg_matches(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?.resolve()?;
     if options.files_from.is_some() {
         return Err(Error::usage(format!("`{}` takes no --files-from", standalone.name)));
+    }
+    if let (Some(output), false) = (&options.output, standalone.takes_output) {
+        let error = Error::usage(format!("`{}` prints to standard output and takes no -o", standalone.name));
+        return Err(error.help(format!("redirect it: > {}", shell_word(&output.to_string_lossy()))));
     }
     Ok(Request::Standalone(Box::new(move |out| (standalone.run)(&matches, &options, out))))
 }

@@ -16,6 +16,8 @@ pub struct Standalone {
     pub about: &'static str,
     /// Examples shown in its help.
     pub examples: &'static [Example],
+    /// Whether it writes to `--output`.
+    pub takes_output: bool,
     /// Adds its arguments.
     pub augment: fn(Command) -> Command,
     /// Runs it with its arguments and the global options, and writes its output.

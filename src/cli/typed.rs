@@ -291,6 +291,9 @@ fn known_format(name: &str, option: &str) -> Result<()> {
     if names().any(|known| known == name) {
         return Ok(());
     }
+    if name.is_empty() {
+        return Err(Error::usage(format!("{option}: the name of a format is missing")));
+    }
     let error = Error::usage(format!("{option} {name}: unknown format"));
     let same = match name {
         "jsonlines" | "json-lines" | "ldjson" | "jl" => Some("jsonl"),

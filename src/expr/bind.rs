@@ -1,6 +1,6 @@
 //! Name and type resolution: turns the syntax tree into a tree that can be evaluated.
 
-use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, subscript};
+use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, named_fields, subscript};
 use super::error::{ExprError, ExprResult, SEARCH_LIST, SEARCH_TEXT};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
@@ -125,7 +125,8 @@ impl Binder<'_> {
                 if let Some(found) = map_lookup(&of, &keys, &self.text, &expr.span)? {
                     return Ok(found);
                 }
-                subscript(&of, &keys, &self.text, &expr.span)?
+                let (of, keys) = named_fields(of, &keys);
+                if keys.is_empty() { of.kind } else { subscript(&of, keys, &self.text, &expr.span)? }
             }
             ExprKind::Unary(op, operand) => self.unary(expr, *op, operand)?,
             ExprKind::Binary(op, left, right) => self.binary(expr, *op, left, right)?,

@@ -4,7 +4,7 @@ use super::error::ExprError;
 use super::operand::{Operand, OperandKind, constant, literal_of};
 use super::python;
 use super::syntax::{Expr, ExprKind, Unary, parse_expression};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::{Options, named};
 use crate::schema::Literal;
 use std::collections::BTreeMap;
@@ -13,15 +13,20 @@ use std::sync::Arc;
 /// All named values of a run.
 ///
 /// # Errors
-/// A `NAME=` is missing.
+/// A `NAME=` is missing, or a name is given twice.
 pub fn constants(options: &Options) -> Result<Arc<BTreeMap<String, Operand>>> {
     let mut out = BTreeMap::new();
     for text in &options.args {
         let (name, value) = named(text, "--arg", "VALUE")?;
-        out.insert(name.to_owned(), argument(value));
+        if out.insert(name.to_owned(), argument(value)).is_some() {
+            return Err(Error::usage(format!("--arg {name} appears twice")));
+        }
     }
     for (name, (ty, tensor)) in options.arrays.iter() {
-        out.insert(name.clone(), Operand { kind: OperandKind::Tensor(constant(tensor.clone(), ty.clone(), 0..0)), span: 0..0 });
+        let array = Operand { kind: OperandKind::Tensor(constant(tensor.clone(), ty.clone(), 0..0)), span: 0..0 };
+        if out.insert(name.clone(), array).is_some() {
+            return Err(Error::usage(format!("both --arg and --with define {name}")));
+        }
     }
     Ok(Arc::new(out))
 }

@@ -1,4 +1,6 @@
-//! Parses decimal numbers in text formats.
+//! Decimal numbers in text formats.
+
+use half::f16;
 
 /// Powers of ten that a float64 holds exactly.
 const TENS: [f64; 23] =
@@ -24,6 +26,40 @@ pub fn float32(value: f64, text: &[u8]) -> f32 {
         return nearest;
     }
     std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(nearest)
+}
+
+/// The float16 nearest to a float64, rounded once: by way of a float32 rounded to odd.
+pub fn float16(value: f64) -> f16 {
+    let single = value as f32;
+    let toward_zero = single.to_bits() - u32::from(f64::from(single).abs() > value.abs());
+    f16::from_f32(f32::from_bits(toward_zero | u32::from(f64::from(single) != value)))
+}
+
+/// The smallest float32 from which on all float32 values are whole, but not all whole numbers are a float32.
+const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
+
+/// Appends a finite float32. Whole numbers are written with all digits, so that they equal the same number as a float64;
+/// others in the shortest form that reads back as the same float32.
+#[inline(always)]
+pub fn put_float32(value: f32, out: &mut Vec<u8>) {
+    if value.abs() < WHOLE {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+        return;
+    }
+    if value < 0.0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(itoa::Buffer::new().format(value.abs() as u128).as_bytes());
+    out.extend_from_slice(b".0");
+}
+
+/// Appends a finite float16; see [`put_float32`].
+pub fn put_float16(value: f16, out: &mut Vec<u8>) {
+    let exact = f64::from(value);
+    // Five digits distinguish any two float16 values.
+    let shortest = || (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(float16) == Ok(value));
+    let shown = if exact.fract() == 0.0 { None } else { shortest().and_then(|t| t.parse::<f64>().ok()) };
+    out.extend_from_slice(zmij::Buffer::new().format_finite(shown.unwrap_or(exact)).as_bytes());
 }
 
 /// Whether a number is exactly halfway between two normal float32 values.
@@ -87,6 +123,29 @@ pub fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn float16_is_rounded_once() {
+        // Halfway between 1 and the next float16, and slightly beyond: less than a float32 can tell.
+        let middle = 1.0 + 2f64.powi(-11);
+        let next = f16::from_bits(f16::ONE.to_bits() + 1);
+        for (value, expected) in [
+            (middle, f16::ONE),
+            (middle + 2f64.powi(-40), next),
+            (middle - 2f64.powi(-40), f16::ONE),
+            (-middle - 2f64.powi(-50), -next),
+            (65519.999999, f16::MAX),
+            (65520.0, f16::INFINITY),
+            (1e300, f16::INFINITY),
+            (f64::NEG_INFINITY, f16::NEG_INFINITY),
+            (2f64.powi(-25), f16::ZERO),
+            (2f64.powi(-25) * (1.0 + 2f64.powi(-40)), f16::from_bits(1)),
+            (-0.0, f16::NEG_ZERO),
+        ] {
+            assert_eq!(float16(value).to_bits(), expected.to_bits(), "{value:e}");
+        }
+        assert!(float16(f64::NAN).is_nan());
+    }
 
     #[test]
     fn whole_numbers_that_floats_do_not_represent() {

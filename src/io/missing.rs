@@ -25,6 +25,9 @@ pub fn missing(path: &Path) -> Error {
         None => return error,
     };
     let Ok(entries) = std::fs::read_dir(directory) else {
+        if directory.is_file() {
+            return error.help(format!("{} is a file, not a directory", directory.display()));
+        }
         return error.help(format!("there is no directory {}", directory.display()));
     };
     // Limits the search in directories with millions of files.

@@ -114,6 +114,22 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
     })
 }
 
+/// Adds a notice if `--to` contradicts the extension of the output, by which readers would take it for another format.
+///
+/// # Errors
+/// It does, under `--strict`.
+pub fn note_extension(format: &dyn Format, outputs: &Outputs, options: &Options) -> Result<()> {
+    // jsonl and json, or arrow and arrow-file, are told apart by their contents.
+    let family = |name: &'static str| name.trim_end_matches("-file").trim_end_matches('l');
+    let (Some(extension), true) = (outputs.extension(), options.to.is_some()) else { return Ok(()) };
+    let Some(other) = by_extension(extension).filter(|other| family(other.name()) != family(format.name())) else { return Ok(()) };
+    if format.name() == "none" {
+        return Ok(());
+    }
+    let text = format!("{}: the output is {}, but .{extension} is an extension of {}", outputs.name(), format.name(), other.name());
+    options.notices.add(text, options.strict)
+}
+
 /// The compression of a whole output: given by its name, or by `--compression` if that does not refer to compression
 /// within the format.
 ///

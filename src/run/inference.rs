@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// An input cannot be read, or the types of two inputs disagree.
 pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, threads: usize) -> Result<Inferred> {
     let share = sample_bytes.map(|n| n / inputs.iter().count().max(1) as u64).map(|n| n.max(64 << 10));
+    // An output without records has the fields of the first.
+    let demand = &Demand { records: demand.records.map(|n| n.max(1)), ..demand.clone() };
     let request = inputs.request(demand.clone(), share);
     match inputs.several() {
         Some(several) => several.infer(demand, share, threads),

@@ -24,5 +24,13 @@ fn constant_arrays(options: &Options) -> Result<BTreeMap<String, (Type, Tensor)>
         let array = formats::constant(file).map_err(|e| if e.kind() == Kind::Data { e.with_kind(Kind::Usage) } else { e });
         Ok((name.to_owned(), array.map_err(|e: Error| e.help("required by --with"))?))
     };
-    options.with.iter().map(read).collect()
+    let mut arrays = BTreeMap::new();
+    for text in &options.with {
+        let (name, array) = read(text)?;
+        if arrays.contains_key(&name) {
+            return Err(Error::usage(format!("--with {name} appears twice")));
+        }
+        arrays.insert(name, array);
+    }
+    Ok(arrays)
 }

@@ -64,6 +64,10 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     if matches!(options.on_error, OnError::Fail | OnError::Null) && verbs.last().is_some_and(|v| v.takes_faults()) {
         options.on_error = OnError::Skip;
     }
+    if options.max_errors.is_some() && options.on_error == OnError::Fail {
+        let text = "--max-errors has no effect: it is for --on-error skip, null and quarantine";
+        options.notices.add(text.to_owned(), options.strict)?;
+    }
     let options = with_baseline(&verbs, &files, with_tables(&verbs, setup(options)?)?)?;
     let options = match verbs.first().map(|verb| verb.numbers()).transpose()?.flatten() {
         Some(only) => Arc::new(Options { only: Some(Arc::new(only)), ..options.as_ref().clone() }),
@@ -106,6 +110,8 @@ struct Run<'a> {
     /// All files that are read: inputs, tables, constants, ....
     read: Vec<PathBuf>,
     options: Arc<Options>,
+    /// Whether no field was found. If bad records are skipped, they may be the reason.
+    found_no_fields: bool,
 }
 
 impl<'a> Run<'a> {
@@ -131,21 +137,27 @@ impl<'a> Run<'a> {
             }
         }
         let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
-        Ok(Run { verbs, inputs, targets, read, options })
+        Ok(Run { verbs, inputs, targets, read, options, found_no_fields: false })
     }
 
     /// Runs the chain. Returns a verdict if the command ends with it.
-    fn start(self, ended: &mut Ended) -> Result<Option<Verdict>> {
-        let empty = self.inputs.iter().next().filter(|_| self.inputs.are_empty()).map(|first| first.input.name().clone());
-        self.execute(ended).map_err(|error| match (empty, error.reason()) {
-            (Some(name), Some(Reason::UnknownField | Reason::NoFields)) => {
-                error.help(format!("{name} is empty: give its fields with --schema 'NAME: TYPE; ...'"))
+    fn start(mut self, ended: &mut Ended) -> Result<Option<Verdict>> {
+        let Some(first) = self.inputs.iter().next().map(|first| first.input.name().clone()) else { return self.execute(ended) };
+        let is_empty = self.inputs.are_empty();
+        self.execute(ended).map_err(|error| match error.reason() {
+            Some(Reason::UnknownField | Reason::NoFields) if is_empty => {
+                error.help(format!("{first} is empty: give its fields with --schema 'NAME: TYPE; ...'"))
+            }
+            Some(Reason::UnknownField | Reason::NoFields) if self.found_no_fields && self.options.on_error != OnError::Fail => {
+                Error::data("no field was found: the records are bad or have no fields")
+                    .in_input(first)
+                    .help("`tatter validate` lists bad records; --schema 'NAME: TYPE; ...' declares fields")
             }
             _ => error,
         })
     }
 
-    fn execute(mut self, ended: &mut Ended) -> Result<Option<Verdict>> {
+    fn execute(&mut self, ended: &mut Ended) -> Result<Option<Verdict>> {
         let began = Instant::now();
         let last_is_report = self.verbs.last().is_some_and(|v| v.is_report());
         for verb in &self.verbs[..self.verbs.len().saturating_sub(1)] {
@@ -269,6 +281,7 @@ impl<'a> Run<'a> {
 
     fn infer_and_bind_all(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<(Inferred, Chain)> {
         let inferred = self.infer(demand, sample_bytes)?;
+        self.found_no_fields = inferred.schema.fields.is_empty();
         match self.bind(&inferred.schema) {
             // A field may appear, or get its type, after the sample.
             Err(error) if matches!(error.kind(), Kind::Usage | Kind::Data) && !inferred.is_settled && self.inputs.are_regular() => {

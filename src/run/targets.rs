@@ -109,6 +109,7 @@ const VALUE: &str = "{}";
 
 /// The compression of an output, and its companion file.
 fn finish(output: &mut Outputs, format: &'static dyn Format, options: &Options) -> Result<()> {
+    format::note_extension(format, output, options)?;
     output.compress(format::compression_of_output(format, output, options)?);
     format.pair().map_or(Ok(()), |extensions| output.pair(extensions, options))
 }

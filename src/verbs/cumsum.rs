@@ -92,7 +92,10 @@ cumsum: map 'y = cumsum(x)'.";
             let error = Error::usage(format!("the records already have a field {}", quoted(&name)));
             return Err(error.help("name the new field: --as NAME"));
         }
-        let keys = self.by.as_ref().map_or(Ok(Vec::new()), |by| by.positions(schema, Self::NAME))?;
+        let keys = self
+            .by
+            .as_ref()
+            .map_or(Ok(Vec::new()), |by| by.positions(schema, &format!("cumsum {}", shell_word(&self.field.to_string()))))?;
         let mut fields = schema.fields.clone();
         let dtype = if is_float { DType::Float64 } else { DType::Int64 };
         fields.push(Field::new(name, Type::tensor(dtype, Vec::new())));

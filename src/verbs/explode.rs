@@ -7,6 +7,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
+use crate::printable::shell_word;
 use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::batch::{unbatch, unbatched_type};
@@ -52,6 +53,11 @@ Null items are kept. To split several fields together, item by item, use `unbatc
         check_parents(schema, &self.field)?;
         let ty = &field.ty;
         if ty.dims.is_empty() {
+            if let Some(first) = ty.fields().and_then(|fields| fields.first()) {
+                let inner = self.field.join(&first.name);
+                let error = Error::usage("is a structure, not a list, and has no items to explode").in_field(&self.field);
+                return Err(error.help(format!("to make fields of its fields: promote {}", shell_word(&inner.to_string()))));
+            }
             let error = Error::usage("is a scalar and has no items to explode").in_field(&self.field);
             let lists: Vec<String> =
                 schema.fields.iter().filter(|f| f.ty.rank() > 0).take(5).map(|f| crate::path::quoted(&f.name)).collect();

@@ -31,4 +31,4 @@ pub use known::{dtype_named, positive_axis, static_int, static_ints, text_litera
 pub use maps::{is_map, map_lookup, map_part};
 pub use pack::nth;
 pub use shape::shape_vector;
-pub use subscript::subscript;
+pub use subscript::{named_fields, subscript};

@@ -17,7 +17,7 @@ use super::known::{positive_axis, static_int};
 use crate::error::{Error, Result};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, Node};
-use crate::expr::fields::unknown_in;
+use crate::expr::fields::{field_of, unknown_in};
 use crate::expr::kernels::level::{merged, record_of};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::{Operand, OperandKind};
@@ -34,6 +34,22 @@ enum Key {
     Slice { level: usize, start: Option<Integer>, stop: Option<Integer>, step: i64 },
     NewAxis { level: usize },
     Field { level: usize, position: usize },
+}
+
+/// Resolves the names of fields among the first keys: `u["a"]` is `u.a`. Returns what remains to be indexed, and the rest
+/// of the keys.
+pub fn named_fields(mut of: Operand, keys: &[Operand]) -> (Operand, &[Operand]) {
+    let mut rest = keys;
+    while let Some((key, after)) = rest.split_first()
+        && let Some(name) = field_name(key)
+        && let Some(node) = of.node()
+        && (node.ty.rank() == 0 || rest.iter().all(|key| field_name(key).is_some()))
+        && let Some(field) = field_of(node, &name)
+    {
+        of.kind = OperandKind::Tensor(field);
+        rest = after;
+    }
+    (of, rest)
 }
 
 /// Binds `of[keys]`.

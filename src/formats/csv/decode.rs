@@ -6,7 +6,7 @@ use super::dialect::Dialect;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
-use crate::formats::decimal::{float32, integer};
+use crate::formats::decimal::{float16, float32, integer};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
@@ -254,10 +254,8 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
 struct Exact {
     /// Up to this magnitude, all of them.
     limit: f64,
-    /// Converts to the type of the column and back.
-    rounded: fn(f64) -> f64,
-    /// Whether values become float32 later.
-    is_float32: bool,
+    /// The nearest number of the column's type, given the nearest float64 and the text.
+    rounded: fn(f64, &[u8]) -> f64,
     /// Whether integers beyond the limit are accepted if they are exact. With an inferred type, they are not, because
     /// other integers of the column may have been observed as int64.
     beyond: bool,
@@ -267,12 +265,12 @@ struct Exact {
 
 impl Exact {
     fn of(ty: &Type, beyond: bool) -> Exact {
-        let (nbits, rounded, expected): (i32, fn(f64) -> f64, _) = match ty.dtype() {
-            Some(DType::Float16) => (11, |v| half::f16::from_f64(v).to_f64(), "a number that float16 can represent exactly"),
-            Some(DType::Float32) => (24, |v| f64::from(v as f32), "a number that float32 can represent exactly"),
-            _ => (53, |v| v, "a number that float64 can represent exactly"),
+        let (nbits, rounded, expected): (i32, fn(f64, &[u8]) -> f64, _) = match ty.dtype() {
+            Some(DType::Float16) => (11, |v, _| float16(v).to_f64(), "a number that float16 can represent exactly"),
+            Some(DType::Float32) => (24, |v, text| f64::from(float32(v, text)), "a number that float32 can represent exactly"),
+            _ => (53, |v, _| v, "a number that float64 can represent exactly"),
         };
-        Exact { limit: 2f64.powi(nbits), rounded, is_float32: ty.dtype() == Some(&DType::Float32), beyond, expected }
+        Exact { limit: 2f64.powi(nbits), rounded, beyond, expected }
     }
 
     /// Whether a text is a fraction, or an integer equal to `value` after rounding.
@@ -282,7 +280,7 @@ impl Exact {
         if is_short || !text.iter().all(|b| b.is_ascii_digit() || *b == b'-') {
             return true;
         }
-        (self.beyond || value.abs() <= self.limit) && format!("{:.0}", (self.rounded)(value)).as_bytes() == text
+        (self.beyond || value.abs() <= self.limit) && format!("{:.0}", (self.rounded)(value, text)).as_bytes() == text
     }
 }
 
@@ -329,8 +327,8 @@ impl Values {
                 if !exact.holds(value, text) {
                     return Err(exact.expected);
                 }
-                let near = if exact.is_float32 { f64::from(float32(value, text)) } else { value };
-                // A number beyond float32 is refused later.
+                let near = (exact.rounded)(value, text);
+                // A number beyond the type is refused later.
                 values.push(if near.is_finite() { near } else { value });
             }
             Values::Texts(bytes, ends, is_text) => {

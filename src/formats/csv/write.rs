@@ -3,6 +3,7 @@
 use super::dialect::Dialect;
 use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
+use crate::formats::decimal::{put_float16, put_float32};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
 use crate::notice::Tally;
@@ -97,21 +98,17 @@ fn texts(array: &ArrayRef, is_uuid: bool) -> Result<Put<'_>> {
         }};
     }
     macro_rules! floats {
-        ($t:ty, $wide:expr) => {{
+        ($t:ty, $put:expr) => {{
             let values = array.as_primitive::<$t>().values();
             Box::new(move |at, out| {
-                let value = $wide(values[at]);
-                let text: &[u8] = if value.is_finite() {
-                    out.extend_from_slice(zmij::Buffer::new().format(value).as_bytes());
-                    b""
+                let value = values[at];
+                if value.is_finite() {
+                    $put(value, out);
                 } else if value.is_nan() {
-                    b"NaN"
-                } else if value > 0.0 {
-                    b"Infinity"
+                    out.extend_from_slice(b"NaN");
                 } else {
-                    b"-Infinity"
-                };
-                out.extend_from_slice(text);
+                    out.extend_from_slice(if value.is_sign_positive() { b"Infinity" } else { b"-Infinity" });
+                }
                 Ok(())
             })
         }};
@@ -133,9 +130,11 @@ fn texts(array: &ArrayRef, is_uuid: bool) -> Result<Put<'_>> {
         DataType::UInt16 => numbers!(UInt16Type),
         DataType::UInt32 => numbers!(UInt32Type),
         DataType::UInt64 => numbers!(UInt64Type),
-        DataType::Float16 => floats!(Float16Type, |v: half::f16| v.to_f32()),
-        DataType::Float32 => floats!(Float32Type, |v: f32| v),
-        DataType::Float64 => floats!(Float64Type, |v: f64| v),
+        DataType::Float16 => floats!(Float16Type, put_float16),
+        DataType::Float32 => floats!(Float32Type, put_float32),
+        DataType::Float64 => {
+            floats!(Float64Type, |v, out: &mut Vec<u8>| out.extend_from_slice(zmij::Buffer::new().format_finite(v).as_bytes()))
+        }
         DataType::LargeUtf8 => {
             let values = array.as_string::<i64>();
             Box::new(|at, out| {

@@ -7,7 +7,7 @@ use super::forms::{base64_object, fits_float, non_finite, overflow, quote_non_fi
 use super::number::Number;
 use super::rules::Rules;
 use super::settle::type_of;
-use crate::formats::decimal::is_halfway;
+use crate::formats::decimal::{self, is_halfway};
 use crate::schema::DType;
 use crate::tensor::builder::{Nulls, Texts};
 use half::f16;
@@ -175,15 +175,15 @@ impl Float for f32 {
 impl Float for f16 {
     const NAME: &'static str = "float16";
     fn from_short(value: f64) -> Option<f16> {
-        let nearest = f16::from_f64(value);
+        let nearest = decimal::float16(value);
         let narrowed = may_be_narrowed(value, f16::MANTISSA_DIGITS) && nearest.to_f64() != value;
         (!narrowed && nearest.is_finite()).then_some(nearest)
     }
     fn from_text(number: &Number) -> Option<f16> {
-        number.as_f64().map(f16::from_f64).filter(|v| v.is_finite())
+        number.as_f64().map(decimal::float16).filter(|v| v.is_finite())
     }
     fn from_non_finite(value: f64) -> f16 {
-        f16::from_f64(value)
+        decimal::float16(value)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Scalars as JSON text.
 
 use super::string::specials;
+use crate::formats::decimal;
 use crate::schema::Literal;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -51,32 +52,15 @@ pub fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
     }
 }
 
-/// The smallest float32 from which on all float32 values are whole, but not all whole numbers are a float32.
-const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
-
-/// A float32. Whole numbers are written with all digits, so that they equal the same number as a float64; others in the
-/// shortest form.
+/// A float32; see [`decimal::put_float32`].
 #[inline(always)]
 pub fn float32(value: f32, out: &mut Vec<u8>) {
-    if value.abs() < WHOLE || !value.is_finite() {
-        return float(value, out);
-    }
-    if value < 0.0 {
-        out.push(b'-');
-    }
-    integer(value.abs() as u128, out);
-    out.extend_from_slice(b".0");
+    if value.is_finite() { decimal::put_float32(value, out) } else { float(value, out) }
 }
 
-/// A float16; see [`float32`].
+/// A float16; see [`decimal::put_float16`].
 pub fn float16(value: f16, out: &mut Vec<u8>) {
-    let exact = f64::from(value);
-    if !value.is_finite() || exact.fract() == 0.0 {
-        return float(exact, out);
-    }
-    // Five digits distinguish any two float16 values.
-    let shortest = (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(f16::from_f64) == Ok(value));
-    float(shortest.and_then(|t| t.parse::<f64>().ok()).unwrap_or(exact), out);
+    if value.is_finite() { decimal::put_float16(value, out) } else { float(value.to_f32(), out) }
 }
 
 /// A JSON string.
