@@ -41,7 +41,7 @@ pub struct Options {
     pub schema: Option<OsString>,
     /// Number of output files; `None` for a single output.
     pub shards: Option<usize>,
-    /// Write shards even if those of an earlier run with another N remain.
+    /// Write shards even if shards of an earlier run with a different N exist.
     pub force: bool,
     /// Never replace a file.
     pub no_clobber: bool,

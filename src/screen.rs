@@ -78,7 +78,7 @@ pub fn cut_start(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
-/// Wraps lines at spaces to fit `columns`. Continuation lines are indented like the line, or to the second column of
+/// Wraps lines at spaces to fit `columns`. Continuation lines are indented like the line, or to the last column of
 /// lines such as `  name   what it is`. Words longer than a line are not broken.
 pub fn wrapped(text: &str, columns: usize) -> String {
     let lines: Vec<String> = text.lines().map(|line| wrapped_line(line, columns)).collect();
@@ -120,8 +120,11 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>, columns: usize, indent: usiz
 fn hanging(line: &str, columns: usize) -> usize {
     let indent = line.len() - line.trim_start().len();
     let body = &line[indent..];
-    let second = body.find("  ").map(|gap| indent + width(&body[..gap]) + (body[gap..].len() - body[gap..].trim_start().len()));
-    second.filter(|second| indent > 0 && second + ROOM <= columns).unwrap_or(indent)
+    let starts = body.match_indices("  ").map(|(gap, _)| {
+        let after = &body[gap..];
+        indent + width(&body[..gap]) + after.len() - after.trim_start().len()
+    });
+    starts.filter(|start| indent > 0 && start + ROOM <= columns).last().unwrap_or(indent)
 }
 
 /// Wraps a command at spaces outside of quotes, so that it still works when pasted.
@@ -201,6 +204,10 @@ mod tests {
         assert_eq!(wrapped("one two three", 8), "one two\nthree");
         assert_eq!(wrapped("  -o OUT  where it goes\n", 14), "  -o OUT\n  where it\n  goes\n");
         assert_eq!(wrapped("  -o  where all of the output goes", 30), "  -o  where all of the output\n      goes");
+        assert_eq!(
+            wrapped("  a:  int64  a scalar in each of the records", 40),
+            "  a:  int64  a scalar in each of the\n             records"
+        );
         assert_eq!(wrapped("unbreakable", 4), "unbreakable");
         assert_eq!(wrapped("a\n\nb", 4), "a\n\nb");
     }

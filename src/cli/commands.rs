@@ -38,7 +38,7 @@ pub static COMMANDS: &[Standalone] = &[
     },
     Standalone {
         name: "index",
-        summary: "Write an index of the records of a TFRecord",
+        summary: "Write an index of the records of TFRecord files",
         about: "Writes x.tfrecord.idx next to each file: one line per record with its offset and length, framing included, as DALI's \
 tfrecord2idx does. With --binary it writes x.tfrecord.offsets: pairs of uint64, little endian, which \
                 NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). `tatter get` uses either, and reads only the requested \
@@ -111,9 +111,9 @@ records. The files must not be compressed.\n\n    \
                 tf.unique` where a verb has the same name. `tatter help topics` lists the topics.",
         examples: &[],
         takes_output: false,
-        augment: |command| command.arg(Arg::new("VERB").num_args(1..).help("A verb, a function, a topic or one of these commands")),
+        augment: |command| command.arg(Arg::new("TOPIC").num_args(1..).help("A verb, a function, a topic or one of these commands")),
         run: |matches, _, out| {
-            let text = match matches.get_many::<String>("VERB") {
+            let text = match matches.get_many::<String>("TOPIC") {
                 Some(words) => topics::of_word(&words.map(String::as_str).collect::<Vec<_>>().join(" "), COMMANDS)?,
                 None => help::long(COMMANDS),
             };

@@ -28,22 +28,21 @@ Types, as `schema` prints them and --schema reads them; fields are separated by 
   tags:   string[?] with nulls        values inside may be null
   age:    int64 = -1                  a missing value reads as -1
   raw:    json                        any JSON value, kept as its text
-  when:   timestamp[us, UTC]          times and decimals as in Arrow: date32, time64[ns], duration[s], decimal128(9, 2); printed
-                                      as arrow<timestamp[us, UTC]>
+  when:   timestamp[us, UTC]          times and decimals as in Arrow: date32, time64[ns], duration[s], decimal128(9, 2); printed as arrow<timestamp[us, UTC]>
 Axes are counted inside the record: axis 0 is the outermost dimension of a field; negative axes count from the last. Inside \
 structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens).
-dtypes: bool, int8 16 32 64, uint8 16 32 64, float16 32 64, string, bytes. Names that are not identifiers are written in \
-backquotes.
+dtypes: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, string, bytes. Names that are not \
+identifiers are written in backquotes.
 ";
 
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0    success
   1    bad data: an invalid record, records skipped by --on-error (more than --max-errors, if given), errors found by validate, a failed check (assert, diff, stats --max-drift, --strict)
-  2    usage: unknown options, verbs or fields, wrong types
+  2    usage error, found before the first record: an unknown option, verb, field or function, or a wrong type
   3    a file cannot be read or written
   70   a bug in tatter
-  129, 130, 131, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGQUIT, SIGTERM
+  129, 130, 131, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGQUIT, SIGTERM, respectively
 ";
 
 /// The line below `Usage:` for a verb or a standalone command.
@@ -108,15 +107,15 @@ pub fn long(commands: &[Standalone]) -> String {
 
 pub const ABOUT: &str = "\
 Reads records whose fields vary in length, represents each field as a ragged, sparse, dense or structured tensor, runs a chain of verbs \
-over the stream, and writes the records back out. `then` chains verbs in one process; a chain gives the same records as the pipeline of \
-its verbs. FILEs follow the last verb; global options come before the first verb or after the last; after `--` \
+over the stream, and writes the records back out. `then` chains verbs in one process; a chain gives the same records as a pipeline of \
+the same verbs. FILEs follow the last verb; global options come before the first verb or after the last; after `--` \
 every word is a FILE. Without FILE, or with `-`, standard input is read. Without -o, or with `-o -`, JSON Lines are written to \
 standard output. -h prints a summary, --help the full help, and -V or --version the version.
 
-A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a \
-directory: all files below it, sorted by path, as PyArrow and Polars read it. Symbolic links to directories are not followed, and names \
-that begin with `.` or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard, such as NAME-00003-of-00010, \
-prints a notice, or is an error with --strict.
+A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a directory (all \
+files below it, sorted by path, as in PyArrow and Polars). Symbolic links to directories are not followed, and names that begin with `.` \
+or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard, such as NAME-00003-of-00010, causes a notice, or \
+an error with --strict.
 ";
 
 /// The layout of records in npz, npy and safetensors, also used in the man page.

@@ -15,17 +15,17 @@ Expressions are used by `map`, `filter`, `sort --by` and other verbs: `tatter he
 define constants.
 ";
 
-/// The operators of expressions with their meaning, from the one that binds most tightly to the loosest.
+/// The operators of expressions with their meaning, from highest to lowest precedence.
 const OPERATORS: &[(&[&str], &str)] = &[
     (&["x.name", "x[i]", "x[a:b]"], "field of a structure, item, slice"),
     (&["**"], "power"),
-    (&["-x", "+x", "~x"], "sign; not of a bool, or of each bit of an integer"),
+    (&["-x", "+x", "~x"], "sign; logical NOT of a bool, bitwise NOT of an integer"),
     (&["*", "/", "//", "%", "@"], "// rounds down; % is the remainder; @ matrix product"),
     (&["+", "-"], "sum and difference; + joins strings"),
-    (&["<<", ">>"], "the bits of an integer, shifted"),
-    (&["&"], "and"),
-    (&["^"], "exclusive or"),
-    (&["|"], "or"),
+    (&["<<", ">>"], "shift left, shift right"),
+    (&["&"], "bitwise or logical AND"),
+    (&["^"], "bitwise or logical XOR"),
+    (&["|"], "bitwise or logical OR"),
     (&["==", "!=", "<", "<=", ">", ">="], "comparisons, which can be chained: 1 <= x < 5"),
     (&["not"], "not"),
     (&["and"], "and"),
@@ -51,15 +51,18 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
         return Ok(of_command(command));
     }
     if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
-        // Such as `where` of SQL.
-        let verb = synonyms::forms(word).first().and_then(|form| Some(form.split(' ').nth(1)?.to_owned()));
+        let verb = match word {
+            "concat" => Some("concatenate".to_owned()),
+            // Such as `where` of SQL.
+            _ => synonyms::forms(word).first().and_then(|form| Some(form.split(' ').nth(1)?.to_owned())),
+        };
         let verb = verb.map_or(String::new(), |verb| format!("\nFor whole records: tatter help {verb}\n"));
         return Ok(fitted(&(text + &verb)));
     }
     if let Some(text) = topic(word) {
         return Ok(fitted(&text));
     }
-    let error = Error::usage(format!("there is no verb or function `{word}`"));
+    let error = Error::usage(format!("there is no help on `{word}`"));
     let forms = synonyms::forms(word);
     if let Some(form) = forms.first() {
         let verb = form.split(' ').nth(1).and_then(verbs::find);
@@ -95,7 +98,7 @@ static TOPICS: &[Topic] = &[
         text: || ABOUT.to_owned(),
     },
     Topic { names: &["verbs", "commands"], summary: "all verbs", text: verb_list },
-    Topic { names: &["options", "option", "global options", "globals"], summary: "options of every verb", text: global_options },
+    Topic { names: &["options", "option", "global options", "globals"], summary: "global options", text: global_options },
     Topic {
         names: &["formats", "format"],
         summary: "formats of files; the name of each is a topic too",
@@ -107,12 +110,16 @@ static TOPICS: &[Topic] = &[
         summary: "the notation of --schema",
         text: || NOTATION.to_owned(),
     },
-    Topic { names: &["expressions", "expression", "exprs", "expr"], summary: "where they are used", text: || EXPRESSIONS.to_owned() },
+    Topic {
+        names: &["expressions", "expression", "exprs", "expr"],
+        summary: "verbs that use expressions",
+        text: || EXPRESSIONS.to_owned(),
+    },
     Topic { names: &["operators", "operator", "precedence"], summary: "operators of expressions and their precedence", text: operators },
     Topic { names: &["functions"], summary: "functions of expressions", text: expr::function_list },
     Topic {
         names: &["exit codes", "exit code", "exit status", "exit", "status"],
-        summary: "what the exit code says",
+        summary: "meaning of the exit codes",
         text: || EXIT_CODES.to_owned(),
     },
     Topic { names: &["version"], summary: "the version", text: || VERSION.to_owned() },
@@ -125,10 +132,7 @@ fn topics() -> String {
 
 fn operators() -> String {
     let rows: Vec<(String, &str)> = OPERATORS.iter().map(|(operators, meaning)| (operators.join("  "), *meaning)).collect();
-    format!(
-        "The operators of expressions, from the tightest to the loosest; those of a line bind equally:\n{}{OPERATOR_NOTES}",
-        list(&rows)
-    )
+    format!("Operators, from highest to lowest precedence; those on one line have equal precedence:\n{}{OPERATOR_NOTES}", list(&rows))
 }
 
 /// The text for a topic. `words` are those after `help`, with spaces between them.

@@ -19,7 +19,7 @@ pub struct Typed {
     /// Output file; `-` is standard output [default: standard output]
     #[arg(short = 'o', long = "output", value_name = "OUT", help_heading = "Files")]
     output: Option<OsString>,
-    /// Write one file for each input into DIR, under its name with the extension of the output's format
+    /// Write one file per input into DIR, named after the input, with the extension of the output format
     #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Files")]
     output_dir: Option<OsString>,
     /// Write a JSON list of the output files: names, record counts, sizes in bytes and SHA-256
@@ -37,7 +37,7 @@ pub struct Typed {
     /// Read names of more files and directories from LIST, one per line; `-` is standard input
     #[arg(long, value_name = "LIST", help_heading = "Files")]
     files_from: Option<OsString>,
-    /// Names in LIST end with a NUL byte, as `find -print0` writes them
+    /// Names in LIST are NUL-terminated, as `find -print0` writes them
     #[arg(short = '0', long = "null", help_heading = "Files")]
     null_separated: bool,
     /// Types of some or all fields; @FILE reads them from a text file, or from a data file that stores its types
@@ -46,7 +46,7 @@ pub struct Typed {
     /// Write N shards: OUT-00000-of-0000N, ...
     #[arg(long, value_name = "N", help_heading = "Files")]
     shards: Option<usize>,
-    /// Write shards even if those of an earlier run with another N remain
+    /// Write shards even if shards of an earlier run with a different N exist
     #[arg(long, help_heading = "Files")]
     force: bool,
     /// Fail if an output file exists
@@ -58,7 +58,7 @@ pub struct Typed {
     /// Flush output files to disk (fsync) before renaming them into place
     #[arg(long, help_heading = "Files")]
     durable: bool,
-    /// Add fields with the origin of each record: file, record (from 1), byte; NAME=file renames one
+    /// Add the origin of each record as fields: file, record (numbered from 1), byte (offset from 0); NAME=file calls the field NAME
     #[arg(long, value_name = "WHAT,..", help_heading = "Files")]
     source: Option<String>,
     /// Print the plan without running it
@@ -76,7 +76,7 @@ pub struct Typed {
     /// Seed for verbs that draw at random
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
     seed: u64,
-    /// Define a constant for expressions: a literal such as 7, True, [1, 2] or "text" has its type, other text is a string
+    /// Define a constant for expressions: VALUE is a literal (7, True, [1, 2], "text"); anything else is a string
     #[arg(long = "arg", value_name = "NAME=VALUE", help_heading = "Running")]
     args: Vec<String>,
     /// Define an array constant for expressions, from a file with one array: npy, npz or safetensors
@@ -118,16 +118,16 @@ pub struct Typed {
     /// Form of messages on standard error: text, or json (one object per line)
     #[arg(long, value_name = "text|json", default_value = "text", value_parser = ["text", "json"], help_heading = "Messages")]
     messages: String,
-    /// none, snappy, zstd[:LEVEL], gzip or lz4
+    /// Compression of the output: gzip, zstd or none; Parquet, Arrow and ArrayRecord also take some of snappy, lz4 and zstd:LEVEL [default: by extension, else that of the format]
     #[arg(long, value_name = "CODEC", help_heading = "Formats")]
     compression: Option<String>,
     /// Maximum rows in a Parquet row group, Arrow record batch or ArrayRecord chunk [default for ArrayRecord: 1]
     #[arg(long, value_name = "N", help_heading = "Formats")]
     row_group_rows: Option<NonZeroUsize>,
-    /// TFRecord features to read as scalars; auto: all with at most one value
+    /// TFRecord features to read as scalars; auto: every feature that never has more than one value
     #[arg(long, value_name = "NAMES|auto", help_heading = "Formats")]
     scalar: Option<String>,
-    /// Mark dense numeric fields with Arrow's tensor extension types: by default those of fixed shape; with =variable, all
+    /// Write dense numeric fields with Arrow's tensor extension types: those of fixed shape (default), or all with =variable
     #[arg(long, value_name = "fixed|variable", num_args = 0..=1, require_equals = true, default_missing_value = "fixed", value_parser = tensor_types, help_heading = "Formats")]
     tensor_types: Option<TensorTypes>,
     /// Skip the checksums of TFRecords and ArrayRecords

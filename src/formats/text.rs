@@ -32,7 +32,7 @@ impl Format for Text {
     }
 
     fn summary(&self) -> &'static str {
-        "lines: each a record {text: string}"
+        "plain text: each line is a record {text: string}"
     }
 
     fn extensions(&self) -> &'static [&'static str] {

@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Groups records of similar length, or of equal keys, into batches.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Bucket {
-    /// Length of a record: len(tokens), a field, or any integer expression; without --boundaries, a key
+    /// With --boundaries: an integer, such as len(tokens); without: the key
     #[arg(long, value_name = "EXPR")]
     by: String,
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]

@@ -79,7 +79,7 @@ fn parse_dtype(text: &str) -> Result<DType> {
         _ => None,
     };
     Err(match usual.or_else(|| nearest(text, names.clone())) {
-        _ if text.contains(['[', '{', '<']) => error.help("cast changes only the dtype; the axes stay"),
+        _ if text.contains(['[', '{', '<']) => error.help("cast changes only the dtype; the axes are unchanged"),
         Some(near) => error.help(format!("did you mean {near}?")),
         None => error.help(format!(
             "the dtypes are: {}; and times, such as {}",
@@ -101,13 +101,18 @@ impl Verb for Cast {
     const NAME: &'static str = "cast";
     const SUMMARY: &'static str = "Change the dtype of fields";
     const ABOUT: &'static str = "\
-Axes and sizes stay; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting floats to integers \
-truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to true. string and bytes cast to each \
-other (bytes that are not valid UTF-8 are an error); casting json to string gives its text. Strings and numbers do not cast to each other: \
-use strings.to_number and strings.as_string in `map`. Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to \
-other units and zones, rounding down; as int64, a time is a number of those units. Strings are parsed as times: 2024-05-01, 12:30:00, \
-2024-05-01T12:30:00 (a fraction of the second and a UTC offset, such as Z or +02:00, may follow; text with an offset is converted to \
-UTC, so its date may change), durations as PT1H30M; cast to strings, they are written the same way. Decimals cast to floats and to strings. Nulls are an error.";
+Axes and sizes are unchanged; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting floats to \
+integers truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to true. Nulls are an error.
+
+string and bytes cast to each other (bytes that are not valid UTF-8 are an error); casting json to string gives its text. Strings and \
+numbers do not cast to each other: use strings.to_number and strings.as_string in `map`.
+
+Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to other units and zones, rounding down; as int64, a \
+time is a number of those units. Strings are parsed as times: 2024-05-01, 12:30:00, 2024-05-01T12:30:00 (a fraction of the second and a \
+UTC offset, such as Z or +02:00, may follow; text with an offset is converted to UTC, so its date may change), durations as PT1H30M; \
+cast to strings, they are written the same way.
+
+Decimals cast to floats and to strings.";
     const MEANING: &'static str = "tf.cast";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Records of several inputs in a given order.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Choose {
-    /// Field of the first input: the number of the input that gives the next record, from 0
+    /// Field of the first input with the number of the input to read next, counted from 0
     #[arg(long, value_name = "FIELD")]
     by: String,
     /// What to do when the chosen input has no records left

@@ -39,10 +39,10 @@ impl Verb for Count {
 Counts the records that reach it; without --by, it ends the chain. Only fields that an earlier verb needs are parsed; if the footer or the framing of the \
 file is enough, nothing else is read. With --on-error skip all fields are parsed, and bad records are not counted.
 
-With --by, writes one record per key: the most frequent first, ties in order of first occurrence. The chain may continue, and -o \
-writes these records in any format. To summarize the fields of each group, use `stats --by`; to collect its records, use `sort` then \
-`implode --by`; for sums and means as records, use DuckDB. Values are compared exactly, lists and structures included; nulls are equal to \
-each other, and so are NaNs, and 0.0 to -0.0. The distinct keys are kept in memory (see --max-memory).";
+With --by, writes one record per key: the most frequent first, ties in order of first occurrence. The chain may continue, and -o writes \
+these records in any format. To summarize the fields of each group, use `stats --by`; to collect its records, use `sort` then `implode \
+--by`; for sums and means as records, use DuckDB. Values are compared exactly, lists and structures included; nulls equal each other, \
+NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory (see --max-memory).";
     const EXAMPLES: &'static [Example] = &[
         Example { about: "records of a file", args: "count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "3\n" },
         Example { about: "batches", args: "batch 2 then count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "2\n" },

@@ -20,9 +20,9 @@ impl Verb for Get {
     const NAME: &'static str = "get";
     const SUMMARY: &'static str = "Keep records by number";
     const ABOUT: &'static str = "\
-Records are numbered from 1 in each input, as in messages and by `--source record`. They are written in input order, each once; numbers \
-beyond the last record have no effect. In a TFDS directory the records of --split are numbered across all shards; messages and --source \
-name the shard and number within it.
+Records are numbered from 1 in each input, as in messages and by `--source record`, so `get 1 a b` gives two records. They are written \
+in input order, each once; numbers beyond the last record have no effect. In a TFDS directory the records of --split are numbered across \
+all shards; messages and --source name the shard and number within it.
 
 As the first verb of a chain, it stops reading after the last selected record. Only the selected records are read from an ArrayRecord, and \
 from a TFRecord file with an index next to it (`tatter index x.tfrecord` makes x.tfrecord.idx). From a TFDS directory, only the shards \

@@ -21,7 +21,7 @@ pub struct Partition {
     field: FieldPath,
     #[command(flatten)]
     by: By,
-    /// Field that contains the number of rows, with --value-rowids, if the last rows are empty
+    /// With --value-rowids: field that contains the number of rows, needed if the last rows are empty
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse, requires = "value_rowids")]
     nrows: Option<FieldPath>,
     /// Keep the partition field

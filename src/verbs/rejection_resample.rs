@@ -40,7 +40,7 @@ impl Verb for RejectionResample {
     const NAME: &'static str = "rejection-resample";
     const SUMMARY: &'static str = "Drop records to reach given class proportions";
     const ABOUT: &'static str = "\
-Keeps each record with the probability target / initial of its class, divided by the largest such ratio of any class: the classes then \
+Keeps each record with a probability proportional to target / initial of its class, scaled so that the largest is 1: the classes then \
 have the proportions of --target, and no record of the scarcest class is dropped. No record is repeated, and records stay in order. \
 Without --initial, the proportions of the input are estimated from the records so far, starting from 10 of each class, so the first \
 records deviate from the target. A class with share 0 is dropped; a record of a class that --target does not name is an error. One \

@@ -48,8 +48,8 @@ impl Verb for Rename {
     const NAME: &'static str = "rename";
     const SUMMARY: &'static str = "Rename fields";
     const ABOUT: &'static str = "\
-Fields keep their positions and values. All names change at once, so two fields can swap names. A field inside \
-structures is named by its path; its new name is given without the path.";
+Fields keep their positions and values. All names change at once, so two fields can swap names. A field inside structures is named by \
+its path; the new name may omit the path.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "rename two fields",

@@ -34,7 +34,7 @@ fn parse(text: &str) -> Result<Part, Error> {
 
 impl Verb for Shard {
     const NAME: &'static str = "shard";
-    const SUMMARY: &'static str = "Keep every Nth record, starting with record I (counted from 0)";
+    const SUMMARY: &'static str = "Keep every N-th record, starting with record I (counted from 0)";
     const ABOUT: &'static str = "\
 `shard I/N` keeps records I, I+N, I+2N ..., counted from 0. The shards 0/N to (N-1)/N together contain every record \
 exactly once.";

@@ -39,9 +39,9 @@ pub struct Split {
     /// With --into: the records of each value are divided in the same proportions
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     stratify: Option<Keys>,
-    /// With --into: seed of the split
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
+    /// With --into: seed of the random numbers [default: the global --seed]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 impl Verb for Split {
@@ -53,7 +53,7 @@ impl Verb for Split {
 `split --into train=0.9,test=0.1 -o data.parquet` writes data-train.parquet and data-test.parquet. `{}` in the name of the output is \
 replaced by the name of the part: -o '{}/data@8.tfrecord'.
 
-`split --by FIELD -o 'out/{}.jsonl'` writes a file for each value of FIELD.
+`split --by FIELD -o 'out/{}.jsonl'` writes a file for each value of FIELD; without `{}`, `-o x.jsonl` writes x-VALUE.jsonl.
 
 All outputs have the same format, are written in one pass and appear together at the end. Records keep their order.
 
@@ -65,11 +65,11 @@ equal keys stay together, and no record moves to another part when records are a
 With --stratify FIELDS the records of each value are divided separately, in order: at any point, each part has its share of that value \
 to within one record (with P parts: P - 1 records). --seed determines which records go where.
 
-With --by but neither CONDITION nor --into, `{}` is replaced by the value: a string, an integer or a bool. Letters, digits, `_`, `-`, `+` \
-and `.` (but not as the first character) are kept; all other bytes are written as `%` and two hexadecimal digits: a/b becomes the file \
-a%2Fb.jsonl. The empty string becomes `%`. At most 400 values are allowed, because their files are open at the same time; a null, and \
-values that differ only in case, are errors. Row groups of later values are smaller to bound memory use. Files that an earlier run \
-wrote for other values are kept.";
+With --by but neither CONDITION nor --into, `{}` is replaced by the value: a string, an integer or a bool. Letters, digits, `_`, `-`, \
+`+` and `.` (but not as the first character) are kept; all other bytes are written as `%` and two hexadecimal digits: a/b becomes the \
+file a%2Fb.jsonl. The empty string becomes `%`. At most 400 values are allowed, because their files are open at the same time; a null, \
+and values that differ only in case, are errors. To bound memory use, the files of values that appear later have smaller Parquet row \
+groups. Files that an earlier run wrote for other values are kept.";
     const MEANING: &'static str = "";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -131,6 +131,7 @@ wrote for other values are kept.";
     }
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let seed = self.seed.unwrap_or(options.seed);
         let route = match (&self.into, &self.by) {
             (None, Some(by)) => Route::Values { names: Arc::new(Named::new(by, schema, options)?), key: by.clone() },
             (None, None) => {
@@ -138,17 +139,17 @@ wrote for other values are kept.";
                 Route::Mapped(Arc::new(Marked { condition }))
             }
             (Some(into), Some(by)) => {
-                let bucket = bind_scalar(&bucket_of(by, self.seed, schema, options)?, schema, options)?;
+                let bucket = bind_scalar(&bucket_of(by, seed, schema, options)?, schema, options)?;
                 Route::Mapped(Arc::new(Bucketed { bucket, filled: filled(by, schema, options)?, ends: ends(&shares(into)?) }))
             }
             (Some(into), None) if self.stratify.is_some() => {
                 let keys = self.stratify.as_ref().map_or(Ok(Vec::new()), |keys| keys.positions(schema, "split --stratify"))?;
                 let shares = shares(into)?.into_iter().map(|(_, share)| share).collect();
                 let table = KeyTable::new(Self::NAME, "stratify by fewer fields, or by a coarser value", options);
-                Route::Folded(Box::new(Stratified { keys, shares, seed: self.seed, table, given: Vec::new() }))
+                Route::Folded(Box::new(Stratified { keys, shares, seed, table, given: Vec::new() }))
             }
             (Some(into), None) => {
-                let (ends, seed) = (ends(&shares(into)?), self.seed);
+                let ends = ends(&shares(into)?);
                 Route::Numbered(Arc::new(move |number| part_of(sip((seed, 0), number.to_string().as_bytes()) % BUCKETS, &ends)))
             }
         };

@@ -26,7 +26,7 @@ Reads all input and keeps the last N records in memory or, beyond --max-memory, 
     const EXAMPLES: &'static [Example] = &[
         Example { about: "the last record", args: "tail 1", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "{\"id\":3}\n" },
         Example {
-            about: "the second to last record",
+            about: "the second-to-last record",
             args: "tail 2 then head 1",
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n",
             output: "{\"id\":2}\n",

@@ -31,10 +31,10 @@ pub struct ToDense {
     /// Round padded sizes up to a multiple of N, except sizes given as numbers
     #[arg(long, value_name = "N", value_parser = positive)]
     multiple_of: Option<usize>,
-    /// Add the row lengths without padding as FIELD/lengths
+    /// Add FIELD/lengths, the length of each row without padding
     #[arg(long)]
     lengths: bool,
-    /// Add a mask that is false for padding as FIELD/mask
+    /// Add FIELD/mask, which is false for padding
     #[arg(long)]
     mask: bool,
 }

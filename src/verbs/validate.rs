@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::notice::Notices;
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::printable::size_left_out;
+use crate::printable::{counted, size_left_out};
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::{Tensor, row_of};
 use std::io::Write;
@@ -37,7 +37,7 @@ Prints the errors and the number of records. The exit code is 1 if there are err
             about: "a record that does not match the schema, and one that is not valid JSON",
             args: "validate --from jsonl --schema 'id: int64'",
             input: "{\"id\": 1}\n{\"id\": \"two\"}\n{\"id\": 3\n{\"id\": 4}\n",
-            output: "standard input: record 2 (line 2, column 8): id: expected an integer, found the string \"two\"\nstandard input: record 3 (line 3, column 9): expected a comma or `}`, found the end of the line\n2 records, 2 bad records skipped (23 bytes)\n",
+            output: "standard input: record 2 (line 2, column 8): id: expected an integer, found the string \"two\"\nstandard input: record 3 (line 3, column 9): expected a comma or `}`, found the end of the line\n2 valid records, 2 bad records (23 bytes)\n",
         },
     ];
 
@@ -134,19 +134,18 @@ impl Report for Findings {
         if found > self.lines.len() as u64 {
             text.push_str(&format!("and {} more\n", found - self.lines.len() as u64));
         }
-        let mut parts = vec![format!("{} record{}", self.records, if self.records == 1 { "" } else { "s" })];
+        let mut parts = vec![counted(self.records, if self.bad > 0 { "valid record" } else { "record" })];
         if found == 0 {
             parts.push("no problems found".to_owned());
         }
         if self.bad > 0 {
-            let records = if self.bad == 1 { "record" } else { "records" };
-            parts.push(format!("{} bad {records} skipped{}", self.bad, size_left_out(self.bytes_lost)));
+            parts.push(format!("{}{}", counted(self.bad, "bad record"), size_left_out(self.bytes_lost)));
         }
         if self.unordered > 0 {
-            parts.push(format!("{} sparse tensors not in order", self.unordered));
+            parts.push(format!("{} not in order", counted(self.unordered, "sparse tensor")));
         }
         if noted > 0 {
-            parts.push(format!("{noted} other finding{}", if noted == 1 { "" } else { "s" }));
+            parts.push(counted(noted, "other finding"));
         }
         writeln!(out, "{text}{}", parts.join(", ")).map_err(|e| Error::io("output", "cannot write", &e))?;
         Ok(if found > self.allowed { Verdict::Bad } else { Verdict::Good })

@@ -188,7 +188,7 @@ fn value(arg: &Arg, typed: &str, line: &Line) -> Answer {
         "FORMAT" => Answer::of(FORMATS.iter().map(|format| (format.name(), format.summary()))),
         "CODEC" => Answer::of(CODECS.map(|codec| (codec, ""))),
         "E" => Answer::of(PartitionEncoding::VECTORS.iter().map(|encoding| (encoding.name(), ""))),
-        "VERB" => {
+        "TOPIC" => {
             let functions = expr::functions::all().flat_map(|f| f.names.iter().copied()).map(|name| (name, "a function"));
             let mut answer = names(true);
             answer.items.extend(Answer::of([("functions", "all functions")].into_iter().chain(functions)).items);

@@ -58,7 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.count_nonzero", "count_nonzero"],
         "input|x, axis=None, keepdims=False, dtype=int64",
-        "The number of values over axes that are not 0, false or empty.",
+        "The number of values along axes that are not 0, false or empty.",
         [("math.count_nonzero([[0, 1], [2, 3]])", "3"), ("math.count_nonzero([\"a\", \"\"])", "1")],
         |_| text("reduce_sum(cast(input != zeros_like(input), dtype), axis, keepdims)")
     ),

@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["lookup"],
         "x, vocabulary, num_oov_buckets=0, default_value=None",
         "The index of each string or integer in a vocabulary. A value that is not in it gets one of num_oov_buckets indices after it, \
-chosen by Fingerprint64, or default_value (-1). Integers are looked up in a vocabulary of strings as indices, which gives the strings.",
+chosen by Fingerprint64, or default_value (-1). For integers and a vocabulary of strings, the inverse: the string at each index.",
         [
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"])", "[1, -1]"),
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"], num_oov_buckets=1)", "[1, 2]"),

@@ -58,7 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["where"],
         "condition, x=None, y=None",
-        "x where the condition is true, else y. Without x and y, the indices where it is true or not 0.",
+        "x where the condition is true, else y. Without x and y, the indices where it is true or nonzero.",
         [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
         choice
     ),

@@ -113,7 +113,7 @@ impl Format for Json {
         "json"
     }
     fn summary(&self) -> &'static str {
-        "JSON values separated by white space, or one array of objects; written as an array"
+        "JSON values separated by whitespace, or one array of objects; written as an array"
     }
 
     fn options(&self) -> &'static [&'static str] {

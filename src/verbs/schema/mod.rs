@@ -32,7 +32,7 @@ enum Form {
     Json,
     /// A pyarrow.schema
     Arrow,
-    /// The features that tf.io.parse_example or tf.io.parse_sequence_example takes
+    /// The feature specification for tf.io.parse_example or tf.io.parse_sequence_example
     Tf,
     /// RaggedTensorSpec, TensorSpec and SparseTensorSpec of one record
     TfSpec,

@@ -52,13 +52,13 @@ use top::Top;
 pub struct Stats {
     #[command(flatten)]
     fields: FieldArgs,
-    /// A summary for each value of these fields, at most 1000
+    /// A summary for each combination of values of these fields (at most 1000)
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
     /// Compare with another dataset: distances between the values and sizes of each field
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     against: Option<OsString>,
-    /// With --against: exit with 1 if a distance exceeds X, from 0 to 1
+    /// With --against: exit with 1 if a distance exceeds X (0 to 1)
     #[arg(long, value_name = "X", requires = "against", value_parser = share)]
     max_drift: Option<f64>,
     /// Compare the padding in batches of N: in input order, in buckets, packed
@@ -108,8 +108,9 @@ Ends a chain, reads the records once and prints three tables. Axes are those of 
 has axis 0.
 
 The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
-maximum, the number of distinct values (exact up to 2048, and in short columns of many fields; ~ marks an estimate within about 1%), and a \
-histogram.
+maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to 2048; with 256 fields or more, it \
+is also exact for integers and strings in columns of less than 96 MiB divided by the number of fields; ~ marks an estimate within about \
+1%.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
 sizes; 90% of the rows are no longer than the number in column 90%. For strings it counts bytes.
@@ -125,17 +126,18 @@ fields; with --by, a hundredth of that, but at least 1024). For a field with mor
 all values: shares are marked >=, and only values above that error are listed. Memory use does not grow with the data, and the output \
 is the same for any number of threads.
 
---by FIELDS prints a row for each value of those fields, the most frequent first. To get only the counts, as records, use `count --by`.
+--by FIELDS prints a row for each combination of values of those fields, the most frequent first. To get only the counts, as records, \
+use `count --by`.
 
 --padding 32 shows how much of a padded batch of 32 is padding if records are batched in input order, batched in buckets of similar \
 length, or packed into rows, and prints the command for each.
 
 --against FILE first reads another dataset, without applying the chain to it, and compares the values and the sizes of each field. \
 Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
-compared one by one; nulls and NaN have separate bins. Strings that are mostly distinct are compared only by their lengths. JS is the \
-Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. With \
---max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new, is missing or has another type counts \
-as 1.";
+compared one by one; nulls and NaN have separate bins. If most values of a string field are distinct, only the lengths are compared. JS \
+is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. \
+With --max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new, is missing or has another type \
+counts as 1.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "summarize a dataset",
