@@ -67,7 +67,7 @@ impl Numbers {
                 None => (number(word, word)?, number(word, word)?),
             };
             match () {
-                () if first == 0 => return Err(wrong(word, "starts with 0").help("records are numbered from 1, as in messages")),
+                () if first == 0 => return Err(Error::usage("there is no record 0: records are numbered from 1")),
                 () if last < first => return Err(wrong(word, "ends before it starts")),
                 () => ranges.push(first..=last),
             }
@@ -178,7 +178,7 @@ mod tests {
             ("5", Ok(vec![5..=5])),
             ("17,5,100-120", Ok(vec![5..=5, 17..=17, 100..=120])),
             ("3-5, 6,4-10,12-", Ok(vec![3..=10, 12..=u64::MAX])),
-            ("0", Err("`0` starts with 0")),
+            ("0", Err("there is no record 0: records are numbered from 1")),
             ("5-3", Err("`5-3` ends before it starts")),
             ("a", Err("`a` is not a number or a range")),
             ("1,,2", Err("`` is not a number or a range")),

@@ -334,10 +334,16 @@ impl fmt::Display for Error {
             write!(f, "{}: ", one_line(&at))?;
         }
         match (&self.0.field, self.0.axis) {
-            (Some(field), Some(axis)) => write!(f, "{}, axis {axis}: ", one_line(field))?,
-            (Some(field), None) => write!(f, "{}: ", one_line(field))?,
-            (None, Some(axis)) => write!(f, "axis {axis}: ")?,
+            (Some(field), Some(axis)) => write!(f, "{}, axis {axis}", one_line(field))?,
+            (Some(field), None) => write!(f, "{}", one_line(field))?,
+            (None, Some(axis)) => write!(f, "axis {axis}")?,
             (None, None) => {}
+        }
+        let has_subject = self.0.field.is_some() || self.0.axis.is_some();
+        match has_subject {
+            true if self.0.kind == Kind::Internal => write!(f, ": ")?,
+            true => write!(f, "{}", between(&self.0.message))?,
+            false => {}
         }
         if self.0.kind == Kind::Internal {
             write!(f, "internal: ")?;
@@ -367,6 +373,12 @@ impl From<Error> for std::io::Error {
         };
         std::io::Error::new(kind, error)
     }
+}
+
+/// What separates a field from a message about it: a space if the message starts with a verb, as in `age is null`.
+fn between(message: &str) -> &'static str {
+    let verbs = ["is ", "has ", "contains ", "cannot be ", "does not ", "already exists"];
+    if verbs.iter().any(|verb| message.starts_with(verb)) { " " } else { ": " }
 }
 
 /// The nearest of `names` to a mistyped `name`, for "did you mean".
@@ -400,6 +412,15 @@ mod tests {
             "train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string \"n/a\"\n  \
              skip such records with --on-error skip"
         );
+    }
+
+    #[test]
+    fn a_field_is_the_subject_of_a_verb() {
+        let error = Error::data("is null").in_field("age").in_input("a.jsonl");
+        assert_eq!(error.to_string(), "a.jsonl: age is null");
+        assert_eq!(error.on_axis(1).to_string(), "a.jsonl: age, axis 1 is null");
+        assert_eq!(Error::data("expected a number").in_field("age").to_string(), "age: expected a number");
+        assert_eq!(Error::data("has two headers").in_input("a.csv").to_string(), "a.csv: has two headers");
     }
 
     #[test]

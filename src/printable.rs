@@ -62,6 +62,21 @@ pub fn plural(n: u64, what: &str) -> String {
     if n == 1 { what.to_owned() } else { format!("{what}s") }
 }
 
+/// Words to choose from: `a`, `a or b`, `a, b or c`.
+///
+/// ```
+/// use tatter::printable::alternatives;
+/// assert_eq!(alternatives(&["text", "json"]), "text or json");
+/// assert_eq!(alternatives(&["auto", "always", "never"]), "auto, always or never");
+/// ```
+pub fn alternatives(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 /// The size of records left out, to follow their number: ` (23 bytes)`; empty if it is unknown, that is 0.
 pub fn size_left_out(nbytes: u64) -> String {
     if nbytes == 0 { String::new() } else { format!(" ({})", counted(nbytes, "byte")) }

@@ -5,14 +5,16 @@ use super::misplaced::is_file_of_a_format;
 use super::split::{find_option, has_option};
 use super::typed::Typed;
 use crate::error::{Error, Reason, nearest};
-use crate::printable::shell_word;
+use crate::printable::{alternatives, shell_word};
 use crate::verbs;
 use crate::verbs::combine::no_files_from;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, Command};
+use std::any::TypeId;
 use std::borrow::Cow;
 use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
+use std::num::NonZeroUsize;
 
 /// The verb or command whose words were parsed by clap.
 #[derive(Clone, Copy)]
@@ -60,7 +62,7 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             if let ([word], false) = (&valid[..], argument.starts_with('-')) {
                 return Error::usage(format!("{name}: expected the word `{word}`, found `{value}`")).help(see);
             }
-            let wrong = Error::usage(format!("{whose}{argument}: expected one of {}; found `{value}`", valid.join(", ")));
+            let wrong = Error::usage(format!("{whose}{argument}: expected {}, found `{value}`", alternatives(&valid)));
             match nearest(&value, valid.iter().map(String::as_str)) {
                 Some(near) => wrong.help(format!("did you mean `{near}`?")),
                 None => wrong,
@@ -69,9 +71,11 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
         ErrorKind::ValueValidation => {
             let value = value.unwrap_or_default();
             let reason = error.source().map(ToString::to_string).unwrap_or_default();
+            let option = find_option(command, &argument).or_else(|| find_option(&globals, &argument));
+            let is_positive = option.is_some_and(|option| option.get_value_parser().type_id() == TypeId::of::<NonZeroUsize>());
             // The hints of an `Error` follow its first line.
             let mut lines = reason.lines();
-            let wrong = Error::usage(format!("{whose}{argument}: {}", expected(lines.next().unwrap_or_default(), &value)));
+            let wrong = Error::usage(format!("{whose}{argument}: {}", expected(lines.next().unwrap_or_default(), &value, is_positive)));
             let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start()));
             if std::path::Path::new(&value).exists() { wrong.help(see) } else { wrong }
         }
@@ -194,15 +198,19 @@ fn listed(option: &str, command: &Command, words: &[&OsString]) -> Option<String
 }
 
 /// Converts the message of a value parser to the form "expected ..., found ...".
-fn expected(reason: &str, value: &str) -> String {
-    let number = if value.starts_with('-') { "a non-negative integer" } else { "an integer" };
+fn expected(reason: &str, value: &str, is_positive: bool) -> String {
+    let number = match value.starts_with('-') {
+        _ if is_positive => "a positive integer",
+        true => "a non-negative integer",
+        false => "an integer",
+    };
     match reason {
         "invalid digit found in string" | "cannot parse integer from empty string" => format!("expected {number}, found `{value}`"),
         "number too large to fit in target type" | "number too small to fit in target type" => {
             format!("the number {value} is out of range")
         }
         "invalid float literal" | "cannot parse float from empty string" => format!("expected a number, found `{value}`"),
-        "number would be zero for non-zero type" => "expected a number of at least 1, found 0".to_owned(),
+        "number would be zero for non-zero type" => "expected a positive integer, found 0".to_owned(),
         _ if reason.contains("is not in") => format!("expected {}, found {value}", range(reason)),
         _ => reason.to_owned(),
     }
@@ -212,14 +220,18 @@ fn expected(reason: &str, value: &str) -> String {
 fn range(reason: &str) -> String {
     let range = reason.rsplit(' ').next().unwrap_or_default();
     match range.split_once("..") {
-        Some((low, "")) => format!("a number of at least {low}"),
+        Some((low, "")) => at_least(low),
         Some((low, high)) => match high.strip_prefix('=') {
             Some(high) if high.len() < 10 => format!("a number from {low} to {high}"),
-            Some(_) => format!("a number of at least {low}"),
+            Some(_) => at_least(low),
             None => format!("a number from {low} to less than {high}"),
         },
         None => format!("a number in {range}"),
     }
+}
+
+fn at_least(low: &str) -> String {
+    if low == "1" { "a positive integer".to_owned() } else { format!("a number of at least {low}") }
 }
 
 /// Removes brackets and dots from `--as <FORM>` and `<N>`.

@@ -37,7 +37,7 @@ impl List<'_> {
         let names = bytes.split(|byte| *byte == end).filter(|name| !is_blank(name));
         let names: Vec<OsString> = names.map(|name| OsString::from_vec(name.to_owned())).collect();
         if names.is_empty() {
-            return Err(Error::usage("the list names no files").in_input(shown));
+            return Err(Error::usage("the list is empty: it names no file").in_input(shown));
         }
         Ok(names)
     }
@@ -49,7 +49,7 @@ impl List<'_> {
             return Ok(bytes);
         }
         std::fs::read(self.name).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => missing::missing(Path::new(self.name)).help("required by --files-from"),
+            std::io::ErrorKind::NotFound => missing::missing(Path::new(self.name)).help("named by --files-from"),
             _ => Error::io(shown, "cannot read", &e),
         })
     }

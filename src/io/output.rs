@@ -6,7 +6,7 @@ use super::codec::{self, Codec};
 use super::deflate::Threads;
 use super::disk::Disk;
 use super::file::{FileWriter, Ledger};
-use super::names::STANDARD_OUTPUT;
+use super::names::{STANDARD_INPUT, STANDARD_OUTPUT, is_standard_input};
 use super::staging::{Staging, not_created, shown};
 use super::stdout::Held;
 use super::target::{Names, Target};
@@ -391,7 +391,11 @@ impl Outputs {
                 return Err(error.help("allow it with --in-place, or write to another directory"));
             }
             if self.replaces(&path) {
-                let error = Error::usage("the output would replace this input").in_input(input.display().to_string());
+                let (name, this) = match is_standard_input(input.as_os_str()) {
+                    true => (STANDARD_INPUT.to_owned(), "this file"),
+                    false => (input.display().to_string(), "this input"),
+                };
+                let error = Error::usage(format!("the output would replace {this}")).in_input(name);
                 return Err(error.help("allow it with --in-place, or write to another file"));
             }
         }

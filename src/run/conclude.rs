@@ -163,8 +163,8 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
         parts.push(format!("{records} bad {were} skipped{}", size_left_out(counts.bytes_lost)));
     }
     if values > 0 {
-        let were = if values == 1 { "value is" } else { "values are" };
-        parts.push(format!("{values} bad {were} null"));
+        let were = if values == 1 { "value was" } else { "values were" };
+        parts.push(format!("{values} bad {were} replaced by null"));
     }
     let places: Vec<String> = first_faults
         .iter()

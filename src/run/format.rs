@@ -65,7 +65,7 @@ pub fn note_unused<'a>(inputs: impl Iterator<Item = &'a dyn Format>, output: Opt
     for ((_, option, more), used) in of_both.chain(of_output).filter(|((is_given, ..), _)| *is_given) {
         if !used.iter().any(|format| format.options().contains(&option)) {
             let of = names(|format| format.options().contains(&option));
-            options.notices.add(format!("{option} has no effect: it is for {of}{more}"), options.strict)?;
+            options.notices.add(format!("{option} has no effect: it applies only to {of}{more}"), options.strict)?;
         }
     }
     Ok(())
@@ -140,7 +140,7 @@ pub fn compression_of_output(format: &dyn Format, outputs: &Outputs, options: &O
     if let (Some(codec), true) = (by_name, format.has_compression()) {
         let (output, name) = (outputs.name(), format.name());
         let text = format!(
-            "{output}: compressed with {codec} as a whole, which most readers of {name} do not expect: --compression compresses its pages or buffers"
+            "{output}: the whole file is compressed with {codec}, which most {name} readers cannot read; --compression compresses its pages or buffers instead"
         );
         options.notices.add(text, options.strict)?;
     }

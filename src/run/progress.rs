@@ -265,7 +265,7 @@ pub fn interrupted() {
         bar.finish_and_clear();
         let (nrecords, nbytes) = (counts.nrecords.load(Ordering::Relaxed), counts.nbytes.load(Ordering::Relaxed));
         let (records, read) = (plural(nrecords, "record"), HumanBytes(nbytes));
-        print(&format!("interrupted after {} {records}, {read}; unfinished output files are removed", HumanCount(nrecords)));
+        print(&format!("interrupted after {} {records}, {read}; unfinished output files were removed", HumanCount(nrecords)));
     }
 }
 

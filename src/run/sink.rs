@@ -7,6 +7,7 @@ use super::work::{Load, Work};
 use crate::chunk::Fault;
 use crate::error::{Error, Result};
 use crate::formats::Writer;
+use crate::printable::counted;
 use crate::verbs::{Flow, Report, Verdict};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -109,9 +110,13 @@ impl Sink<'_> {
         }
         match self.policy.max_errors {
             Some(most) if self.counts.skipped + self.counts.nulled > most => {
-                let found = self.counts.skipped + self.counts.nulled;
-                let what = if self.counts.nulled > 0 { "bad values and records" } else { "bad records" };
-                Err(fault.error.clone().help(format!("{found} {what} exceed --max-errors {most}")))
+                let found = match (self.counts.skipped, self.counts.nulled) {
+                    (records, 0) => counted(records, "bad record"),
+                    (0, values) => counted(values, "bad value"),
+                    (records, values) => format!("{} bad values and records", records + values),
+                };
+                let exceed = if self.counts.skipped + self.counts.nulled == 1 { "exceeds" } else { "exceed" };
+                Err(fault.error.clone().help(format!("{found} {exceed} --max-errors {most}")))
             }
             _ => Ok(()),
         }

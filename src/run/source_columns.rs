@@ -48,7 +48,7 @@ fn extended(columns: &SourceColumns, mut schema: Schema) -> Result<Schema> {
                 SourceColumn::Record => "record",
                 SourceColumn::Byte => "byte",
             };
-            let error = Error::usage(format!("--source: the records have a field {} already", quoted(name)));
+            let error = Error::usage(format!("--source: the records already have a field {}", quoted(name)));
             return Err(error.help(format!("give it another name: --source source_{what}={what}")));
         }
         let dtype = if *column == SourceColumn::File { DType::String } else { DType::Int64 };

@@ -161,9 +161,9 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         let last_is_report = self.verbs.last().is_some_and(|v| v.is_report());
         for verb in &self.verbs[..self.verbs.len().saturating_sub(1)] {
-            let does = if verb.is_report() { "reports" } else { "names its outputs" };
+            let does = if verb.is_report() { "prints a report" } else { "names its outputs" };
             if verb.is_report() || verb.parts()?.is_some() {
-                return Err(Error::usage(format!("{} {does}; it can only be the last verb of a chain", verb.name())));
+                return Err(Error::usage(format!("`{}` {does}, so it must be the last verb of a chain", verb.name())));
             }
         }
         // Bad records are found and counted only where records are decoded.

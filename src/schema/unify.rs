@@ -262,14 +262,14 @@ mod tests {
     #[test]
     fn a_clash_names_the_path_and_both_types() {
         let cases = [
-            ("x: int64", "x: string", "x: is int64 in one input and string in another: no type fits both"),
-            ("x: int64[?]", "x: int64", "x: is int64[?] in one input and int64 in another: no type fits both"),
-            ("x: null[?, (?)]", "x: int8[?]", "x: is null[?, (?)] in one input and int8[?] in another: no type fits both"),
-            ("x: uint64", "x: int64", "x: is uint64 in one input and int64 in another: no type fits both"),
+            ("x: int64", "x: string", "x is int64 in one input and string in another: no type fits both"),
+            ("x: int64[?]", "x: int64", "x is int64[?] in one input and int64 in another: no type fits both"),
+            ("x: null[?, (?)]", "x: int8[?]", "x is null[?, (?)] in one input and int8[?] in another: no type fits both"),
+            ("x: uint64", "x: int64", "x is uint64 in one input and int64 in another: no type fits both"),
             (
                 "a: bool; d: {p: float64, q: {r: int8[?]}}[?]; z: bool",
                 "a: bool; d: {p: string, q: {r: string[?]}}[?]; z: int8",
-                "d.p: is float64 in one input and string in another: no type fits both\n  \
+                "d.p is float64 in one input and string in another: no type fits both\n  \
                  d.q.r is int8[?] in one and string[?] in another\n  \
                  z is bool in one and int8 in another",
             ),

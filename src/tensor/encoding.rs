@@ -3,6 +3,7 @@
 //! TensorFlow checks partitions only under `validate=True`; here they are always checked.
 
 use crate::error::Error;
+use crate::printable::counted;
 use crate::schema::PartitionEncoding;
 use std::fmt;
 
@@ -103,20 +104,24 @@ impl fmt::Display for InvalidPartition {
             NegativeRows(nrows) => write!(f, "nrows is {nrows}; it must not be negative"),
             Overflow(encoding) => write!(f, "the sum of {} exceeds 63 bits", encoding.name()),
             Values { encoding: E::UniformRowLength, end, nvals } => {
-                write!(f, "rows of one length cover {end} values, but there are {nvals}")
+                let covered = counted(end.unsigned_abs(), "value");
+                write!(f, "rows of one length cover {covered}, but there {} {nvals}", if nvals == 1 { "is" } else { "are" })
             }
-            Values { encoding: E::ValueRowids, end, nvals } => write!(f, "found {end} value_rowids for {nvals} values"),
+            Values { encoding: E::ValueRowids, end, nvals } => write!(f, "found {end} value_rowids for {}", counted(nvals as u64, "value")),
             Values { encoding, end, nvals } => {
                 let verb = match encoding {
                     E::RowLengths | E::Lod => "add up to",
                     E::RowStarts => "go up to",
                     _ => "end at",
                 };
-                write!(f, "{} {verb} {end}, but there are {nvals} values", plural(encoding))
+                let are = if nvals == 1 { "is" } else { "are" };
+                write!(f, "{} {verb} {end}, but there {are} {}", plural(encoding), counted(nvals as u64, "value"))
             }
             RowBeyond { row, nrows } => write!(f, "value_rowids go up to {row}, but nrows is {nrows}"),
-            Rows { encoding, found, nrows } => write!(f, "{} make {found} rows, but nrows is {nrows}", plural(encoding)),
-            TooManyRows { nrows, nvals } => write!(f, "{nrows} rows are too many for {nvals} values"),
+            Rows { encoding, found, nrows } => {
+                write!(f, "{} make {}, but nrows is {nrows}", plural(encoding), counted(found as u64, "row"))
+            }
+            TooManyRows { nrows, nvals } => write!(f, "{nrows} rows are too many for {}", counted(nvals as u64, "value")),
         }
     }
 }

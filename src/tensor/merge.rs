@@ -5,6 +5,7 @@
 
 use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
+use crate::printable::counted;
 use crate::schema::{Dim, Size, Type};
 use arrow_buffer::NullBuffer;
 
@@ -130,7 +131,8 @@ pub fn partition(tensor: &Tensor, records: &RowPartition, groups: &RowPartition)
     if let Some(row) = (0..tensor.nrows()).find(|row| groups.start(records.start(row + 1)) != items.start(row + 1)) {
         let rows = records.range(row);
         let grouped = groups.start(rows.end) - groups.start(rows.start);
-        let error = format!("the partition covers {grouped} values, but there are {} along axis 0", items.row_length(row));
+        let (covered, n) = (counted(grouped as u64, "value"), items.row_length(row));
+        let error = format!("the partition covers {covered}, but there {} {n} along axis 0", if n == 1 { "is" } else { "are" });
         return Err(Error::data(error).at_row(row));
     }
     let inner = Tensor::list(groups.clone(), list.values().clone(), None)?;

@@ -61,8 +61,12 @@ impl Chooser for Choices {
     fn next(&mut self, sources: &mut dyn Sources) -> Result<Option<usize>> {
         while let Some(number) = sources.listed()? {
             let source = usize::try_from(number).ok().filter(|source| *source < sources.count()).ok_or_else(|| {
-                let last = sources.count().saturating_sub(1);
-                let error = Error::data(format!("{number} is not the number of an input: expected 0 to {last}"));
+                let expected = match sources.count().saturating_sub(1) {
+                    0 => "0".to_owned(),
+                    1 => "0 or 1".to_owned(),
+                    last => format!("0 to {last}"),
+                };
+                let error = Error::data(format!("there is no input {number}: expected {expected}"));
                 match self.skip {
                     true => error.help("--on-error does not apply to `choose`: drop such records in brackets: [ filter CONDITION FILE ]"),
                     false => error,

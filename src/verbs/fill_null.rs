@@ -139,7 +139,7 @@ impl Fills {
         }
         let literal = if dtype == DType::Json { json_literal(text)? } else { literal_of(text, &dtype)? };
         if literal == Literal::None {
-            return Err(Error::usage("None is itself null and cannot replace a null"));
+            return Err(Error::usage("null cannot replace null"));
         }
         let dtype = if dtype == DType::Null { self.take_dtype(&literal) } else { dtype };
         let is_sparse = self.ty.is_sparse();
@@ -150,7 +150,7 @@ impl Fills {
         let scalar = Type::tensor(dtype.clone(), Vec::new());
         let of_list = matches!(literal, Literal::List(_));
         if of_list && is_sparse {
-            let error = Error::usage(format!("is sparse: cannot be filled with {literal}"));
+            let error = Error::usage(format!("is sparse and cannot be filled with {literal}"));
             return Err(error.help(format!("{field}=0 replaces null values, {field}=[] replaces a null tensor with an empty one")));
         }
         if let Some(misfit) = literal.misfit(if of_list { &self.ty } else { &scalar }) {

@@ -7,6 +7,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
+use crate::printable::counted;
 use crate::schema::literal::parse_literal_for;
 use crate::schema::{DType, Dim, Field, Literal, Schema, Type};
 use crate::tensor::literal::literal_array;
@@ -170,7 +171,11 @@ fn cut(edits: &mut Edits, path: &FieldPath, lengths: &FieldPath, side: Side) -> 
             for (level, (a, b)) in own.iter().zip(&rows).enumerate() {
                 if a != b {
                     let row = (0..a.nrows()).find(|row| a.row_length(*row) != b.row_length(*row)).unwrap_or(0);
-                    let error = format!("contains the lengths of {} rows, but {field} has {}", b.row_length(row), a.row_length(row));
+                    let error = format!(
+                        "contains the lengths of {}, but {field} has {}",
+                        counted(b.row_length(row) as u64, "row"),
+                        a.row_length(row)
+                    );
                     let top = own[..level].iter().rev().fold(row, |row, partition| crate::tensor::row_of(partition, row));
                     return Err(Error::data(error).in_field(&by).at_row(top).on_axis(outer + level));
                 }

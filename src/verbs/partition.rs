@@ -7,6 +7,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
+use crate::printable::counted;
 use crate::schema::{DType, Field, PartitionEncoding, Schema, Size};
 use crate::tensor::encoding::Extent;
 use crate::tensor::merge::{partition, partitioned_dims};
@@ -190,5 +191,5 @@ impl Partition {
 }
 
 fn not_a_multiple(items: usize, size: usize) -> Error {
-    Error::usage(format!("{items} items along axis 0 are not a multiple of {size}"))
+    Error::usage(format!("axis 0 has {}, which is not a multiple of {size}", counted(items as u64, "item")))
 }

@@ -1,5 +1,6 @@
 //! `skip N`: skips the first records.
 
+use super::shared::count::number_of_records;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Skip {
     /// Number of records to skip
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = number_of_records)]
     count: u64,
 }
 

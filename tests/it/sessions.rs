@@ -119,7 +119,7 @@ fn ctrl_c_says_how_far_it_got_and_leaves_nothing() {
     let (shown, status) = session.end();
     let shown = plain(&shown);
     assert_eq!(status, 130, "{shown}");
-    assert!(shown.contains("interrupted after ") && shown.contains("unfinished output files are removed"), "{shown}");
+    assert!(shown.contains("interrupted after ") && shown.contains("unfinished output files were removed"), "{shown}");
     let left: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["part.jsonl"]);
 }

@@ -128,8 +128,8 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
 fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.rank() == 0 && matches!(x.ty.dtype(), Some(DType::String | DType::Bytes)) {
-        let error = ExprError::at(call.span.clone(), "split works on tensors; this is a string");
-        return Err(error.help("to split text: strings.split(x, sep=\"-\")"));
+        let error = ExprError::at(call.span.clone(), "split divides tensors along an axis; this is a string");
+        return Err(error.help("to split text: strings.split(x, sep=\" \")"));
     }
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
@@ -139,7 +139,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
         if static_int(call.operand(1)?) == Some(1) {
             return call.several(vec![x.ty.clone()], move |args| Ok(vec![x.of(args)?.into_owned()]));
         }
-        return Err(call.error(format!("axis {axis} is ragged; split works on uniform axes")));
+        return Err(call.error(format!("axis {axis} is ragged; split divides uniform axes")));
     }
     let parts = Parts::new(call, dim)?;
     if let Parts::Sized(sizes) = &parts

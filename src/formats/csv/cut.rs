@@ -113,7 +113,7 @@ impl Cutter {
                 crate::path::quoted(name)
             );
             let text = match request.options.csv.delimiter {
-                Some(_) => format!("{text}: it applies to input and output; to write another, pipe into a second tatter"),
+                Some(_) => format!("{text}. It applies to input and output; to write with another delimiter, pipe into a second tatter"),
                 None => text,
             };
             request.options.notices.add(text, request.options.strict)?;

@@ -294,7 +294,7 @@ impl Observed for Seen {
             error = error.in_input(input.clone());
         }
         for (name, clash, _) in others.iter().take(LISTED) {
-            error = error.help(format!("{name}: {clash}"));
+            error = error.help(format!("{name} {clash}"));
         }
         let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text)| format!("{name}: {text}")).collect();
         let said = shell_quoted(&said.join("; "));

@@ -89,7 +89,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
         many => {
             let mut error = Error::data(format!("{} fields contain values of several types", many.len()));
             for clash in many {
-                error = error.help(format!("{}: {}", path_text(&clash.names), clash.sentence));
+                error = error.help(format!("{} {}", path_text(&clash.names), clash.sentence));
             }
             error
         }

@@ -1,9 +1,10 @@
 //! Parsers of arguments that several verbs take.
 
 use crate::error::Error;
+use crate::printable::alternatives;
 use crate::schema::PartitionEncoding;
 
-/// Parses a number of at least 1.
+/// Parses a positive integer.
 ///
 /// # Errors
 /// Any other text.
@@ -12,7 +13,7 @@ pub fn positive(text: &str) -> Result<usize, Error> {
         let is_whole = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text.bytes().any(|b| b != b'0');
         Error::usage(match is_whole {
             true => format!("the number {text} is out of range"),
-            false => format!("expected a whole number of at least 1, found `{text}`"),
+            false => format!("expected a positive integer, found `{text}`"),
         })
     })
 }
@@ -24,7 +25,7 @@ pub fn positive(text: &str) -> Result<usize, Error> {
 pub fn parse_encoding(text: &str) -> Result<PartitionEncoding, Error> {
     PartitionEncoding::VECTORS.into_iter().find(|e| e.name() == text).ok_or_else(|| {
         let names = PartitionEncoding::VECTORS.map(PartitionEncoding::name);
-        Error::usage(format!("expected one of {}", names.join(", ")))
+        Error::usage(format!("expected {}, found `{text}`", alternatives(&names)))
     })
 }
 

@@ -1,6 +1,7 @@
 //! The number of records that `head` and `tail` keep: `head 3`, `head -n 3`, `head -3`, or 10.
 
 use crate::error::{Error, Result};
+use std::num::{IntErrorKind, ParseIntError};
 
 /// The default number of records.
 const DEFAULT: u64 = 10;
@@ -34,6 +35,17 @@ fn parse_option(text: &str) -> Result<u64> {
 
 fn digits(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Parses a number of records.
+///
+/// # Errors
+/// Any other text.
+pub fn number_of_records(text: &str) -> Result<u64> {
+    text.parse().map_err(|e: ParseIntError| match e.kind() {
+        IntErrorKind::PosOverflow => Error::usage(format!("the number {text} is out of range")),
+        _ => Error::usage(format!("expected a number of records, found `{text}`")),
+    })
 }
 
 /// The error for text that is not a number, with a hint for `+5`, which Unix `tail` accepts.

@@ -11,6 +11,7 @@ use crate::options::Options;
 use crate::path;
 use crate::printable::printable;
 use crate::schema::Schema;
+use crate::verbs::shared::count::number_of_records;
 use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Show {
     /// Number of records
-    #[arg(short = 'n', value_name = "N", default_value_t = 10)]
+    #[arg(short = 'n', value_name = "N", default_value_t = 10, value_parser = number_of_records)]
     count: u64,
 }
 

@@ -115,9 +115,9 @@ fn clashes_are_all_listed_and_end_in_a_schema_that_reads_them() {
     let error = through(text, "", |_| ());
     for part in [
         "3 fields contain values of several types",
-        "a: contains numbers (line 1) and strings (line 2)",
-        "b: contains numbers (line 1) and lists (line 2)",
-        "c.d: contains booleans (line 1) and numbers (line 2)",
+        "a contains numbers (line 1) and strings (line 2)",
+        "b contains numbers (line 1) and lists (line 2)",
+        "c.d contains booleans (line 1) and numbers (line 2)",
         "--schema 'a: json; b: optional json[?]; c: {d: json[?]}'",
         "--mixed json",
     ] {
