@@ -123,7 +123,8 @@ pub fn note_extension(format: &dyn Format, outputs: &Outputs, options: &Options)
     let family = |name: &'static str| name.trim_end_matches("-file").trim_end_matches('l');
     let (Some(extension), true) = (outputs.extension(), options.to.is_some()) else { return Ok(()) };
     let Some(other) = by_extension(extension).filter(|other| family(other.name()) != family(format.name())) else { return Ok(()) };
-    if format.name() == "none" {
+    // Sequence examples, for instance, are kept in TFRecord files.
+    if format.extensions().is_empty() {
         return Ok(());
     }
     let text = format!("{}: the output is {}, but .{extension} is an extension of {}", outputs.name(), format.name(), other.name());

@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
 
     fn infer_and_bind_all(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<(Inferred, Chain)> {
         let inferred = self.infer(demand, sample_bytes)?;
-        self.found_no_fields = inferred.schema.fields.is_empty();
+        self.found_no_fields = demand.fields == Wanted::All && inferred.schema.fields.is_empty();
         match self.bind(&inferred.schema) {
             // A field may appear, or get its type, after the sample.
             Err(error) if matches!(error.kind(), Kind::Usage | Kind::Data) && !inferred.is_settled && self.inputs.are_regular() => {
@@ -312,10 +312,9 @@ impl<'a> Run<'a> {
             return error;
         }
         let everything = Demand { fields: Wanted::All, records: demand.records };
-        match self.infer(&everything, Some(SAMPLE_BYTES)).map(|inferred| self.bind(&inferred.schema)) {
-            Ok(Err(better)) => better,
-            _ => error,
-        }
+        let Ok(inferred) = self.infer(&everything, Some(SAMPLE_BYTES)) else { return error };
+        self.found_no_fields = inferred.schema.fields.is_empty();
+        self.bind(&inferred.schema).err().unwrap_or(error)
     }
 
     fn explain(&self, chain: &Chain) -> Result<Verdict> {

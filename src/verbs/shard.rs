@@ -1,4 +1,4 @@
-//! `shard I/N`: keeps every N-th record.
+//! `shard I/N`: keeps every Nth record.
 
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// Keeps every N-th record, starting at record I, counted from 0.
+/// Keeps every Nth record, starting at record I, counted from 0.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Shard {
     /// Shard index and number of shards, such as 0/2 or 1/2
@@ -34,7 +34,7 @@ fn parse(text: &str) -> Result<Part, Error> {
 
 impl Verb for Shard {
     const NAME: &'static str = "shard";
-    const SUMMARY: &'static str = "Keep every N-th record, starting with record I (counted from 0)";
+    const SUMMARY: &'static str = "Keep every Nth record, starting with record I (counted from 0)";
     const ABOUT: &'static str = "\
 `shard I/N` keeps records I, I+N, I+2N ..., counted from 0. The shards 0/N to (N-1)/N together contain every record \
 exactly once.";

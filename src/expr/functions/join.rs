@@ -129,7 +129,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.rank() == 0 && matches!(x.ty.dtype(), Some(DType::String | DType::Bytes)) {
         let error = ExprError::at(call.span.clone(), "split divides tensors along an axis; this is a string");
-        return Err(error.help("to split text: strings.split(x, sep=\" \")"));
+        return Err(error.help("to split text: strings.split(x, sep=\"-\")"));
     }
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
