@@ -59,7 +59,10 @@ impl Tensor {
                     }
                     _ => values,
                 };
-                let values = values.widen(&from.item(), &to.item()).map_err(|e| up(e, &partition))?;
+                let mut item = to.item();
+                // Items of dtype null can only be null: those of null rows of known size are.
+                item.optional |= item.element == Element::Value(DType::Null) && item.dims.is_empty();
+                let values = values.widen(&from.item(), &item).map_err(|e| up(e, &partition))?;
                 Tensor::list(partition, values, list.validity().cloned())
             }
             (None, None) => element(self, from, to),

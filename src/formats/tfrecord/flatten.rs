@@ -302,13 +302,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Rows of an axis whose lengths are not stored must have values: their number is found from these.
+    /// Rows must have values: their number is found from these, or has to agree with them.
     fn rows_have_values(&self, scope: &Scope) -> Result<()> {
-        let axis = first_stored(self.sequences, &scope.dims) - 1;
-        let inner = scope.dims.iter().skip(axis + 1).take_while(|dim| !is_open(dim));
-        if scope.dims.get(axis).is_none_or(|dim| !is_open(dim)) || !inner.into_iter().any(|dim| dim.size == Size::Known(0)) {
-            return Ok(());
-        }
+        let empty = scope.dims.iter().position(|dim| dim.size == Size::Known(0));
+        let Some(axis) = empty.and_then(|empty| scope.dims[..empty].iter().rposition(is_open)) else { return Ok(()) };
         let lost = (0..scope.above[axis].nrows()).find(|row| scope.above[axis].row_length(*row) > 0);
         let Some(row) = lost else { return Ok(()) };
         let n = counted(scope.above[axis].row_length(row) as u64, "row");

@@ -185,12 +185,17 @@ fn mask(call: &mut Call, default: DType, paddle: bool) -> ExprResult<OperandKind
 fn masked(tensor: &Tensor, x: &Arg, wanted: Option<&Integers>, last: &Dim, dtype: &DType, args: &Args, paddle: bool) -> Result<Tensor> {
     let records = merged(tensor, 0, x.rank())?;
     let (_, below) = tensor.levels(x.rank())?;
-    // A step counts if its index is below the length, which can be fractional; the maximum length is truncated to an
-    // integer.
+    // A step counts if its index is below the length, which can be fractional. TensorFlow converts the lengths to the
+    // dtype of maxlen, which is an integer; without it, the steps are those below the largest length. Paddle truncates
+    // the largest length.
     let values = below.as_leaf()?;
+    let truncated = cast(values, &DType::Int64)?;
     let (whole, counts) = match x.ty.dtype() {
-        Some(d) if d.is_float() => (cast(values, &DType::Int64)?, cast(&elementwise::float(Float::Ceil, values)?, &DType::Int64)?),
-        _ => (cast(values, &DType::Int64)?, cast(values, &DType::Int64)?),
+        Some(d) if d.is_float() && (paddle || wanted.is_none()) => {
+            let above = cast(&elementwise::float(Float::Ceil, values)?, &DType::Int64)?;
+            (if paddle { truncated } else { above.clone() }, above)
+        }
+        _ => (truncated.clone(), truncated),
     };
     let (whole, counts) = (i64s(&whole)?, i64s(&counts)?);
     let (mut lengths, mut bits) = (Vec::with_capacity(counts.len()), BooleanBufferBuilder::new(0));
