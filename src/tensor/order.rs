@@ -1,16 +1,13 @@
 //! The order of scalars.
 
 use super::Tensor;
-use super::sortable::{float, signed};
-use super::time::ticks;
+use super::sortable::{float, ordered, signed};
 use crate::error::{Error, Result};
-use crate::schema::time::TimeType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 /// The row indices in the order of their keys, the first key being the most significant. The sort is stable. NaN sorts
 /// after all numbers and null after everything, in either direction. Strings are compared by bytes. O(n log n).
@@ -26,15 +23,10 @@ use std::sync::Arc;
 /// ```
 ///
 /// # Errors
-/// A key that is not a leaf of a tensor dtype or time type.
+/// A key that is not a leaf of a type that [`has_order`](super::sortable::has_order).
 pub fn sorted_rows(keys: &[(Tensor, bool)]) -> Result<Vec<usize>> {
     let nrows = keys.first().map_or(0, |(key, _)| key.nrows());
-    // Times are compared by their counts.
-    let count = |array: &ArrayRef| match TimeType::of(array.data_type()) {
-        Some(_) => Ok(Arc::new(ticks(array)?) as ArrayRef),
-        None => Ok(array.clone()),
-    };
-    let arrays = keys.iter().map(|(key, descending)| Ok((count(key.as_leaf()?)?, *descending))).collect::<Result<Vec<_>>>()?;
+    let arrays = keys.iter().map(|(key, descending)| Ok((ordered(key.as_leaf()?)?, *descending))).collect::<Result<Vec<_>>>()?;
     let Some((array, descending)) = arrays.first() else { return Ok((0..nrows).collect()) };
     let is_text = matches!(array.data_type(), DataType::LargeUtf8 | DataType::LargeBinary);
     // These decide between rows with the same prefix of the first key.
@@ -201,7 +193,8 @@ fn directed<'a, K: Ord>(array: &ArrayRef, descending: bool, key: impl Fn(usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Float64Array, Int64Array, LargeStringArray};
+    use arrow_array::{Decimal32Array, Decimal128Array, FixedSizeBinaryArray, Float64Array, Int64Array, LargeStringArray};
+    use std::sync::Arc;
 
     #[test]
     fn nan_and_null_stand_at_the_end_in_either_direction() {
@@ -225,6 +218,21 @@ mod tests {
         let words = Tensor::Leaf(Arc::new(LargeStringArray::from(words)));
         assert_eq!(sorted_rows(&[(words.clone(), false)]).unwrap(), [3, 4, 1, 0, 5, 2]);
         assert_eq!(sorted_rows(&[(words, true)]).unwrap(), [0, 5, 1, 4, 3, 2]);
+    }
+
+    #[test]
+    fn decimals_and_fixed_size_bytes_are_ordered() {
+        let small = vec![Some(5), Some(-7), None, Some(0), Some(-1)];
+        let large = vec![Some(5 << 80), Some(-7 << 80), None, Some(0), Some(-1)];
+        let bytes = [b"zz", b"ab", b"a\xff", b"a\0", b"b\0"].into_iter();
+        let keys: [(ArrayRef, [usize; 5]); 3] = [
+            (Arc::new(Decimal32Array::from(small)), [1, 4, 3, 0, 2]),
+            (Arc::new(Decimal128Array::from(large)), [1, 4, 3, 0, 2]),
+            (Arc::new(FixedSizeBinaryArray::try_from_iter(bytes).unwrap()), [3, 1, 2, 4, 0]),
+        ];
+        for (key, expected) in keys {
+            assert_eq!(sorted_rows(&[(Tensor::Leaf(key), false)]).unwrap(), expected);
+        }
     }
 
     #[test]

@@ -3,11 +3,13 @@
 use super::Tensor;
 use super::time::ticks;
 use crate::error::{Error, Result};
+use crate::schema::DType;
 use crate::schema::time::TimeType;
 use arrow_array::builder::LargeBinaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, LargeBinaryArray};
+use arrow_array::{Array, ArrayRef, Int64Array, LargeBinaryArray};
+use arrow_buffer::i256;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ const NULL: u8 = 2;
 /// with two zero bytes, and a zero byte in them is followed by 255. In descending order, these bytes are inverted.
 ///
 /// # Errors
-/// A key that is not a leaf of a tensor dtype or time type.
+/// A key that is not a leaf of a type that [`has_order`].
 pub fn sortable(keys: &[(Tensor, bool)]) -> Result<LargeBinaryArray> {
     let nrows = keys.first().map_or(0, |(key, _)| key.nrows());
     let arrays = keys.iter().map(|(key, descending)| Ok((ordered(key.as_leaf()?)?, *descending))).collect::<Result<Vec<_>>>()?;
@@ -57,12 +59,37 @@ pub fn float(value: f64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
-/// Times are compared by their counts.
-fn ordered(array: &ArrayRef) -> Result<ArrayRef> {
-    match TimeType::of(array.data_type()) {
-        Some(_) => Ok(Arc::new(ticks(array)?)),
-        None => Ok(array.clone()),
+/// Whether values of the type have an order.
+pub fn has_order(dtype: &DType) -> bool {
+    let is_ordered = |ty: &DataType| ty.is_decimal() || matches!(ty, DataType::FixedSizeBinary(_));
+    dtype.is_tensor() || dtype.time().is_some() || *dtype == DType::Null || matches!(dtype, DType::Arrow(ty) if is_ordered(ty.as_ref()))
+}
+
+/// Integers or bytes that compare as the values do, for types that are not those of tensors: times are compared by their
+/// counts, decimals of one scale by their digits.
+pub fn ordered(array: &ArrayRef) -> Result<ArrayRef> {
+    macro_rules! digits {
+        ($t:ty) => {{
+            let values = array.as_primitive::<$t>();
+            Arc::new(values.iter().map(|value| value.map(i64::from)).collect::<Int64Array>())
+        }};
     }
+    // The sign bit is inverted, so that negative numbers come first.
+    macro_rules! long_digits {
+        ($t:ty, $min:expr) => {{
+            let values = array.as_primitive::<$t>();
+            Arc::new(values.iter().map(|value| value.map(|value| (value ^ $min).to_be_bytes())).collect::<LargeBinaryArray>())
+        }};
+    }
+    Ok(match array.data_type() {
+        DataType::Decimal32(..) => digits!(Decimal32Type),
+        DataType::Decimal64(..) => digits!(Decimal64Type),
+        DataType::Decimal128(..) => long_digits!(Decimal128Type, i128::MIN),
+        DataType::Decimal256(..) => long_digits!(Decimal256Type, i256::MIN),
+        DataType::FixedSizeBinary(_) => Arc::new(array.as_fixed_size_binary().iter().collect::<LargeBinaryArray>()),
+        ty if TimeType::of(ty).is_some() => Arc::new(ticks(array)?),
+        _ => array.clone(),
+    })
 }
 
 /// Appends the class and the bytes of a row.
@@ -158,7 +185,7 @@ fn escaped(value: &[u8], bytes: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::tensor::order::sorted_rows;
-    use arrow_array::{BooleanArray, Float32Array, Float64Array, Int8Array, Int64Array, LargeStringArray, NullArray, UInt64Array};
+    use arrow_array::{BooleanArray, Decimal64Array, Decimal128Array, Decimal256Array, Float32Array, Float64Array, Int8Array, LargeStringArray, NullArray, UInt64Array};
 
     #[test]
     fn bytes_compare_as_values_do() {
@@ -187,6 +214,21 @@ mod tests {
                 Some(-0.0),
             ])),
             Arc::new(LargeStringArray::from(vec![Some("a"), Some(""), None, Some("a\0"), Some("a\0b"), Some("ab"), Some("é"), Some("a")])),
+            Arc::new(
+                Decimal128Array::from(vec![Some(0), Some(-1 << 90), None, Some(i128::MAX), Some(-1), Some(1 << 90), Some(7), Some(7)])
+                    .with_data_type(DataType::Decimal128(38, 2)),
+            ),
+            Arc::new(Decimal64Array::from(vec![Some(0), Some(i64::MIN), None, Some(i64::MAX), Some(-1), Some(0), Some(7), Some(-300)])),
+            Arc::new(Decimal256Array::from(vec![
+                Some(i256::ZERO),
+                Some(i256::MIN),
+                None,
+                Some(i256::MAX),
+                Some(i256::MINUS_ONE),
+                Some(i256::ONE),
+                Some(i256::from_i128(i128::MAX)),
+                Some(i256::from_i128(i128::MIN)),
+            ])),
             Arc::new(BooleanArray::from(vec![Some(true), Some(false), None, Some(true), Some(false), None, Some(true), Some(false)])),
             Arc::new(NullArray::new(8)),
         ];

@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, computable, names_used};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{DType, Schema};
+use crate::schema::Schema;
+use crate::tensor::sortable::has_order;
 use std::sync::Arc;
 
 /// Sorts records by keys.
@@ -57,8 +58,7 @@ points; false sorts before true.";
         for (text, is_descending) in self.keys() {
             descending.push(is_descending);
             let key = bind_scalar(text, schema, options)?;
-            let is_foreign = |dtype: &&DType| !dtype.is_tensor() && dtype.time().is_none() && **dtype != DType::Null;
-            if let Some(dtype) = key.ty().dtype().filter(is_foreign) {
+            if let Some(dtype) = key.ty().dtype().filter(|dtype| !has_order(dtype)) {
                 let field = FieldPath::parse(text).ok().filter(|path| schema.find(path).is_ok());
                 let error = Error::usage(format!("{text} is {}, which cannot be sorted", key.ty()));
                 return Err(error.help(computable(dtype, field.map(|path| path.to_string()).as_deref())));
