@@ -7,15 +7,20 @@ use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;
 use crate::options::Options;
+use crate::path::FieldPath;
+use crate::schema::Schema;
 use crate::verbs::{self, Entry, Parsed};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+
+/// The schema that reaches the last verb of a command line, if it is known.
+type Outlined<'a> = &'a dyn Fn(Vec<OsString>) -> Option<Schema>;
 
 /// Detects FILEs that do not exist but are a number, a field or an output. `is_report`: whether the verb writes no records.
 ///
 /// # Errors
 /// A misplaced word, with the intended command.
-pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Options, words: &Words) -> Result<()> {
+pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Options, words: &Words, outlined: Outlined) -> Result<()> {
     let is_plain =
         |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && matches!(Path::new(name).try_exists(), Ok(false));
     let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
@@ -77,7 +82,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
             _ => {}
         }
     }
-    if let (Some(option), true, true) = (of_fields, others_exist, is_field(name)) {
+    if let Some(option) = of_fields.filter(|_| others_exist && is_field(name) && has_field(name, files, words, outlined)) {
         let (option, what) = if option == "--by" { (option, "a field") } else { ("-f", "fields") };
         // `count by city`, as in SQL.
         let field = missing.next().filter(|field| name.eq_ignore_ascii_case("by") && option == "--by" && is_field(field));
@@ -110,6 +115,16 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
         return Err(ambiguous().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
     }
     Ok(())
+}
+
+/// Whether the records that reach the last verb have the field, or are not known.
+fn has_field(name: &str, files: &[OsString], words: &Words, outlined: Outlined) -> bool {
+    let verbs = words.verbs.iter().take(words.verbs.len().saturating_sub(1));
+    let verbs = verbs.flat_map(|own| own.iter().cloned().chain(["then".into()]));
+    let files = files.iter().filter(|file| Path::new(file).is_file()).cloned();
+    let schema = outlined(words.before.iter().cloned().chain(verbs).chain(["schema".into(), "--".into()]).chain(files).collect());
+    // As in `count by city`.
+    schema.is_none_or(|schema| name.eq_ignore_ascii_case("by") || schema.find(&FieldPath::name(name)).is_ok())
 }
 
 /// The advice for `--arg n 2`, as in jq, where `word` follows the name; `None` elsewhere.

@@ -145,7 +145,7 @@ fn chain(words: &mut Words) -> Result<Found> {
                     misplaced::file_as_argument(&files, verb, last.as_ref(), &matches)?;
                 }
                 misplaced::forgotten_comma(&files, verb, &matches, words)?;
-                misplaced::in_files(&files, verb, parsed.last().is_some_and(|last| last.is_report()), &options, words)?;
+                misplaced::in_files(&files, verb, parsed.last().is_some_and(|last| last.is_report()), &options, words, &outlined)?;
             } else if let Some(name) = words.verbs[0].first().and_then(|name| name.to_str()) {
                 misplaced::in_inputs(&files, name)?;
             }

@@ -191,6 +191,13 @@ impl Outputs {
         Err(Error::usage(format!("{format} is binary: it is not written to a terminal")).help("write it to a file with -o, or to a pipe"))
     }
 
+    /// Lets text on a terminal show hidden characters as escapes, instead of the terminal interpreting them.
+    pub fn escape_on_terminal(&self) {
+        if self.is_stdout() && std::io::stdout().is_terminal() {
+            self.held.escape();
+        }
+    }
+
     /// Whether no output is visible before the end, so that a run can be restarted.
     pub fn is_retractable(&self) -> bool {
         matches!(self.target, Target::Files(..) | Target::StandardOutput)

@@ -3,6 +3,7 @@
 
 use super::names::STANDARD_OUTPUT;
 use crate::error::{Error, Kind, Result};
+use crate::printable::is_hidden;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -29,6 +30,10 @@ struct State {
     start: Option<u64>,
     /// Bytes written so far.
     written: u64,
+    /// Whether hidden characters are escaped.
+    escapes: bool,
+    /// The start of a character whose other bytes are still to come, if characters are escaped.
+    partial: Vec<u8>,
 }
 
 impl Held {
@@ -53,6 +58,11 @@ impl Held {
     /// with known types it is written.
     pub fn hold_for_restart(&self) {
         self.state().provisional = true;
+    }
+
+    /// Escapes characters that a terminal would interpret or that change the direction of text; see [`is_hidden`].
+    pub fn escape(&self) {
+        self.state().escapes = true;
     }
 
     /// Writes the bytes held back.
@@ -91,7 +101,8 @@ impl State {
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.written += bytes.len() as u64;
-        self.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
+        let escaped = if self.escapes { Some(escaped(bytes, &mut self.partial)) } else { None };
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(escaped.as_deref().unwrap_or(bytes)))
     }
 
     /// Truncates the file to the start of the output, unless another process has written to it since.
@@ -105,6 +116,29 @@ impl State {
         (self.released, self.written) = (false, 0);
         Ok(())
     }
+}
+
+/// The bytes with hidden characters other than newlines and tabs as JSON escapes, which in JSON have the same meaning.
+/// An incomplete character at the end becomes `partial`, which comes before the bytes.
+fn escaped(bytes: &[u8], partial: &mut Vec<u8>) -> Vec<u8> {
+    let bytes = [std::mem::take(partial).as_slice(), bytes].concat();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut chunks = bytes.utf8_chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        for c in chunk.valid().chars() {
+            match c {
+                c if is_hidden(c) && c != '\n' && c != '\t' => out.extend(format!("\\u{:04x}", u32::from(c)).into_bytes()),
+                c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
+        let invalid = chunk.invalid();
+        if chunks.peek().is_none() && std::str::from_utf8(invalid).is_err_and(|e| e.error_len().is_none()) {
+            *partial = invalid.to_vec();
+        } else {
+            out.extend_from_slice(invalid);
+        }
+    }
+    out
 }
 
 /// The length of a regular file that is written at its end.
@@ -140,5 +174,22 @@ impl Write for Writer {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn hidden_characters_are_escaped_wherever_the_bytes_are_cut() {
+        let text = "{\"a\":\"x\u{9b}31m é\u{202e}\u{7f}\t😀\"}\n".as_bytes();
+        let expected = "{\"a\":\"x\\u009b31m é\\u202e\\u007f\t😀\"}\n".as_bytes();
+        for cut in 0..=text.len() {
+            let mut partial = Vec::new();
+            let out = [escaped(&text[..cut], &mut partial), escaped(&text[cut..], &mut partial)].concat();
+            assert_eq!((out.as_slice(), partial.as_slice()), (expected, &b""[..]), "cut at byte {cut}");
+        }
+        assert_eq!(escaped(b"a\xff\xc3b", &mut Vec::new()), b"a\xff\xc3b");
     }
 }

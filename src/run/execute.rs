@@ -178,7 +178,9 @@ impl Execution<'_> {
                     None => format!("name a file: --to {name} -o FILE"),
                 }));
             }
-            if !format.is_text() {
+            if format.is_text() {
+                output.escape_on_terminal();
+            } else {
                 output.refuse_terminal(format.name())?;
             }
         }

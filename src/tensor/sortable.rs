@@ -185,7 +185,10 @@ fn escaped(value: &[u8], bytes: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::tensor::order::sorted_rows;
-    use arrow_array::{BooleanArray, Decimal64Array, Decimal128Array, Decimal256Array, Float32Array, Float64Array, Int8Array, LargeStringArray, NullArray, UInt64Array};
+    use arrow_array::{
+        BooleanArray, Decimal64Array, Decimal128Array, Decimal256Array, Float32Array, Float64Array, Int8Array, LargeStringArray, NullArray,
+        UInt64Array,
+    };
 
     #[test]
     fn bytes_compare_as_values_do() {

@@ -51,8 +51,10 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
         None if last_ragged(&x.ty.dims).is_some() => return Err(call.error("squeeze of a ragged tensor needs an axis")),
         None => (0..x.rank()).filter(|i| x.ty.dims[*i].size == Size::Known(1)).collect(),
     };
-    if let (true, true, Some(axis)) = (call.given(1).is_none(), axes.is_empty(), x.ty.dims.iter().position(|dim| dim.size == Size::Uniform)) {
-        let error = call.error(format!("squeeze: the size of axis {axis} is not known, and the number of axes must not depend on the record"));
+    if let (true, true, Some(axis)) = (call.given(1).is_none(), axes.is_empty(), x.ty.dims.iter().position(|dim| dim.size == Size::Uniform))
+    {
+        let error =
+            call.error(format!("squeeze: the size of axis {axis} is not known, and the number of axes must not depend on the record"));
         return Err(error.help(format!("name the axes to remove: axis=[{axis}]")));
     }
     axes.sort_unstable_by(|a, b| b.cmp(a));
