@@ -1,5 +1,6 @@
 //! Recognizes inputs that are not data by their first bytes; each message has advice.
 
+use super::names::STANDARD_INPUT;
 use crate::error::{Error, Result};
 use crate::printable::shell_word;
 use memchr::memmem;
@@ -27,6 +28,13 @@ pub struct Suspect<'a> {
     pub has_delimiter: bool,
 }
 
+impl Suspect<'_> {
+    /// The name of the file in a shell.
+    fn file(&self) -> String {
+        if self.name == STANDARD_INPUT { "FILE".to_owned() } else { shell_word(self.name) }
+    }
+}
+
 /// Rejects inputs that cannot be intended.
 ///
 /// # Errors
@@ -37,7 +45,7 @@ pub fn check(suspect: &Suspect) -> Result<()> {
         if reads_any_text(suspect) {
             None
         } else {
-            html(head).or_else(|| compressed(suspect)).or_else(|| foreign(suspect)).or_else(|| csv(suspect))
+            html(head).or_else(|| compressed(suspect)).or_else(|| foreign(suspect)).or_else(|| utf16(suspect)).or_else(|| csv(suspect))
         }
     });
     match found {
@@ -69,7 +77,7 @@ fn lfs_pointer(suspect: &Suspect) -> Option<Error> {
     let size = size.map(|n| format!(" of {n} bytes")).unwrap_or_default();
     Some(
         Error::data(format!("this is a Git LFS pointer to a file{size}, not the file itself"))
-            .help(format!("fetch the file with: git lfs pull --include '{}'", suspect.name)),
+            .help(format!("fetch the file with: git lfs pull --include {}", suspect.file())),
     )
 }
 
@@ -95,13 +103,26 @@ fn compressed(suspect: &Suspect) -> Option<Error> {
     let (_, command) = [(b"\x1f\x8b".as_slice(), "gzip -dc"), (b"\x28\xb5\x2f\xfd", "zstd -dc")]
         .into_iter()
         .find(|(magic, _)| suspect.head.starts_with(magic))?;
-    Some(Error::data("the data is compressed twice").help(format!("{command} {} | tatter ... -", suspect.name)))
+    Some(Error::data("the data is compressed twice").help(format!("{command} {} | tatter ... -", suspect.file())))
 }
 
 fn foreign(suspect: &Suspect) -> Option<Error> {
     let (_, _, what, way_out) =
         FOREIGN.iter().find(|(offset, magic, ..)| suspect.head.get(*offset..).is_some_and(|rest| rest.starts_with(magic)))?;
-    Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", suspect.name)))
+    Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", &suspect.file())))
+}
+
+/// A byte order mark and four ASCII characters, in either byte order. Two bytes could be the start of a binary format.
+fn utf16(suspect: &Suspect) -> Option<Error> {
+    let ([first, second], rest) = suspect.head.split_first_chunk()?;
+    let (rest, ascii) = (rest.first_chunk::<8>()?.as_chunks::<2>().0, |b: u8| b.is_ascii_graphic() || b.is_ascii_whitespace());
+    let is_utf16 = match (first, second) {
+        (0xff, 0xfe) => rest.iter().all(|[low, high]| ascii(*low) && *high == 0),
+        (0xfe, 0xff) => rest.iter().all(|[high, low]| ascii(*low) && *high == 0),
+        _ => false,
+    };
+    let way_out = format!("iconv -f UTF-16 -t UTF-8 {} | tatter ... -", suspect.file());
+    is_utf16.then(|| Error::data("this is UTF-16, and text must be UTF-8").help(way_out))
 }
 
 /// Text formats that contain delimiters.

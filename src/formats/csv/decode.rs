@@ -417,12 +417,11 @@ impl ColumnReader {
     fn not_null<'a>(&self, row: usize, cell: Option<&'a [u8]>, is_null: bool, note: Note) -> Option<&'a [u8]> {
         let cell = cell?;
         if is_null && !self.may_be_null {
-            let what = if cell.is_empty() {
-                "an empty field is null, but the type is not optional".to_owned()
-            } else {
-                format!("\"{}\" is null, but the type is not optional", String::from_utf8_lossy(cell))
+            let what = match cell {
+                [] => "an empty field".to_owned(),
+                cell => format!("\"{}\"", String::from_utf8_lossy(cell)),
             };
-            note(row, what);
+            note(row, format!("{what} is null, but the type is not optional; to allow it, write `optional` before the type"));
         }
         Some(cell).filter(|_| !is_null)
     }
