@@ -62,6 +62,15 @@ pub fn plural(n: u64, what: &str) -> String {
     if n == 1 { what.to_owned() } else { format!("{what}s") }
 }
 
+/// The verb for `n` things.
+///
+/// ```
+/// assert_eq!([0, 1, 2].map(tatter::printable::is_or_are), ["are", "is", "are"]);
+/// ```
+pub fn is_or_are(n: usize) -> &'static str {
+    if n == 1 { "is" } else { "are" }
+}
+
 /// Words to choose from: `a`, `a or b`, `a, b or c`.
 ///
 /// ```

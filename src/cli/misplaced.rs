@@ -10,6 +10,7 @@ use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::Schema;
 use crate::verbs::{self, Entry, Parsed};
+use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -201,7 +202,7 @@ pub fn in_inputs(inputs: &[OsString], verb: &str) -> Result<()> {
 ///
 /// # Errors
 /// A misplaced FILE.
-pub fn file_as_argument(files: &[OsString], verb: &Entry, parsed: &dyn Parsed, matches: &clap::ArgMatches) -> Result<()> {
+pub fn file_as_argument(files: &[OsString], verb: &Entry, parsed: &dyn Parsed, matches: &ArgMatches) -> Result<()> {
     let command = verb.command();
     let Some(last) = command.get_positionals().filter(|arg| arg.get_id() != "FILE").last().filter(|_| files.is_empty()) else {
         return Ok(());
@@ -219,12 +220,11 @@ pub fn file_as_argument(files: &[OsString], verb: &Entry, parsed: &dyn Parsed, m
         .help(format!("usage: {}", super::help::usage_line(verb.name, &command))))
 }
 
-/// Detects `select FILE id`, where a FILE comes before the argument of its verb.
+/// Detects `select FILE id`, where a FILE comes before the argument of its verb. `owner`: the verb's name.
 ///
 /// # Errors
 /// The arguments are in this order, with the intended command.
-pub fn file_before_argument(verb: &Entry, matches: &clap::ArgMatches, words: &Words) -> Result<()> {
-    let command = verb.command();
+pub fn file_before_argument(command: &Command, owner: &str, matches: &ArgMatches, words: &Words) -> Result<()> {
     let Some(first) = command.get_positionals().find(|arg| arg.get_id() != "FILE") else { return Ok(()) };
     let typed = matches.get_raw(first.get_id().as_str()).and_then(|mut words| words.next()).and_then(OsStr::to_str);
     let Some(file) = typed.filter(|typed| is_file_of_a_format(typed) && Path::new(typed).is_file()) else { return Ok(()) };
@@ -233,7 +233,7 @@ pub fn file_before_argument(verb: &Entry, matches: &clap::ArgMatches, words: &Wo
         return Ok(());
     }
     let name = first.get_value_names().and_then(|names| names.first()).map_or("its argument", |name| name.as_str());
-    let error = Error::usage(format!("{}: {name} comes first, then FILEs, found {file}", verb.name));
+    let error = Error::usage(format!("{owner}: {name} comes first, then FILEs, found {file}"));
     Err(error.help(moved(words, file, usize::MAX, &[file])))
 }
 
@@ -241,7 +241,7 @@ pub fn file_before_argument(verb: &Entry, matches: &clap::ArgMatches, words: &Wo
 ///
 /// # Errors
 /// A misplaced word, with the intended command.
-pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &clap::ArgMatches, words: &Words) -> Result<()> {
+pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, words: &Words) -> Result<()> {
     let command = verb.command();
     let takes_list =
         |arg: &&clap::Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "FIELDS" || n.ends_with(",..")));

@@ -121,7 +121,7 @@ fn chain(words: &mut Words) -> Result<Found> {
         let matches = matches_of(verb, &command, &arguments)
             .map_err(|e| misplaced::without_option(reword(&e, &command, owner, &arguments), words))?;
         if owner.is_last && !verb.combines {
-            misplaced::file_before_argument(verb, &matches, words)?;
+            misplaced::file_before_argument(&command, owner.name, &matches, words)?;
         }
         parsed.push(verb.parse(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?);
         if verb.combines && !owner.is_last {

@@ -4,6 +4,7 @@ use super::folder::Folder;
 use super::sharded::Sharded;
 use crate::error::Result;
 use crate::options::Options;
+use crate::printable::is_or_are;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,7 +76,7 @@ fn missing_shards(datasets: &Datasets) -> Vec<String> {
             .filter(|path| !path.exists())
             .collect();
         if let (true, Some(first)) = (*is_dataset, missing.first()) {
-            let verb = if missing.len() == 1 { "is" } else { "are" };
+            let verb = is_or_are(missing.len());
             notices.push(format!("{} of {nshards} shards {verb} missing: {}{}", missing.len(), first.display(), more(missing.len() - 1)));
         }
     }
@@ -103,7 +104,7 @@ fn repeated(found: &[Found]) -> Option<String> {
     }
     let repeated: Vec<&Path> = seen.into_iter().filter(|(_, (times, searched))| *times > 1 && *searched).map(|(path, _)| path).collect();
     let first = repeated.first()?.display();
-    let verb = if repeated.len() == 1 { "is" } else { "are" };
+    let verb = is_or_are(repeated.len());
     Some(format!("{first}{} {verb} named more than once: each is read as many times as it is named", more(repeated.len() - 1)))
 }
 

@@ -27,10 +27,9 @@ fn constant_arrays(options: &Options) -> Result<BTreeMap<String, (Type, Tensor)>
     let mut arrays = BTreeMap::new();
     for text in &options.with {
         let (name, array) = read(text)?;
-        if arrays.contains_key(&name) {
+        if arrays.insert(name.clone(), array).is_some() {
             return Err(Error::usage(format!("--with {name} appears twice")));
         }
-        arrays.insert(name, array);
     }
     Ok(arrays)
 }

@@ -108,14 +108,15 @@ impl Sink<'_> {
             line.push('\n');
             file.write_all(line.as_bytes()).map_err(|e| Error::io(name, "cannot write", &e))?;
         }
+        let total = self.counts.skipped + self.counts.nulled;
         match self.policy.max_errors {
-            Some(most) if self.counts.skipped + self.counts.nulled > most => {
+            Some(most) if total > most => {
                 let found = match (self.counts.skipped, self.counts.nulled) {
                     (records, 0) => counted(records, "bad record"),
                     (0, values) => counted(values, "bad value"),
-                    (records, values) => format!("{} bad values and records", records + values),
+                    _ => format!("{total} bad values and records"),
                 };
-                let exceed = if self.counts.skipped + self.counts.nulled == 1 { "exceeds" } else { "exceed" };
+                let exceed = if total == 1 { "exceeds" } else { "exceed" };
                 Err(fault.error.clone().help(format!("{found} {exceed} --max-errors {most}")))
             }
             _ => Ok(()),

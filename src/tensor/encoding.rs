@@ -3,7 +3,7 @@
 //! TensorFlow checks partitions only under `validate=True`; here they are always checked.
 
 use crate::error::Error;
-use crate::printable::counted;
+use crate::printable::{counted, is_or_are};
 use crate::schema::PartitionEncoding;
 use std::fmt;
 
@@ -105,7 +105,7 @@ impl fmt::Display for InvalidPartition {
             Overflow(encoding) => write!(f, "the sum of {} exceeds 63 bits", encoding.name()),
             Values { encoding: E::UniformRowLength, end, nvals } => {
                 let covered = counted(end.unsigned_abs(), "value");
-                write!(f, "rows of one length cover {covered}, but there {} {nvals}", if nvals == 1 { "is" } else { "are" })
+                write!(f, "rows of one length cover {covered}, but there {} {nvals}", is_or_are(nvals))
             }
             Values { encoding: E::ValueRowids, end, nvals } => write!(f, "found {end} value_rowids for {}", counted(nvals as u64, "value")),
             Values { encoding, end, nvals } => {
@@ -114,8 +114,8 @@ impl fmt::Display for InvalidPartition {
                     E::RowStarts => "go up to",
                     _ => "end at",
                 };
-                let are = if nvals == 1 { "is" } else { "are" };
-                write!(f, "{} {verb} {end}, but there {are} {}", plural(encoding), counted(nvals as u64, "value"))
+                let nvalues = counted(nvals as u64, "value");
+                write!(f, "{} {verb} {end}, but there {} {nvalues}", plural(encoding), is_or_are(nvals))
             }
             RowBeyond { row, nrows } => write!(f, "value_rowids go up to {row}, but nrows is {nrows}"),
             Rows { encoding, found, nrows } => {

@@ -5,7 +5,7 @@
 
 use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
-use crate::printable::counted;
+use crate::printable::{counted, is_or_are};
 use crate::schema::{Dim, Size, Type};
 use arrow_buffer::NullBuffer;
 
@@ -132,7 +132,7 @@ pub fn partition(tensor: &Tensor, records: &RowPartition, groups: &RowPartition)
         let rows = records.range(row);
         let grouped = groups.start(rows.end) - groups.start(rows.start);
         let (covered, n) = (counted(grouped as u64, "value"), items.row_length(row));
-        let error = format!("the partition covers {covered}, but there {} {n} along axis 0", if n == 1 { "is" } else { "are" });
+        let error = format!("the partition covers {covered}, but there {} {n} along axis 0", is_or_are(n));
         return Err(Error::data(error).at_row(row));
     }
     let inner = Tensor::list(groups.clone(), list.values().clone(), None)?;

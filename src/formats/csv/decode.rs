@@ -9,6 +9,7 @@ use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::decimal::{float16, float32, integer};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
+use crate::printable::{counted, is_or_are};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::text::{Refuse, from_text, reads_text};
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -95,14 +96,8 @@ impl Decoder {
         rows.retain(|row| {
             let nfields = block.fields(*row).1;
             if nfields != self.nfields {
-                let plural = |n: usize| if n == 1 { "" } else { "s" };
-                let message = format!(
-                    "found {nfields} field{}, but there {} {} column{}",
-                    plural(nfields),
-                    if self.nfields == 1 { "is" } else { "are" },
-                    self.nfields,
-                    plural(self.nfields)
-                );
+                let (found, columns) = (counted(nfields as u64, "field"), counted(self.nfields as u64, "column"));
+                let message = format!("found {found}, but there {} {columns}", is_or_are(self.nfields));
                 faults.push((*row, self.fault(block, *row, Error::data(message), false)));
             }
             nfields == self.nfields

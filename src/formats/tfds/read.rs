@@ -16,6 +16,7 @@ use crate::formats::tfrecord::index;
 use crate::formats::tfrecord::mapping::Mapping;
 use crate::io::Input;
 use crate::options::Options;
+use crate::printable::is_or_are;
 use crate::schema::{Field, Schema};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -115,7 +116,7 @@ impl TfdsReader {
         match missing.first() {
             None => Ok(parts),
             Some(first) => {
-                let verb = if missing.len() == 1 { "is" } else { "are" };
+                let verb = is_or_are(missing.len());
                 let message = format!("{} of {} shards {verb} missing: {}", missing.len(), parts.len(), first.path.display());
                 Err(Error::new(Kind::Io, message).in_input(self.input.name().clone()))
             }

@@ -1,12 +1,13 @@
 //! Repeats sequences according to the sequence lengths of another tensor.
 
-use super::shared::{Sequences, counted};
+use super::shared::Sequences;
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{check_count, from_lengths, merged, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
+use crate::printable::counted;
 use crate::schema::Dim;
 use crate::tensor::{RowPartition, Tensor};
 
@@ -45,8 +46,8 @@ fn repeats(rows: &RowPartition, sizes: &RowPartition, items: &RowPartition, time
         if own.len() != of.len() {
             return Err(Error::data(format!(
                 "x has {}, and y {} to repeat them by",
-                counted(own.len(), what),
-                counted(of.len(), "sequence")
+                counted(own.len() as u64, what),
+                counted(of.len() as u64, "sequence")
             ))
             .at_row(record));
         }

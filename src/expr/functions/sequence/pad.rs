@@ -1,7 +1,7 @@
 //! Padding and unpadding of sequences, and masks.
 
 use super::fill::filling;
-use super::shared::{Sequences, counted};
+use super::shared::Sequences;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer, Integers};
 use crate::expr::error::{ExprError, ExprResult};
@@ -12,6 +12,7 @@ use crate::expr::kernels::level::{check_count, merged, partition_of};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
+use crate::printable::counted;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, BooleanArray, Int64Array};
@@ -101,7 +102,7 @@ fn padded_size(wanted: Option<&Integers>, record: usize, longest: usize) -> Resu
     let Some(wanted) = wanted.filter(|n| n.at(record) != -1) else { return Ok(longest) };
     let size = wanted.size(record, "maxlen")?;
     if size < longest {
-        return Err(Error::data(format!("maxlen is {size}, but a sequence has {}", counted(longest, "step")))
+        return Err(Error::data(format!("maxlen is {size}, but a sequence has {}", counted(longest as u64, "step")))
             .at_row(record)
             .help("sequence_pad does not truncate; take x[:, :n] first, or use `to-dense --shape`"));
     }
@@ -138,12 +139,14 @@ fn sequence_unpad(call: &mut Call) -> ExprResult<OperandKind> {
         for record in 0..records.nrows() {
             let (own, given) = (records.range(record), rows.partition().range(record));
             if own.len() != given.len() {
-                return Err(Error::data(format!("{} for {}", counted(given.len(), "length"), counted(own.len(), "row"))).at_row(record));
+                return Err(Error::data(format!("{} for {}", counted(given.len() as u64, "length"), counted(own.len() as u64, "row")))
+                    .at_row(record));
             }
             for (row, length) in own.clone().zip(&numbers[given]) {
                 let there = list.partition().row_length(row);
                 if !(0..=there as i64).contains(length) {
-                    let error = format!("length {length} does not fit row {}, which has {}", row - own.start, counted(there, "step"));
+                    let error =
+                        format!("length {length} does not fit row {}, which has {}", row - own.start, counted(there as u64, "step"));
                     return Err(Error::data(error).at_row(record));
                 }
             }

@@ -1,7 +1,7 @@
 //! Reordering, concatenating and slicing sequences.
 
 use super::fill::filling;
-use super::shared::{Sequences, counted};
+use super::shared::Sequences;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
@@ -14,6 +14,7 @@ use crate::expr::kernels::lines::replaced;
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::shape;
+use crate::printable::counted;
 use crate::schema::{DType, Dim, Size};
 use crate::tensor::take::{Native, native};
 use crate::tensor::{RowPartition, Tensor};
@@ -184,8 +185,10 @@ fn cut(call: &mut Call) -> ExprResult<OperandKind> {
             let there = partition.row_length(s);
             if *offset < 0 || *length < 0 || offset.checked_add(*length).is_none_or(|end| end > there as i64) {
                 let (record, sequence) = sequences.place_of(s);
-                let error =
-                    format!("offset {offset} and length {length} do not fit sequence {sequence}, which has {}", counted(there, "step"));
+                let error = format!(
+                    "offset {offset} and length {length} do not fit sequence {sequence}, which has {}",
+                    counted(there as u64, "step")
+                );
                 return Err(Error::data(error).at_row(record));
             }
         }
@@ -228,9 +231,8 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
             let nvals = blocks.start(steps.end) - blocks.start(steps.start);
             if nvals % width != 0 {
                 let (record, sequence) = cut.place_of(s);
-                return Err(
-                    Error::data(format!("sequence {sequence} has {}: not a multiple of {width}", counted(nvals, "value"))).at_row(record)
-                );
+                return Err(Error::data(format!("sequence {sequence} has {}: not a multiple of {width}", counted(nvals as u64, "value")))
+                    .at_row(record));
             }
             lengths.push(nvals / width);
         }

@@ -1,6 +1,6 @@
 //! Adding values at positions given by index sequences.
 
-use super::shared::{Sequences, counted};
+use super::shared::Sequences;
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
@@ -9,6 +9,7 @@ use crate::expr::kernels::level::{check_same, merged};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
+use crate::printable::counted;
 use crate::schema::DType;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -69,8 +70,12 @@ fn places(tensor: &Tensor, records: &RowPartition, sequences: &RowPartition, ids
     for record in 0..records.nrows() {
         let (rows, own) = (partitions[0].range(record), records.range(record));
         if own.len() > rows.len() {
-            return Err(Error::data(format!("found {} of indices for {}", counted(own.len(), "sequence"), counted(rows.len(), "row")))
-                .at_row(record));
+            return Err(Error::data(format!(
+                "found {} of indices for {}",
+                counted(own.len() as u64, "sequence"),
+                counted(rows.len() as u64, "row")
+            ))
+            .at_row(record));
         }
         for (row, s) in rows.zip(own) {
             let values = partitions[1].range(row);

@@ -83,11 +83,6 @@ impl Sequences {
     }
 }
 
-/// `1 step`, `2 steps`, for messages.
-pub fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
 impl Cut<'_> {
     /// The record that holds a sequence, and the index of the sequence in it.
     pub fn place_of(&self, sequence: usize) -> (usize, usize) {
