@@ -10,7 +10,7 @@ use super::python;
 use super::span::{Span, name_text};
 use super::syntax::{Argument, Expr, ExprKind, parse_formula};
 use crate::error::{Reason, nearest};
-use crate::schema::{Element, Field, Literal, Type};
+use crate::schema::{DType, Element, Field, Literal, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -411,6 +411,26 @@ fn without_prefix<'a, 'b>(names: &'b [&'a str]) -> &'b [&'a str] {
     rest.unwrap_or(names)
 }
 
+/// The smallest or largest value of a dtype of numbers or bools (`tf.DType.min`, `tf.DType.max`).
+fn limit(dtype: &DType, largest: bool) -> Literal {
+    let integer = |min: i128, max: i128| Literal::Int(if largest { max } else { min });
+    let float = |max: f64| Literal::Float(if largest { max } else { -max });
+    match dtype {
+        DType::Int8 => integer(i8::MIN.into(), i8::MAX.into()),
+        DType::Int16 => integer(i16::MIN.into(), i16::MAX.into()),
+        DType::Int32 => integer(i32::MIN.into(), i32::MAX.into()),
+        DType::Int64 => integer(i64::MIN.into(), i64::MAX.into()),
+        DType::UInt8 => integer(0, u8::MAX.into()),
+        DType::UInt16 => integer(0, u16::MAX.into()),
+        DType::UInt32 => integer(0, u32::MAX.into()),
+        DType::UInt64 => integer(0, u64::MAX.into()),
+        DType::Float16 => float(half::f16::MAX.to_f64()),
+        DType::Float32 => float(f32::MAX.into()),
+        DType::Float64 => float(f64::MAX),
+        _ => Literal::Bool(largest),
+    }
+}
+
 /// The attributes of operands that are not tensors; `None` for tensors.
 fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
     let integer = |n: usize| OperandKind::Literal(Literal::Int(n as i128));
@@ -434,6 +454,9 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
         (OperandKind::Shape(sizes), "dims") => Some(Ok(OperandKind::List(sizes.clone()))),
         (OperandKind::DType(dtype), "name") => Some(Ok(OperandKind::Literal(Literal::String(dtype.to_string())))),
         (OperandKind::DType(_), "as_numpy_dtype" | "base_dtype") => Some(Ok(item.kind.clone())),
+        (OperandKind::DType(dtype), "min" | "max") if dtype.is_number() || *dtype == DType::Bool => {
+            Some(Ok(OperandKind::Literal(limit(dtype, name == "max"))))
+        }
         (OperandKind::DType(dtype), "is_integer") => Some(Ok(OperandKind::Literal(Literal::Bool(dtype.is_integer())))),
         (OperandKind::DType(dtype), "is_floating") => Some(Ok(OperandKind::Literal(Literal::Bool(dtype.is_float())))),
         (OperandKind::Shape(_) | OperandKind::DType(_) | OperandKind::Dict(_) | OperandKind::Function(_) | OperandKind::Spec(_), _) => {

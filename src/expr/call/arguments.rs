@@ -88,6 +88,24 @@ impl Call {
         Ok(arg)
     }
 
+    /// `x` as bytes, if it holds strings and argument `i` is bytes that may not be valid UTF-8; TensorFlow has one dtype
+    /// for both.
+    ///
+    /// # Errors
+    /// None.
+    pub fn text_beside(&mut self, x: Arg, i: usize) -> ExprResult<Arg> {
+        let is_bytes = self.given(i).is_some_and(|item| match (item.node(), item.literal()) {
+            (Some(node), _) => node.ty.dtype() == Some(&DType::Bytes),
+            (_, Some(Literal::Bytes(bytes))) => std::str::from_utf8(&bytes).is_err(),
+            _ => false,
+        });
+        if !is_bytes || x.ty.dtype() != Some(&DType::String) {
+            return Ok(x);
+        }
+        let node = cast_node(self.node(&x), &DType::Bytes, self.text())?;
+        Ok(self.push(node))
+    }
+
     /// Argument `i` as int64, with any rank. Narrower integers are widened.
     ///
     /// # Errors

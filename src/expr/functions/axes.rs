@@ -37,7 +37,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["transpose"],
-        "a|x, perm=None",
+        "a|x, perm=None, conjugate=False",
         "Permute the axes of a dense tensor.",
         [("transpose([[1, 2], [3, 4]])", "[[1, 3], [2, 4]]")],
         transpose

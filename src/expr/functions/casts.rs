@@ -35,7 +35,7 @@ pub static FUNCTIONS: &[Function] = &[
         bitcast
     ),
     function!(
-        ["debugging.check_numerics"],
+        ["debugging.check_numerics", "check_numerics"],
         "tensor|x, message=\"\"",
         "The tensor unchanged; fails with the message if a value is NaN or infinite.",
         [("debugging.check_numerics([1.5], \"bad\")", "[1.5]")],

@@ -68,7 +68,7 @@ pub static FUNCTIONS: &[Function] = &[
         "start, limit=None, delta=1, dtype=None",
         "Numbers from start up to, but not including, limit.",
         [("range(3)", "[0, 1, 2]"), ("range(1, 6, 2)", "[1, 3, 5]")],
-        |c| ranges(c, false).and_then(|kind| with_given_dtype(c, kind, 3))
+        |c| ranges(c, false)
     ),
     function!(["fill"], "dims, value", "A tensor filled with one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
         let value = c.operand(1)?.clone();
@@ -172,7 +172,14 @@ fn ranges(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
         None => (zero, call.operand(0)?.clone()),
     };
     let delta = call.given(2).cloned().unwrap_or(one);
-    let args = call.promoted_items(&[start, limit, delta])?;
+    // tf.range converts its arguments to the dtype; tf.ragged.range has dtypes of its arguments only.
+    let mut items = [start, limit, delta];
+    if let (false, Some(dtype)) = (ragged, call.dtype(3)?) {
+        for item in &mut items {
+            item.kind = OperandKind::Tensor(crate::expr::call::cast_node(strict_node(item)?, &dtype, call.text())?);
+        }
+    }
+    let args = call.promoted_items(&items)?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
         return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
@@ -240,7 +247,8 @@ fn rows_of_numbers<T: Convert + Number>(
                 let (s, l, d) = (exact::<T>(start), exact::<T>(limit), exact::<T>(delta));
                 ((l - s + d - d.signum()) / d) as f64
             } else {
-                ((T::to_f64(limit) - T::to_f64(start)) / T::to_f64(delta)).abs().ceil()
+                // Rounded to the dtype at each step.
+                T::to_f64(T::divide(T::subtract(limit, start), delta)).abs().ceil()
             };
             let count = check_count((count < 1e18).then_some(count as usize).and_then(|c| c.checked_add(out.len())), record)? - out.len();
             if ragged || integer {

@@ -17,7 +17,7 @@ pub static FUNCTIONS: &[Function] = &[
         pad
     ),
     formula!(
-        ["roll"],
+        ["roll", "manip.roll"],
         "input|x, shift, axis",
         "Shift the items along one or more axes; items shifted off one end reappear at the other.",
         [("roll([1, 2, 3, 4], shift=1, axis=0)", "[4, 1, 2, 3]")],

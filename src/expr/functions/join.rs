@@ -45,7 +45,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["split"],
-        "value|x, num_or_size_splits, axis=0",
+        "value|x, num_or_size_splits, axis=0, num=None",
         "Split along an axis.",
         [("split([1, 2, 3, 4], 2)[1]", "[3, 4]"), ("split([1, 2, 3, 4], [1, 3])[1]", "[2, 3, 4]")],
         split

@@ -219,15 +219,20 @@ pub static FUNCTIONS: &[Function] = &[
         [("clip_by_value([1, 5, 9], 2, 7)", "[2, 5, 7]")],
         clip
     ),
-    function!(["math.is_finite"], "x", "Whether values are finite.", [("math.is_finite([1.0, math.inf])", "[true, false]")], |c| test(
+    function!(
+        ["math.is_finite", "is_finite"],
+        "x",
+        "Whether values are finite.",
+        [("math.is_finite([1.0, math.inf])", "[true, false]")],
+        |c| test(c, Test::Finite)
+    ),
+    function!(["math.is_inf", "is_inf"], "x", "Whether values are infinite.", [("math.is_inf([1.0, math.inf])", "[false, true]")], |c| {
+        test(c, Test::Infinite)
+    }),
+    function!(["math.is_nan", "is_nan"], "x", "Whether values are NaN.", [("math.is_nan([1.0, math.nan])", "[false, true]")], |c| test(
         c,
-        Test::Finite
+        Test::Nan
     )),
-    function!(["math.is_inf"], "x", "Whether values are infinite.", [("math.is_inf([1.0, math.inf])", "[false, true]")], |c| test(
-        c,
-        Test::Infinite
-    )),
-    function!(["math.is_nan"], "x", "Whether values are NaN.", [("math.is_nan([1.0, math.nan])", "[false, true]")], |c| test(c, Test::Nan)),
     function!(["floor", "math.floor"], "x", "Round down.", [("floor([1.5, -1.5])", "[1.0, -2.0]")], |c| float(c, Float::Floor)),
     function!(["math.ceil", "ceil"], "x", "Round up.", [("math.ceil([1.5, -1.5])", "[2.0, -1.0]")], |c| float(c, Float::Ceil)),
     function!(

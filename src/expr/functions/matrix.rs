@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["matmul", "linalg.matmul"],
-        "a, b, transpose_a=False, transpose_b=False",
+        "a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False",
         "The product of two matrices, or of corresponding matrices in two batches; `a @ b`.",
         [
             ("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"),
@@ -110,8 +110,17 @@ impl Matrices {
     }
 }
 
+/// Whether a matrix is transposed, by one of two flags.
+fn turned(call: &Call, transpose: usize, adjoint: usize) -> ExprResult<bool> {
+    match (call.flag(transpose, false)?, call.flag(adjoint, false)?) {
+        (true, true) => Err(call.error(format!("{} and {} cannot be used together", call.param(transpose), call.param(adjoint)))),
+        (transpose, adjoint) => Ok(transpose || adjoint),
+    }
+}
+
 fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
-    let (ta, tb) = (call.flag(2, false)?, call.flag(3, false)?);
+    // The adjoint of a real matrix is its transpose.
+    let (ta, tb) = (turned(call, 2, 4)?, turned(call, 3, 5)?);
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {

@@ -243,6 +243,10 @@ impl Axes {
         if axis < self.partitioned && (!keepdims || axis + 1 == self.partitioned) {
             partitioned -= 1;
         }
+        // With no ragged axis left, TensorFlow's result is a dense tensor.
+        if partitioned == 1 {
+            partitioned = 0;
+        }
         Axes { dims, partitioned }
     }
 }

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["tile"],
+        ["tile", "manip.tile"],
         "input|x, multiples",
         "Repeat the tensor along each axis.",
         [("tile(ragged.constant([[3, 1], []]), [1, 2])", "[[3, 1, 3, 1], []]")],
@@ -39,7 +39,7 @@ pub static FUNCTIONS: &[Function] = &[
         broadcast_to
     ),
     function!(
-        ["reverse"],
+        ["reverse", "manip.reverse"],
         "tensor|x, axis",
         "Reverse the order of items along axes.",
         [("reverse([[3, 1], [2]], axis=[1])", "[[1, 3], [2]]")],
@@ -133,11 +133,12 @@ fn repeated_rows(tensor: &Tensor, axis: usize, write: impl Fn(usize, Range<usize
 
 fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
+    // A scalar is repeated as a vector with one item.
     let axis = match call.optional_int(2)? {
-        Some(axis) => call.axis(2, axis, x.rank())?,
+        Some(axis) => call.axis(2, axis, x.rank().max(1))?,
         None => 0,
     };
-    let flattened = call.given(2).is_none() && x.rank() != 1;
+    let flattened = x.rank() == 0 || (call.given(2).is_none() && x.rank() > 1);
     if flattened {
         call.plain(&x)?;
     }

@@ -8,7 +8,7 @@ use crate::schema::{Dim, Size};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
-        ["scatter_nd"],
+        ["scatter_nd", "manip.scatter_nd"],
         "indices, updates, shape",
         "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed.",
         [
@@ -26,7 +26,7 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     formula!(
-        ["tensor_scatter_nd_update"],
+        ["tensor_scatter_nd_update", "tensor_scatter_update"],
         "tensor|x, indices, updates",
         "The tensor with the updates at the indices. If several updates have the same index, the last one wins.",
         [("tensor_scatter_nd_update([1, 2, 3, 4], [[0], [2]], [9, 8])", "[9, 2, 8, 4]")],
@@ -43,14 +43,14 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     formula!(
-        ["tensor_scatter_nd_add"],
+        ["tensor_scatter_nd_add", "tensor_scatter_add"],
         "tensor|x, indices, updates",
         "The tensor with the updates added at the indices.",
         [("tensor_scatter_nd_add([1, 2, 3, 4], [[0], [2], [0]], [9, 8, 10])", "[20, 2, 11, 4]")],
         |call| reduced(call, "sum", str::to_owned)
     ),
     formula!(
-        ["tensor_scatter_nd_sub"],
+        ["tensor_scatter_nd_sub", "tensor_scatter_sub"],
         "tensor|x, indices, updates",
         "The tensor with the updates subtracted at the indices.",
         [("tensor_scatter_nd_sub([1, 2, 3, 4], [[0], [2]], [9, 8])", "[-8, 2, -5, 4]")],

@@ -20,77 +20,77 @@ use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["math.unsorted_segment_sum"],
+        ["math.unsorted_segment_sum", "unsorted_segment_sum"],
         "data, segment_ids, num_segments",
         "Sum of each segment.",
         [("math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)", "[2, 4]")],
         |c| unsorted(c, Op::Plain(Reduce::Sum { wide: false }))
     ),
     function!(
-        ["math.unsorted_segment_prod"],
+        ["math.unsorted_segment_prod", "unsorted_segment_prod"],
         "data, segment_ids, num_segments",
         "Product of each segment.",
         [("math.unsorted_segment_prod([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
         |c| unsorted(c, Op::Plain(Reduce::Product))
     ),
     function!(
-        ["math.unsorted_segment_max"],
+        ["math.unsorted_segment_max", "unsorted_segment_max"],
         "data, segment_ids, num_segments",
         "Maximum of each segment.",
         [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
         |c| { unsorted(c, Op::Plain(Reduce::Maximum { infinite: false, nan_stays: false })) }
     ),
     function!(
-        ["math.unsorted_segment_min"],
+        ["math.unsorted_segment_min", "unsorted_segment_min"],
         "data, segment_ids, num_segments",
         "Minimum of each segment.",
         [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")],
         |c| { unsorted(c, Op::Plain(Reduce::Minimum { infinite: false, nan_stays: false })) }
     ),
     function!(
-        ["math.unsorted_segment_mean"],
+        ["math.unsorted_segment_mean", "unsorted_segment_mean"],
         "data, segment_ids, num_segments",
         "Mean of each segment.",
         [("math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 2)", "[2.0, 2.5]")],
         |c| unsorted(c, Op::Mean)
     ),
     function!(
-        ["math.unsorted_segment_sqrt_n"],
+        ["math.unsorted_segment_sqrt_n", "unsorted_segment_sqrt_n"],
         "data, segment_ids, num_segments",
         "Sum of each segment, divided by the square root of its size.",
         [("math.unsorted_segment_sqrt_n([1.0, 2.0], [0, 1], 2)", "[1.0, 2.0]")],
         |c| unsorted(c, Op::SqrtN)
     ),
     function!(
-        ["math.segment_sum"],
+        ["math.segment_sum", "segment_sum"],
         "data, segment_ids",
         "Sum of each segment; segment_ids must be sorted.",
         [("math.segment_sum([1, 2, 3], [0, 0, 1])", "[3, 3]")],
         |c| sorted(c, Op::Plain(Reduce::Sum { wide: false }))
     ),
     function!(
-        ["math.segment_prod"],
+        ["math.segment_prod", "segment_prod"],
         "data, segment_ids",
         "Product of each segment; segment_ids must be sorted.",
         [("math.segment_prod([1, 2, 3], [0, 0, 1])", "[2, 3]")],
         |c| sorted(c, Op::Plain(Reduce::Product))
     ),
     function!(
-        ["math.segment_max"],
+        ["math.segment_max", "segment_max"],
         "data, segment_ids",
         "Maximum of each segment; segment_ids must be sorted.",
         [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")],
         |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: true, nan_stays: false }))
     ),
     function!(
-        ["math.segment_min"],
+        ["math.segment_min", "segment_min"],
         "data, segment_ids",
         "Minimum of each segment; segment_ids must be sorted.",
         [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")],
         |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: true, nan_stays: false }))
     ),
     function!(
-        ["math.segment_mean"],
+        ["math.segment_mean", "segment_mean"],
         "data, segment_ids",
         "Mean of each segment; segment_ids must be sorted.",
         [("math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1])", "[1.5, 3.0]")],

@@ -12,7 +12,7 @@ use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, outermost_uniform};
-use crate::schema::{DType, Dim, Size, Type};
+use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::take::take_chosen;
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::{ArrayRef, Int64Array};
@@ -22,15 +22,19 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["gather"],
-        "params|x, indices, axis=None, batch_dims=0",
+        "params|x, indices, validate_indices=None, axis=None, batch_dims=0",
         "Select items of an axis by index.",
         [
             ("gather([\"a\", \"b\", \"c\"], [2, 0])", "[\"c\", \"a\"]"),
             ("gather([[1, 2], [3]], [[1, 0], [0]], batch_dims=1)", "[[2, 1], [3]]")
         ],
         |c| {
-            let axis = c.optional_int(2)?;
-            let batch = c.optional_int(3)?.unwrap_or(0);
+            if let Some(item) = c.given(2).filter(|item| !matches!(item.literal(), Some(Literal::None | Literal::Bool(_)))) {
+                let error = ExprError::at(item.span.clone(), "the third argument of gather is validate_indices, as in TensorFlow");
+                return Err(error.help("name the axis: gather(x, indices, axis=1)"));
+            }
+            let axis = c.optional_int(3)?;
+            let batch = c.optional_int(4)?.unwrap_or(0);
             gather(c, axis, batch)
         }
     ),
@@ -42,7 +46,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| { gather(c, None, 0) }
     ),
     function!(
-        ["gather_nd"],
+        ["gather_nd", "manip.gather_nd"],
         "params|x, indices, batch_dims=0",
         "Select items or slices by index vectors.",
         [("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]")],
@@ -100,7 +104,7 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
         .ok()
         .filter(|b| *b <= indices.rank() && *b < x.rank().max(1))
         .ok_or_else(|| call.error(format!("batch_dims {batch} is out of range")))?;
-    let axis = call.axis(2, axis.unwrap_or(batch as i64), x.rank())?;
+    let axis = call.axis(3, axis.unwrap_or(batch as i64), x.rank())?;
     if axis < batch {
         return Err(call.error(format!("axis {axis} must not be less than batch_dims {batch}")));
     }

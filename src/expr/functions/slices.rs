@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     function!(
-        ["sparse.mask"],
+        ["sparse.mask", "sparse_mask"],
         "a, mask_indices -> values, indices",
         "The slices whose indices are not in mask_indices.",
         [

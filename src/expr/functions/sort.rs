@@ -51,7 +51,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["math.top_k", "top_k", "nn.top_k"],
-        "input|x, k=1, sorted=True -> values, indices",
+        "input|x, k=1, sorted=True, index_type=int32 -> values, indices",
         "The k largest values of each row, and their indices.",
         [("math.top_k([3, 1, 2], k=2)[0]", "[3, 2]")],
         top_k
@@ -240,7 +240,11 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
     }
     ty.dims[axis] = k.dim();
     let last = k.dim();
-    let types = vec![ty.clone(), with_dtype(&ty, DType::Int32)];
+    let to = call.dtype(3)?.unwrap_or(DType::Int32);
+    if !matches!(to, DType::Int16 | DType::Int32 | DType::Int64) {
+        return Err(call.error(format!("{}: index_type must be int16, int32 or int64, not {to}", call.name)));
+    }
+    let types = vec![ty.clone(), with_dtype(&ty, to.clone())];
     call.several(types, move |args| {
         let tensor = x.of(args)?;
         let (_, below) = tensor.levels(axis)?;
@@ -266,8 +270,8 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
         }
         let rows = partition_of(&last, lengths)?;
         let values = list.values().gather(&places)?;
-        let indices = Tensor::Leaf(Arc::new(Int32Array::from(numbers)));
-        [values, indices]
+        let indices: ArrayRef = Arc::new(Int32Array::from(numbers));
+        [values, Tensor::Leaf(cast(&indices, &to)?)]
             .into_iter()
             .map(|t| {
                 let inner = Tensor::list(rows.clone(), t, None)?;
@@ -320,8 +324,9 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         Some(-1) => true,
         Some(other) => return Err(call.error(format!("axis must be 0 (all values) or -1 (row by row), not {other}"))),
     };
-    if x.rank() == 0 || (per_row && x.rank() > 2) {
-        return Err(ExprError::at(x.span.clone(), format!("bincount works on vectors and matrices; this has {} axes", x.rank())));
+    if per_row && (x.rank() == 0 || x.rank() > 2) {
+        let found = x.rank();
+        return Err(ExprError::at(x.span.clone(), format!("bincount with axis=-1 works on vectors and matrices; this has {found} axes")));
     }
     let per_row = per_row && x.rank() == 2;
     let dtype = match (&weights, call.dtype(4)?) {

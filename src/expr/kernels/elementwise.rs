@@ -358,7 +358,8 @@ macro_rules! float_loop {
             Float::LogSigmoid => map_slow(v, |x| if x.is_nan() { x } else { -flushed!($t, (-x).max(0.0) + (-x.abs()).exp().ln_1p()) }),
             Float::Softplus => map_slow(v, |x| if x.is_nan() { x } else { flushed!($t, x.max(0.0) + (-x.abs()).exp().ln_1p()) }),
             Float::Softsign => map(v, |x| x / (1.0 + x.abs())),
-            Float::Elu => map_slow(v, |x| if x < 0.0 { x.exp_m1() } else { x }),
+            // Not `exp_m1`: TensorFlow rounds the exponential.
+            Float::Elu => map_slow(v, |x| if x < 0.0 { x.exp() - 1.0 } else { x }),
             Float::Erf => map_slow(v, $erf),
             Float::Erfc => map_slow(v, |x| flushed!($t, $erfc(x))),
             Float::Lgamma => map_slow(v, $lgamma),

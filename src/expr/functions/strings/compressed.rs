@@ -12,7 +12,7 @@ use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use std::io::Read;
 
 pub static FUNCTIONS: &[Function] = &[function!(
-    ["io.decode_compressed"],
+    ["io.decode_compressed", "decode_compressed"],
     "bytes|x, compression_type=\"\"",
     "Decompress bytes compressed with \"GZIP\" or \"ZLIB\"; \"\" leaves them unchanged.",
     [("strings.length(io.decode_compressed(io.decode_base64(\"eNpLAgAAYwBj\"), compression_type=\"ZLIB\"))", "1")],

@@ -13,21 +13,21 @@ use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["strings.to_hash_bucket_fast"],
+        ["strings.to_hash_bucket_fast", "string_to_hash_bucket_fast"],
         "input|x, num_buckets",
         "Hash each string into a bucket with FarmHash Fingerprint64.",
         [("strings.to_hash_bucket_fast([\"Hello\", \"TensorFlow\", \"2.x\"], 3)", "[0, 2, 2]")],
         |c| buckets(c, fingerprint64)
     ),
     function!(
-        ["strings.to_hash_bucket"],
+        ["strings.to_hash_bucket", "string_to_hash_bucket"],
         "input|x, num_buckets",
         "Hash each string into a bucket with TensorFlow's legacy hash.",
         [],
         |c| buckets(c, legacy)
     ),
     function!(
-        ["strings.to_hash_bucket_strong"],
+        ["strings.to_hash_bucket_strong", "string_to_hash_bucket_strong"],
         "input|x, num_buckets, key",
         "Hash each string into a bucket with a strong hash, keyed by two integers.",
         [("strings.to_hash_bucket_strong([\"Hello\", \"TF\"], 3, [1, 2])", "[2, 0]")],

@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| case(c, |b| b.make_ascii_uppercase(), str::to_uppercase)
     ),
     function!(
-        ["strings.strip"],
+        ["strings.strip", "string_strip"],
         "input|x",
         "Strip leading and trailing whitespace.",
         [("strings.strip([\" a b\\n\", \"\"])", "[\"a b\", \"\"]")],

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["strings.as_string", "as_string"],
+        ["strings.as_string", "as_string", "dtypes.as_string"],
         "input|x, precision=-1, scientific=False, shortest=False, width=-1, fill=\"\"",
         "Convert numbers and bools to text, formatted as printf would.",
         [

@@ -14,9 +14,10 @@ use arrow_data::ArrayData;
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[function!(
-    ["io.decode_raw"],
-    "input_bytes|x, out_type, little_endian=True",
-    "Reinterpret the bytes of each string as a row of numbers. In a dense tensor, all strings of a record have the same length.",
+    ["io.decode_raw", "decode_raw"],
+    "input_bytes|x, out_type, little_endian=True, fixed_length=None",
+    "Reinterpret the bytes of each string as a row of numbers. In a dense tensor, all strings of a record have the same length; \
+     fixed_length truncates them or adds zeros.",
     [("io.decode_raw(\"\\x01\\x00\\x02\\x00\", int16)", "[1, 2]"), ("io.decode_raw(\"ab\", uint8)", "[97, 98]")],
     decode_raw
 )];
@@ -29,10 +30,27 @@ fn decode_raw(call: &mut Call) -> ExprResult<OperandKind> {
     let held = if dtype == DType::Bool { DType::UInt8 } else { dtype.clone() };
     let width = held.arrow().primitive_width().ok_or_else(|| call.internal("a number without a width"))?;
     let is_little = call.flag(2, true)?;
-    let axis = if x.ty.is_ragged() { Dim::RAGGED } else { Dim::UNIFORM };
+    let fixed = call.optional_int(3)?;
+    let fixed = fixed.map(|n| usize::try_from(n).ok().filter(|n| *n > 0 && n % width == 0).ok_or(n)).transpose().map_err(|n| {
+        call.error(format!("io.decode_raw: fixed_length must be a positive multiple of {width}, the size of {dtype}, not {n}"))
+    })?;
+    let axis = if let Some(nbytes) = fixed {
+        Dim::known((nbytes / width) as u64)
+    } else if x.ty.is_ragged() {
+        Dim::RAGGED
+    } else {
+        Dim::UNIFORM
+    };
     rows(call, x, axis, std::slice::from_ref(&dtype.clone()), move |texts, lengths| {
         let mut bytes: Vec<u8> = Vec::with_capacity(texts.nbytes());
         for (i, value) in texts.iter().enumerate() {
+            if let Some(nbytes) = fixed {
+                lengths.push(nbytes / width);
+                let end = bytes.len() + nbytes;
+                bytes.extend_from_slice(&value[..value.len().min(nbytes)]);
+                bytes.resize(end, 0);
+                continue;
+            }
             if value.len() % width != 0 {
                 return Err((i, Error::data(format!("{} bytes cannot be divided into {dtype} values of {width} bytes", value.len()))));
             }

@@ -22,14 +22,14 @@ use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["io.parse_tensor"],
+        ["io.parse_tensor", "parse_tensor"],
         "serialized|x, out_type",
         "Parse a tensor written by tf.io.serialize_tensor. The values are in one row; use reshape to restore the shape.",
         [("io.parse_tensor(io.decode_base64(\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\"), int32)", "[1, 2, 3, 4]")],
         parse_tensor
     ),
     function!(
-        ["io.serialize_tensor"],
+        ["io.serialize_tensor", "serialize_tensor"],
         "tensor|x",
         "Serialize a dense tensor (its dtype, shape and values) to bytes that io.parse_tensor reads.",
         [
