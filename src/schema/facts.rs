@@ -4,9 +4,12 @@
 //! store them. They are ignored in comparisons: two fields with the same name and type are equal.
 
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field as ArrowField, Metadata};
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The metadata keys for the name and the parameters of an extension type.
+pub const EXTENSION: [&str; 2] = ["ARROW:extension:name", "ARROW:extension:metadata"];
 /// The key of pandas, <https://pandas.pydata.org/docs/development/developer.html>.
 const PANDAS: &str = "pandas";
 /// The key of Spark's schema.
@@ -15,6 +18,10 @@ pub const SPARK_ROW: &str = "org.apache.spark.sql.parquet.row.metadata";
 /// the columns from them, such as Spark and the Avro reader of Parquet.
 const DESCRIPTIONS: [&str; 7] =
     [PANDAS, "huggingface", SPARK_ROW, "parquet.avro.schema", "avro.schema", "iceberg.schema", "parquet.proto.descriptor"];
+/// How the key starts under which Polars lists the values of an Enum: the length in bytes of each, `;` and the value.
+const POLARS_ENUM: &str = "_PL_ENUM_VALUES";
+/// Why the metadata of several inputs is dropped.
+const DIFFERS: &str = "differs between the inputs";
 /// GeoParquet's key, which describes only some columns: <https://geoparquet.org/releases/v1.1.0/>.
 const GEO: &str = "geo";
 
@@ -34,6 +41,8 @@ pub enum Storage {
         /// The number of axes, including that of the entries.
         rank: usize,
     },
+    /// As in [`Storage::Inferred`], but files declare metadata for the field that is not kept: the keys, and why.
+    WithoutMetadata(Arc<[(String, &'static str)]>),
     /// A file declares the type. It is valid while it reads as the field's type.
     Arrow(Stored),
 }
@@ -45,8 +54,8 @@ pub struct Stored {
     pub field: Arc<ArrowField>,
     /// The dictionaries of the field and of the fields inside it, depth first; empty if the file does not declare them.
     pub dictionaries: Arc<[ArrayRef]>,
-    /// Keys of metadata in which inputs differ.
-    pub dropped: Arc<[String]>,
+    /// Keys of metadata that are no longer valid, and why.
+    pub dropped: Arc<[(String, &'static str)]>,
 }
 
 impl Storage {
@@ -57,7 +66,7 @@ impl Storage {
 
     /// Whether nulls are possible wherever Arrow allows them, because other data may have them.
     pub fn is_open(&self) -> bool {
-        matches!(self, Storage::Inferred | Storage::Map { declared: false, .. })
+        matches!(self, Storage::Inferred | Storage::WithoutMetadata(_) | Storage::Map { declared: false, .. })
     }
 
     /// Whether a field of that rank holds maps.
@@ -65,7 +74,7 @@ impl Storage {
         match self {
             Storage::Map { rank: stored, .. } => *stored == rank,
             Storage::Arrow(stored) => is_map_below(stored.field.data_type(), rank),
-            Storage::Inferred | Storage::Declared => false,
+            Storage::Inferred | Storage::Declared | Storage::WithoutMetadata(_) => false,
         }
     }
 
@@ -77,22 +86,83 @@ impl Storage {
             (Storage::Arrow(first), Storage::Arrow(second)) if first.field.data_type() == second.field.data_type() => {
                 let (a, b) = (&first.field, &second.field);
                 let mut joined = a.as_ref().clone().with_nullable(a.is_nullable() || b.is_nullable());
-                let mut dropped: Vec<String> = first.dropped.iter().chain(&*second.dropped).cloned().collect();
+                let mut dropped: Vec<(String, &str)> = first.dropped.iter().chain(&*second.dropped).cloned().collect();
                 if a.metadata() != b.metadata() {
                     let differs = |(key, value): &(&String, &String)| b.metadata().get(key.as_str()).is_some_and(|other| other != *value);
-                    dropped.extend(a.metadata().iter().filter(differs).map(|(key, _)| key.clone()));
-                    let same = a.metadata().iter().filter(|(key, value)| b.metadata().get(key.as_str()) == Some(*value));
-                    joined = joined.with_metadata(same.map(|(k, v)| (k.clone(), v.clone())).collect::<Metadata>());
+                    dropped.extend(a.metadata().iter().filter(differs).map(|(key, _)| (key.clone(), DIFFERS)));
+                    let all = a.metadata().iter().chain(b.metadata().iter());
+                    let kept = all.filter(|(key, _)| !dropped.iter().any(|(gone, _)| gone == *key));
+                    joined = joined.with_metadata(kept.map(|(k, v)| (k.clone(), v.clone())).collect::<Metadata>());
                 }
-                let same = first.dictionaries.iter().eq(second.dictionaries.iter());
+                let same = !first.dictionaries.is_empty() && first.dictionaries.iter().eq(second.dictionaries.iter());
                 let dictionaries = if same { first.dictionaries.clone() } else { Arc::default() };
+                if !same {
+                    // Together, the dictionaries can have more values than their keys can index.
+                    joined = joined.with_data_type(with_wide_keys(a.data_type()));
+                }
                 dropped.sort_unstable();
                 dropped.dedup();
                 Storage::Arrow(Stored { field: Arc::new(joined), dictionaries, dropped: dropped.into() })
             }
             _ if self.is_map(rank) && other.is_map(rank) => Storage::Map { declared: false, rank },
-            _ => Storage::Inferred,
+            _ => match self.keys().chain(other.keys()).collect::<BTreeMap<_, _>>() {
+                keys if keys.is_empty() => Storage::Inferred,
+                keys => Storage::WithoutMetadata(keys.into_iter().collect()),
+            },
         }
+    }
+
+    /// All keys of metadata, and why they are not kept if the type is another one.
+    fn keys(&self) -> Box<dyn Iterator<Item = (String, &'static str)> + '_> {
+        match self {
+            Storage::Arrow(stored) => {
+                let own = stored.field.metadata().iter().map(|(key, _)| (key.clone(), "describes the type in one of the inputs"));
+                Box::new(own.chain(stored.dropped.iter().cloned()))
+            }
+            Storage::WithoutMetadata(keys) => Box::new(keys.iter().cloned()),
+            Storage::Inferred | Storage::Declared | Storage::Map { .. } => Box::new(std::iter::empty()),
+        }
+    }
+
+    /// Keys of metadata that are no longer valid, and why.
+    pub fn dropped(&self) -> &[(String, &'static str)] {
+        match self {
+            Storage::Arrow(stored) => &stored.dropped,
+            Storage::WithoutMetadata(keys) => keys,
+            Storage::Inferred | Storage::Declared | Storage::Map { .. } => &[],
+        }
+    }
+
+    /// The storage of a field whose values are all null in another input.
+    pub fn or_null(&self) -> Storage {
+        match self {
+            Storage::Arrow(stored) => {
+                let field = Arc::new(stored.field.as_ref().clone().with_nullable(true));
+                Storage::Arrow(Stored { field, ..stored.clone() })
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// A verb adds this value to the field: a dictionary can have more values than its keys can index, metadata
+    /// that lists its possible values without it is no longer valid.
+    pub fn add_value(&mut self, value: &str) {
+        let Storage::Arrow(stored) = self else { return };
+        let wide = with_wide_keys(stored.field.data_type());
+        if wide != *stored.field.data_type() {
+            stored.field = Arc::new(stored.field.as_ref().clone().with_data_type(wide));
+        }
+        let entry = format!("{};{value}", value.len());
+        let lists_others = |(key, listed): &(&String, &String)| key.starts_with(POLARS_ENUM) && !listed.contains(&entry);
+        let keys: Vec<String> = stored.field.metadata().iter().filter(lists_others).map(|(key, _)| key.clone()).collect();
+        if keys.is_empty() {
+            return;
+        }
+        let kept = stored.field.metadata().iter().filter(|(key, _)| !keys.contains(key));
+        let metadata = kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Metadata>();
+        stored.field = Arc::new(stored.field.as_ref().clone().with_metadata(metadata));
+        stored.dropped =
+            stored.dropped.iter().cloned().chain(keys.into_iter().map(|key| (key, "does not list a value that was added"))).collect();
     }
 
     /// The field as stored in a file, if it comes from one.
@@ -103,12 +173,33 @@ impl Storage {
         }
     }
 
+    /// The name of the extension type of the field in its file.
+    pub fn extension(&self) -> Option<&str> {
+        self.arrow()?.metadata().get(EXTENSION[0]).map(String::as_str)
+    }
+
     /// The dictionaries of the field in its file, depth first; empty if they are not known.
     pub fn dictionaries(&self) -> &[ArrayRef] {
         match self {
             Storage::Arrow(stored) => &stored.dictionaries,
             _ => &[],
         }
+    }
+}
+
+/// The type with dictionary keys of at least 32 bits.
+fn with_wide_keys(ty: &DataType) -> DataType {
+    let inside = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(with_wide_keys(f.data_type())));
+    match ty {
+        DataType::Dictionary(key, values) if key.primitive_width().is_some_and(|nbytes| nbytes < 4) => {
+            DataType::Dictionary(Box::new(DataType::Int32), values.clone())
+        }
+        DataType::List(f) => DataType::List(inside(f)),
+        DataType::LargeList(f) => DataType::LargeList(inside(f)),
+        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(inside(f), *size),
+        DataType::Map(f, sorted) => DataType::Map(inside(f), *sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inside).collect()),
+        other => other.clone(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! is a property of the field's storage, which is valid while the innermost axis is the axis of the entries.
 
 use super::facts::Storage;
-use super::{Dim, Element, Field, Size, Type};
+use super::{Dim, Element, Field, Size, Type, uuid};
 
 /// The names of the fields of an entry.
 pub const ENTRY: [&str; 2] = ["key", "value"];
@@ -21,14 +21,19 @@ impl Field {
         self.map_fields().is_some()
     }
 
-    /// The field with type `ty`, which adds or removes an axis around unchanged values. Maps remain maps.
+    /// The field with type `ty`, which adds or removes an axis around unchanged values. Maps remain maps, and UUIDs UUIDs.
     pub fn with_outer_axes(&self, mut ty: Type) -> Field {
         let rank = ty.rank();
         let is_map = self.is_map() && rank > 0;
         // Entries are never null.
         ty.with_nulls &= !(is_map && rank == 1);
         let field = Field::new(self.name.clone(), ty);
-        let storage = if is_map { Storage::Map { declared: false, rank } } else { Storage::default() };
+        let storage = match self.storage.extension() {
+            _ if is_map => Storage::Map { declared: false, rank },
+            _ if self.is_uuid() => uuid::storage(&field.ty),
+            Some(name) => Storage::WithoutMetadata([(name.to_owned(), "describes the field before its axes changed")].into()),
+            None => Storage::default(),
+        };
         Field { storage, ..field }
     }
 

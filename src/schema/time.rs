@@ -79,8 +79,9 @@ pub fn nanos_of(unit: TimeUnit) -> i64 {
     }
 }
 
-/// The type that holds the times of both: the finer unit, if kind and zone are the same. `None` otherwise.
+/// The type that holds the times of both: the finer unit, if kind and zone are the same; all names of UTC are one zone.
+/// `None` otherwise.
 pub fn finer(a: &DataType, b: &DataType) -> Option<DataType> {
     let (x, y) = (TimeType::of(a)?, TimeType::of(b)?);
-    (x.kind == y.kind && x.zone == y.zone).then(|| if x.nanos <= y.nanos { a.clone() } else { b.clone() })
+    (x.kind == y.kind && (x.zone == y.zone || (x.is_utc() && y.is_utc()))).then(|| if x.nanos <= y.nanos { a.clone() } else { b.clone() })
 }

@@ -103,6 +103,8 @@ fn unify_fields(a: &[Field], b: &[Field], outer: Option<&FieldPath>, clashes: &m
             // Fields without values say nothing about those of the other input.
             (true, false) if other.storage.is_map(rank) => Storage::Map { declared: false, rank },
             (false, true) if field.storage.is_map(rank) => Storage::Map { declared: false, rank },
+            (true, false) if field.storage.arrow().is_some() => other.storage.or_null(),
+            (false, true) if other.storage.arrow().is_some() => field.storage.or_null(),
             _ => field.storage.join(&other.storage, rank),
         };
         unified.default = unified.default.or_else(|| other.default.clone());

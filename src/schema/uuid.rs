@@ -1,12 +1,10 @@
 //! UUIDs: Arrow's extension type over 16 bytes. A property of the field's storage; `arrow<uuid>` in the notation.
 
-use super::facts::Storage;
+use super::facts::{EXTENSION, Storage};
 use super::{DType, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
 
-/// The metadata keys for the name and the parameters of an extension type.
-pub const EXTENSION: [&str; 2] = ["ARROW:extension:name", "ARROW:extension:metadata"];
 const NAME: &str = "arrow.uuid";
 /// The storage type.
 pub const BYTES: DataType = DataType::FixedSizeBinary(16);

@@ -80,6 +80,7 @@ always null takes the dtype of the value.";
                 let filled = filling.ty.clone();
                 Ok((filled, move |tensor: &Tensor, scope: &Scope| filling.apply(tensor, scope)))
             })?;
+            values.iter().try_for_each(|text| edits.add_value(field, text.trim()))?;
         }
         Ok(edits.bound())
     }

@@ -217,14 +217,53 @@ fn dictionaries_grow_with_the_values_of_further_inputs() {
         let words: Vec<&str> = half.iter().map(String::as_str).collect();
         write_arrow(&here.join(name), &RecordBatch::try_from_iter([("x", dictionary(&words))]).unwrap());
     }
-    let outcome = shell("tatter convert a.arrow b.arrow -o c.arrow", here, b"");
-    assert_eq!(outcome.status, 1);
-    assert!(outcome.stderr.contains("a batch has 200 different values"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("map 'x = x'"), "{}", outcome.stderr);
-    done(shell("tatter map 'x = x' a.arrow b.arrow -o c.arrow", here, b""));
+    // Together they have more values than int8 keys can index.
+    done(shell("tatter convert a.arrow b.arrow -o c.arrow && tatter convert a.arrow b.arrow -o c.parquet", here, b""));
+    let keys = |field: &Field| match field.data_type() {
+        DataType::Dictionary(keys, _) => keys.as_ref().clone(),
+        other => other.clone(),
+    };
+    assert_eq!(keys(read_arrow(&here.join("c.arrow")).0.field(0)), DataType::Int32);
+    let parquet = ParquetRecordBatchReaderBuilder::try_new(File::open(here.join("c.parquet")).unwrap()).unwrap();
+    assert_eq!(keys(parquet.schema().field(0)), DataType::Int32);
+    assert_eq!(parquet.build().unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 200);
+    let missing: ArrayRef = Arc::new(DictionaryArray::new(Int8Array::from(vec![Some(0), None]), Arc::new(StringArray::from(vec!["a"]))));
+    write_arrow(&here.join("d.arrow"), &RecordBatch::try_from_iter([("x", missing)]).unwrap());
+    // The dictionary at the start of the file is replaced by one at its end.
+    let filled = done(shell("tatter fill-null x=b d.arrow -o e.arrow --chunk-rows 1 && tatter convert e.arrow", here, b""));
+    assert_eq!(filled.stdout, b"{\"x\":\"a\"}\n{\"x\":\"b\"}\n");
     // Each batch of a stream can have a different dictionary.
     let stream = "tatter convert a.arrow b.arrow --row-group-rows 100 -o c.arrows && tatter convert c.arrows";
     assert_eq!(done(shell(stream, here, b"")).stdout.split(|byte| *byte == b'\n').count(), 201);
+}
+
+#[test]
+fn metadata_of_several_inputs_is_kept_or_a_notice_says_why_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let write = |name: &str, values: ArrayRef, pairs: &[(&str, &str)]| {
+        let field = Field::new("x", values.data_type().clone(), true).with_metadata(metadata(pairs));
+        write_arrow(&here.join(name), &RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![values]).unwrap());
+    };
+    let int64 = || -> ArrayRef { Arc::new(Int64Array::from(vec![1])) };
+    write("a.arrow", int64(), &[("unit", "cm"), ("id", "1")]);
+    write("plain.arrow", int64(), &[]);
+    write("other.arrow", int64(), &[("unit", "m")]);
+    write("narrow.arrow", Arc::new(Int32Array::from(vec![1])), &[("unit", "cm")]);
+    write("null.arrow", Arc::new(arrow_array::NullArray::new(1)), &[]);
+    for (inputs, kept, notice) in [
+        ("a.arrow plain.arrow", &[("id", "1"), ("unit", "cm")][..], ""),
+        ("null.arrow a.arrow", &[("id", "1"), ("unit", "cm")], ""),
+        ("a.arrow other.arrow", &[("id", "1")], "note: x: the metadata `unit` was dropped: it differs between the inputs\n"),
+        ("narrow.arrow plain.arrow", &[], "note: x: the metadata `unit` was dropped: it describes the type in one of the inputs\n"),
+    ] {
+        let outcome = done(shell(&format!("tatter convert {inputs} -o out.arrow"), here, b""));
+        assert_eq!(
+            (read_arrow(&here.join("out.arrow")).0.field(0).metadata(), outcome.stderr.as_str()),
+            (&metadata(kept), notice),
+            "{inputs}"
+        );
+    }
 }
 
 #[test]

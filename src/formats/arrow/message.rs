@@ -7,6 +7,7 @@ use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::source::Source;
 use arrow_buffer::Buffer;
 use arrow_ipc::{CompressionType, Message, MessageHeader, root_as_message};
+use std::collections::HashSet;
 use std::io::{self, Read};
 
 /// The first and the last bytes of a file.
@@ -17,6 +18,8 @@ pub const MAGIC_NBYTES: u64 = 8;
 pub const FEATHER_1: &[u8] = b"FEA1";
 /// Marks a message of format version 0.15 and later.
 const CONTINUATION: [u8; 4] = [0xff; 4];
+/// Before the format defined compression, Arrow 0.17 named the codec under this key in the metadata of a message.
+const EXPERIMENTAL_COMPRESSION: &str = "ARROW:experimental_compression";
 /// Maximum length of metadata; real metadata takes some kilobytes.
 const MAX_METADATA: u64 = 256 << 20;
 /// Memory is allocated in steps of this size, so that a declared length alone never allocates more.
@@ -101,6 +104,11 @@ impl Framed {
 
     fn check_claims(&self, body: &Buffer) -> Result<()> {
         let message = self.message()?;
+        if message.custom_metadata().iter().flatten().any(|pair| pair.key() == Some(EXPERIMENTAL_COMPRESSION)) {
+            return Err(Error::data("the buffers are compressed in the experimental form of Arrow 0.17, which is not supported").help(
+                "rewrite the file with PyArrow, which reads it: pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), OUT)",
+            ));
+        }
         let batch = match message.header_type() {
             MessageHeader::DictionaryBatch => message.header_as_dictionary_batch().and_then(|d| d.data()),
             _ => message.header_as_record_batch(),
@@ -229,6 +237,24 @@ pub fn end(source: &Source, start: u64) -> Result<Option<u64>> {
     let prefix = source.bytes(start, 8).map_err(|e| lifted(&e))?;
     let length = prefix.strip_prefix(&CONTINUATION).and_then(|word| <[u8; 4]>::try_from(word).ok()).map(i32::from_le_bytes);
     Ok(length.and_then(|length| u64::try_from(length).ok()).filter(|length| *length > 0).map(|length| start + 8 + length))
+}
+
+/// The end of a message at this byte of a file that is a complete dictionary with one of these ids; `None` if there is
+/// none.
+///
+/// # Errors
+/// Reading fails.
+pub fn end_of_dictionary(source: &Source, start: u64, ids: &HashSet<i64>) -> Result<Option<u64>> {
+    let Some(body) = end(source, start)?.filter(|body| *body <= source.nbytes() && body - start <= MAX_METADATA) else { return Ok(None) };
+    let metadata = source.bytes(start + 8, (body - start - 8) as usize).map_err(|e| lifted(&e))?;
+    let Ok(message) = verified(&metadata) else { return Ok(None) };
+    let is_one = complete_dictionary(&message).is_some_and(|id| ids.contains(&id));
+    Ok(u64::try_from(message.bodyLength()).ok().filter(|_| is_one).and_then(|nbytes| body.checked_add(nbytes)))
+}
+
+/// The id of a message that is a dictionary, not an addition to one.
+pub fn complete_dictionary(message: &Message) -> Option<i64> {
+    message.header_as_dictionary_batch().filter(|dictionary| !dictionary.isDelta()).map(|dictionary| dictionary.id())
 }
 
 fn fill(stream: &mut dyn Read, buffer: &mut [u8]) -> Result<usize> {

@@ -19,7 +19,7 @@ use arrow_array::{ArrayRef, new_empty_array};
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer};
 use arrow_schema::{ArrowError, DataType, Field as ArrowField, FieldRef, SchemaRef};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -286,10 +286,15 @@ impl Footer {
         let footer = root_as_footer(&bytes).map_err(|e| message::invalid("the Arrow footer", &e))?;
         let schema = footer.schema().ok_or_else(|| Error::data("the Arrow footer has no schema"))?;
         let blocks: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
-        check_blocks(&source, footer.dictionaries().iter().flatten().chain(&blocks).copied(), start)?;
+        let listed = footer.dictionaries().iter().flatten().map(|block| message::at(&source, block)).collect::<Result<Vec<_>>>()?;
+        let mut complete = HashSet::new();
+        for dictionary in &listed {
+            complete.extend(message::complete_dictionary(&dictionary.message()?));
+        }
+        check_blocks(&source, footer.dictionaries().iter().flatten().chain(&blocks).copied(), &complete, start)?;
         let (mut known, mut dictionaries) = (Known::new(name, schema)?, HashMap::new());
-        for block in footer.dictionaries().iter().flatten() {
-            decode_dictionary(&message::at(&source, block)?, &known.schema, &mut dictionaries)?;
+        for dictionary in &listed {
+            decode_dictionary(dictionary, &known.schema, &mut dictionaries)?;
         }
         known.learn(&dictionaries);
         let keys = footer.custom_metadata().iter().flatten().filter_map(|pair| pair.key()).map(str::to_owned).collect();
@@ -298,8 +303,9 @@ impl Footer {
 }
 
 /// Checks that the blocks of the footer are apart, and that there is no message between or after them: records would be
-/// repeated or lost.
-fn check_blocks(source: &Source, blocks: impl Iterator<Item = Block>, footer: u64) -> Result<()> {
+/// repeated or lost. A dictionary that another one with its id replaces need not be listed; `dictionaries` are the ids of those
+/// that are.
+fn check_blocks(source: &Source, blocks: impl Iterator<Item = Block>, dictionaries: &HashSet<i64>, footer: u64) -> Result<()> {
     let end = |b: &Block| b.offset().saturating_add(b.metaDataLength().into()).saturating_add(b.bodyLength());
     let mut places: Vec<(u64, u64)> = blocks
         .map(|block| (u64::try_from(block.offset()).unwrap_or(0), u64::try_from(end(&block)).unwrap_or(0)))
@@ -312,6 +318,9 @@ fn check_blocks(source: &Source, blocks: impl Iterator<Item = Block>, footer: u6
     for (start, end) in places.into_iter().chain([(footer, footer)]) {
         if start < at {
             return Err(Error::data(format!("the Arrow footer is damaged: a block starts at byte {start}, inside the one before")));
+        }
+        while let Some(end) = message::end_of_dictionary(source, at, dictionaries)?.filter(|end| *end <= start) {
+            at = end;
         }
         if start - at >= 8 && message::end(source, at)?.is_some() {
             return Err(Error::data(format!("the Arrow footer is damaged: it does not list the message at byte {at}")));

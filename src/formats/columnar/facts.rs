@@ -3,7 +3,6 @@
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::facts::Storage;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::arrow::encoded::{self, Encodings};
 use crate::tensor::arrow::{Form, stored};
@@ -51,10 +50,7 @@ pub fn encoded(field: &Field, arrow: ArrowField, form: Form, options: &Options) 
 }
 
 fn lost(field: &Field, path: &FieldPath, note: &dyn Fn(String) -> Result<()>) -> Result<()> {
-    if let Storage::Arrow(stored) = &field.storage {
-        let differs = |key: &String| note(format!("{path}: the metadata `{key}` was dropped: it differs between the inputs"));
-        stored.dropped.iter().try_for_each(differs)?;
-    }
+    field.storage.dropped().iter().try_for_each(|(key, why)| note(format!("{path}: the metadata `{key}` was dropped: it {why}")))?;
     if let Some(extension) = stored::lost(field) {
         note(format!("{path}: the extension type {extension} was dropped: the type is {} now", field.ty))?;
     }

@@ -109,7 +109,9 @@ fn check(field: &Field, path: &FieldPath) -> Result<()> {
             Err(Error::usage("is a structure without fields, which Parquet cannot store").in_field(path).help(way_out()))
         }
         Element::Struct(fields) => fields.iter().try_for_each(|f| check(f, &path.join(&f.name))),
-        Element::Value(DType::Arrow(ty)) if matches!(ty.as_ref(), DataType::Interval(_) | DataType::Union(..)) => {
+        Element::Value(DType::Arrow(ty))
+            if matches!(ty.as_ref(), DataType::Interval(_) | DataType::Union(..) | DataType::FixedSizeBinary(0)) =>
+        {
             Err(Error::usage(format!("Parquet has no type for {}", field.ty)).in_field(path).help(way_out()))
         }
         _ => Ok(()),

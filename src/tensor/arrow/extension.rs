@@ -3,7 +3,7 @@
 //! Source: <https://arrow.apache.org/docs/format/CanonicalExtensions.html>. A tensor whose metadata permutes its
 //! dimensions is read as its plain storage type.
 
-use crate::schema::uuid::EXTENSION;
+use crate::schema::facts::EXTENSION;
 use crate::schema::{Dim, Element, Size, Type};
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};

@@ -210,8 +210,10 @@ fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Te
     let array = if *array.data_type() == target {
         array.clone()
     } else {
-        check_spread(array)?;
-        arrow_cast::cast(array, &target).map_err(|e| Error::data(e.to_string()))?
+        // The values of a large dictionary are not converted for a few rows.
+        let spread = if is_large(array) { &spread_out(array)? } else { array };
+        check_spread(spread)?;
+        arrow_cast::cast(spread, &target).map_err(|e| Error::data(e.to_string()))?
     };
     if array.null_count() == 0 || field.is_nullable() {
         return Ok(Tensor::Leaf(array));
@@ -221,8 +223,33 @@ fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Te
     Ok(Tensor::Leaf(make_array(values)))
 }
 
+/// Whether it is a dictionary of more values than the array has rows.
+fn is_large(array: &ArrayRef) -> bool {
+    array.as_any_dictionary_opt().is_some_and(|dictionary| dictionary.values().len() > array.len())
+}
+
+/// The bytes of the strings that the rows of a dictionary expand to.
+fn spread_nbytes(array: &ArrayRef) -> usize {
+    fn total<O: ArrowNativeType>(offsets: &[O], keys: &[usize]) -> usize {
+        let length = |key: &usize| Some(offsets.get(key + 1)?.as_usize() - offsets.get(*key)?.as_usize());
+        keys.iter().filter_map(length).fold(0, usize::saturating_add)
+    }
+    let dictionary = array.as_any_dictionary();
+    let (values, keys) = (dictionary.values(), dictionary.normalized_keys());
+    match values.data_type() {
+        DataType::Utf8 => total(values.as_string::<i32>().value_offsets(), &keys),
+        DataType::Binary => total(values.as_binary::<i32>().value_offsets(), &keys),
+        DataType::LargeUtf8 => total(values.as_string::<i64>().value_offsets(), &keys),
+        DataType::LargeBinary => total(values.as_binary::<i64>().value_offsets(), &keys),
+        _ => array.len().saturating_mul(longest(values)),
+    }
+}
+
 /// A dictionary of long strings, or a run of any value, can expand to any number of bytes.
 fn check_spread(array: &ArrayRef) -> Result<()> {
+    if is_large(array) && spread_nbytes(array) <= 16 * MAX_SPREAD {
+        return Ok(());
+    }
     let values = match array.data_type() {
         DataType::Dictionary(..) => array.as_any_dictionary().values().clone(),
         DataType::RunEndEncoded(ends, _) => match ends.data_type() {

@@ -178,6 +178,19 @@ impl Edits {
         })
     }
 
+    /// Notes that a field gets this value, which it may not have had before.
+    ///
+    /// # Errors
+    /// The field does not exist.
+    pub fn add_value(&mut self, path: &FieldPath, value: &str) -> Result<()> {
+        let (mut parents, _) = self.schema.find(path)?;
+        let position = parents.pop().unwrap_or(0);
+        change_fields(&mut self.schema.fields, &parents, |fields| {
+            fields[position].storage.add_value(value);
+            Ok(())
+        })
+    }
+
     /// The changes as a bound verb.
     pub fn bound(self) -> Bound {
         Bound { schema: Arc::new(self.schema.clone()), operator: Operator::Map(Arc::new(self)) }
