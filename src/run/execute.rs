@@ -11,15 +11,14 @@ use super::stages::Stages;
 use super::times::Times;
 use super::values::Values;
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::formats::Format;
-use crate::io::{self, Distribution, Outputs};
+use crate::io::{self, Distribution, Outputs, ReadFile};
 use crate::options::{OnError, Options};
 use crate::schema::{DType, Field, Schema, Type};
 use crate::verbs::{Operator, Report, Route, Verdict};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The parts of a run that stay the same if the inputs are read again under a wider schema.
@@ -37,7 +36,7 @@ pub struct Execution<'a> {
     /// Whether there is an output for each value of a key.
     pub of_values: bool,
     /// The files that are read, which must not be replaced.
-    pub read: &'a [PathBuf],
+    pub read: &'a [ReadFile],
 }
 
 /// The result of a pass.
@@ -95,10 +94,18 @@ impl Execution<'_> {
                 }
             }
         }
+        let mut unwritable = None;
         let takes_faults = report.as_ref().is_some_and(|(_, report)| report.takes_faults());
         let end = match (report, self.format) {
             (Some((verb, report)), _) => self.report_end(verb, report, &mut stages)?,
-            (None, Some(format)) => self.writers_end(format, &output_schema, &mut stages, skip, route)?,
+            (None, Some(format)) => match self.writers_end(format, &output_schema, &mut stages, skip, route) {
+                // All records may be bad: they are written to the quarantine file first.
+                Err(error) if error.reason() == Some(&Reason::NoFields) && quarantine.is_some() => {
+                    unwritable = Some(error);
+                    End::Writers(Vec::new())
+                }
+                end => end?,
+            },
             (None, None) => return Err(Error::internal("there is neither a report nor a format to write")),
         };
         let values = self.format.filter(|_| self.of_values).map(|format| Values {
@@ -124,7 +131,7 @@ impl Execution<'_> {
         let outline = stages.outline();
         let nodes = stages.into_nodes_to(skip, &mut sink);
         let measured = engine::run(engine::Line { origin, nodes }, self.options.threads)?;
-        if let Some(error) = sink.error {
+        if let Some(error) = sink.error.or(unwritable) {
             return Err(error);
         }
         let (verdict, report) = match sink.end {

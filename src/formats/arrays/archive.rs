@@ -35,9 +35,12 @@ pub fn contents(input: &Input) -> Result<Contents> {
             continue;
         };
         let name = name.to_owned();
-        contents.arrays.push(array(&source, name.clone(), member).map_err(|e| e.in_field(quoted(&name)))?);
+        match array(&source, name.clone(), member) {
+            Ok(array) => contents.arrays.push(array),
+            Err(error) => contents.unusable.push((name.clone(), error.in_field(quoted(&name)))),
+        }
     }
-    if contents.arrays.is_empty() && !contents.others.is_empty() {
+    if contents.arrays.is_empty() && contents.unusable.is_empty() && !contents.others.is_empty() {
         return Err(no_arrays(&contents.others));
     }
     Ok(contents)

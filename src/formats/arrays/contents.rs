@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::embedded::EmbeddedSchema;
 use super::npy_header::Header;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::Input;
 use std::collections::HashMap;
 
@@ -58,6 +58,8 @@ pub struct Member {
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     pub arrays: Vec<StoredArray>,
+    /// The names of arrays that cannot be read, and why. They are errors only if they are needed.
+    pub unusable: Vec<(String, Error)>,
     /// The schema embedded by tatter.
     pub embedded: Option<EmbeddedSchema>,
     /// Parts that are not arrays.

@@ -7,12 +7,14 @@ use super::decode::FieldDecoder;
 use super::element::Kind;
 use super::stream::{ArrayStream, Numbers};
 use crate::chunk::{Decoded, Origin};
+use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows, declared_over};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::arrays::values_name;
 use crate::schema::facts::Facts;
 use crate::schema::{DType, Dim, Field, Schema, Type, columns};
@@ -40,6 +42,20 @@ impl ArraysReader {
             return Ok(contents.clone());
         }
         let contents = contents(&self.input, self.open)?;
+        let array = |name: &str| name.split_once('/').map_or(name.to_owned(), |(field, _)| field.to_owned());
+        let is_needed = |name: &str| {
+            let field = array(name);
+            let includes = |wanted: &Wanted| wanted.includes(name) || wanted.includes(&field);
+            includes(&request.wanted) && !includes(&request.dropped)
+        };
+        if let Some((name, error)) = contents.unusable.iter().find(|(name, _)| is_needed(name)) {
+            let error = error.clone().in_input(self.input.name().clone());
+            return Err(if contents.arrays.is_empty() {
+                error
+            } else {
+                error.help(format!("or leave it out: drop {}", shell_word(&quoted(name))))
+            });
+        }
         for other in &contents.others {
             let notice = format!("{}: {other} is not an array; it was not read", self.input.name());
             request.options.notices.add(notice, request.options.strict)?;
@@ -115,7 +131,9 @@ impl Reader for ArraysReader {
         let bound = Bound::of(&contents, &request.declared, &request.wanted).map_err(|e| e.in_input(name.clone()))?;
         bound.nrecords(&wanted(&bound, request), &contents).map_err(|e| e.in_input(name))?;
         let metadata = contents.metadata.iter().cloned().collect();
-        let found = bound.schema();
+        let mut found = bound.schema();
+        let dropped = contents.unusable.iter().filter(|(name, _)| request.dropped.includes(name) && request.wanted.includes(name));
+        found.fields.extend(dropped.map(|(name, _)| Field::new(name.clone(), Type::NULL)));
         if contents.embedded.is_none() {
             self.note_bytes(&contents, &found, request)?;
         }

@@ -44,11 +44,11 @@ impl Kind {
     }
 }
 
-/// `true` and `false`, also capitalized as in Python.
+/// `true` and `false`, also as in Python, and in capitals as in R and spreadsheets.
 pub fn boolean(text: &[u8]) -> Option<bool> {
     match text {
-        b"true" | b"True" => Some(true),
-        b"false" | b"False" => Some(false),
+        b"true" | b"True" | b"TRUE" => Some(true),
+        b"false" | b"False" | b"FALSE" => Some(false),
         _ => None,
     }
 }

@@ -29,11 +29,13 @@ struct Clash {
     message: String,
     /// A string among other values, which may be a word for null.
     word: Option<String>,
+    /// The line of that string.
+    word_line: u64,
 }
 
 impl Clash {
     fn new(message: String) -> Clash {
-        Clash { message, word: None }
+        Clash { message, word: None, word_line: 0 }
     }
 }
 
@@ -193,8 +195,9 @@ impl ColumnSeen {
                 }
                 let parts: Vec<String> = parts.iter().map(|(first, name)| format!("{name} ({first})")).collect();
                 let word = self.first(Kind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
+                let word_line = word.as_ref().map_or(0, |first| first.line);
                 let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
-                return Err(Clash { message: format!("contains {}", parts.join(" and ")), word });
+                return Err(Clash { message: format!("contains {}", parts.join(" and ")), word, word_line });
             }
         };
         let dims = if self.holds_lists() { vec![Dim::UNIFORM] } else { Vec::new() };
@@ -273,6 +276,7 @@ impl Observed for Seen {
         let (mut fields, mut clashes) = (Vec::new(), Vec::new());
         let mut words = request.options.csv.nulls.clone().unwrap_or_default();
         let given = words.len();
+        let mut may_be_header = false;
         for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
             match column.ty() {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
@@ -283,6 +287,7 @@ impl Observed for Seen {
                         (false, true) => "optional string",
                         (false, false) => "string",
                     };
+                    may_be_header |= clash.word_line == 1 && request.options.csv.columns.is_some();
                     words.extend(clash.word.filter(|word| !words.contains(word)));
                     clashes.push((quoted(&column.name), clash.message, text));
                 }
@@ -298,7 +303,13 @@ impl Observed for Seen {
         }
         let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text)| format!("{name}: {text}")).collect();
         let said = shell_quoted(&said.join("; "));
+        if may_be_header {
+            error = error.help("--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names");
+        }
         let error = error.help(format!("a column must have one type in all records; to read it as text: --schema {said}"));
+        if may_be_header {
+            return Err(error);
+        }
         let [word, ..] = &words[given..] else { return Err(error) };
         let meaning = if words.len() > given + 1 { "such strings mean".to_owned() } else { format!("{word:?} means") };
         if request.options.csv.nulls.is_none() {

@@ -86,6 +86,10 @@ impl Observed for Seen {
             let dims = if (self.fewest_labels, self.most_labels) == (1, 1) { Vec::new() } else { vec![Dim::UNIFORM] };
             fields.push(Field::new(LABEL, Type::tensor(DType::Float64, dims)));
         }
+        if self.most_labels == 0 && self.records > 0 && request.wanted.includes(LABEL) && request.declared.index_of(LABEL).is_none() {
+            let text = "libsvm: no line has a label; weighted labels (label:weight, as in XGBoost) would be read as features";
+            request.options.notices.add(text.to_owned(), request.options.strict)?;
+        }
         if self.with_qid > 0 {
             fields.push(Field::new(QID, Type::tensor(DType::Int64, Vec::new()).with_optional(self.with_qid < self.records)));
         }

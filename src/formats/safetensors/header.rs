@@ -63,27 +63,44 @@ pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
     Ok(length)
 }
 
-/// The contents of a header: the tensors in order, and the texts in `__metadata__`. `nbytes` follow the header.
+/// The contents of a header.
+#[derive(Default)]
+pub struct Header {
+    /// The tensors, in order.
+    pub entries: Vec<Entry>,
+    /// Tensors of dtypes that are not supported, with the error.
+    pub unusable: Vec<(String, Error)>,
+    /// The texts in `__metadata__`.
+    pub metadata: Vec<(String, String)>,
+}
+
+/// Parses a header, which `nbytes` follow.
 ///
 /// # Errors
-/// Not such a header, tensors that overlap, have gaps or do not end with the file, or an unsupported dtype.
-pub fn parse(text: &[u8], nbytes: u64) -> Result<(Vec<Entry>, Vec<(String, String)>)> {
+/// Not such a header, or tensors that overlap, have gaps or do not end with the file.
+pub fn parse(text: &[u8], nbytes: u64) -> Result<Header> {
     let no_header = || Error::data("the header is not the JSON object of a safetensors file");
     let end = text.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
     let Members(members) = serde_json::from_slice(&text[..end]).map_err(|_| no_header())?;
-    let (mut entries, mut metadata, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    let (mut header, mut extents, mut seen) = (Header::default(), Vec::new(), HashSet::new());
     for (name, value) in members {
         if !seen.insert(name.clone()) {
             return Err(Error::data(format!("the header has the name {name} twice")));
         }
         if name == METADATA {
-            metadata = texts(value.get());
-        } else {
-            entries.push(entry(&name, value.get()).map_err(|e| e.in_field(crate::path::quoted(&name)))?);
+            header.metadata = texts(value.get());
+            continue;
+        }
+        let in_field = |e: Error| e.in_field(crate::path::quoted(&name));
+        let described = Described::parse(value.get()).map_err(in_field)?;
+        extents.push((described.start, described.end, name.clone()));
+        match described.element() {
+            Ok(element) => header.entries.push(described.entry(&name, element).map_err(in_field)?),
+            Err(error) => header.unusable.push((name.clone(), in_field(error))),
         }
     }
-    check_extents(&entries, nbytes)?;
-    Ok((entries, metadata))
+    check_extents(extents, nbytes)?;
+    Ok(header)
 }
 
 /// The members of `__metadata__` that are texts, as the format requires.
@@ -117,33 +134,54 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-fn entry(name: &str, value: &str) -> Result<Entry> {
-    let wrong = |what: &str| Error::data(format!("the header does not give {what}"));
-    let value: Value = if value.len() > MAX_ENTRY_NBYTES { Value::Null } else { serde_json::from_str(value).unwrap_or_default() };
-    let dtype = value.get("dtype").and_then(Value::as_str).ok_or_else(|| wrong("the dtype"))?;
-    let numbers = |key: &str| value.get(key).and_then(Value::as_array)?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
-    let shape = numbers("shape").ok_or_else(|| wrong("the shape"))?;
-    let offsets = numbers("data_offsets").ok_or_else(|| wrong("the data_offsets"))?;
-    let [start, end] = offsets[..] else { return Err(wrong("the data_offsets")) };
-    let Some((_, kind)) = DTYPES.iter().find(|(known, _)| *known == dtype) else {
-        return Err(Error::data(format!("its dtype is {dtype:?}, which is not supported")).help("save it as float32: t.to(torch.float32)"));
-    };
-    let element = Element { kind: kind.clone(), big_endian: false };
-    let each = element.nbytes() as u64;
-    let sizes = shape.iter().filter(|n| **n > 0).try_fold(each, |all, size| all.checked_mul(*size));
-    let nbytes = if shape.contains(&0) { sizes.map(|_| 0) } else { sizes };
-    if nbytes.is_none() || end.checked_sub(start) != nbytes {
-        return Err(Error::data(format!("the shape {} of {dtype} does not fit the bytes {start} to {end}", shape_text(&shape))));
-    }
-    Ok(Entry { name: name.to_owned(), element, shape, start, end })
+/// A tensor as described.
+struct Described {
+    dtype: String,
+    shape: Vec<u64>,
+    start: u64,
+    end: u64,
 }
 
-fn check_extents(entries: &[Entry], nbytes: u64) -> Result<()> {
-    let mut extents: Vec<(u64, u64, &str)> = entries.iter().map(|e| (e.start, e.end, e.name.as_str())).collect();
+impl Described {
+    fn parse(value: &str) -> Result<Described> {
+        let wrong = |what: &str| Error::data(format!("the header does not give {what}"));
+        let value: Value = if value.len() > MAX_ENTRY_NBYTES { Value::Null } else { serde_json::from_str(value).unwrap_or_default() };
+        let dtype = value.get("dtype").and_then(Value::as_str).ok_or_else(|| wrong("the dtype"))?.to_owned();
+        let numbers = |key: &str| value.get(key).and_then(Value::as_array)?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
+        let shape = numbers("shape").ok_or_else(|| wrong("the shape"))?;
+        let offsets = numbers("data_offsets").ok_or_else(|| wrong("the data_offsets"))?;
+        let [start, end] = offsets[..] else { return Err(wrong("the data_offsets")) };
+        Ok(Described { dtype, shape, start, end })
+    }
+
+    fn element(&self) -> Result<Element> {
+        let Described { dtype, .. } = self;
+        match DTYPES.iter().find(|(known, _)| known == dtype) {
+            Some((_, kind)) => Ok(Element { kind: kind.clone(), big_endian: false }),
+            None => Err(Error::data(format!("its dtype is {dtype:?}, which is not supported")).help(match dtype.starts_with('C') {
+                true => "save its parts as two tensors: t.real.contiguous(), t.imag.contiguous()",
+                false => "save it as float32: t.to(torch.float32)",
+            })),
+        }
+    }
+
+    fn entry(self, name: &str, element: Element) -> Result<Entry> {
+        let Described { dtype, shape, start, end } = self;
+        let each = element.nbytes() as u64;
+        let sizes = shape.iter().filter(|n| **n > 0).try_fold(each, |all, size| all.checked_mul(*size));
+        let nbytes = if shape.contains(&0) { sizes.map(|_| 0) } else { sizes };
+        if nbytes.is_none() || end.checked_sub(start) != nbytes {
+            return Err(Error::data(format!("the shape {} of {dtype} does not fit the bytes {start} to {end}", shape_text(&shape))));
+        }
+        Ok(Entry { name: name.to_owned(), element, shape, start, end })
+    }
+}
+
+fn check_extents(mut extents: Vec<(u64, u64, String)>, nbytes: u64) -> Result<()> {
     extents.sort_unstable();
     let mut at = 0;
     for (start, end, name) in extents {
-        let name = crate::path::quoted(name);
+        let name = crate::path::quoted(&name);
         if start != at {
             let what = if start < at { "overlaps another tensor" } else { "leaves a gap before it" };
             return Err(Error::data(format!("it starts at byte {start} of {nbytes} and {what}: byte {at} comes next")).in_field(name));
@@ -200,7 +238,17 @@ mod tests {
         let bytes = bytes(&entries, &metadata).unwrap();
         assert_eq!(bytes.len() % 8, 0);
         assert_eq!(length(bytes[..8].try_into().unwrap(), 1000).unwrap() as usize, bytes.len() - 8);
-        assert_eq!(parse(&bytes[8..], 17).unwrap(), (entries.to_vec(), metadata.to_vec()));
+        let header = parse(&bytes[8..], 17).unwrap();
+        assert_eq!((header.entries, header.metadata), (entries.to_vec(), metadata.to_vec()));
+    }
+
+    #[test]
+    fn a_tensor_of_another_dtype_does_not_affect_others() {
+        let text = r#"{"x":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]},"y":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#;
+        let header = parse(text.as_bytes(), 3).unwrap();
+        assert_eq!(header.entries.iter().map(|e| e.name.as_str()).collect::<Vec<_>>(), ["y"]);
+        let [(name, error)] = &header.unusable[..] else { panic!("{}", header.unusable.len()) };
+        assert_eq!((name.as_str(), error.message()), ("x", "its dtype is \"F8_E4M3\", which is not supported"));
     }
 
     #[test]
@@ -215,7 +263,6 @@ mod tests {
             (one(r#"{"dtype":"F32"}"#), 0, "the header does not give the shape"),
             (one(r#"{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}"#), 4, "the header does not give the shape"),
             (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0]}"#), 4, "the header does not give the data_offsets"),
-            (one(r#"{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}"#), 1, "its dtype is \"F8_E4M3\", which is not supported"),
             (one(r#"{"dtype":"F32","shape":[2],"data_offsets":[0,4]}"#), 4, "the shape (2,) of F32 does not fit the bytes 0 to 4"),
             (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[4,0]}"#), 4, "the shape (1,) of F32 does not fit the bytes 4 to 0"),
             (

@@ -46,7 +46,7 @@ impl Container for Safetensors {
         let length = header::length(first.try_into().map_err(|_| too_short())?, source.nbytes())?;
         let start = 8 + length;
         let text = read(8, usize::try_from(length).map_err(|_| too_short())?)?;
-        let (entries, metadata) = header::parse(&text, source.nbytes() - start)?;
+        let header::Header { entries, unusable, metadata } = header::parse(&text, source.nbytes() - start)?;
         let embedded = metadata.iter().find(|(key, _)| key == KEY).and_then(|(_, text)| EmbeddedSchema::parse(text));
         let arrays = entries.into_iter().map(|entry| StoredArray {
             name: entry.name,
@@ -58,7 +58,7 @@ impl Container for Safetensors {
             dense_shape: Vec::new(),
         });
         let metadata = metadata.into_iter().filter(|(key, _)| key != KEY).collect();
-        Ok(Contents { arrays: arrays.collect(), embedded, others: Vec::new(), metadata })
+        Ok(Contents { arrays: arrays.collect(), unusable, embedded, metadata, ..Contents::default() })
     }
 
     fn check(&self, layout: &StoredSchema) -> Result<()> {

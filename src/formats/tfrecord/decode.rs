@@ -80,7 +80,7 @@ impl Decoder {
             mapping,
             sequences: false,
             recognised: false,
-            wanted: Wanted::Matching(Vec::new()),
+            wanted: Wanted::none(),
             names: HashSet::new(),
             input,
             verify: !options.no_verify,

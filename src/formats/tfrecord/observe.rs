@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::options::Scalars;
 use crate::path::{glob_matches, quoted};
+use crate::printable::counted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Source, SplitBy, Type};
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
@@ -30,6 +31,9 @@ pub struct Observation {
     foreign: Option<(FirstSeen, &'static str)>,
     /// The first record of neither type, with the error.
     unreadable: Option<(FirstSeen, String)>,
+    /// The first record with data but without features, and the number of such records.
+    featureless: Option<FirstSeen>,
+    nfeatureless: u64,
 }
 
 /// Observations of one feature.
@@ -100,6 +104,10 @@ impl Observation {
                 }
                 seen.unreadable.get_or_insert_with(|| (here(), error.what.into_owned()));
                 continue;
+            }
+            if found.is_empty() && lists.is_empty() && !payload.is_empty() && !wire::has_features(&block.bytes, payload.clone()) {
+                seen.featureless.get_or_insert_with(here);
+                seen.nfeatureless += 1;
             }
             if scan.sequences && scan.recognised && lists.is_empty() && !found.is_empty() {
                 if seen.foreign.is_none() && wire::message(&block.bytes, payload.clone()) == Message::Example {
@@ -182,6 +190,8 @@ impl Observed for Observation {
         self.proper = [self.proper.take(), other.proper].into_iter().flatten().min();
         self.foreign = [self.foreign.take(), other.foreign].into_iter().flatten().min();
         self.unreadable = [self.unreadable.take(), other.unreadable].into_iter().flatten().min();
+        self.featureless = [self.featureless.take(), other.featureless].into_iter().flatten().min();
+        self.nfeatureless += other.nfeatureless;
         merge(&mut self.features, other.features);
         merge(&mut self.lists, other.lists);
     }
@@ -203,6 +213,21 @@ impl Observed for Observation {
             return Err(error
                 .locate(|at| at.records = Some((first.record, first.record)))
                 .help("read records of any bytes with --raw-records"));
+        }
+        if let Some(first) = &self.featureless {
+            if self.proper.is_none() && stops_at_errors(request) {
+                let error = Error::data("the payload is not a tf.Example: it has no features").in_input(first.input.clone());
+                let error = error.locate(|at| at.records = Some((first.record, first.record)));
+                return Err(error.help("read records of any bytes with --raw-records"));
+            }
+            let have = if self.nfeatureless == 1 { "has" } else { "have" };
+            let text = format!(
+                "{}: {} {have} data but no features of a tf.Example (first: record {}); read as records without fields",
+                first.input,
+                counted(self.nfeatureless, "record"),
+                first.record
+            );
+            request.options.notices.add(text, request.options.strict)?;
         }
         if self.features.len() > MAX_FIELDS {
             return Err(Error::data(format!("the records have more than {MAX_FIELDS} different features"))

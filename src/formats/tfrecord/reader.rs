@@ -78,9 +78,10 @@ pub fn read(name: &Arc<str>, message: Message, schema: &Arc<Schema>, request: &R
 
 /// The schema, if it does not require reading records: nothing is required, or everything required is declared.
 fn known_schema(request: &Request) -> Option<Schema> {
-    let Wanted::Matching(patterns) = &request.wanted else { return None };
+    let Wanted::Matching(names) = &request.wanted else { return None };
     let declared = |name: &String| request.declared.fields.iter().any(|f| f.name == *name && mapping::is_complete(&f.ty));
-    patterns
+    names
+        .plain()?
         .iter()
         .all(declared)
         .then(|| Schema::new(request.declared.fields.iter().filter(|f| mapping::is_complete(&f.ty)).cloned().collect()))

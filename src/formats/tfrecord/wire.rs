@@ -245,6 +245,17 @@ pub fn message(bytes: &[u8], record: Range<usize>) -> Message {
     message
 }
 
+/// Whether a record has the field `features` or `context`, which may be empty. Other messages than tf.Example and
+/// tf.SequenceExample rarely do.
+pub fn has_features(bytes: &[u8], record: Range<usize>) -> bool {
+    let mut has = false;
+    let _ = fields(Cursor::new(bytes, record), 1, &mut |_, _| {
+        has = true;
+        Ok(())
+    });
+    has
+}
+
 /// Whether the content of field 2 of a message is that of `feature_lists` rather than an unknown field.
 fn are_feature_lists(content: Cursor) -> bool {
     entries(content, &mut |_, list| steps(content.bytes, list, &mut |_| ())).is_ok()
