@@ -1,9 +1,11 @@
 //! The decoded columns of a block of records, and the origin of each record.
 
 mod origin;
+mod rest;
 pub mod weave;
 
 pub use origin::{Origin, Rows, Shifted};
+pub use rest::Rest;
 
 use crate::error::{Error, Result};
 use crate::schema::Schema;

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::path::glob_matches;
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 /// What is needed from the stream at some point.
@@ -19,7 +20,57 @@ pub enum Wanted {
     /// All fields.
     All,
     /// Fields whose names match one of these patterns.
-    Matching(Vec<String>),
+    Matching(Names),
+}
+
+/// Patterns of names. Those without a `*`, of which there can be thousands, are looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    plain: HashSet<String>,
+    globs: Vec<String>,
+}
+
+impl Names {
+    /// Whether there are no patterns.
+    pub fn is_empty(&self) -> bool {
+        self.plain.is_empty() && self.globs.is_empty()
+    }
+
+    /// Whether a pattern matches the name.
+    pub fn includes(&self, name: &str) -> bool {
+        self.plain.contains(name) || self.globs.iter().any(|pattern| glob_matches(pattern, name))
+    }
+
+    /// The patterns without a `*`; `None` if there are others.
+    pub fn plain(&self) -> Option<&HashSet<String>> {
+        self.globs.is_empty().then_some(&self.plain)
+    }
+
+    /// Removes a pattern.
+    pub fn remove(&mut self, pattern: &str) {
+        self.plain.remove(pattern);
+        self.globs.retain(|other| other != pattern);
+    }
+}
+
+impl Extend<String> for Names {
+    fn extend<T: IntoIterator<Item = String>>(&mut self, patterns: T) {
+        for pattern in patterns {
+            if pattern.contains('*') {
+                self.globs.push(pattern);
+            } else {
+                self.plain.insert(pattern);
+            }
+        }
+    }
+}
+
+impl FromIterator<String> for Names {
+    fn from_iter<T: IntoIterator<Item = String>>(patterns: T) -> Names {
+        let mut names = Names::default();
+        names.extend(patterns);
+        names
+    }
 }
 
 impl Demand {
@@ -156,14 +207,24 @@ impl Numbers {
 impl Wanted {
     /// No fields.
     pub fn none() -> Wanted {
-        Wanted::Matching(Vec::new())
+        Wanted::Matching(Names::default())
+    }
+
+    /// The fields that match one of these patterns.
+    pub fn matching(patterns: impl IntoIterator<Item = String>) -> Wanted {
+        Wanted::Matching(patterns.into_iter().collect())
+    }
+
+    /// Whether no field is needed.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Wanted::Matching(names) if names.is_empty())
     }
 
     /// Whether the field with that name is needed.
     pub fn includes(&self, name: &str) -> bool {
         match self {
             Wanted::All => true,
-            Wanted::Matching(patterns) => patterns.iter().any(|p| glob_matches(p, name)),
+            Wanted::Matching(names) => names.includes(name),
         }
     }
 }

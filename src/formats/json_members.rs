@@ -7,7 +7,7 @@ use crate::formats::format::{Observed, Request};
 use crate::path::FieldPath;
 use crate::schema::{Field, Schema};
 use crate::tensor::Tensor;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The values of some records, as the text of JSON objects.
 #[derive(Default)]
@@ -62,6 +62,7 @@ impl Members {
             first_line: 1,
             first_column: 0,
             offset: 0,
+            ends: OnceLock::new(),
         })
     }
 

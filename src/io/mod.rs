@@ -41,7 +41,7 @@ pub use dataset::Found;
 pub use expand::expand;
 pub use folder::{Folder, IsDataset};
 pub use input::{Input, inputs};
-pub use output::{Distribution, Outputs, Written, commit, create_file, scratch, scratch_directory, write_file};
+pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, scratch, scratch_directory, write_file};
 #[cfg(test)]
 pub use recognise::format_of;
 pub use staging::remove_unfinished;

@@ -1,6 +1,9 @@
 //! The output of a run: standard output, a file, shards, or one file per record.
 
+mod read_file;
 mod several;
+
+pub use read_file::ReadFile;
 
 use super::codec::{self, Codec};
 use super::deflate::Threads;
@@ -344,15 +347,21 @@ impl Outputs {
         if a != b && !matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b) {
             return false;
         }
-        let others = other.names();
-        self.names().iter().any(|names| others.iter().any(|others| names.overlaps(others)))
+        if std::ptr::eq(self, other) {
+            return true;
+        }
+        let extras = |outputs: &Outputs| outputs.state().extras.iter().cloned().map(Names::Single).collect::<Vec<_>>();
+        let (own, others) = (extras(self), extras(other));
+        self.names().chain(&own).any(|names| other.names().chain(&others).any(|others| names.overlaps(others)))
     }
 
-    /// The names of all files.
-    fn names(&self) -> Vec<Names> {
-        let Target::Files(_, names) = &self.target else { return Vec::new() };
-        let extras = self.state().extras.iter().cloned().map(Names::Single).collect::<Vec<_>>();
-        [Some(names), self.seconds.as_ref()].into_iter().flatten().cloned().chain(extras).collect()
+    /// The names of all files except the metadata files of a directory.
+    fn names(&self) -> impl Iterator<Item = &Names> {
+        let names = match &self.target {
+            Target::Files(_, names) => Some(names),
+            _ => None,
+        };
+        [names, self.seconds.as_ref().filter(|_| names.is_some())].into_iter().flatten()
     }
 
     /// Discards everything written so far, for a restart.
@@ -388,19 +397,19 @@ impl Outputs {
     ///
     /// # Errors
     /// One of these paths is an output.
-    pub fn refuse_inputs(&self, inputs: &[PathBuf]) -> Result<()> {
+    pub fn refuse_inputs(&self, inputs: &[ReadFile]) -> Result<()> {
         let Target::Files(directory, _) = &self.target else { return Ok(()) };
         let Ok(directory) = directory.canonicalize() else { return Ok(()) };
-        for input in inputs {
-            let Ok(path) = input.canonicalize() else { continue };
-            if self.directory.is_some() && path == directory {
-                let error = Error::usage("the output would be written into this input").in_input(input.display().to_string());
+        for ReadFile { given, resolved } in inputs {
+            let Some(path) = resolved else { continue };
+            if self.directory.is_some() && *path == directory {
+                let error = Error::usage("the output would be written into this input").in_input(given.display().to_string());
                 return Err(error.help("allow it with --in-place, or write to another directory"));
             }
-            if self.replaces(&path) {
-                let (name, this) = match is_standard_input(input.as_os_str()) {
+            if self.is_one_of(&directory, path) {
+                let (name, this) = match is_standard_input(given.as_os_str()) {
                     true => (STANDARD_INPUT.to_owned(), "this file"),
-                    false => (input.display().to_string(), "this input"),
+                    false => (given.display().to_string(), "this input"),
                 };
                 let error = Error::usage(format!("the output would replace {this}")).in_input(name);
                 return Err(error.help("allow it with --in-place, or write to another file"));
@@ -411,9 +420,14 @@ impl Outputs {
 
     /// Whether one of the files would replace this one.
     pub fn replaces(&self, file: &Path) -> bool {
-        let Target::Files(directory, names) = &self.target else { return false };
-        let (Ok(directory), Ok(file)) = (directory.canonicalize(), file.canonicalize()) else { return false };
-        file.parent() == Some(&directory) && file.file_name().is_some_and(|name| self.includes(names, name))
+        let Target::Files(directory, _) = &self.target else { return false };
+        matches!((directory.canonicalize(), file.canonicalize()), (Ok(directory), Ok(file)) if self.is_one_of(&directory, &file))
+    }
+
+    /// The same for canonical paths of the output's directory and the file.
+    fn is_one_of(&self, directory: &Path, file: &Path) -> bool {
+        let Target::Files(_, names) = &self.target else { return false };
+        file.parent() == Some(directory) && file.file_name().is_some_and(|name| self.includes(names, name))
     }
 
     fn refuse_stale(&self, directory: &Path, names: &Names, is_written: impl Fn(u64) -> bool) -> Result<()> {

@@ -108,7 +108,7 @@ pub fn read_less(first: &dyn Parsed, chain: &mut Chain, schema: &mut Schema, dem
         return;
     }
     let [_, after, ..] = chain.schemas.as_slice() else { return };
-    demand.fields = Wanted::Matching(after.fields.iter().map(|field| field.name.clone()).collect());
+    demand.fields = Wanted::matching(after.fields.iter().map(|field| field.name.clone()));
     schema.fields.retain(|field| after.index_of(&field.name).is_some());
     chain.schemas[0] = after.clone();
     chain.leave_out_first();

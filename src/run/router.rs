@@ -2,7 +2,7 @@
 
 use super::engine::Serial;
 use super::work::{Load, Work};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Rest};
 use crate::error::{Error, Result};
 use crate::formats::Grouping;
 use crate::io::Distribution;
@@ -119,13 +119,11 @@ impl Router {
             Spread::PerRecord => {
                 // In small slices, so that padded output is written while it is in the cache.
                 const MOST_ROWS: usize = 64;
-                let mut start = 0;
-                while start < chunk.nrows {
-                    // Slices have offsets of their own, so that taking them one by one from the rest would be quadratic.
-                    let next = chunk.slice(start, MOST_ROWS.min(chunk.nrows - start));
-                    let taken = rows_that_fit(&next, PER_RECORD_NBYTES, next.nrows).max(1);
-                    self.give(first + start as u64, vec![next.slice(0, taken)], out);
-                    start += taken;
+                let (mut rest, mut number) = (Rest::of(chunk), first);
+                while rest.nrows() > 0 {
+                    let taken = rows_that_fit(&rest, PER_RECORD_NBYTES, MOST_ROWS).max(1);
+                    self.give(number, vec![rest.take(taken)], out);
+                    number += taken as u64;
                 }
                 Ok(())
             }
@@ -183,26 +181,26 @@ impl Router {
     }
 
     /// Adds rows to the group of an output and emits full groups.
-    fn fill(&mut self, target: usize, mut chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
+    fn fill(&mut self, target: usize, chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
         let Some(limit) = self.grouping else {
             self.give(target as u64, vec![chunk], out);
             return Ok(());
         };
         // The groups of all outputs are held at once; with these sizes they take a few times the memory of one.
         let nbytes = if matches!(self.spread, Spread::Values(_)) { limit.nbytes / (target + 1) } else { limit.nbytes };
-        while chunk.nrows > 0 {
+        let mut rest = Rest::of(chunk);
+        while rest.nrows() > 0 {
             let state = &mut self.groups[target];
             let room = limit.rows.max(1) - state.nrows;
-            let fits = rows_that_fit(&chunk, nbytes.saturating_sub(state.nbytes), room);
+            let fits = rows_that_fit(&rest, nbytes.saturating_sub(state.nbytes), room);
             let take = if state.nrows == 0 { fits.max(1) } else { fits };
-            let part = chunk.slice(0, take);
-            chunk = chunk.slice(take, chunk.nrows - take);
             if take > 0 {
+                let part = rest.take(take);
                 state.nrows += take;
                 state.nbytes += part.nbytes();
                 state.chunks.push_back(part);
             }
-            if chunk.nrows > 0 || state.nrows >= limit.rows {
+            if rest.nrows() > 0 || state.nrows >= limit.rows {
                 let full = std::mem::take(state);
                 self.give(target as u64, full.chunks.into(), out);
             }
@@ -327,15 +325,16 @@ impl Parting {
 }
 
 /// The number of leading rows with at most `nbytes` bytes. Sizes are additive over rows, so bisection works.
-fn rows_that_fit(chunk: &Chunk, nbytes: usize, rows: usize) -> usize {
-    let most = rows.min(chunk.nrows);
-    if chunk.slice(0, most).nbytes() <= nbytes {
+fn rows_that_fit(rest: &Rest, nbytes: usize, rows: usize) -> usize {
+    let most = rows.min(rest.nrows());
+    let fits = |n: usize| rest.first(n).nbytes() <= nbytes;
+    if fits(most) {
         return most;
     }
     let (mut low, mut high) = (0, most);
     while high - low > 1 {
         let middle = low.midpoint(high);
-        if chunk.slice(0, middle).nbytes() <= nbytes { low = middle } else { high = middle }
+        if fits(middle) { low = middle } else { high = middle }
     }
     low
 }

@@ -61,8 +61,8 @@ impl Reader for SourceReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         // Requests only the input's own fields.
         let mut own = request.clone();
-        if let Wanted::Matching(patterns) = &mut own.wanted {
-            patterns.retain(|pattern| !self.columns.0.iter().any(|(name, _)| name == pattern));
+        if let Wanted::Matching(names) = &mut own.wanted {
+            self.columns.0.iter().for_each(|(name, _)| names.remove(name));
         }
         Ok(match self.reader.infer(&own)? {
             Inference::Known(schema) => Inference::Known(extended(&self.columns, schema)?),

@@ -22,12 +22,12 @@ use super::tables::with_tables;
 use super::targets::{self, Targets};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Kind, Reason, Result};
-use crate::io;
+use crate::io::{self, ReadFile};
 use crate::options::{OnError, Options};
 use crate::schema::Schema;
 use crate::verbs::{Operator, Parsed, Verdict};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -108,7 +108,7 @@ struct Run<'a> {
     inputs: Inputs,
     targets: Targets,
     /// All files that are read: inputs, tables, constants, ....
-    read: Vec<PathBuf>,
+    read: Vec<ReadFile>,
     options: Arc<Options>,
     /// Whether no field was found. If bad records are skipped, they may be the reason.
     found_no_fields: bool,
@@ -124,8 +124,8 @@ impl<'a> Run<'a> {
         }
         // Standard input may be a regular file.
         let paths = inputs.iter().map(|opened| opened.input.path().unwrap_or(Path::new("/dev/stdin")).to_owned());
-        let read: Vec<PathBuf> = paths.chain(beside::read(verbs, options)).collect();
-        read.iter().try_for_each(|path| ended.beside.refuse_read(path))?;
+        let read: Vec<ReadFile> = paths.chain(beside::read(verbs, options)).map(ReadFile::from).collect();
+        read.iter().try_for_each(|file| ended.beside.refuse_read(file.path()))?;
         if !options.in_place {
             targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(&read))?;
         }
@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
         let needs_records = self.options.on_error != OnError::Fail || self.verbs.last().is_none_or(|v| v.needs_records());
         let mut demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
         // Records of which no field is needed are not parsed, so bad ones would not be found.
-        if self.options.on_error != OnError::Fail && matches!(&demand.fields, Wanted::Matching(names) if names.is_empty()) {
+        if self.options.on_error != OnError::Fail && demand.fields.is_none() {
             demand.fields = Wanted::All;
         }
         let regular = self.inputs.are_regular();
@@ -269,7 +269,7 @@ impl<'a> Run<'a> {
                 result => return result,
             }
         }
-        self.inputs.ignore_types(Wanted::Matching(first.drops()));
+        self.inputs.ignore_types(Wanted::matching(first.drops()));
         let (inferred, chain) = self.infer_and_bind_all(demand, sample_bytes)?;
         if reads_less(first.as_ref(), &chain, demand) {
             return Ok((inferred, chain));
@@ -301,7 +301,9 @@ impl<'a> Run<'a> {
     fn declared_covers(&self, demand: &Demand) -> bool {
         match &demand.fields {
             Wanted::All => false,
-            Wanted::Matching(patterns) => patterns.iter().all(|p| !p.contains('*') && self.inputs.declared().index_of(p).is_some()),
+            Wanted::Matching(names) => {
+                names.plain().is_some_and(|names| names.iter().all(|name| self.inputs.declared().index_of(name).is_some()))
+            }
         }
     }
 

@@ -39,7 +39,7 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
         let error = Error::usage("a table is read from files, not from a pipe").in_input(name);
         return Err(error.help("write it to a file first"));
     }
-    let demand = Demand { fields: Wanted::Matching(fields.to_vec()), records: None };
+    let demand = Demand { fields: Wanted::matching(fields.iter().cloned()), records: None };
     let schema = infer(&mut inputs, &demand, None, options.threads).map_err(|e| unreadable(e, &name))?.schema.plain();
     if let Some(missing) = fields.iter().find(|field| *field != "*" && schema.index_of(field).is_none()) {
         let all = infer(&mut inputs, &Demand::everything(), None, options.threads)?.schema;

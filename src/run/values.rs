@@ -5,10 +5,9 @@ use super::progress::Progress;
 use super::targets::Targets;
 use crate::error::Result;
 use crate::formats::{Format, Writer};
-use crate::io::{Distribution, Outputs};
+use crate::io::{Distribution, Outputs, ReadFile};
 use crate::options::Options;
 use crate::schema::Schema;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Opens per-value outputs, in order of their first records.
@@ -20,7 +19,7 @@ pub struct Values<'a> {
     /// The options of the run; the output name contains `{}`.
     pub options: &'a Options,
     /// The files that are read, which must not be replaced.
-    pub read: &'a [PathBuf],
+    pub read: &'a [ReadFile],
     /// The progress bar.
     pub progress: &'a Progress,
     /// The outputs so far.

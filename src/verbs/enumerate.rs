@@ -2,7 +2,7 @@
 
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
-use crate::demand::{Demand, Wanted};
+use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::quoted;
@@ -57,13 +57,7 @@ chain: after `filter` or `shuffle`, they count the records that are left, in the
 
     fn demand(&self, after: Demand) -> Demand {
         // The new field is not read, but an existing field with its name must be found, so that the clash is reported.
-        match after.fields {
-            Wanted::All => after,
-            Wanted::Matching(mut patterns) => {
-                patterns.push(self.name.clone());
-                Demand { fields: Wanted::Matching(patterns), ..after }
-            }
-        }
+        after.and_fields([self.name.clone()])
     }
 }
 

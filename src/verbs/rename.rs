@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::schema::{Element, Field, Schema};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Renames fields.
@@ -67,34 +68,38 @@ its path; the new name may omit the path.";
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let mut renamed = schema.as_ref().clone();
-        for (i, (old, new)) in self.pairs.0.iter().enumerate() {
+        let mut before = HashSet::new();
+        for (old, new) in &self.pairs.0 {
             let (positions, _) = schema.find(old).map_err(|e| match schema.find(&FieldPath::name(new)) {
                 Ok(_) => e.help(format!("the old name comes first: {}={old}", path::quoted(new))),
                 Err(_) => e,
             })?;
-            if self.pairs.0[..i].iter().any(|(before, _)| before == old) {
+            if !before.insert(positions.clone()) {
                 return Err(Error::usage(format!("{old} is renamed twice")));
             }
             if let Some(field) = field_at(&mut renamed.fields, &positions) {
                 field.name.clone_from(new);
             }
         }
+        // The structures whose fields are renamed.
+        let mut checked = HashSet::new();
         for (old, _) in &self.pairs.0 {
             let (positions, _) = schema.find(old)?;
-            let siblings = siblings_at(&renamed.fields, &positions);
-            for (position, field) in siblings.iter().enumerate() {
-                if siblings[..position].iter().any(|other| other.name == field.name) {
-                    let error = Error::usage(format!("two fields would be named {}", path::quoted(&field.name)));
-                    let is_old = siblings_at(&schema.fields, &positions).iter().any(|other| other.name == field.name);
-                    return Err(match is_old {
-                        true => {
-                            let other = old.parent().map_or_else(|| FieldPath::name(&*field.name), |parent| parent.join(&field.name));
-                            error.help(format!("drop the other field first, or rename it too: {other}=NAME"))
-                        }
-                        false => error.help(format!("give one of them another name: {old}=NAME")),
-                    });
-                }
+            let parents = positions[..positions.len().saturating_sub(1)].to_vec();
+            if !checked.insert(parents) {
+                continue;
             }
+            let mut names = HashSet::new();
+            let Some(twice) = siblings_at(&renamed.fields, &positions).iter().find(|field| !names.insert(&field.name)) else { continue };
+            let error = Error::usage(format!("two fields would be named {}", path::quoted(&twice.name)));
+            let is_old = siblings_at(&schema.fields, &positions).iter().any(|other| other.name == twice.name);
+            return Err(match is_old {
+                true => {
+                    let other = old.parent().map_or_else(|| FieldPath::name(&*twice.name), |parent| parent.join(&twice.name));
+                    error.help(format!("drop the other field first, or rename it too: {other}=NAME"))
+                }
+                false => error.help(format!("give one of them another name: {old}=NAME")),
+            });
         }
         Ok(Bound { schema: Arc::new(renamed), operator: Operator::Map(Arc::new(Unchanged)) })
     }

@@ -44,6 +44,6 @@ not kept are never parsed. A name needs backquotes only if it contains one of `.
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        Demand { fields: Wanted::Matching(self.fields.wanted()), ..after }
+        Demand { fields: Wanted::matching(self.fields.wanted()), ..after }
     }
 }

@@ -5,7 +5,6 @@
 mod write;
 
 use crate::chunk::{Chunk, Decoded, Origin};
-use crate::demand::Wanted;
 use crate::error::Result;
 use crate::formats::cut::Cut;
 use crate::formats::format::{Format, Inference, Numbered, Reader, Request, Task, Tasks, Writer};
@@ -108,7 +107,7 @@ impl Reader for ArrayReader {
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let name = self.input.name().clone();
-        let wants_none = matches!(&request.wanted, Wanted::Matching(patterns) if patterns.is_empty());
+        let wants_none = request.wanted.is_none();
         let file = self.file(request)?;
         if wants_none && request.only.is_none() && file.rest.is_none() {
             return Ok(counted(name, file.nrecords.min(request.records.unwrap_or(u64::MAX)), file.nbytes()));

@@ -6,7 +6,7 @@ use crate::chunk::Fault;
 use crate::error::{Error, Kind};
 use crate::io::buffers::Buffer;
 use crate::schema::Schema;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Advice for any bad record.
 pub const LEAVE_OUT: &str = "skip such records with --on-error skip";
@@ -30,6 +30,8 @@ pub struct Block {
     pub first_column: u64,
     /// Offset of `bytes` in the input.
     pub offset: u64,
+    /// The positions of the line ends, once an error needs them.
+    pub ends: OnceLock<Vec<usize>>,
 }
 
 /// The locations of the records in a block.
@@ -88,7 +90,8 @@ impl Block {
 
     /// The number of the line that contains `pos`.
     pub fn line_at(&self, pos: usize) -> u64 {
-        self.first_line + memchr::memchr_iter(b'\n', &self.bytes[..pos.min(self.bytes.len())]).count() as u64
+        let ends = self.ends.get_or_init(|| memchr::memchr_iter(b'\n', &self.bytes).collect());
+        self.first_line + ends.partition_point(|end| *end < pos) as u64
     }
 
     /// Locates a parse error in the record that starts at `start`.

@@ -9,7 +9,7 @@ use crate::io::Input;
 use crate::io::line_ranges::{Counts, LineRange};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -108,6 +108,7 @@ fn block(input: &Arc<str>, lines: Lines, first_record: u64, found: &Records, lim
         first_column: 0,
         offset: lines.byte,
         bytes: lines.bytes,
+        ends: OnceLock::new(),
     }
 }
 

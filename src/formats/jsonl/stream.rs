@@ -5,7 +5,7 @@ use super::block::{Block, Framing, Piece};
 use super::limits::{Limits, too_long};
 use crate::error::{Error, Result};
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const BLOCK_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 256 << 10;
@@ -281,6 +281,7 @@ impl ValueCutter {
             first_column: self.column,
             offset: self.offset,
             bytes: bytes.into(),
+            ends: OnceLock::new(),
         };
         self.record += nrecords as u64;
         self.pass(&block.bytes);

@@ -30,7 +30,7 @@ impl Several for Combined {
             Combination::Chosen(_) => unified(&mut self.members, demand, share, threads),
             Combination::Listed(_, field) => {
                 let Some((list, members)) = self.members.split_first_mut() else { return Err(Error::internal("a choice without a list")) };
-                let only = Demand { fields: Wanted::Matching(vec![field.clone()]), records: None };
+                let only = Demand { fields: Wanted::matching([field.clone()]), records: None };
                 let mut found = list.infer(&only, share, threads)?;
                 if found.schema.index_of(field).is_none() && list.inputs.are_regular() {
                     // The message lists the fields.

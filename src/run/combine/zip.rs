@@ -1,7 +1,7 @@
 //! Zips inputs: combines the records with the same number.
 
 use super::feed::Feed;
-use crate::chunk::{Chunk, Origin, Rows};
+use crate::chunk::{Chunk, Origin, Rest, Rows};
 use crate::error::{Error, Result};
 use crate::run::engine::{Lines, Merge};
 use crate::run::work::{Load, Work};
@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 pub struct Zip {
     feeds: Vec<Feed>,
     /// For each input, the rest of its current chunk.
-    current: Vec<Option<Chunk>>,
+    current: Vec<Option<Rest>>,
     is_nested: bool,
     shortest: bool,
     /// Number of records so far.
@@ -28,19 +28,19 @@ impl Zip {
     fn next_chunk(&mut self, lines: &Lines<'_, '_, Work>, work: &mut Work) -> Result<Option<Chunk>> {
         for (line, (feed, chunk)) in self.feeds.iter_mut().zip(&mut self.current).enumerate() {
             if chunk.is_none() {
-                *chunk = feed.next_chunk(lines, line, work)?;
+                *chunk = feed.next_chunk(lines, line, work)?.map(Rest::of);
             }
         }
-        let nrows = self.current.iter().map(|chunk| chunk.as_ref().map_or(0, |chunk| chunk.nrows)).min().unwrap_or(0);
+        let nrows = self.current.iter().map(|chunk| chunk.as_ref().map_or(0, Rest::nrows)).min().unwrap_or(0);
         if nrows == 0 {
             return self.end().map(|()| None);
         }
         let mut columns = Vec::new();
         for slot in &mut self.current {
-            let Some(chunk) = slot.take() else { continue };
-            let part = chunk.slice(0, nrows);
-            if nrows < chunk.nrows {
-                *slot = Some(chunk.slice(nrows, chunk.nrows - nrows));
+            let Some(rest) = slot else { continue };
+            let part = rest.take(nrows);
+            if rest.nrows() == 0 {
+                *slot = None;
             }
             if self.is_nested {
                 columns.push(Tensor::structure(nrows, part.columns, None)?);

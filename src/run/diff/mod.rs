@@ -8,10 +8,10 @@ mod facts;
 use super::conclude::show_notices;
 use super::progress::Progress;
 use super::records::Records;
-use crate::chunk::{Chunk, Decoded};
+use crate::chunk::{Decoded, Rest};
 use crate::error::{Error, Kind, Result};
 use crate::formats::value_text;
-use crate::io::{Distribution, Outputs};
+use crate::io::{Distribution, Outputs, ReadFile};
 use crate::options::{OnError, Options};
 use crate::path::quoted;
 use crate::printable::{counted, shell_word};
@@ -37,7 +37,7 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     }
     let output = options.output.as_ref().map(|_| Outputs::plan(options)).transpose()?.filter(|output| !output.is_stdout());
     if let Some(output) = &output {
-        output.refuse_inputs(&[a, b].map(PathBuf::from))?;
+        output.refuse_inputs(&[a, b].map(|file| ReadFile::from(PathBuf::from(file))))?;
         if output.distribution() != Distribution::Single {
             return Err(Error::usage("diff writes its report to one file, not to several").in_input(output.name().clone()));
         }
@@ -89,7 +89,7 @@ struct Side<'a> {
     name: String,
     options: &'a Options,
     records: Box<dyn Iterator<Item = Result<Decoded>>>,
-    chunk: Option<Chunk>,
+    chunk: Option<Rest>,
 }
 
 impl Side<'_> {
@@ -99,7 +99,7 @@ impl Side<'_> {
 
     /// Whether there are records to compare.
     fn fill(&mut self) -> Result<bool> {
-        while self.chunk.as_ref().is_none_or(|c| c.nrows == 0) {
+        while self.chunk.as_ref().is_none_or(|rest| rest.nrows() == 0) {
             let Some(decoded) = self.records.next() else { return Ok(false) };
             // Records that do not fit a common inferred schema: bad data.
             let decoded = decoded.map_err(|e| if e.kind() == Kind::Widened { e.with_kind(Kind::Data) } else { e });
@@ -107,7 +107,7 @@ impl Side<'_> {
             if let Some(fault) = decoded.faults.into_iter().next() {
                 return Err(unreadable(fault.error, self.name.as_ref(), self.options));
             }
-            self.chunk = Some(decoded.chunk);
+            self.chunk = Some(Rest::of(decoded.chunk));
         }
         Ok(true)
     }
@@ -124,9 +124,9 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
                 return Ok(Some(format!("record {record}: only in {longer}; {shorter} ends before it\n")));
             }
         }
-        let (Some(a), Some(b)) = (left.chunk.take(), right.chunk.take()) else { return Ok(None) };
-        let nrows = a.nrows.min(b.nrows);
-        let (first, second) = (a.slice(0, nrows), b.slice(0, nrows));
+        let (Some(a), Some(b)) = (&mut left.chunk, &mut right.chunk) else { return Ok(None) };
+        let nrows = a.nrows().min(b.nrows());
+        let (first, second) = (a.take(nrows), b.take(nrows));
         let differing = (0..schema.fields.len())
             .filter_map(|field| first.columns[field].first_difference(&second.columns[field]).map(|row| (row, field)))
             .min();
@@ -142,8 +142,6 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
             )));
         }
         record += nrows as u64;
-        left.chunk = Some(a.slice(nrows, a.nrows - nrows));
-        right.chunk = Some(b.slice(nrows, b.nrows - nrows));
     }
 }
 

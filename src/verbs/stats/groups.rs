@@ -247,6 +247,8 @@ pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<S
             }
             let values = match (field.ty.fields(), field.ty.rank()) {
                 (Some(fields), 0) => fields.iter().map(|inner| format!("{written}.{}", path::in_expression(&inner.name))).collect(),
+                (None, 0) if dtype.is_some_and(|d| d.time().is_some()) => vec![format!("cast({written}, string)")],
+                (None, 0) if matches!(dtype, Some(DType::Arrow(_))) => Vec::new(),
                 (None, 0) => vec![format!("strings.as_string({written})")],
                 _ => vec![format!("len({written})")],
             };

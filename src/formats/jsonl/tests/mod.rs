@@ -526,12 +526,12 @@ fn the_first_value_tells_lines_from_values() {
 fn what_is_not_wanted_is_not_parsed() {
     let text = "{\"a\":1,\"b\":[1,\"x\"],\"c\":2}\n{\"c\":3,\"b\":{},\"a\":2,\"new\":1}\n";
     let mut request = request("", |_| ());
-    request.wanted = Wanted::Matching(vec!["a".into()]);
+    request.wanted = Wanted::matching(["a".into()]);
     let schema = infer(text.as_bytes(), true, &request).unwrap();
     assert_eq!(schema.to_string().trim(), "a: int64");
     assert_eq!(rewrite(text.as_bytes(), true, &schema, &request).unwrap().0, "{\"a\":1}\n{\"a\":2}\n");
     // Nothing is known of the records, but they may contain the required fields, so no field is lost.
-    for (wanted, lost) in [(Wanted::All, true), (Wanted::Matching(vec!["a".into()]), true), (Wanted::Matching(Vec::new()), false)] {
+    for (wanted, lost) in [(Wanted::All, true), (Wanted::matching(["a".into()]), true), (Wanted::none(), false)] {
         let request = Request { wanted, ..request.clone() };
         let read = rewrite(text.as_bytes(), true, &Schema::default(), &request);
         assert_eq!(read.is_err_and(|e| e.kind() == Kind::Widened), lost);
