@@ -92,8 +92,7 @@ fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
     page.verbatim(&wrapped(&format!("{}\n{}", help::format_list(), help::ARRAYS), COLUMNS));
     page.section("TYPES");
     page.verbatim(&wrapped(help::NOTATION, COLUMNS));
-    page.section("EXIT STATUS");
-    page.verbatim(help::EXIT_CODES.trim_start_matches("Exit codes:\n"));
+    page.exit_status();
     Ok(page.text)
 }
 
@@ -147,8 +146,7 @@ impl Page {
     /// The last sections of the page of a command.
     fn end_of_command(mut self, examples: &[Example]) -> Vec<u8> {
         self.examples(examples);
-        self.section("EXIT STATUS");
-        self.verbatim(help::EXIT_CODES.trim_start_matches("Exit codes:\n"));
+        self.exit_status();
         self.section("SEE ALSO");
         self.line("tatter(1) for the global options, formats and types");
         self.text
@@ -214,6 +212,13 @@ impl Page {
         });
         self.inlines([bold(term)]);
         self.line(text);
+    }
+
+    fn exit_status(&mut self) {
+        self.section("EXIT STATUS");
+        for (code, meaning) in help::EXIT_CODES.lines().filter_map(|line| line.trim_start().split_once("  ")) {
+            self.entry(code, meaning.trim_start());
+        }
     }
 
     /// The section of arguments and options, if the command has any.

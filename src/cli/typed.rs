@@ -119,73 +119,73 @@ pub struct Typed {
     #[arg(long, value_name = "text|json", default_value = "text", value_parser = ["text", "json"], help_heading = "Messages")]
     messages: String,
     /// Compression of the output: gzip, zstd or none; Parquet, Arrow and ArrayRecord also take some of snappy, lz4 and zstd:LEVEL [default: by extension, else that of the format]
-    #[arg(long, value_name = "CODEC", help_heading = "Formats")]
+    #[arg(long, value_name = "CODEC", help_heading = "Format options")]
     compression: Option<String>,
     /// Maximum rows in a Parquet row group, Arrow record batch or ArrayRecord chunk [default for ArrayRecord: 1]
-    #[arg(long, value_name = "N", help_heading = "Formats")]
+    #[arg(long, value_name = "N", help_heading = "Format options")]
     row_group_rows: Option<NonZeroUsize>,
     /// TFRecord features to read as scalars; auto: every feature that never has more than one value
-    #[arg(long, value_name = "NAMES|auto", help_heading = "Formats")]
+    #[arg(long, value_name = "NAMES|auto", help_heading = "Format options")]
     scalar: Option<String>,
     /// Write dense numeric fields with Arrow's tensor extension types: those of fixed shape (default), or all with =variable
-    #[arg(long, value_name = "fixed|variable", num_args = 0..=1, require_equals = true, default_missing_value = "fixed", value_parser = tensor_types, help_heading = "Formats")]
+    #[arg(long, value_name = "fixed|variable", num_args = 0..=1, require_equals = true, default_missing_value = "fixed", value_parser = tensor_types, help_heading = "Format options")]
     tensor_types: Option<TensorTypes>,
     /// Skip the checksums of TFRecords and ArrayRecords
-    #[arg(long, help_heading = "Formats")]
+    #[arg(long, help_heading = "Format options")]
     no_verify: bool,
     /// Omit null fields from JSON output
-    #[arg(long, help_heading = "Formats")]
+    #[arg(long, help_heading = "Format options")]
     omit_null: bool,
     /// Read fields of mixed type as `json`
-    #[arg(long, value_name = "json", value_parser = ["json"], help_heading = "Formats")]
+    #[arg(long, value_name = "json", value_parser = ["json"], hide_possible_values = true, help_heading = "Format options")]
     mixed: Option<String>,
     /// Bytes of piped input used for inference; all: the whole input, read from a temporary copy
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_infer_bytes, help_heading = "Formats")]
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_infer_bytes, help_heading = "Format options")]
     infer_bytes: u64,
     /// TFDS: on input, the split to read, such as train, 'train[:10%]', train+test, or all; on output, the name of the split
-    #[arg(long, value_name = "SPLIT", help_heading = "Formats")]
+    #[arg(long, value_name = "SPLIT", help_heading = "Format options")]
     split: Option<String>,
     /// TFDS: name of the dataset to write [default: that of its directory]
-    #[arg(long = "name", value_name = "NAME", help_heading = "Formats")]
+    #[arg(long = "name", value_name = "NAME", help_heading = "Format options")]
     dataset_name: Option<String>,
     /// TFDS: read class labels as their names
-    #[arg(long, help_heading = "Formats")]
+    #[arg(long, help_heading = "Format options")]
     class_names: bool,
     /// libsvm: index of the first feature [default: on input 0 if any index is 0, else 1; on output 1]
-    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1), help_heading = "Formats")]
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1), help_heading = "Format options")]
     index_base: Option<i64>,
     /// libsvm, Matrix Market, SciPy: sum the values of a row with the same index
-    #[arg(long, help_heading = "Formats")]
+    #[arg(long, help_heading = "Format options")]
     sum_duplicates: bool,
     /// CSV: character between fields [default: comma, in TSV a tab]
-    #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Formats")]
+    #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Format options")]
     delimiter: Option<u8>,
     /// CSV: character between the items of a list [default: none, a field is one value]
-    #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Formats")]
+    #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Format options")]
     list_separator: Option<u8>,
     /// CSV: strings that mean null, separated by commas [default: the empty field]
-    #[arg(long, value_name = "WORDS", help_heading = "Formats")]
+    #[arg(long, value_name = "WORDS", help_heading = "Format options")]
     nulls: Option<String>,
     /// CSV: names of the columns; the first line is data, not a header
-    #[arg(long, value_name = "NAMES", help_heading = "Formats")]
+    #[arg(long, value_name = "NAMES", help_heading = "Format options")]
     columns: Option<String>,
     /// TFRecord, ArrayRecord: records are plain bytes, in one field `bytes` [default: tf.Example]
-    #[arg(long, help_heading = "Formats")]
+    #[arg(long, help_heading = "Format options")]
     raw_records: bool,
     /// WebDataset: read every member as bytes [default: by extension, such as json, txt, cls]
-    #[arg(long, help_heading = "Formats")]
+    #[arg(long, help_heading = "Format options")]
     raw_members: bool,
     /// Megatron: read one record per document, with its sequences as rows [default: one per sequence]
-    #[arg(long, help_heading = "Formats")]
+    #[arg(long, help_heading = "Format options")]
     documents: bool,
     /// Megatron: number of token ids; writes uint16 below 65500, else int32, and rejects larger ids [default: the dtype of the field]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "smallest_dtype", help_heading = "Formats")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "smallest_dtype", help_heading = "Format options")]
     vocab_size: Option<u64>,
     /// Megatron: write the smallest integer dtype that fits all values, which are kept in temporary files first
-    #[arg(long, help_heading = "Formats")]
+    #[arg(long, help_heading = "Format options")]
     smallest_dtype: bool,
     /// Megatron: append this token to each document
-    #[arg(long, value_name = "ID", allow_negative_numbers = true, help_heading = "Formats")]
+    #[arg(long, value_name = "ID", allow_negative_numbers = true, help_heading = "Format options")]
     append_eod: Option<i64>,
 }
 
