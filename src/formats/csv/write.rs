@@ -299,7 +299,7 @@ impl Encode for RecordEncoder {
                 let (name, ty) = (quoted(&field.name), &field.ty);
                 let schema = shell_word(&format!("{name}: {ty}"));
                 let text = format!(
-                    "{name}: no list has two items, so nothing in the file shows that it has lists: read it with --schema {schema}"
+                    "{name}: no list has more than one item, so nothing in the file shows that it has lists: read it with --schema {schema}"
                 );
                 self.options.notices.add(text, self.options.strict)?;
             }
