@@ -57,6 +57,18 @@ pub fn counted(n: u64, what: &str) -> String {
     format!("{n} {}", plural(n, what))
 }
 
+/// The first `most` names and the number of the others, for messages.
+///
+/// ```
+/// use tatter::printable::listed;
+/// assert_eq!(listed(["a", "b", "c"].into_iter(), 2), "a, b, and 1 more");
+/// ```
+pub fn listed(names: impl ExactSizeIterator<Item = impl Into<String>>, most: usize) -> String {
+    let left_out = names.len().saturating_sub(most);
+    let shown = names.take(most).map(Into::into).collect::<Vec<_>>().join(", ");
+    if left_out == 0 { shown } else { format!("{shown}, and {left_out} more") }
+}
+
 /// The name of `n` things.
 pub fn plural(n: u64, what: &str) -> String {
     if n == 1 { what.to_owned() } else { format!("{what}s") }

@@ -59,10 +59,15 @@ fn extended(columns: &SourceColumns, mut schema: Schema) -> Result<Schema> {
 
 impl Reader for SourceReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        // Requests only the input's own fields.
+        let is_added = |name: &String| self.columns.0.iter().any(|(added, _)| added == name);
+        let is_declared = |name: &String| request.declared.index_of(name).is_some();
         let mut own = request.clone();
         if let Wanted::Matching(patterns) = &mut own.wanted {
-            patterns.retain(|pattern| !self.columns.0.iter().any(|(name, _)| name == pattern));
+            patterns.retain(|pattern| !is_added(pattern));
+            // Finds own fields with the names of the added ones, unless --schema makes it unnecessary to look at the records.
+            if !patterns.iter().all(is_declared) || patterns.is_empty() {
+                patterns.extend(self.columns.0.iter().map(|(name, _)| name.clone()));
+            }
         }
         Ok(match self.reader.infer(&own)? {
             Inference::Known(schema) => Inference::Known(extended(&self.columns, schema)?),
