@@ -237,6 +237,7 @@ impl Page {
             return;
         }
         self.section("EXAMPLES");
+        self.line("Lines that begin with < are the input; ==> and <== enclose the names of files. Below a command is its output.");
         for example in examples {
             self.add(|roff| {
                 roff.control("PP", []);

@@ -54,7 +54,10 @@ fn refused(text: &str) -> Error {
     match text.strip_prefix('+').and_then(digits) {
         Some(first) => error.help(format!("to start at record {first} use skip {}", first.saturating_sub(1))),
         None => match text.strip_prefix('-').and_then(digits) {
-            Some(last) => error.help(format!("for all records but the last {last}: head -n $(($(tatter count FILE) - {last})) FILE")),
+            Some(1) => error.help("for all records but the last: tatter head -n $(($(tatter count FILE) - 1)) FILE"),
+            Some(last) => {
+                error.help(format!("for all records but the last {last}: tatter head -n $(($(tatter count FILE) - {last})) FILE"))
+            }
             None => error,
         },
     }
