@@ -60,7 +60,7 @@ fn divided_twice(datasets: &Datasets) -> Vec<String> {
         same.push(directory.join(sharded.pattern()).display().to_string());
     }
     let twice = by_name.into_values().filter(|patterns| patterns.len() > 1);
-    twice.map(|patterns| format!("{} are read: if they hold the same records, name only one of them", patterns.join(" and "))).collect()
+    twice.map(|patterns| format!("{} are read; if they contain the same records, name only one of them", patterns.join(" and "))).collect()
 }
 
 fn missing_shards(datasets: &Datasets) -> Vec<String> {

@@ -425,7 +425,8 @@ impl Outputs {
             return Ok(());
         };
         let files = if n == 1 { "a file".to_owned() } else { format!("{n} files") };
-        let message = format!("{files} of an earlier run would be mixed with these: {first}{}", if n == 1 { "" } else { " and others" });
+        let message =
+            format!("{files} from an earlier run would be mixed with the new ones: {first}{}", if n == 1 { "" } else { " and others" });
         Err(Error::new(Kind::Io, message).in_input(self.name.clone()).help("remove them, or keep them with --force"))
     }
 

@@ -94,7 +94,7 @@ impl Times {
         }
         let _ = write!(text, "  {:width$}  {:8.3} s", "waiting", self.waiting.as_secs_f64());
         if let Some(bound) = self.bound() {
-            let _ = write!(text, "\n  more threads can give at most {bound:.1} times the speed of one");
+            let _ = write!(text, "\n  with more threads, the run can be at most {bound:.1} times as fast as with one");
         }
         text
     }

@@ -97,7 +97,7 @@ impl LeafReader {
                     let first = numbers.peek().map_err(|e| named(*number, e))?;
                     if first != Some(0) {
                         let found = first.map_or("are empty".to_owned(), |n| format!("start at {n}"));
-                        return Err(Error::data(format!("row splits {found} instead of 0"))).map_err(|e| named(*number, e));
+                        return Err(Error::data(format!("row splits {found}; expected them to start at 0"))).map_err(|e| named(*number, e));
                     }
                     let mut zero = Vec::new();
                     numbers.take(1, &mut zero)?;

@@ -117,7 +117,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         let row_nbytes = (packed.len() as u64 + 2).saturating_mul(8).saturating_mul(self.length as u64);
         if row_nbytes > options.max_memory {
             let error = Error::usage(format!("--length {}: a row of that length needs more memory than is allowed", self.length));
-            return Err(error.help("choose a smaller --length, or allow more with --max-memory"));
+            return Err(error.help("choose a smaller --length, or allow more memory with --max-memory"));
         }
         for name in [SEGMENT_IDS, POSITIONS] {
             if schema.index_of(name).is_some() {
