@@ -30,7 +30,8 @@ Types, as `schema` prints them and --schema reads them; fields are separated by 
   raw:    json                        any JSON value, kept as JSON text
   when:   timestamp[us, UTC]          times and decimals as in Arrow: date32, time64[ns], duration[s], decimal128(9, 2); printed as arrow<timestamp[us, UTC]>
 Axes are numbered within a record: axis 0 is the outermost axis of a field; negative numbers count from the innermost. Inside \
-structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens).
+structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens). A name in brackets, as in int64[words], is a label: it means the same \
+as `?`.
 dtypes: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, string, bytes. Names that are not \
 identifiers are written in backquotes.
 ";

@@ -511,6 +511,7 @@ mod tests {
                     }
                     "apply" | "mutate" | "transform" | "assign" | "with" | "with-columns" | "with_columns" | "add-column"
                     | "add_column" | "compute" | "eval" | "put" | "set" => vec!["y = x", "Cargo.toml"],
+                    "offset" => vec!["1", "Cargo.toml"],
                     "top" | "topk" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
                     "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"

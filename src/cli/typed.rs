@@ -381,7 +381,7 @@ fn compression(text: &str) -> Result<Compression> {
             let near = match name {
                 "gz" => Some("gzip"),
                 "zst" => Some("zstd"),
-                _ => nearest(name, ["none", "snappy", "zstd", "gzip", "lz4"].into_iter()),
+                _ => nearest(name, ["none", "snappy", "zstd", "gzip", "lz4"]),
             };
             return Err(match near {
                 Some(near) => error.help(format!("did you mean {near}?")),

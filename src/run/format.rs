@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
 use crate::io::{Codec, Input, Outputs};
 use crate::options::{Compression, OnError, Options, Scalars};
+use crate::printable::all_of;
 use std::path::Path;
 
 /// Extensions of compressed formats that cannot be written, and the programs that write them.
@@ -87,7 +88,8 @@ pub fn note_unused<'a>(inputs: impl Iterator<Item = &'a dyn Format>, output: Opt
     let of_output = given_for_output.into_iter().filter(|_| !output.is_empty()).map(|given| (given, &output));
     for ((_, option, more), used) in of_both.chain(of_output).filter(|((is_given, ..), _)| *is_given) {
         if !used.iter().any(|format| format.options().contains(&option)) {
-            let of = names(|format| format.options().contains(&option));
+            let of: Vec<&str> = FORMATS.iter().filter(|format| format.options().contains(&option)).map(|format| format.name()).collect();
+            let of = all_of(&of);
             options.notices.add(format!("{option} has no effect: it applies only to {of}{more}"), options.strict)?;
         }
     }

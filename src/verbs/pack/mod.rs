@@ -65,7 +65,7 @@ position of each item in its sequence, from 0).
 
 Fields packed together (-f tokens,labels) are aligned: in each record they must have the same length, such as tokens and their loss \
 mask. Without -f all vectors are packed. Every other field gains axis 0, with one item per sequence in the row; drop unneeded fields \
-first with `select`. Records with an empty sequence are dropped; --empty keep keeps them and their other fields, as segments that are \
+first with `select`. Records with an empty sequence are dropped and counted; --empty keep keeps them and their other fields, as segments that are \
 empty or contain only the separator.
 
 A sequence goes into the first open row with enough room (first-fit) or into the one it fits best (best-fit). At most \
