@@ -71,7 +71,7 @@ pub fn write_all(directory: &Path, commands: &[Standalone]) -> Result<()> {
 }
 
 /// The width of unfilled text.
-const COLUMNS: usize = 78;
+const COLUMNS: usize = 72;
 
 fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
     let mut page = Page::new("tatter", "ragged, sparse and structured tensors from the command line");

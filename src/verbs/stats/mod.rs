@@ -215,7 +215,7 @@ tokens  0        4     -      -    1   5.5       2   10   10   10  ██      �
 top\n\
 tokens  1 18.2%  2 13.6%  3 9.1%  4 9.1%  5 9.1%\n\
 \n\
-batches                  padding              by\n\
+batches                  padding              command\n\
 tokens   in input order    42.1%  ████▎       padded-batch 2\n\
 \x20        in buckets         8.3%  ▉           bucket --by 'len(tokens)' --boundaries 8 --batch-sizes 2,2 --pad\n\
 \x20        packed            31.2%  ███▏        pack -f tokens --length 16\n",

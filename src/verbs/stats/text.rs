@@ -59,7 +59,7 @@ fn frequent_values(text: &mut String, shown: &Shown, columns: Option<usize>) {
     };
     let rows: Vec<Vec<String>> = shown.rows(|s| row(s).into_iter().collect()).into_iter().map(|row| row.cells).collect();
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let head: Vec<&str> = shown.head(&["most frequent"]).into_iter().chain(std::iter::repeat("")).take(most).collect();
+    let head: Vec<&str> = shown.head(&["top"]).into_iter().chain(std::iter::repeat("")).take(most).collect();
     let dispensable: Vec<usize> = (2..most).rev().collect();
     let all: Vec<usize> = (1..most).collect();
     section(text, &head, &all, rows, columns.map(|columns| (columns, dispensable)));
