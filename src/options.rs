@@ -396,6 +396,10 @@ impl Scalars {
 /// The name is missing.
 pub fn named<'a>(text: &'a str, option: &str, what: &str) -> Result<(&'a str, &'a str)> {
     match text.split_once('=') {
+        Some((name, _)) if name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(|c| c.is_alphanumeric() || c == '_') => {
+            let error = Error::usage(format!("{option} {name}: this name cannot be used in expressions"));
+            Err(error.help("a name consists of letters, digits and `_`, and does not start with a digit"))
+        }
         Some((name, value)) if !name.is_empty() => Ok((name, value)),
         _ => Err(Error::usage(format!("{option} takes NAME={what}, not {text:?}"))),
     }

@@ -123,7 +123,7 @@ pub fn split(text: &str, separator: char) -> Result<Vec<&str>> {
     parts.push(&text[start..]);
     if separator == ',' && parts.len() > 1 && text[start..].trim().is_empty() {
         let error = Error::usage(format!("expected another item after the comma of `{text}`"));
-        return Err(error.help("a list is one word of the shell, without spaces: a,b"));
+        return Err(error.help("a list is a single shell argument, without spaces: a,b"));
     }
     Ok(parts)
 }

@@ -17,10 +17,13 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_hidden(c) {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            out.push(c);
+        match c {
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_hidden(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
         }
     }
     Cow::Owned(out)
@@ -57,6 +60,18 @@ pub fn counted(n: u64, what: &str) -> String {
     format!("{n} {}", plural(n, what))
 }
 
+/// The first `most` names and the number of the others, for messages.
+///
+/// ```
+/// use tatter::printable::listed;
+/// assert_eq!(listed(["a", "b", "c"].into_iter(), 2), "a, b, and 1 more");
+/// ```
+pub fn listed(names: impl ExactSizeIterator<Item = impl Into<String>>, most: usize) -> String {
+    let left_out = names.len().saturating_sub(most);
+    let shown = names.take(most).map(Into::into).collect::<Vec<_>>().join(", ");
+    if left_out == 0 { shown } else { format!("{shown}, and {left_out} more") }
+}
+
 /// The name of `n` things.
 pub fn plural(n: u64, what: &str) -> String {
     if n == 1 { what.to_owned() } else { format!("{what}s") }
@@ -79,9 +94,22 @@ pub fn is_or_are(n: usize) -> &'static str {
 /// assert_eq!(alternatives(&["auto", "always", "never"]), "auto, always or never");
 /// ```
 pub fn alternatives(words: &[impl AsRef<str>]) -> String {
+    joined(words, "or")
+}
+
+/// All of some words: `a`, `a and b`, `a, b and c`.
+///
+/// ```
+/// assert_eq!(tatter::printable::all_of(&["csv", "tsv"]), "csv and tsv");
+/// ```
+pub fn all_of(words: &[impl AsRef<str>]) -> String {
+    joined(words, "and")
+}
+
+fn joined(words: &[impl AsRef<str>], conjunction: &str) -> String {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match words.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        Some((last, others)) if !others.is_empty() => format!("{} {conjunction} {last}", others.join(", ")),
         _ => words.concat(),
     }
 }

@@ -13,7 +13,10 @@ const ROOM: usize = 24;
 
 /// The width of standard output: that of the terminal, else `COLUMNS`, else unknown.
 pub fn columns() -> Option<usize> {
-    size().map(|(columns, _)| columns).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok()).map(|columns| columns.max(LEAST))
+    size()
+        .map(|(columns, _)| columns)
+        .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0))
+        .map(|columns| columns.max(LEAST))
 }
 
 /// Columns and rows of the terminal on standard output; 80 and 24 if it does not report them.

@@ -1,8 +1,8 @@
 //! Chains in brackets on the command line: `mix a.jsonl [ filter 'x > 0' b.jsonl ]`.
 
 use crate::error::{Error, Result};
+use crate::io::in_brackets;
 use crate::printable::shell_word;
-use crate::verbs::combine::in_brackets;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -5,6 +5,7 @@ use super::help;
 use super::split::{Words, split};
 use super::typed::Typed;
 use crate::error::{Error, Result};
+use crate::printable::alternatives;
 use crate::run::reading::is_of_an_input;
 use crate::run::{Branch, Branches, Invocation};
 use crate::verbs;
@@ -41,7 +42,7 @@ pub fn branches_of(verb: &verbs::Entry, chains: &Chains, read: Read) -> Result<I
             Error::usage(format!("{}: `{}` reads one stream, not several inputs with their own chains", chain.display(), verb.name));
         let names: Vec<&str> = verbs::VERBS.iter().filter(|verb| verb.combines).map(|verb| verb.name).collect();
         return Err(error
-            .help(format!("brackets give an input of {} its own chain", names.join(", ")))
+            .help(format!("brackets give an input of {} its own chain", alternatives(&names)))
             .help("to name a file `[`, write ./["));
     }
     let mut branches = Branches::new();

@@ -5,7 +5,7 @@ use super::{help, man, scripts, topics};
 use crate::error::Error;
 use crate::formats::IndexForm;
 use crate::run::{diff, index};
-use crate::verbs::Verdict;
+use crate::verbs::{Example, Verdict};
 use clap::{Arg, ArgAction};
 use std::ffi::{OsStr, OsString};
 
@@ -20,14 +20,28 @@ pub static COMMANDS: &[Standalone] = &[
                 Then the types, nullability and metadata that Parquet and Arrow files store are compared, if both do.\n\n\
                 Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.",
-        examples: &[],
+        examples: &[
+            Example {
+                about: "the second number of x in the second record",
+                args: "diff a.jsonl b.jsonl",
+                input: "==> a.jsonl <==\n{\"id\": 1, \"x\": [1]}\n{\"id\": 2, \"x\": [2, 3]}\n\
+                        ==> b.jsonl <==\n{\"id\": 1, \"x\": [1.0]}\n{\"id\": 2, \"x\": [2, 4]}\n",
+                output: "record 2: x[1]\n  a.jsonl: 3.0\n  b.jsonl: 4.0\n",
+            },
+            Example {
+                about: "the output of a chain and a file, without types and metadata",
+                args: "drop x a.jsonl | tatter diff --values-only - b.jsonl",
+                input: "==> a.jsonl <==\n{\"id\": 1, \"x\": [1]}\n==> b.jsonl <==\n{\"id\": 1}\n{\"id\": 2}\n",
+                output: "record 2: only in b.jsonl; - ends before it\n",
+            },
+        ],
         takes_output: true,
         augment: |command| {
             let file = |name: &'static str, help: &'static str| {
                 Arg::new(name).required(true).value_parser(clap::value_parser!(OsString)).value_hint(clap::ValueHint::FilePath).help(help)
             };
             command
-                .arg(file("A", "The first dataset: a file, a quoted glob or shards"))
+                .arg(file("A", "The first dataset: a file, a quoted glob, shards or a directory"))
                 .arg(file("B", "The second dataset; - is standard input"))
                 .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Ignore types and metadata"))
         },
@@ -42,9 +56,21 @@ pub static COMMANDS: &[Standalone] = &[
         about: "Writes x.tfrecord.idx next to each file: one line per record with its offset and length, framing included, as DALI's \
 tfrecord2idx does. With --binary it writes x.tfrecord.offsets: pairs of uint64, little endian, which \
                 NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). `tatter get` uses either, and reads only the requested \
-records. The files must not be compressed.\n\n    \
-                tatter index train.tfrecord && tatter get 5,17,100-120 train.tfrecord",
-        examples: &[],
+records. The files must not be compressed.",
+        examples: &[
+            Example {
+                about: "an index, with which `get` reads only the third record",
+                args: "convert ids.jsonl -o ids.tfrecord && tatter index ids.tfrecord && tatter get 3 --scalar id ids.tfrecord",
+                input: "==> ids.jsonl <==\n{\"id\": 5}\n{\"id\": 6}\n{\"id\": 7}\n",
+                output: "ids.tfrecord.idx: 3 records\n{\"id\":7}\n",
+            },
+            Example {
+                about: "the offset and length of each record",
+                args: "convert ids.jsonl -o ids.tfrecord && tatter index ids.tfrecord && cat ids.tfrecord.idx",
+                input: "==> ids.jsonl <==\n{\"id\": 5}\n{\"id\": 6}\n",
+                output: "ids.tfrecord.idx: 2 records\n0 31\n31 31\n",
+            },
+        ],
         takes_output: true,
         augment: |command| {
             command
@@ -105,10 +131,10 @@ records. The files must not be compressed.\n\n    \
     },
     Standalone {
         name: "help",
-        summary: "Explain a verb, a function of expressions, or everything",
+        summary: "Show help on a verb, a function or a topic",
         about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`. \
-                `tatter help functions` lists the functions of expressions, and `tatter help concat` explains one; write `tatter help \
-                tf.unique` where a verb has the same name. `tatter help topics` lists the topics.",
+                `tatter help functions` lists the functions available in expressions, and `tatter help concat` explains one; write \
+                `tatter help tf.unique` where a verb has the same name. `tatter help topics` lists the topics.",
         examples: &[],
         takes_output: false,
         augment: |command| command.arg(Arg::new("TOPIC").num_args(1..).help("A verb, a function, a topic or one of these commands")),

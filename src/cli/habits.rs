@@ -50,6 +50,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         "shares are given with --into: split --into train=0.8,test=0.2 -o part.jsonl",
     ),
     (&["sample"], &["--frac", "--fraction", "--rate", "-f", "-p"], "the fraction is an argument without an option, as in sample 0.1"),
+    (&["sample"], &["--replace", "--replacement"], "no record is drawn twice: sampling is without replacement"),
     (&["shuffle", "sample"], &["-s", "--random-state"], "did you mean --seed?"),
     (
         &["filter", "take-while", "skip-while"],
@@ -103,7 +104,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["-d", "--sep", "--separator"], "did you mean --delimiter?"),
     (&["--overwrite"], "an existing output file is replaced without it"),
     (&["--inplace"], "did you mean --in-place?"),
-    (&["--append", "-a"], "let the shell append JSON Lines: tatter ... >> FILE"),
+    (&["--append"], "let the shell append JSON Lines: tatter ... >> FILE"),
     (&["--compact", "--compact-output"], "JSON Lines are written without spaces"),
     (&["--raw-output", "--raw"], "to write strings as lines, choose their field: select FIELD then rename FIELD=text --to text"),
     (&["--sort-keys", "-S"], "choose the order of fields with the verb select: select a,b then ..."),

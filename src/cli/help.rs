@@ -8,7 +8,7 @@ use crate::formats::{FORMATS, Format};
 use crate::screen;
 use crate::verbs::combine::brackets;
 use crate::verbs::{self, Entry, Example, Group, VERBS};
-use clap::{Args, Command};
+use clap::{Arg, Args, Command};
 use std::fmt::Write;
 
 const TITLE: &str = "tatter: ragged, sparse and structured tensors from the command line";
@@ -18,19 +18,20 @@ pub const NOTATION: &str = "\
 Types, as `schema` prints them and --schema reads them; fields are separated by newlines or `;`:
   id:     int64                       a scalar
   tokens: int64[?]                    a vector; its size may differ from record to record
-  embed:  float32[4, 32]              uniform, with known sizes
-  batch:  int64[?, (?)]               axis 1 is ragged: row sizes differ inside one record
+  embed:  float32[4, 32]              a fixed shape, the same in every record
+  batch:  int64[?, (?)]               axis 1 is ragged: row lengths differ within a record
   docs:   {title: string, tokens: string[?]}[?]
                                       a list of structures
   feats:  sparse<float32>[?, 1000]    a sparse tensor
   props:  map<string, int64>          a map: verbs see {key: string, value: int64}[?]
   note:   optional string             the whole field may be null
   tags:   string[?] with nulls        values inside may be null
-  age:    int64 = -1                  a missing value reads as -1
-  raw:    json                        any JSON value, kept as its text
+  age:    int64 = -1                  a missing value is read as -1
+  raw:    json                        any JSON value, kept as JSON text
   when:   timestamp[us, UTC]          times and decimals as in Arrow: date32, time64[ns], duration[s], decimal128(9, 2); printed as arrow<timestamp[us, UTC]>
-Axes are counted inside the record: axis 0 is the outermost dimension of a field; negative axes count from the last. Inside \
-structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens).
+Axes are numbered within a record: axis 0 is the outermost axis of a field; negative numbers count from the innermost. Inside \
+structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens). A name in brackets, as in int64[words], is a label: it means the same \
+as `?`.
 dtypes: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, string, bytes. Names that are not \
 identifiers are written in backquotes.
 ";
@@ -47,6 +48,9 @@ Exit codes:
 
 /// The line below `Usage:` for a verb or a standalone command.
 pub fn usage_line(name: &str, command: &Command) -> String {
+    // Of the last verb of a chain, the command has the global options instead of those that it shares with them.
+    let verb = verbs::find(name).map(Entry::command);
+    let command = verb.as_ref().unwrap_or(command);
     let mut line = format!("tatter {name}");
     let own = || command.get_opts().filter(|o| o.get_help_heading().is_none());
     if own().any(|o| !o.is_required_set()) {
@@ -108,9 +112,9 @@ pub fn long(commands: &[Standalone]) -> String {
 pub const ABOUT: &str = "\
 Reads records whose fields vary in length, represents each field as a ragged, sparse, dense or structured tensor, runs a chain of verbs \
 over the stream, and writes the records back out. `then` chains verbs in one process; a chain gives the same records as a pipeline of \
-the same verbs. FILEs follow the last verb; global options come before the first verb or after the last; after `--` \
-every word is a FILE. Without FILE, or with `-`, standard input is read. Without -o, or with `-o -`, JSON Lines are written to \
-standard output. -h prints a summary, --help the full help, and -V or --version the version.
+the same verbs. FILEs follow the last verb; global options come before the first verb or after the last; after `--`, every argument is a \
+FILE. Without FILE, or with `-`, standard input is read. Without -o, or with `-o -`, JSON Lines are written to standard output. -h prints \
+a summary, --help the full help, and -V or --version the version.
 
 A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a directory (all \
 files below it, sorted by path, as in PyArrow and Polars). Symbolic links to directories are not followed, and names that begin with `.` \
@@ -123,19 +127,19 @@ pub const ARRAYS: &str = "\
 npz, npy, safetensors: all records stacked, the record axis first.
   dense field x       x
   ragged field        x/values, x/row_splits_0 (records), x/row_splits_1, ..
-  string field        the same: uint8 x/values, one more row_splits
-  sparse field        x/indices, x/values, x/dense_shape; x/dense_shapes if those of the records may differ
+  string field        as a ragged field: x/values holds the bytes (uint8), with one more row_splits
+  sparse field        x/indices, x/values, x/dense_shape; also x/dense_shapes, one per record, if they may differ
   inside structures   by path: docs.tokens/values
-With one file per record (`-o 'batch-#####.npz'`) each contains the arrays of its record, without the record axis: axis 0 of a \
+With one file per record (`-o 'batch-#####.npz'`) each file contains the arrays of one record, without the record axis: axis 0 of a \
 batch is the first axis of the array, and rows of equal size are dense. Both forms read back as the records that were written. \
 In arrays written by other programs, axis 0 is the record axis; if --schema declares all axes of an array, including axis 0, the whole \
 file is read as one record. An npy file is one array without a name: its rows are records with one field, `value`. `tatter schema --as \
-numpy` prints the lines that load what is written. Arrays cannot store nulls, and cannot be written to standard output.
+numpy` prints the code that loads these files. Arrays cannot store nulls, and cannot be written to standard output.
 ";
 
 pub const SUFFIXES: &str = "\
-The input format is detected by the first bytes, else by the extension; the output format by the extension. An additional extension .gz, \
-.zst or .zlib compresses the output; compressed input is detected by its first bytes.
+The input format is detected from the first bytes or, failing that, the extension; the output format from the extension. A further \
+extension .gz, .zst or .zlib compresses the output; compressed input is detected by its first bytes.
 ";
 
 pub fn format_list() -> String {
@@ -201,6 +205,11 @@ pub fn fitted(text: &str) -> String {
 
 pub fn global_options() -> String {
     arguments::listed(&Typed::augment_args(Command::new("tatter")), columns())
+}
+
+/// An option with its description.
+pub fn of_option(option: &Arg) -> String {
+    arguments::listed(&Command::new("tatter").arg(option.clone()), columns())
 }
 
 /// The nearest of `names` to a mistyped word. Few letters are near to many names, so a short one has to begin alike.

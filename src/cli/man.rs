@@ -71,7 +71,7 @@ pub fn write_all(directory: &Path, commands: &[Standalone]) -> Result<()> {
 }
 
 /// The width of unfilled text.
-const COLUMNS: usize = 78;
+const COLUMNS: usize = 72;
 
 fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
     let mut page = Page::new("tatter", "ragged, sparse and structured tensors from the command line");
@@ -242,6 +242,7 @@ impl Page {
             return;
         }
         self.section("EXAMPLES");
+        self.line("Lines that begin with < are the input; ==> and <== enclose the names of files. Below a command is its output.");
         for example in examples {
             self.add(|roff| {
                 roff.control("PP", []);

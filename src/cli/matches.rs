@@ -57,7 +57,8 @@ pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -
         return without();
     }
     match command.clone().try_get_matches_from(words) {
-        Err(error) if verb.optional_argument && is_left_out(&error) => without(),
+        // Without an argument and the options that take its place, the verb names all of them.
+        Err(error) if (verb.optional_argument || verb.argument_unless.is_some()) && is_left_out(&error) => without(),
         result => result,
     }
 }

@@ -6,6 +6,7 @@ use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;
+use crate::io::is_there;
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::Schema;
@@ -22,8 +23,7 @@ type Outlined<'a> = &'a dyn Fn(Vec<OsString>) -> Option<Schema>;
 /// # Errors
 /// A misplaced word, with the intended command.
 pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Options, words: &Words, outlined: Outlined) -> Result<()> {
-    let is_plain =
-        |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && matches!(Path::new(name).try_exists(), Ok(false));
+    let is_plain = |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && !is_there(OsStr::new(name));
     let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
     let Some(name) = missing.next() else { return Ok(()) };
     // Not an error of the file system: a word is misplaced.
@@ -38,7 +38,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
     if name.parse::<u64>().is_ok() {
         let takes_number = verb.optional_argument || has_option(&command, "-n") || verb.name == "shuffle";
         if let Some(given) = number_given(words, name).filter(|_| takes_number) {
-            return Err(error().help(format!("the number is already given: {given}")));
+            return Err(error().help(format!("the number of records is already given: {given}")));
         }
         if verb.optional_argument {
             return Err(error().help(format!("the number follows the verb: {}", moved(words, name, 1, &[name]))));
@@ -46,6 +46,13 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
         if has_option(&command, "-n") {
             return Err(error().help(format!("use -n for the number of records: {}", moved(words, name, 1, &["-n", name]))));
         }
+    }
+    if verb.name == "enumerate" && name.parse::<u64>().is_ok() {
+        return Err(error().help(format!("use --start for the number of the first record: {}", moved(words, name, 1, &["--start", name]))));
+    }
+    if name.starts_with('-') && name.parse::<f64>().is_ok() {
+        let wrong = Error::usage(format!("`{}` has no option {name}", verb.name));
+        return Err(wrong.help(format!("for a file of that name, write ./{name}")));
     }
     if verb.name == "shuffle" && name.parse::<u64>().is_ok() {
         return Err(error().help(format!("use --buffer for the size of a buffer: {}", moved(words, name, 1, &["--buffer", name]))));
@@ -89,7 +96,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
         let field = missing.next().filter(|field| name.eq_ignore_ascii_case("by") && option == "--by" && is_field(field));
         let meant = match field {
             Some(field) => moved(&without_word(words, name), field, 1, &[option, field]),
-            None => moved(words, name, 1, &[option, name]),
+            None => with_value(words, option, name).unwrap_or_else(|| moved(words, name, 1, &[option, name])),
         };
         return Err(ambiguous().help(format!("use {option} to name {what}: {meant}")));
     }
@@ -248,7 +255,7 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
     let Some(list) = command.get_positionals().find(takes_list) else { return Ok(()) };
     let Some(typed) = matches.get_raw(list.get_id().as_str()).and_then(|mut words| words.next()) else { return Ok(()) };
     // `meta.lang` is a field.
-    let is_missing = |file: &&str| !file.contains(['/', '*', '@', '-']) && !is_file_of_a_format(file) && !Path::new(file).exists();
+    let is_missing = |file: &&str| !file.contains(['/', '*', '@', '-']) && !is_file_of_a_format(file) && !is_there(OsStr::new(file));
     let found: Vec<&str> = files.iter().map_while(|file| file.to_str().filter(|file| !file.is_empty() && is_missing(file))).collect();
     let Some(first) = found.first() else { return Ok(()) };
     let mut verbs = words.verbs.clone();
@@ -397,6 +404,16 @@ fn moved(words: &Words, word: &str, at: usize, instead: &[&str]) -> String {
         own.splice(at..at, instead.iter().map(OsString::from));
     }
     line(&meant)
+}
+
+/// The line with the word as another value of an option that is given already; `None` if it is not given.
+fn with_value(words: &Words, option: &str, word: &str) -> Option<String> {
+    let mut meant = without_word(words, word);
+    let own = meant.verbs.last_mut()?;
+    let at = own.iter().position(|own| own == option)?;
+    let value = own.get_mut(at + 1)?;
+    value.push(format!(",{word}"));
+    Some(line(&meant))
 }
 
 /// The words without the first of this text among those of the last verb, or else after `--`.

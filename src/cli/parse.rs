@@ -10,6 +10,7 @@ use super::reword::{Owner, reword};
 use super::split::{Words, find_option, split};
 use super::standalone::Standalone;
 use super::synonyms::{self, Known};
+use super::topics;
 use super::typed::Typed;
 use super::version;
 use crate::error::{Error, Result};
@@ -167,11 +168,26 @@ fn chain(words: &mut Words) -> Result<Found> {
 
 /// Standalone commands accept global options, like the last verb of a chain.
 fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> {
+    if standalone.name == "help" && words.verbs.len() == 2 && words.verbs[0].len() == 1 && words.verbs[1].is_empty() {
+        // The word `then` itself.
+        return Ok(Request::Text(topics::of_word("usage", COMMANDS)?));
+    }
     if words.verbs.len() > 1 {
         return Err(Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", standalone.name)));
     }
+    if let ("help", [_, option]) = (standalone.name, words.verbs[0].as_slice())
+        && let Some(option) = option.to_str().filter(|option| option.starts_with("--") && *option != "--help")
+    {
+        return Ok(Request::Text(topics::of_word(option, COMMANDS)?));
+    }
     if words.verbs[0].iter().any(|w| w == "-h" || w == "--help") {
         return Ok(Request::Text(help::of_command(standalone)));
+    }
+    if let Some((chain, inner)) = words.chains.first() {
+        let error = Error::usage(format!("{}: `{}` takes no chains in brackets", chain.display(), standalone.name));
+        let is_verb = inner.first().and_then(|first| verbs::find(first.to_str()?)).is_some();
+        let chain = format!("{}{}", if is_verb { "" } else { "convert " }, typed(inner));
+        return Err(error.help(format!("write its records to a file first: tatter {chain} -o OUT")).help("to name a file `[`, write ./["));
     }
     let owner = Owner { name: standalone.name, is_last: true };
     let command = settings(Typed::augment_args(standalone.command()));
@@ -271,7 +287,8 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         return suggestions.into_iter().fold(error, Error::help);
     }
     if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
-        return error.help(format!("quote each word separately, not all of them together: tatter {name}"));
+        let rest: String = words.verbs[0][1..].iter().map(|word| format!(" {}", typed(std::slice::from_ref(word)))).collect();
+        return error.help(format!("quote each word separately, not all of them together: tatter {name}{rest}"));
     }
     match help::near(&name.to_lowercase(), names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),

@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 /// The verb or command whose words were parsed by clap.
 #[derive(Clone, Copy)]
@@ -76,8 +77,11 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             // The hints of an `Error` follow its first line.
             let mut lines = reason.lines();
             let wrong = Error::usage(format!("{whose}{argument}: {}", expected(lines.next().unwrap_or_default(), &value, is_positive)));
-            let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start()));
-            if std::path::Path::new(&value).exists() { wrong.help(see) } else { wrong }
+            let mut files = words.iter().filter(|word| Path::new(word).is_file());
+            let file =
+                files.next().filter(|_| files.next().is_none()).map_or("FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));
+            let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start().replace("FILE", &file)));
+            if Path::new(&value).exists() { wrong.help(see) } else { wrong }
         }
         ErrorKind::ArgumentConflict => {
             let prior = texts(error, ContextKind::PriorArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
@@ -112,7 +116,9 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     }
     // clap names only the first letter of `-abc`, so the word itself is looked up.
     let words: Vec<_> = words.iter().map(|w| w.to_string_lossy()).collect();
-    let word = words.iter().map(AsRef::as_ref).find(|w: &&str| w.starts_with(arg)).unwrap_or(arg);
+    let mut typed = words.iter().map(AsRef::as_ref);
+    let is_it = |w: &&str| w.split('=').next() == Some(arg);
+    let word = typed.clone().find(is_it).or_else(|| typed.find(|w: &&str| w.starts_with(arg))).unwrap_or(arg);
     if word.contains(' ') {
         return Error::usage(format!("{name}: `{word}` looks like an option")).help("put a space before it, inside the quotes");
     }
@@ -127,7 +133,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
         return wrong;
     }
     let error = Error::usage(format!("`{name}` has no option {}", word.split('=').next().unwrap_or(word)));
-    if std::path::Path::new(word).exists() {
+    if Path::new(word).exists() {
         return error.help(format!("for a file of that name, write ./{word}"));
     }
     let before = words.iter().position(|w| w == word).and_then(|at| words.get(at.checked_sub(1)?));
@@ -234,9 +240,9 @@ fn at_least(low: &str) -> String {
     if low == "1" { "a positive integer".to_owned() } else { format!("a number of at least {low}") }
 }
 
-/// Removes brackets and dots from `--as <FORM>` and `<N>`.
+/// Removes brackets and dots from `--as <FORM>`, `--as[=<FORM>]` and `<N>`.
 fn bare(arg: &str) -> String {
-    match arg.split_once(' ') {
+    match arg.split_once([' ', '[']) {
         Some((option, _)) if option.starts_with('-') => option.to_owned(),
         _ => arg.trim_end_matches("...").trim_matches(['<', '>', '[', ']']).to_owned(),
     }

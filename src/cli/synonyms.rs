@@ -9,31 +9,35 @@ use super::typed::Typed;
 use crate::expr::names_used;
 use crate::path::{FieldPath, in_expression};
 use crate::printable::shell_word;
-use crate::schema::Schema;
+use crate::schema::{Field, Schema};
 use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Names in other tools, some with a word that follows, and equivalent commands. In a command, `{args}` is all words after the name,
-/// `{key}` the first word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` and
-/// `{skipped}` the first two numbers, `{range}` both as in 2-4, `{listed}` numbers as in 2,4, `{value}` a word after the key, `{files}` the files, and
-/// `{file}` and `{other}` the first two files. `{field}` is the key inside an expression in single quotes, and `{column}`
-/// inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key, `{shape}` gives it the size `{n}`,
-/// `{condition}` is all words after the name if one of them compares, and `{promoted}` moves the fields out of a structure.
-/// The others belong to `grep` and `sed`: see [`Search`] and [`Substitution`]. A command with a place that has no value, or
-/// one that would be refused, is not suggested.
+/// Names in other tools, some with a word that follows, and equivalent commands. In a command, `{args}` is all words after the
+/// name, `{key}` the first word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` and
+/// `{skipped}` the first two numbers, `{number}` the first or 1, `{range}` both as in 2-4, `{listed}` numbers as in 2,4,
+/// `{value}` a word after the key, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the key
+/// inside an expression in single quotes, and `{column}` inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key,
+/// `{shape}` gives it the size `{n}`, `{condition}` is all words after the name if one of them compares, and `{promoted}` moves
+/// the fields out of a structure. The others belong to `grep` and `sed`: see [`Search`] and [`Substitution`]. A command with a
+/// place that has no value, or one that would be refused, is not suggested.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
-    (&["take", "limit", "first"], &["tatter head {args}"]),
+    (&["take", "limit"], &["tatter head {args}"]),
+    (&["first"], &["tatter head {number} {files}"]),
+    (&["offset"], &["tatter skip {args}"]),
     (&["top", "topk", "nlargest"], &["tatter sort --by {key} --descending then head {n} {files}", "tatter head {n} {files}"]),
     (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
-    (&["last"], &["tatter tail {args}"]),
+    (&["last"], &["tatter tail {number} {files}"]),
+    (&["cat -n", "cat --number"], &["tatter enumerate {files}"]),
     (&["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "write", "read"], &["tatter convert {args}"]),
     (&["vstack", "rbind", "union", "union-all", "union_all", "bind-rows", "bind_rows", "csvstack"], &["tatter convert {files}"]),
     (&["where", "match"], &["tatter filter {args}"]),
     (&["grep", "rg", "search"], &["tatter filter '{not}strings.regex_full_match(FIELD, \"(?s{i}).*{pattern}.*\")' {counted} {files}"]),
     (&["csvgrep"], &["tatter filter '{not}strings.regex_full_match({field}, \"(?s{i}).*{pattern}.*\")' {files}"]),
     (&["project", "pick", "keep"], &["tatter select {args}"]),
+    (&["cut -x", "cut --complement"], &["tatter drop {key} {files}"]),
     (&["cut", "csvcut"], &["tatter select {key} {files}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
     (&["astype"], &["tatter cast {args}"]),
@@ -70,9 +74,10 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["tac", "reverse"], &["tatter enumerate then sort --by -index then drop index {files}"]),
     (&["mean", "avg", "min", "max", "quantile", "stats1"], &["tatter stats -f {key} {files}"]),
     (
-        &["value-counts", "value_counts", "count-distinct", "count-by", "frequencies", "frequency", "freq", "tally", "histogram", "hist"],
+        &["value-counts", "value_counts", "count-distinct", "count-by", "frequencies", "frequency", "freq", "tally"],
         &["tatter count --by {key} {files}"],
     ),
+    (&["histogram", "hist"], &["tatter stats -f {key} --histogram {files}", "tatter count --by {key} {files}"]),
     (
         &["group-by", "group_by", "groupby", "group", "aggregate", "agg"],
         &[
@@ -149,10 +154,11 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     ),
     (&["ensure", "require"], &["tatter assert {args}"]),
     (&["verify", "check", "lint"], &["tatter validate {args}"]),
-    (&["describe", "summary", "summarize", "profile", "csvstat"], &["tatter stats {args}"]),
+    (&["describe", "summary", "summarize", "summarise", "profile", "csvstat"], &["tatter stats {args}"]),
     (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields", "headers", "keys", "cols", "shape"], &["tatter schema {args}"]),
     (&["print", "view", "less", "more", "peek", "preview", "look", "csvlook"], &["tatter show {args}"]),
     (&["version"], &["tatter --version"]),
+    (&["usage", "list", "commands"], &["tatter -h"]),
     (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
     (&["len", "length", "wc", "size", "nrow", "nrows"], &["tatter count {args}"]),
     (&["tokenize", "words"], &["tatter map '{field} = strings.split({field})' {files}"]),
@@ -219,7 +225,7 @@ pub fn forms(name: &str) -> Vec<String> {
         "args" => "...",
         "key" | "field" | "column" => "FIELD",
         "by" => "--by FIELD",
-        "n" | "skipped" => "N",
+        "n" | "skipped" | "number" => "N",
         "range" => "N-N",
         "listed" => "N",
         "value" => "VALUE",
@@ -294,15 +300,26 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known
     let all: Vec<String> =
         all.into_iter().map(|word| if takes_expression(&template) { without_dollars(word) } else { word.clone() }).collect();
     let all: Vec<&String> = all.iter().collect();
-    // The fields of the key, if it is a structure.
+    // The fields of the key, or of the first structure, if it is a structure.
     let parts = || {
-        let key = key?;
         let before = words.verbs[..index].iter().map(|verb| [verb.clone(), vec!["then".into()]].concat()).collect::<Vec<_>>().concat();
         let inputs = files.iter().map(OsString::from);
         let schema = (known.outline)(before.into_iter().chain(["schema".into(), "--".into()]).chain(inputs).collect())?;
-        let (_, field) = schema.find(&FieldPath::parse(key).ok()?).ok()?;
-        let parts = field.ty.fields().filter(|_| field.ty.dims.is_empty())?;
-        Some(parts.iter().map(|part| format!("{key}.{}", crate::path::quoted(&part.name))).collect::<Vec<_>>())
+        let is_structure = |field: &&Field| field.ty.fields().is_some() && field.ty.dims.is_empty();
+        let (key, field) = match key {
+            Some(key) => (key.to_owned(), schema.find(&FieldPath::parse(key).ok()?).ok()?.1),
+            None => schema.fields.iter().find(is_structure).map(|field| (crate::path::quoted(&field.name), field))?,
+        };
+        let parts = field.ty.fields().filter(|_| is_structure(&field))?;
+        let promoted = |part: &Field| {
+            let name = match schema.index_of(&part.name) {
+                Some(_) => format!(" --as {}", shell_word(&crate::path::quoted(&format!("{}_{}", field.name, part.name)))),
+                None => String::new(),
+            };
+            format!("promote {}{name} then ", shell_word(&format!("{key}.{}", crate::path::quoted(&part.name))))
+        };
+        let parts = parts.iter().map(promoted).collect::<String>();
+        Some((key, parts))
     };
     let some_key = |quoted: fn(&str) -> String| Some(key.map_or_else(|| "FIELD".to_owned(), |key| quoted(key)));
     let command = placed(template.trim_start_matches("tatter "), |place| match place {
@@ -313,6 +330,7 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known
         "file" => Some(file(0)),
         "other" => Some(file(1)),
         "n" => Some(number.unwrap_or("N").to_owned()),
+        "number" => Some(number.unwrap_or("1").to_owned()),
         "skipped" => Some(second.unwrap_or("N").to_owned()),
         "listed" => {
             let is_listed =
@@ -333,8 +351,8 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known
         ),
         "condition" => all.iter().any(|word| word.contains(['<', '>']) || word.contains("==") || word.contains("!=")).then(|| joined(&all)),
         "promoted" => {
-            let promoted: Vec<String> = parts()?.iter().map(|path| format!("promote {} then ", shell_word(path))).collect();
-            Some(format!("{}drop {}", promoted.concat(), shell_word(key?)))
+            let (key, parts) = parts()?;
+            Some(format!("{parts}drop {}", shell_word(&key)))
         }
         "list" if parts().is_some() => None,
         "key" | "list" => some_key(|key| shell_word(&as_field(key))),
@@ -493,6 +511,7 @@ mod tests {
                     }
                     "apply" | "mutate" | "transform" | "assign" | "with" | "with-columns" | "with_columns" | "add-column"
                     | "add_column" | "compute" | "eval" | "put" | "set" => vec!["y = x", "Cargo.toml"],
+                    "offset" => vec!["1", "Cargo.toml"],
                     "top" | "topk" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
                     "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"

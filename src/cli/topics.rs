@@ -1,13 +1,19 @@
 //! `tatter help WORD`: a verb, a command, a function, or a topic such as formats, types and exit codes.
 
 use super::help::{ABOUT, ARRAYS, EXIT_CODES, NOTATION, SUFFIXES};
-use super::help::{fitted, format_list, global_options, list, near, of_command, of_verb, verb_list};
+use super::help::{fitted, format_list, global_options, list, near, of_command, of_option, of_verb, verb_list};
+use super::split::find_option;
 use super::standalone::Standalone;
 use super::synonyms;
-use crate::error::{Error, Result};
+use super::typed::Typed;
+use crate::error::{Error, Result, nearest};
 use crate::expr;
 use crate::formats::{FORMATS, Format};
+use crate::options::Options;
+use crate::schema::Schema;
 use crate::verbs::{self, VERBS};
+use clap::{Args, Command};
+use std::sync::Arc;
 
 const EXPRESSIONS: &str = "\
 Expressions are used by `map`, `filter`, `sort --by` and other verbs: `tatter help map` and `tatter help filter` explain them.
@@ -50,7 +56,11 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     if let Some(command) = commands.iter().find(|c| c.name == word) {
         return Ok(of_command(command));
     }
-    if let Some(text) = expr::function_help(word).or_else(|| expr::functions_of(word)) {
+    if word.starts_with("--") {
+        return option(word.split('=').next().unwrap_or(word));
+    }
+    let module = || topic(word).is_none().then(|| expr::functions_of(word.strip_prefix("tf.").unwrap_or(word))).flatten();
+    if let Some(text) = expr::function_help(word).or_else(module) {
         let verb = match word {
             "concat" => Some("concatenate".to_owned()),
             // Such as `where` of SQL.
@@ -62,23 +72,48 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     if let Some(text) = topic(word) {
         return Ok(fitted(&text));
     }
-    let error = Error::usage(format!("there is no help on `{word}`"));
+    let error = Error::usage(format!("there is no help topic `{word}`"));
     let forms = synonyms::forms(word);
+    let functions = expr::instead_of(word, false);
     if let Some(form) = forms.first() {
         let verb = form.split(' ').nth(1).and_then(verbs::find);
+        let error = functions.iter().fold(error, |error, line| error.help(format!("in expressions: {line}")));
         let error = forms.iter().fold(error, |error, form| error.help(form.clone()));
         return Err(match verb {
             Some(verb) => error.help(format!("`tatter help {0}` explains `{0}`", verb.name)),
             None => error,
         });
     }
-    let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
+    if !functions.is_empty() {
+        return Err(functions.into_iter().fold(error, Error::help));
+    }
     if word.len() < 3 {
         return Err(error.help("`tatter help topics` lists the topics"));
     }
+    let functions = expr::functions::all().flat_map(|f| f.names.iter().copied());
     Err(match near(word, VERBS.iter().map(|v| v.name).chain(commands.iter().map(|c| c.name)).chain(functions)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help("`tatter -h` lists the verbs, `tatter help topics` the topics"),
+    })
+}
+
+/// The help of an option, which is global or belongs to some verbs.
+fn option(name: &str) -> Result<String> {
+    let globals = Typed::augment_args(Command::new("tatter"));
+    if let Some(arg) = find_option(&globals, name) {
+        return Ok(of_option(arg));
+    }
+    let commands: Vec<_> = VERBS.iter().map(|verb| (verb.name, verb.command())).collect();
+    let owners = || commands.iter().filter_map(|(verb, command)| Some((verb, find_option(command, name)?)));
+    if owners().next().is_some() {
+        return Ok(owners().map(|(verb, arg)| format!("tatter {verb}\n{}", of_option(arg))).collect::<Vec<_>>().join("\n"));
+    }
+    let longs = [&globals].into_iter().chain(commands.iter().map(|(_, command)| command)).flat_map(Command::get_arguments);
+    let longs: Vec<String> = longs.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+    let error = Error::usage(format!("there is no option `{name}`"));
+    Err(match nearest(name, longs.iter().map(String::as_str)) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help("`tatter help options` lists the global options"),
     })
 }
 
@@ -94,19 +129,19 @@ struct Topic {
 static TOPICS: &[Topic] = &[
     Topic {
         names: &["usage", "tatter", "files", "inputs", "input", "globs", "shards"],
-        summary: "command lines, chains of verbs, and names of files",
+        summary: "command syntax, chains of verbs, input files",
         text: || ABOUT.to_owned(),
     },
     Topic { names: &["verbs", "commands"], summary: "all verbs", text: verb_list },
     Topic { names: &["options", "option", "global options", "globals"], summary: "global options", text: global_options },
     Topic {
         names: &["formats", "format"],
-        summary: "formats of files; the name of each is a topic too",
+        summary: "file formats; each format name is also a topic",
         text: || format!("{}{SUFFIXES}", format_list()),
     },
     Topic { names: &["arrays"], summary: "records in npz, npy and safetensors", text: || ARRAYS.to_owned() },
     Topic {
-        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes"],
+        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes", "time", "dates", "date"],
         summary: "the notation of --schema",
         text: || NOTATION.to_owned(),
     },
@@ -115,14 +150,14 @@ static TOPICS: &[Topic] = &[
         summary: "verbs that use expressions",
         text: || EXPRESSIONS.to_owned(),
     },
-    Topic { names: &["operators", "operator", "precedence"], summary: "operators of expressions and their precedence", text: operators },
-    Topic { names: &["functions"], summary: "functions of expressions", text: expr::function_list },
+    Topic { names: &["operators", "operator", "precedence"], summary: "expression operators and their precedence", text: operators },
+    Topic { names: &["functions", "function", "tf"], summary: "functions for use in expressions", text: expr::function_list },
     Topic {
         names: &["exit codes", "exit code", "exit status", "exit", "status"],
         summary: "meaning of the exit codes",
         text: || EXIT_CODES.to_owned(),
     },
-    Topic { names: &["version"], summary: "the version", text: || VERSION.to_owned() },
+    Topic { names: &["version"], summary: "how to print the version", text: || VERSION.to_owned() },
     Topic { names: &["topics", "topic"], summary: "this list", text: topics },
 ];
 
@@ -144,11 +179,9 @@ fn topic(words: &str) -> Option<String> {
     if let Some(topic) = TOPICS.iter().find(|topic| topic.names.contains(&name.as_str())) {
         return Some((topic.text)());
     }
-    FORMATS.iter().find(|format| is_called(**format, &name)).map(|format| of_format(*format))
-}
-
-fn is_called(format: &dyn Format, name: &str) -> bool {
-    format.name().replace('-', " ") == name || format.extensions().contains(&name.trim_start_matches('.'))
+    let called = FORMATS.iter().find(|format| format.name().replace('-', " ") == name);
+    let format = called.or_else(|| FORMATS.iter().find(|format| format.extensions().contains(&name.trim_start_matches('.'))));
+    format.map(|format| of_format(*format))
 }
 
 fn of_format(format: &dyn Format) -> String {
@@ -158,10 +191,12 @@ fn of_format(format: &dyn Format) -> String {
     if !extensions.is_empty() {
         text.push_str(&format!("Extensions: {}\n", extensions.join(" ")));
     }
-    text.push_str(&format!(
-        "\n`--from {name}` reads it and `--to {name}` writes it if the name or contents do not show the format. `tatter help formats` lists all formats, and \
-         `tatter help options` has the options of each under Formats.\n"
-    ));
+    let is_written = format.writer(&Arc::new(Schema::new(Vec::new())), &Options::default()).is_some();
+    text.push_str(&match is_written {
+        true => format!("\nGive `--from {name}` or `--to {name}` if the format cannot be detected from the contents or the name."),
+        false => format!("\nGive `--from {name}`; it cannot be written."),
+    });
+    text.push_str(" `tatter help formats` lists all formats, and `tatter help options` has the options of each under Formats.\n");
     if ["npz", "npy", "safetensors"].contains(&name) {
         text.push_str(&format!("\n{ARRAYS}"));
     }

@@ -25,7 +25,7 @@ pub struct Typed {
     /// Write a JSON list of the output files: names, record counts, sizes in bytes and SHA-256
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     manifest: Option<OsString>,
-    /// Format of the input [default: by its first bytes, else by extension]
+    /// Format of the input [default: detected from the first bytes, else from the extension]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     from: Option<String>,
     /// Format of the output [default: by extension; jsonl for standard output and for a name without extension]
@@ -46,7 +46,7 @@ pub struct Typed {
     /// Write N shards: OUT-00000-of-0000N, ...
     #[arg(long, value_name = "N", help_heading = "Files")]
     shards: Option<usize>,
-    /// Write shards even if shards of an earlier run with a different N exist
+    /// Write shards even if shards from an earlier run with a different N exist
     #[arg(long, help_heading = "Files")]
     force: bool,
     /// Fail if an output file exists
@@ -58,7 +58,7 @@ pub struct Typed {
     /// Flush output files to disk (fsync) before renaming them into place
     #[arg(long, help_heading = "Files")]
     durable: bool,
-    /// Add the origin of each record as fields: file, record (numbered from 1), byte (offset from 0); NAME=file calls the field NAME
+    /// Add the origin of each record as fields: file, record (numbered from 1), byte (offset from 0); NAME=file names the field NAME
     #[arg(long, value_name = "WHAT,..", help_heading = "Files")]
     source: Option<String>,
     /// Print the plan without running it
@@ -82,7 +82,7 @@ pub struct Typed {
     /// Define an array constant for expressions, from a file with one array: npy, npz or safetensors
     #[arg(long = "with", value_name = "NAME=FILE", help_heading = "Running")]
     with: Vec<String>,
-    /// What to do with bad records
+    /// What to do with bad records; the quarantine file is JSON Lines
     #[arg(long, value_name = "fail|skip|null|quarantine=FILE", default_value = "fail", help_heading = "Bad input")]
     on_error: OsString,
     /// Exit with 0 if at most N records are bad; otherwise fail
@@ -115,7 +115,7 @@ pub struct Typed {
     /// Color messages: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = WHEN, help_heading = "Messages")]
     color: String,
-    /// Form of messages on standard error: text, or json (one object per line)
+    /// Format of messages on standard error: text, or json (one object per line)
     #[arg(long, value_name = "text|json", default_value = "text", value_parser = ["text", "json"], help_heading = "Messages")]
     messages: String,
     /// Compression of the output: gzip, zstd or none; Parquet, Arrow and ArrayRecord also take some of snappy, lz4 and zstd:LEVEL [default: by extension, else that of the format]
@@ -139,7 +139,7 @@ pub struct Typed {
     /// Read fields of mixed type as `json`
     #[arg(long, value_name = "json", value_parser = ["json"], hide_possible_values = true, help_heading = "Format options")]
     mixed: Option<String>,
-    /// Bytes of piped input used for inference; all: the whole input, read from a temporary copy
+    /// Bytes of piped input from which types are inferred; all: the whole input, read from a temporary copy
     #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_infer_bytes, help_heading = "Format options")]
     infer_bytes: u64,
     /// TFDS: on input, the split to read, such as train, 'train[:10%]', train+test, or all; on output, the name of the split
@@ -218,6 +218,10 @@ impl Typed {
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {
             let error = Error::usage(format!("--schema {file}: expected types, found the name of a file"));
             return Err(error.help(format!("to read it from the file: --schema {}", shell_word(&format!("@{file}")))));
+        }
+        if self.schema.as_deref() == Some(OsStr::new("@-")) {
+            let error = Error::usage("--schema @-: the types are read from a file, not from standard input");
+            return Err(error.help("pass the output of a command as text: --schema \"$(tatter schema FILE)\""));
         }
         Ok(Options {
             threads: threads(self.threads),
@@ -372,7 +376,18 @@ fn compression(text: &str) -> Result<Compression> {
         ("snappy", _) => Compression::Snappy,
         ("gzip", _) => Compression::Gzip,
         ("lz4", _) => Compression::Lz4,
-        _ => return Err(Error::usage(format!("--compression {text}: expected none, snappy, zstd, zstd:LEVEL, gzip or lz4"))),
+        _ => {
+            let error = Error::usage(format!("--compression {text}: expected none, snappy, zstd, zstd:LEVEL, gzip or lz4"));
+            let near = match name {
+                "gz" => Some("gzip"),
+                "zst" => Some("zstd"),
+                _ => nearest(name, ["none", "snappy", "zstd", "gzip", "lz4"]),
+            };
+            return Err(match near {
+                Some(near) => error.help(format!("did you mean {near}?")),
+                None => error,
+            });
+        }
     };
     if level.is_some() && name != "zstd" {
         return Err(Error::usage(format!("--compression {text}: only zstd has levels")));
@@ -434,6 +449,6 @@ fn tensor_types(text: &str) -> std::result::Result<TensorTypes, String> {
     match text {
         "fixed" => Ok(TensorTypes::Fixed),
         "variable" => Ok(TensorTypes::Variable),
-        _ => Err("expected fixed or variable".to_owned()),
+        _ => Err(format!("expected fixed or variable, found `{text}`")),
     }
 }

@@ -1,7 +1,8 @@
 //! Name and type resolution: turns the syntax tree into a tree that can be evaluated.
 
+use super::advice::instead_of;
 use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, named_fields, subscript};
-use super::error::{ExprError, ExprResult, SEARCH_LIST, SEARCH_TEXT};
+use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
 use super::functions;
@@ -476,59 +477,10 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
 
 /// Adds what there is instead of a function of this name; with `guesses`, also functions of similar names.
 fn with_function(error: ExprError, name: &str, guesses: bool) -> ExprError {
-    if let Some(why) = functions::reason(name) {
-        return error.help(why);
-    }
-    match name {
-        "input" | "open" | "exec" | "eval" => return error.help("expressions only compute values"),
-        "int" | "float" | "bool" | "str" => {
-            let function = match name {
-                "int" => "cast(x, int64) converts numbers, strings.to_number(x, int64) reads text",
-                "float" => "cast(x, float64) converts numbers, strings.to_number(x, float64) reads text",
-                "bool" => "cast(x, bool) converts numbers",
-                _ => "strings.as_string(x) formats numbers",
-            };
-            return error.help(function);
-        }
-        "min" | "max" => {
-            return error.help(format!("reduce_{name}(x, axis=None) reduces all items, {name}imum(x, y) compares two"));
-        }
-        "sum" | "mean" | "any" | "all" | "prod" | "std" => {
-            return error.help(format!("it is called reduce_{name}(x, axis=None)"));
-        }
-        "avg" | "average" => return error.help("it is called reduce_mean(x, axis=None)"),
-        "var" | "variance" => return error.help("it is called reduce_variance(x, axis=None)"),
-        "median" => return error.help("`tatter stats` prints medians"),
-        "length" | "count" => return error.help("len(x) is the size of axis 0; strings.length(x) counts the bytes of strings"),
-        "startswith" | "starts_with" => return error.help("write strings.regex_full_match(x, \"(?s)PREFIX.*\")"),
-        "endswith" | "ends_with" => return error.help("write strings.regex_full_match(x, \"(?s).*SUFFIX\")"),
-        "contains" | "search" | "match" | "like" | "regex" | "isin" => {
-            return error.help(SEARCH_TEXT).help(SEARCH_LIST);
-        }
-        "replace" => return error.help("write strings.regex_replace(x, PATTERN, REPLACEMENT)"),
-        "trim" => return error.help("did you mean strings.strip?"),
-        "substring" | "slice_text" => return error.help("did you mean strings.substr?"),
-        "concatenate" | "join" | "format" | "sprintf" => {
-            return error.help("join strings with +; strings.reduce_join(x) joins those of a list");
-        }
-        "now" | "today" | "current_timestamp" | "current_date" => {
-            return error.help("pass the time: --arg now=\"$(date -u +%FT%TZ)\", read by timestamp(now)");
-        }
-        "if" | "ifelse" | "if_else" | "iff" => return error.help("write where(condition, x, y)"),
-        "coalesce" | "ifnull" | "nvl" | "fillna" => return error.help("did you mean fill_null?"),
-        "isnull" | "isna" => return error.help("did you mean is_null?"),
-        "notnull" | "not_null" | "is_not_null" => return error.help("write not is_null(x)"),
-        "date" | "datetime" | "strptime" | "parse_date" | "to_timestamp" => return error.help("did you mean timestamp?"),
-        _ => {}
-    }
-    let last = name.rsplit('.').next().unwrap_or(name);
-    let all = functions::all().flat_map(|f| f.names.iter().copied());
-    let guess = || nearest(name, all.clone()).filter(|_| guesses);
-    match guess().or_else(|| all.clone().find(|n| n.rsplit('.').next() == Some(last))) {
-        Some(near) => error.help(format!("did you mean {near}?")),
-        None if !guesses => error,
-        None => error.help("`tatter help functions` lists them"),
-    }
+    let advice = instead_of(name, guesses);
+    let is_at_loss = advice.is_empty() && guesses;
+    let error = advice.into_iter().fold(error, ExprError::help);
+    if is_at_loss { error.help("`tatter help functions` lists them") } else { error }
 }
 
 fn written_path(expr: &Expr) -> String {

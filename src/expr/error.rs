@@ -13,6 +13,10 @@ pub const SEARCH_LIST: &str = "reduce_any(list == x) searches a list";
 /// Advice to compare what is written at `span`, where a bool is expected, with an empty value of its dtype.
 pub fn compare(text: &str, span: &Span, op: &str, dtype: Option<&DType>) -> String {
     let written = text.get(span.clone()).filter(|written| !written.trim().is_empty()).unwrap_or("x");
+    let inner = written.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
+    if let Some(inner) = inner.filter(|inner| inner.contains(['<', '>', '='])) {
+        return format!("this is a string; leave out the quotes around it: {inner}");
+    }
     let empty = if matches!(dtype, Some(DType::String | DType::Bytes)) { "\"\"" } else { "0" };
     format!("compare: {written} {op} {empty}")
 }

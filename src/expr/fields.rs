@@ -5,6 +5,7 @@ use super::eval::{Node, NodeKind};
 use super::span::name_text;
 use super::types::{below_structure, outermost_uniform};
 use crate::error::{Error, Reason, Result, nearest};
+use crate::printable::{counted, is_or_are};
 use crate::schema::{Element, Field, Size, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -119,9 +120,10 @@ pub fn with_field(tensor: &Tensor, path: &[FieldIndex], value: Option<&Tensor>) 
                     if inner.partition() != list.partition() {
                         let row = list.partition().first_difference(inner.partition()).unwrap_or(0);
                         return Err(Error::data(format!(
-                            "a row has {} items for {} structures",
-                            inner.partition().row_length(row),
-                            list.partition().row_length(row)
+                            "a row has {}, but there {} {}",
+                            counted(inner.partition().row_length(row) as u64, "item"),
+                            is_or_are(list.partition().row_length(row)),
+                            counted(list.partition().row_length(row) as u64, "structure")
                         ))
                         .at_row(row));
                     }

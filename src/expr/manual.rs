@@ -56,7 +56,7 @@ fn described(function: &Function) -> String {
 /// The output of `tatter help functions`: a line for each function.
 pub fn function_list() -> String {
     let mut out = listed(|_| true);
-    out.push_str("\nNot supported, of TensorFlow's operations on ragged tensors and those of training:\n");
+    out.push_str("\nNot supported (TensorFlow operations on ragged tensors, and operations for training):\n");
     for (names, why) in LEFT_OUT {
         let _ = writeln!(out, "  {}\n    {why}", names.join(", "));
     }

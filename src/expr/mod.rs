@@ -18,6 +18,7 @@
 //! 4 functions            the functions: one file per family, one table row per function; the registry
 //! 5 constants, bind      name resolution and type checking
 //!   operators, python    operators; arithmetic on number literals
+//!   advice               functions for names in other languages
 //!   names, parts         the names in a text; results that are computed for fewer records at a time
 //!   program, scalar      the statements of `map`; the condition of `filter` and other scalars
 //!   manual               the functions' man page
@@ -31,6 +32,7 @@
 //! Types take the role of TensorFlow's classes: a tensor with a `(?)` axis is ragged, and any other tensor is dense.
 //! Axes are counted within the record.
 
+mod advice;
 mod bind;
 mod call;
 mod constants;
@@ -54,6 +56,7 @@ mod syntax;
 mod tests;
 mod types;
 
+pub use advice::instead_of;
 pub use call::computable;
 pub use kernels::cast::{can_cast, cast};
 pub use kernels::hash::sip;

@@ -11,6 +11,7 @@ use super::kernels::random::keys;
 use super::names::in_backquotes;
 use super::operand::{LAMBDA, Operand, OperandKind};
 use super::parts::{below_limit, most_nbytes, names_growing};
+use super::span::Span;
 use super::syntax::{Assignment, ExprKind, Target, parse_statements};
 use super::types::outermost_uniform;
 use crate::chunk::Chunk;
@@ -62,10 +63,15 @@ impl Program {
             fields: schema.fields.iter().enumerate().map(|(i, f)| (f.clone(), i)).collect(),
             nslots: schema.fields.len(),
             instructions: Vec::new(),
+            unstored: Vec::new(),
             text: text.into(),
         };
         for statement in &statements {
             binding.statement(statement).map_err(|e| e.or_at(statement.span.clone()).into_error(text))?;
+        }
+        if let Some((name, span, what)) = binding.unstored.first().filter(|_| binding.unstored.len() == statements.len()) {
+            let error = ExprError::at(span.clone(), format!("{what} cannot be stored in the field `{name}`"));
+            return Err(error.help("use it in a later assignment, as in f = lambda v: v * 2; y = f(x)").into_error(text));
         }
         let (fields, columns) = binding.fields.into_iter().unzip();
         let random = binding.instructions.iter().any(|instruction| match instruction {
@@ -161,6 +167,9 @@ struct Binding {
     fields: Vec<(Field, usize)>,
     nslots: usize,
     instructions: Vec<Instruction>,
+    /// Names of functions and other values that no field can store, with their places and descriptions, one for each assignment of
+    /// such a value.
+    unstored: Vec<(String, Span, String)>,
     text: Arc<str>,
 }
 
@@ -276,11 +285,14 @@ impl Binding {
                 let value = self.value(&column)?;
                 self.assign(target, value)?;
             }
+            // A name has only one meaning.
+            None if self.fields.iter().any(|(f, _)| f.name == name) => {
+                let error = ExprError::at(item.span.clone(), format!("{} cannot be stored in the field `{name}`", item.describe()));
+                return Err(error.help("give it another name, and use it in a later assignment: f = lambda v: v * 2; y = f(x)"));
+            }
             None => {
-                // A name has only one meaning, so a field with that name is removed.
-                self.fields.retain(|(f, _)| f.name != name);
-                self.scope.names.retain(|(n, ..)| n != name);
                 self.scope.values.retain(|(n, _)| n != name);
+                self.unstored.push((name.to_owned(), item.span.clone(), item.describe()));
             }
         }
         self.scope.values.push((name.to_owned(), item.kind));

@@ -35,6 +35,15 @@ pub trait Format: Sync {
     fn recognises(&self, input: &Input) -> bool {
         self.sniff(input.head())
     }
+    /// Whether an input is in the format beyond doubt, so that reading it as another format must be a mistake.
+    fn is_evident(&self, input: &Input) -> bool {
+        self.recognises(input)
+    }
+    /// The name of the first of the formats that share an encoding, such as `jsonl` for `json`: each of them may be given
+    /// for an input that is recognized as another of them.
+    fn family(&self) -> &'static str {
+        self.name()
+    }
     /// Whether an empty file is valid and has no records.
     fn may_be_empty(&self) -> bool {
         false

@@ -43,7 +43,7 @@ impl Container for Npy {
             if own < nbytes {
                 let shape = shape_text(&header.shape);
                 return Err(Error::data(format!(
-                    "the array {shape} takes {nbytes} bytes, but {own} follow its header: the file is cut off"
+                    "the array {shape} takes {nbytes} bytes, but {own} follow its header: the file is truncated"
                 )));
             }
             location = Location::At { start: skip };

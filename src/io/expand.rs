@@ -4,11 +4,12 @@ use super::dataset::Found;
 use super::folder::{Contents, IsDataset};
 use super::list::List;
 use super::missing::{is_missing, missing};
-use super::names::is_standard_input;
+use super::names::{in_brackets, is_standard_input};
 use super::sharded::Sharded;
 use super::{dataset, folder, recognise, wildcard};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
+use crate::printable::is_or_are;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -43,9 +44,11 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
     }
     if let Some(list) = list {
         for path in list.names()?.into_iter().map(PathBuf::from) {
-            if !exists(&path) {
-                return Err(list.missing(&path));
-            }
+            let path = match path.to_str().and_then(pair).filter(|_| !exists(&path)) {
+                Some(index) => index,
+                None if exists(&path) => path,
+                None => return Err(list.missing(&path)),
+            };
             add(path, true, &mut all, options, is_dataset)?;
         }
     }
@@ -68,7 +71,7 @@ const PAIR: [&str; 2] = ["bin", "idx"];
 /// The extensions of index files: `x.tfrecord.idx` has the record offsets of `x.tfrecord`.
 const INDICES: [&str; 2] = ["idx", "offsets"];
 
-/// If a glob, list or directory found both files of a pair, or a file and its index, only one of them is an input.
+/// If both files of a pair are given, or a file and its index, as by a glob that the shell expands, only one of them is an input.
 fn drop_seconds(all: &mut Vec<Found>) {
     let indices: BTreeSet<PathBuf> =
         all.iter().filter_map(|found| found.path.clone()).filter(|path| has_extension(path, PAIR[1])).collect();
@@ -77,7 +80,7 @@ fn drop_seconds(all: &mut Vec<Found>) {
         |path: &PathBuf| INDICES.iter().any(|extension| has_extension(path, extension)) && files.contains(&path.with_extension(""));
     let is_second = |path: &PathBuf| has_extension(path, PAIR[0]) && indices.contains(&path.with_extension(PAIR[1]));
     let is_beside = |path: &PathBuf| is_index(path) || is_second(path);
-    all.retain(|found| !found.is_searched || !found.path.as_ref().is_some_and(is_beside));
+    all.retain(|found| !found.path.as_ref().is_some_and(is_beside));
 }
 
 fn has_extension(path: &Path, extension: &str) -> bool {
@@ -117,6 +120,13 @@ fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
     if exists(Path::new(name)) {
         return Ok((vec![name.into()], false));
     }
+    if let Some((_, after)) = in_brackets(name)
+        && after.is_empty()
+    {
+        // Not a glob for a single character.
+        let error = Error::usage(format!("{}: the brackets of an input are words of their own", name.display()));
+        return Err(error.help("leave out the quotes around them, as in mix A [ filter 'x > 0' B ]"));
+    }
     let Some(name) = name.to_str() else { return Err(missing(Path::new(name))) };
     if let Some(error) = recognise::url(name, from) {
         return Err(error);
@@ -133,6 +143,11 @@ fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
     }
 }
 
+/// Whether the name is that of a file or directory, or the common prefix of a dataset of two files.
+pub fn is_there(name: &OsStr) -> bool {
+    exists(Path::new(name)) || name.to_str().and_then(pair).is_some()
+}
+
 fn exists(path: &Path) -> bool {
     // A file whose metadata cannot be read is opened later, which reports the system's error.
     !matches!(std::fs::metadata(path), Err(e) if is_missing(&e))
@@ -144,7 +159,8 @@ fn shards(name: &str, sharded: &Sharded) -> Result<Vec<PathBuf>> {
     match missing.as_slice() {
         [] => Ok(all),
         [first, ..] => {
-            let message = format!("{} of {} shards are missing, the first is {}", missing.len(), all.len(), first.display());
+            let (found, are) = (missing.len(), is_or_are(missing.len()));
+            let message = format!("{found} of {} shards {are} missing, the first is {}", all.len(), first.display());
             let error = Error::new(Kind::Io, message).in_input(name);
             Err(if missing.len() < all.len() { error.help(format!("to read the shards that exist: '{}'", sharded.glob())) } else { error })
         }
@@ -187,7 +203,7 @@ mod tests {
             ("pairs", Ok(&["pairs/a.idx", "pairs/b.tfrecord"])),
             ("pairs/b.tfrecord.idx", Ok(&["pairs/b.tfrecord.idx"])),
             ("s@2.x", Ok(&["s-00000-of-00002.x", "s-00001-of-00002.x"])),
-            ("t@2.x", Err("1 of 2 shards are missing, the first is DIR/t-00000-of-00002.x")),
+            ("t@2.x", Err("1 of 2 shards is missing, the first is DIR/t-00000-of-00002.x")),
             ("z*.x", Err("no file matches this pattern")),
             ("hidden.x", Err("there is no such file\n  did you mean DIR/.hidden.x?")),
             ("no/a.x", Err("there is no such file\n  there is no directory DIR/no")),

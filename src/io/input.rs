@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Cursor, Read, Write};
+use std::io::{Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,9 +80,27 @@ impl Input {
 
     /// The error if neither the first bytes nor the name identify a format; `formats` lists the choices.
     pub fn unrecognised(&self, formats: &str) -> Error {
-        let error = Error::usage("the format is unknown from the first bytes and the name").in_input(self.about.name.clone());
+        let error = Error::usage("the format cannot be detected from the first bytes or the name").in_input(self.about.name.clone());
         let first: Vec<String> = self.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        error.help(format!("the first bytes are {}", first.join(" "))).help(format!("give it with --from: {formats}"))
+        let error = match self.text() {
+            Some(text) => error
+                .help(format!("the first line is text: {}", text.lines().next().unwrap_or_default().chars().take(40).collect::<String>()))
+                .help("its lines can be read with --from text"),
+            None => error.help(format!("the first bytes are {}", first.join(" "))),
+        };
+        error.help(format!("give it with --from: {formats}"))
+    }
+
+    /// The first bytes, if they are text.
+    pub fn text(&self) -> Option<&str> {
+        let text = match std::str::from_utf8(&self.head) {
+            Ok(text) => text,
+            // A character is truncated at the end of the head.
+            Err(e) if e.error_len().is_none() => std::str::from_utf8(&self.head[..e.valid_up_to()]).ok()?,
+            Err(_) => return None,
+        };
+        let is_binary = text.is_empty() || text.contains(|c: char| c.is_control() && !c.is_whitespace());
+        (!is_binary).then_some(text)
     }
 
     fn new(name: &str, options: &Options, source: Source) -> Input {
@@ -367,12 +385,20 @@ pub fn inputs(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
 }
 
 fn standard_input(options: &Options, head_bytes: usize) -> Result<Input> {
-    let file = duplicate_stdin()?;
+    let mut file = duplicate_stdin()?;
     let nbytes = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(Error::new(Kind::Io, "this is a directory").in_input(STANDARD_INPUT));
     }
-    let mut input = Input::from_pipe(options.input_name.as_deref().unwrap_or(STANDARD_INPUT), file, options, head_bytes)?;
+    let name = options.input_name.as_deref().unwrap_or(STANDARD_INPUT);
+    let mut input = match (nbytes, file.stream_position()) {
+        // Without what is appended meanwhile, which may be the output itself: `< x.jsonl >> x.jsonl`.
+        (Some(nbytes @ 1..), Ok(at)) => {
+            let left = nbytes.saturating_sub(at);
+            Input::from_pipe(name, Regular::new(file, left, name.into()).take(left), options, head_bytes)?
+        }
+        _ => Input::from_pipe(name, file, options, head_bytes)?,
+    };
     input.nbytes = nbytes;
     // A name used only in messages does not identify a format.
     input.extension = None;
@@ -520,7 +546,7 @@ mod tests {
         let offset = trailing.len() - 5;
         assert_eq!(
             read(&trailing, &strict).unwrap_err(),
-            format!("x: the data from byte {offset} on, after the gzip data, is not gzip; it was not read")
+            format!("x: the trailing data from byte {offset} on is not gzip and was ignored")
         );
     }
 

@@ -15,6 +15,9 @@ pub fn missing(path: &Path) -> Error {
         return Error::new(Kind::Io, "the name of an input is empty").help("is a shell variable empty? `-` means standard input");
     }
     let error = Error::new(Kind::Io, "there is no such file").in_input(path.display().to_string());
+    if path.to_str().and_then(|name| name.split_once('{')?.1.split_once('}')).is_some_and(|(inside, _)| inside.contains(',')) {
+        return error.help("the shell expands braces, if they are not in quotes");
+    }
     if let Ok(target) = std::fs::read_link(path) {
         return Error::new(Kind::Io, format!("this is a symbolic link to {}, which does not exist", target.display()))
             .in_input(path.display().to_string());

@@ -1,6 +1,7 @@
-//! The names of standard input and output, in messages and on the command line.
+//! The names of standard input and output, in messages and on the command line, and words that name a chain instead of a file.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 pub const STANDARD_INPUT: &str = "standard input";
 pub const STANDARD_OUTPUT: &str = "standard output";
@@ -8,4 +9,11 @@ pub const STANDARD_OUTPUT: &str = "standard output";
 /// Whether the name refers to standard input.
 pub fn is_standard_input(name: &OsStr) -> bool {
     matches!(name.to_str(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+}
+
+/// Splits `[ ... ]` into the chain of an input and the rest of the word after the closing bracket.
+pub fn in_brackets(word: &OsStr) -> Option<(&OsStr, &OsStr)> {
+    let bytes = word.as_bytes();
+    let end = bytes.iter().rposition(|b| *b == b']').filter(|end| bytes.starts_with(b"[ ") && bytes[..*end].ends_with(b" "))?;
+    Some((OsStr::from_bytes(&bytes[..=end]), OsStr::from_bytes(&bytes[end + 1..])))
 }

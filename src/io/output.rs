@@ -439,7 +439,8 @@ impl Outputs {
             return Ok(());
         };
         let files = if n == 1 { "a file".to_owned() } else { format!("{n} files") };
-        let message = format!("{files} of an earlier run would be mixed with these: {first}{}", if n == 1 { "" } else { " and others" });
+        let message =
+            format!("{files} from an earlier run would be mixed with the new ones: {first}{}", if n == 1 { "" } else { " and others" });
         Err(Error::new(Kind::Io, message).in_input(self.name.clone()).help("remove them, or keep them with --force"))
     }
 
@@ -609,14 +610,14 @@ mod tests {
         assert_eq!(names(dir.path()), ["s-00000-of-00002.x", "s-00001-of-00002.x"]);
         run("s@2.x", &[1, 0], false).unwrap();
         let stale = run("s@3.x", &[0, 1, 2], false).unwrap_err().to_string();
-        assert!(stale.contains("2 files of an earlier run would be mixed with these: s-00000-of-00002.x and others"), "{stale}");
+        assert!(stale.contains("2 files from an earlier run would be mixed with the new ones: s-00000-of-00002.x and others"), "{stale}");
         run("s@3.x", &[0, 1, 2], true).unwrap();
         assert_eq!(names(dir.path()).len(), 5);
 
         run("n-##.x", &[2, 0, 1], false).unwrap();
         run("n-##.x", &[0, 1, 2, 3], false).unwrap();
         let stale = run("n-##.x", &[0, 1, 2], false).unwrap_err().to_string();
-        assert!(stale.contains("a file of an earlier run would be mixed with these: n-03.x"), "{stale}");
+        assert!(stale.contains("a file from an earlier run would be mixed with the new ones: n-03.x"), "{stale}");
         run("n-##.x", &[0], true).unwrap();
         assert_eq!(names(dir.path()).len(), 9);
         assert!(plan(dir.path(), "n-#.x").unwrap().create(10).is_err());

@@ -24,7 +24,7 @@ pub fn install(cleanup: fn()) -> Result<()> {
     if !is_ignored(SIGHUP) {
         watched.push(SIGHUP);
     }
-    let failed = |e: std::io::Error| Error::new(Kind::Io, format!("watching for signals: {e}"));
+    let failed = |e: std::io::Error| Error::new(Kind::Io, format!("cannot install signal handlers: {e}"));
     let mut signals = Signals::new(&watched).map_err(failed)?;
     let watch = move || {
         if let Some(signal) = signals.forever().next() {

@@ -109,7 +109,7 @@ impl Staging {
     /// A file cannot be flushed or renamed, or a directory with that name exists by now.
     pub fn put_as<'a>(&self, names: impl Iterator<Item = &'a OsStr> + Clone, to: &Path, is_durable: bool) -> Result<()> {
         let made = self.path.join(DIRECTORY);
-        let failed = |e: &std::io::Error| Error::io(&to.display().to_string(), "cannot put the finished directory in place", e);
+        let failed = |e: &std::io::Error| Error::io(&to.display().to_string(), "cannot rename the finished directory into place", e);
         fs::create_dir(&made).map_err(|e| failed(&e))?;
         self.put(names, &made, is_durable)?;
         let _registered = registry();
@@ -133,7 +133,7 @@ impl Staging {
             if let Ok(old) = fs::metadata(&to) {
                 adopt(&from, &old);
             }
-            fs::rename(&from, &to).map_err(|e| Error::io(&shown(&to), "cannot put the finished file in place", &e))?;
+            fs::rename(&from, &to).map_err(|e| Error::io(&shown(&to), "cannot rename the finished file into place", &e))?;
         }
         flush(directory, directory)
     }

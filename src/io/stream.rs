@@ -109,8 +109,7 @@ impl Read for Decoded {
             && let Some(offset) = self.trailing.take()
         {
             let codec = self.codec;
-            notices
-                .add(format!("{name}: the data from byte {offset} on, after the {codec} data, is not {codec}; it was not read"), *strict)?;
+            notices.add(format!("{name}: the trailing data from byte {offset} on is not {codec} and was ignored"), *strict)?;
         }
         Ok(nbytes)
     }

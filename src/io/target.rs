@@ -169,9 +169,9 @@ fn directory(name: &str, directory: &Path) -> Result<PathBuf> {
     };
     match std::fs::metadata(directory) {
         Ok(found) if found.is_dir() => Ok(directory.to_owned()),
-        Ok(_) => Err(missing()),
+        Ok(_) => Err(Error::new(Kind::Io, format!("{} is a file, not a directory", directory.display())).in_input(name)),
         Err(e) if is_missing(&e) => Err(missing()),
-        Err(e) => Err(Error::io(name, &format!("looking for the directory {}", directory.display()), &e)),
+        Err(e) => Err(Error::io(name, &format!("cannot access the directory {}", directory.display()), &e)),
     }
 }
 

@@ -58,7 +58,11 @@ impl Step<'_> {
             return Ok(Step::Literal(part));
         }
         let matching = Pattern::new(part);
-        matching.map(Step::Matching).map_err(|e| Error::usage(format!("{pattern}: {} at column {}", e.msg, column + e.pos + 1)))
+        matching.map(Step::Matching).map_err(|e| {
+            let fault = if e.msg == "invalid range pattern" { "`[` is not closed" } else { e.msg };
+            let message = format!("there is no such file, and it is not a valid glob: {fault} at column {}", column + e.pos + 1);
+            Error::new(Kind::Io, message).in_input(pattern)
+        })
     }
 
     /// Adds the matches of the remaining pattern below a directory.

@@ -142,7 +142,8 @@ impl Execution<'_> {
         let write = self.format.map_or_else(|| "report".to_owned(), |format| format!("write {}", format.name()));
         let times = Times::new(read, outline, write, &measured);
         let outputs = sink.values.map(|values| values.outputs);
-        if outputs.as_ref().is_some_and(Vec::is_empty) {
+        let is_per_record = self.outputs.iter().any(|output| output.distribution() == Distribution::PerRecord);
+        if outputs.as_ref().is_some_and(Vec::is_empty) || (is_per_record && sink.counts.records_out == 0) {
             self.options.notices.add("there are no records, so no file is written".to_owned(), false)?;
         }
         Ok(Done { verdict, report, outputs, counts: sink.counts, first_faults: sink.first_faults, records: sink.records, times })

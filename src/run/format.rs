@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
 use crate::io::{Codec, Input, Outputs};
-use crate::options::{Compression, Options, Scalars};
+use crate::options::{Compression, OnError, Options, Scalars};
+use crate::printable::all_of;
 use std::path::Path;
 
 /// Extensions of compressed formats that cannot be written, and the programs that write them.
@@ -12,10 +13,17 @@ const COMPRESSORS: &[(&str, &str)] = &[("bz2", "bzip2"), ("xz", "xz"), ("lzma", 
 /// The format of an input: given by `--from`, else by the first bytes, else by the extension.
 ///
 /// # Errors
-/// The format cannot be determined.
+/// The format cannot be determined, or `--from` contradicts the first bytes.
 pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format> {
     if let Some(name) = &options.from {
-        return named(name, "--from");
+        let given = named(name, "--from")?;
+        let found = instead_of(given, input);
+        let Some(found) = found.or_else(|| is_just_text(given, input).then_some("text")) else { return Ok(given) };
+        let error = Error::data(format!("this looks like {found}, not like {name}")).in_input(input.name().clone());
+        return Err(match found {
+            "text" => error.help("its lines can be read with --from text"),
+            _ => error.help("leave out --from: the format of each file is detected"),
+        });
     }
     if let Some(format) = FORMATS.iter().find(|f| f.recognises(input)) {
         return Ok(*format);
@@ -26,6 +34,22 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
         Some(format) => Ok(format),
         None => Err(input.unrecognised(&names(|f| f.name() != "none"))),
     }
+}
+
+/// The name of the format that an input evidently has instead of the given one. Any input can be read as lines of text, or left
+/// unread.
+fn instead_of(given: &dyn Format, input: &Input) -> Option<&'static str> {
+    if matches!(given.name(), "text" | "none") || given.recognises(input) {
+        return None;
+    }
+    let found = FORMATS.iter().find(|format| format.is_evident(input)).filter(|format| format.family() != given.family());
+    found.map(|format| format.name())
+}
+
+/// Whether an input is text, and the given format is not.
+fn is_just_text(given: &dyn Format, input: &Input) -> bool {
+    let is_binary = !given.is_text() && given.name() != "none" && given.directory().is_none();
+    is_binary && !given.recognises(input) && input.text().is_some()
 }
 
 /// Adds a notice for each option that only formats other than these use. A report has no output; it may use the options
@@ -64,7 +88,8 @@ pub fn note_unused<'a>(inputs: impl Iterator<Item = &'a dyn Format>, output: Opt
     let of_output = given_for_output.into_iter().filter(|_| !output.is_empty()).map(|given| (given, &output));
     for ((_, option, more), used) in of_both.chain(of_output).filter(|((is_given, ..), _)| *is_given) {
         if !used.iter().any(|format| format.options().contains(&option)) {
-            let of = names(|format| format.options().contains(&option));
+            let of: Vec<&str> = FORMATS.iter().filter(|format| format.options().contains(&option)).map(|format| format.name()).collect();
+            let of = all_of(&of);
             options.notices.add(format!("{option} has no effect: it applies only to {of}{more}"), options.strict)?;
         }
     }
@@ -119,15 +144,26 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
 /// # Errors
 /// It does, under `--strict`.
 pub fn note_extension(format: &dyn Format, outputs: &Outputs, options: &Options) -> Result<()> {
-    // jsonl and json, or arrow and arrow-file, are told apart by their contents.
-    let family = |name: &'static str| name.trim_end_matches("-file").trim_end_matches('l');
     let (Some(extension), true) = (outputs.extension(), options.to.is_some()) else { return Ok(()) };
-    let Some(other) = by_extension(extension).filter(|other| family(other.name()) != family(format.name())) else { return Ok(()) };
+    // Formats of one family are told apart by their contents.
+    let Some(other) = by_extension(extension).filter(|other| other.family() != format.family()) else { return Ok(()) };
     // Sequence examples, for instance, are kept in TFRecord files.
     if format.extensions().is_empty() {
         return Ok(());
     }
     let text = format!("{}: the output is {}, but .{extension} is an extension of {}", outputs.name(), format.name(), other.name());
+    options.notices.add(text, options.strict)
+}
+
+/// Adds a notice if the name of the quarantine file is that of another format than JSON Lines.
+///
+/// # Errors
+/// It is, under `--strict`.
+pub fn note_quarantine(options: &Options) -> Result<()> {
+    let OnError::Quarantine(path) = &options.on_error else { return Ok(()) };
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let Some(other) = by_extension(extension).filter(|other| other.family() != "jsonl") else { return Ok(()) };
+    let text = format!("{}: the quarantine file is JSON Lines, but .{extension} is an extension of {}", path.display(), other.name());
     options.notices.add(text, options.strict)
 }
 

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::formats::{FORMATS, Format, Inference, Numbered, Request, Task, Tasks};
 use crate::io::{self, Input};
 use crate::options::{OnError, Options};
+use crate::printable::shell_word;
 use crate::schema::leaves::leaves;
 use crate::schema::{Schema, notation};
 use std::ffi::{OsStr, OsString};
@@ -361,6 +362,10 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     if let Some(format) = FORMATS.iter().find(|f| !f.is_text() && f.sniff(input.head())) {
         return stated_schema(*format, input, options);
     }
+    if FORMATS.iter().any(|f| f.family() == "jsonl" && f.is_evident(&input)) {
+        let error = Error::usage("expected types in the notation of `tatter schema`, found JSON").in_input(name);
+        return Err(error.help(types_of(name)));
+    }
     let mut text = String::new();
     input.open()?.read_to_string(&mut text).map_err(|e| Error::io(name, "cannot read the schema", &e))?;
     notation::parse(&text).map_err(|e| e.in_input(name))
@@ -372,8 +377,14 @@ fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>)
     let inferred = format.reader(input, options).map(|reader| reader?.infer(&request)).transpose()?;
     match inferred {
         Some(Inference::Known(schema)) => Ok(schema),
-        _ => Err(Error::usage(format!("{} does not store the types of its fields", format.name()))
-            .in_input(name)
-            .help("infer them once: tatter schema FILE > types.txt, then --schema @types.txt")),
+        _ => {
+            let error = Error::usage(format!("{} does not store the types of its fields", format.name()));
+            Err(error.help(types_of(&name)).in_input(name))
+        }
     }
+}
+
+/// The advice for a data file that does not store types.
+fn types_of(name: &str) -> String {
+    format!("to use the types of a data file: --schema \"$(tatter schema {})\"", shell_word(name))
 }

@@ -116,8 +116,8 @@ impl Sink<'_> {
                     (0, values) => counted(values, "bad value"),
                     _ => format!("{total} bad values and records"),
                 };
-                let exceed = if total == 1 { "exceeds" } else { "exceed" };
-                Err(fault.error.clone().help(format!("{found} {exceed} --max-errors {most}")))
+                let is = if total == 1 { "is" } else { "are" };
+                Err(fault.error.clone().help(format!("there {is} {found}, more than --max-errors {most} allows")))
             }
             _ => Ok(()),
         }

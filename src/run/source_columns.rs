@@ -59,10 +59,14 @@ fn extended(columns: &SourceColumns, mut schema: Schema) -> Result<Schema> {
 
 impl Reader for SourceReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        // Requests only the input's own fields.
+        let is_declared = |name: &String| request.declared.index_of(name).is_some();
         let mut own = request.clone();
         if let Wanted::Matching(names) = &mut own.wanted {
             self.columns.0.iter().for_each(|(name, _)| names.remove(name));
+            // Finds own fields with the names of the added ones, unless --schema makes it unnecessary to look at the records.
+            if names.is_empty() || !names.plain().is_some_and(|names| names.iter().all(is_declared)) {
+                names.extend(self.columns.0.iter().map(|(name, _)| name.clone()));
+            }
         }
         Ok(match self.reader.infer(&own)? {
             Inference::Known(schema) => Inference::Known(extended(&self.columns, schema)?),

@@ -68,6 +68,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         let text = "--max-errors has no effect: it is for --on-error skip, null and quarantine";
         options.notices.add(text.to_owned(), options.strict)?;
     }
+    format::note_quarantine(&options)?;
     let options = with_baseline(&verbs, &files, with_tables(&verbs, setup(options)?)?)?;
     let options = match verbs.first().map(|verb| verb.numbers()).transpose()?.flatten() {
         Some(only) => Arc::new(Options { only: Some(Arc::new(only)), ..options.as_ref().clone() }),

@@ -94,7 +94,7 @@ impl Times {
         }
         let _ = write!(text, "  {:width$}  {:8.3} s", "waiting", self.waiting.as_secs_f64());
         if let Some(bound) = self.bound() {
-            let _ = write!(text, "\n  more threads can give at most {bound:.1} times the speed of one");
+            let _ = write!(text, "\n  with more threads, the run can be at most {bound:.1} times as fast as with one");
         }
         text
     }
@@ -130,7 +130,7 @@ mod tests {
   decode, encode     3.000 s  in parallel
   write parquet      0.400 s  one block at a time
   waiting            0.020 s
-  more threads can give at most 8.8 times the speed of one"
+  with more threads, the run can be at most 8.8 times as fast as with one"
         );
         times.add(times.clone());
         assert_eq!((times.work(), times.bound()), (ms(7000), Some(8.75)));

@@ -31,6 +31,7 @@ pub use encoding::PartitionEncoding;
 
 use crate::error::{Error, Reason, Result, nearest};
 use crate::path::FieldPath;
+use crate::printable::listed;
 use arrow_schema::DataType;
 use facts::{Facts, Storage};
 use std::sync::Arc;
@@ -432,6 +433,9 @@ pub fn columns(fields: &[Field]) -> impl Iterator<Item = facts::Column> {
     fields.iter().map(|field| (field.name.clone(), without_nulls(&field.ty).to_string()))
 }
 
+/// Maximum number of fields listed in an error.
+const LISTED: usize = 20;
+
 fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     let name = &path.names()[depth];
     let outer = FieldPath::try_new(path.names()[..depth].to_vec()).ok();
@@ -447,17 +451,16 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     if let Some(field) = fields.iter().find(|field| path.names().len() > depth + 1 && field.name == dotted) {
         return error.help(format!("did you mean {}? write such a name in backquotes", crate::path::quoted(&field.name)));
     }
-    match nearest(name, fields.iter().map(|f| f.name.as_str())) {
+    let is_pattern = name.contains('*');
+    let error = if is_pattern { error.help("`*` is not a wildcard here: name each field") } else { error };
+    match nearest(name, fields.iter().map(|f| f.name.as_str())).filter(|_| !is_pattern) {
         Some(near) => {
             let near = outer.map_or_else(|| FieldPath::name(near), |p| p.join(near));
             error.help(format!("did you mean {near}?"))
         }
         None => {
-            let mut names: Vec<String> = fields.iter().take(20).map(|f| crate::path::quoted(&f.name)).collect();
-            if fields.len() > 20 {
-                names.push(format!("and {} more", fields.len() - 20));
-            }
-            error.help(format!("the fields are: {}", names.join(", ")))
+            let names = fields.iter().map(|f| crate::path::quoted(&f.name));
+            error.help(format!("the fields are: {}", listed(names, LISTED)))
         }
     }
 }

@@ -178,7 +178,7 @@ impl Padding {
                     true => "choose a smaller --shape",
                     false => "truncate it with to-dense --shape",
                 };
-                let fewer = "pad fewer records at a time with smaller batches or --chunk-rows, or allow more with --max-memory";
+                let fewer = "pad fewer records at a time with smaller batches or --chunk-rows, or allow more memory with --max-memory";
                 return Err(error.at_row(row).help(format!("{smaller}, {fewer}")));
             }
         }

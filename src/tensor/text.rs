@@ -181,6 +181,7 @@ impl Reading {
     fn message(&self, text: &str, ty: &DataType) -> String {
         let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && text.parse::<f64>().is_ok();
         let count = unit_of(ty).filter(|_| text.parse::<i64>().is_ok()).map(|unit| format!("{text} {}", unit_name(unit)));
+        let form = form(ty);
         let (text, ty) = (if is_number { text.to_owned() } else { shown(text) }, name(ty));
         match self {
             Reading::Inexact => format!("{ty} cannot represent {text} exactly"),
@@ -188,10 +189,10 @@ impl Reading {
             Reading::Zoned => format!("{ty} has no zone for the UTC offset of {text}; timestamp[us, UTC] reads it"),
             Reading::Local => format!("expected a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z, found {text}"),
             _ => match count {
-                Some(count) => format!("expected the text of {ty} or a count with its unit, \"{count}\", found {text}"),
+                Some(count) => format!("expected {form} for {ty}, or a count with its unit, \"{count}\", found {text}"),
                 // A number may have been a string or not.
-                None if is_number => format!("expected the text of {ty}, found {text}"),
-                None => format!("expected the text of {ty}, found the string {text}"),
+                None if is_number => format!("expected {form} for {ty}, found {text}"),
+                None => format!("expected {form} for {ty}, found the string {text}"),
             },
         }
     }
@@ -269,8 +270,12 @@ fn cast(texts: &LargeStringArray, ty: &DataType, refuse: Refuse) -> Result<Array
     Ok(cast)
 }
 
-/// Whether the text is a number with too many digits before the point for a decimal type.
+/// Whether the text is an integer outside the range of an integer type, or a number with too many digits before the point
+/// for a decimal type.
 fn exceeds(text: &str, ty: &DataType) -> bool {
+    if ty.is_integer() {
+        return text.trim().parse::<i128>().is_ok();
+    }
     let (DataType::Decimal32(precision, scale)
     | DataType::Decimal64(precision, scale)
     | DataType::Decimal128(precision, scale)
@@ -293,6 +298,20 @@ fn decimal_places(text: &str) -> i64 {
         return i64::MIN;
     }
     fraction.len() as i64 - zeros as i64 - exponent
+}
+
+/// The form of the texts of a type, for messages.
+fn form(ty: &DataType) -> &'static str {
+    match ty {
+        DataType::Date32 | DataType::Date64 => "a date such as 2024-01-31",
+        DataType::Time32(_) | DataType::Time64(_) => "a time such as 12:30:00",
+        DataType::Timestamp(_, None) => "a time such as 2024-01-31T12:30:00",
+        DataType::Timestamp(_, Some(_)) => "a time such as 2024-01-31T12:30:00Z",
+        DataType::Duration(_) => "a duration such as PT90S",
+        ty if ty.is_integer() => "an integer",
+        ty if ty.is_numeric() => "a number",
+        _ => "the text of a value",
+    }
 }
 
 fn name(ty: &DataType) -> String {

@@ -2,14 +2,16 @@
 //! record. The run reads the inputs.
 
 use crate::error::{Error, Result};
+use crate::io::in_brackets;
 use crate::options::Options;
+use crate::printable::counted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 /// How an input gets a chain of its own: part of the help of `concatenate`, to which the other verbs that combine inputs refer.
 const BRACKETS: &str = "\
-An input can have its own chain, in brackets that are separate words: A [ filter 'x > 0' then head 100 B ]. The brackets contain what \
+An input can have its own chain, in brackets, each a separate argument: A [ filter 'x > 0' then head 100 B ]. The brackets contain what \
 would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or \
 --scalar. Without a verb, the files in brackets are one input: [ A B ]. Brackets may be nested.
 
@@ -117,17 +119,16 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
     }
     if inputs.len() < least {
         let found = if inputs.is_empty() { "none is given".to_owned() } else { format!("found {}", inputs.len()) };
-        return Err(
-            Error::usage(format!("{verb} takes at least {least} inputs; {found}")).help(format!("name them after the verb: {verb} A B"))
-        );
+        return Err(Error::usage(format!("{verb} takes at least {}; {found}", counted(least as u64, "input")))
+            .help(format!("name them after the verb: {verb} A B")));
     }
     if let Some((chain, after)) = inputs.iter().find_map(|input| in_brackets(input).filter(|(_, after)| !after.is_empty())) {
         let error = Error::usage(format!("{}: `]` is followed by {}", chain.display(), after.display()));
-        return Err(error.help(format!("`]` must be a separate word; only `mix` takes weights, {verb} does not")));
+        return Err(error.help(format!("`]` must be a separate argument; only `mix` takes weights, {verb} does not")));
     }
     if let Some(input) = inputs.iter().find(|input| input.as_bytes().starts_with(b"[") && in_brackets(input).is_none() && !is_class(input))
     {
-        let error = Error::usage(format!("{}: `[` begins the chain of an input, but is not a separate word", input.display()));
+        let error = Error::usage(format!("{}: `[` begins the chain of an input, but is not a separate argument", input.display()));
         return Err(error.help(format!("write spaces around the brackets: {verb} A [ filter 'x > 0' B ]")));
     }
     Ok(())
@@ -136,11 +137,4 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
 /// Whether a word starting with `[` is a glob pattern such as `[ab].jsonl`.
 fn is_class(word: &OsStr) -> bool {
     word.as_bytes().contains(&b']') || std::path::Path::new(word).exists()
-}
-
-/// Splits `[ ... ]` into the chain of an input and the rest of the word after the closing bracket.
-pub fn in_brackets(word: &OsStr) -> Option<(&OsStr, &OsStr)> {
-    let bytes = word.as_bytes();
-    let end = bytes.iter().rposition(|b| *b == b']').filter(|end| bytes.starts_with(b"[ ") && bytes[..*end].ends_with(b" "))?;
-    Some((OsStr::from_bytes(&bytes[..=end]), OsStr::from_bytes(&bytes[end + 1..])))
 }

@@ -36,8 +36,9 @@ impl Verb for Count {
     const REPORTS: bool = true;
     const SUMMARY: &'static str = "Print the number of records";
     const ABOUT: &'static str = "\
-Counts the records that reach it; without --by, it ends the chain. Only fields that an earlier verb needs are parsed; if the footer or the framing of the \
-file is enough, nothing else is read. With --on-error skip all fields are parsed, and bad records are not counted.
+Prints the number of records that reach this verb. Without --by, it must be the last verb of a chain. Only fields that an earlier verb \
+needs are parsed; if the file's footer or record framing gives the number, nothing else is read. With --on-error skip all fields are \
+parsed, and bad records are not counted.
 
 With --by, writes one record per key: the most frequent first, ties in order of first occurrence. The chain may continue, and -o writes \
 these records in any format. To summarize the fields of each group, use `stats --by`; to collect its records, use `sort` then `implode \

@@ -24,7 +24,7 @@ pub struct Cumsum {
     /// Field to sum, a number in each record
     #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
     field: FieldPath,
-    /// Keep a total for each value of these fields
+    /// Keep a separate total for each combination of values of these fields
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
     /// Name of the new field [default: FIELD_cumsum]

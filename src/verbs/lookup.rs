@@ -28,7 +28,7 @@ pub struct Lookup {
     /// The field whose value is looked up
     #[arg(value_name = "FIELD", value_parser = one_field)]
     field: FieldPath,
-    /// The word `in`
+    /// The literal word `in`
     #[arg(value_name = "in", value_parser = ["in"])]
     word: String,
     /// The table: a file with a record for each key
@@ -37,7 +37,7 @@ pub struct Lookup {
     /// The key in the table [default: the name of FIELD]
     #[arg(long, value_name = "KEY", value_parser = FieldPath::parse)]
     key: Option<FieldPath>,
-    /// The fields of the table to add; name=other adds `name` as `other`, and '*' all but KEY
+    /// The fields of the table to add; name=other adds `name` as `other`, and '*' all others but KEY
     #[arg(long, value_name = "NAMES", required = true, value_delimiter = ',')]
     take: Vec<String>,
     /// What to do with a record whose value is not in the table
@@ -53,7 +53,7 @@ fn one_field(text: &str) -> Result<FieldPath, Error> {
     }
 }
 
-/// In `--take`, all fields of the table except its key.
+/// In `--take`, all other fields of the table except its key.
 const ALL: &str = "*";
 
 /// What to do with a record whose value is not in the table.
@@ -103,7 +103,9 @@ streamed. --on-error does not apply to TABLE. To join two large files, use DuckD
             let at = table.schema.index_of(&name).ok_or_else(|| Error::internal("a table without a field"))?;
             if fields.iter().any(|field| field.name == new) {
                 let error = Error::usage(format!("the records already have a field {}", quoted(&new)));
-                return Err(error.help(format!("name the new field: --take {0}={0}2", quoted(&name))));
+                let all = if self.take.iter().any(|text| text.trim() == ALL) { "*," } else { "" };
+                let renamed = shell_word(&format!("{all}{0}={0}2", quoted(&name)));
+                return Err(error.help(format!("name the new field: --take {renamed}")));
             }
             let mut ty = table.schema.fields[at].ty.clone();
             ty.optional |= self.missing == Missing::Null;
@@ -157,13 +159,14 @@ impl Lookup {
         })
     }
 
-    /// Replaces `*` with all fields of the table except its key.
+    /// Replaces `*` with all fields of the table except its key and those that are named.
     fn expanded(&self, (name, new): (String, String), table: &Schema) -> Vec<(String, String)> {
         if name != ALL {
             return vec![(name, new)];
         }
-        let key = self.key_name();
-        table.fields.iter().filter(|field| field.name != key).map(|field| (field.name.clone(), field.name.clone())).collect()
+        let named: Vec<String> = self.taken().map(|(name, _)| name).chain([self.key_name()]).collect();
+        let others = table.fields.iter().filter(|field| !named.contains(&field.name));
+        others.map(|field| (field.name.clone(), field.name.clone())).collect()
     }
 
     /// The fields of the table to read.

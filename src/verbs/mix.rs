@@ -1,8 +1,9 @@
 //! `mix`: draws records from several inputs.
 
-use super::combine::{Chooser, Combination, Combined, Sources, check_inputs, in_brackets};
+use super::combine::{Chooser, Combination, Combined, Sources, check_inputs};
 use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
+use crate::io::in_brackets;
 use crate::options::Options;
 use crate::random::{Random, Stream};
 use std::ffi::{OsStr, OsString};

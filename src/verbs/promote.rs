@@ -6,6 +6,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
 use crate::tensor::merge::{promote, promoted_type};
@@ -31,8 +32,8 @@ impl Verb for Promote {
     const ABOUT: &'static str = "\
 `docs.tokens` becomes a field of the record: the axes of `docs` and the first axis of `tokens` are merged, and values \
 stay in order. A scalar of each document becomes a vector. The source field stays unless --move is given. A null \
-structure or value becomes a null; a null list adds nothing to the merged axis. An existing field of the same name is \
-replaced.";
+structure or value becomes a null; a null list adds nothing to the merged axis. An existing field is replaced only if --as \
+names it.";
     const MEANING: &'static str = "tf.experimental.StructuredTensor.promote";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -70,7 +71,8 @@ replaced.";
         };
         let field_ty = field.ty.clone();
         let mut edits = Edits::new(schema);
-        let (last, moves) = (self.path.last().to_owned(), self.moves);
+        let path = self.path.clone();
+        let (last, moves, is_unnamed) = (self.path.last().to_owned(), self.moves, self.name.is_none());
         edits.beside(&parent, |fields, position| {
             let structure = fields[position].ty.clone();
             let Some(number) = structure.fields().and_then(|inner| inner.iter().position(|f| f.name == last)) else {
@@ -88,6 +90,10 @@ replaced.";
             if replaced == Some(position) && moves {
                 return Err(Error::usage(format!("{} would replace the structure it comes from", quoted(&name)))
                     .help("give another name with --as"));
+            }
+            if replaced.is_some() && is_unnamed {
+                let error = Error::usage(format!("the records already have a field {}", quoted(&name))).in_field(&path);
+                return Err(error.help(format!("give another name with --as; to replace the field: --as {}", shell_word(&quoted(&name)))));
             }
             match replaced {
                 Some(at) => fields[at] = promoted,

@@ -46,7 +46,7 @@ Without --initial, the proportions of the input are estimated from the records s
 records deviate from the target. A class with share 0 is dropped; a record of a class that --target does not name is an error. One \
 random number is drawn for each record, so the output depends only on --seed and the records.
 
-(TensorFlow also draws from the unchanged input where that rejects fewer records, so it may repeat records.)";
+(TensorFlow also samples from the original dataset when that lowers the rejection rate, so its output may repeat records.)";
     const MEANING: &'static str = "tf.data.Dataset.rejection_resample";
     const EXAMPLES: &'static [Example] = &[
         Example {

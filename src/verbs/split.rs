@@ -57,13 +57,13 @@ replaced by the name of the part: -o '{}/data@8.tfrecord'.
 
 All outputs have the same format, are written in one pass and appear together at the end. Records keep their order.
 
-With --into, each part gets about the given share of the records; with few keys, it may be far off. A record belongs to bucket \
+With --into, each part gets about the given share of the records; with few keys, the shares may be far off. A record belongs to bucket \
 strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
 of --by, a string or the decimal text of an integer or bool; without --by, it is the number of the record, from 0. Thus records with \
-equal keys stay together, and no record moves to another part when records are added (without --by: added at the end).
+equal keys stay together, and no record moves to another part when records are added (without --by, only if they are added at the end).
 
-With --stratify FIELDS the records of each value are divided separately, in order: at any point, each part has its share of that value \
-to within one record (with P parts: P - 1 records). --seed determines which records go where.
+With --stratify FIELDS the records of each value are divided separately, in order: at any point, each part is within one record of its \
+share of that value (with P parts, within P - 1 records). --seed determines which records go where.
 
 With --by but neither CONDITION nor --into, `{}` is replaced by the value: a string, an integer or a bool. Letters, digits, `_`, `-`, \
 `+` and `.` (but not as the first character) are kept; all other bytes are written as `%` and two hexadecimal digits: a/b becomes the \
@@ -114,13 +114,9 @@ groups. Files that an earlier run wrote for other values are kept.";
             (Some(_), Some(_)) => Err(Error::usage("--into names all parts: it takes no --else")),
             (Some(into), None) => Ok(Some(shares(into)?.into_iter().map(|(name, _)| Part::Named(name)).collect())),
             (None, None) if self.by.is_some() => Ok(Some(vec![Part::EachValue])),
+            (None, _) if self.condition.is_empty() => Err(without_parts("FILE")),
             (None, Some(other)) => Ok(Some(vec![Part::Output, Part::File(other.clone())])),
-            (None, None) if Path::new(&self.condition).exists() => {
-                let file = shell_word(&self.condition);
-                Err(Error::usage("expected a condition, --by or --into")
-                    .help(format!("for parts by shares: tatter split --into train=0.9,test=0.1 -o part.jsonl {file}"))
-                    .help(format!("by a condition: tatter split CONDITION -o yes.jsonl --else no.jsonl {file}")))
-            }
+            (None, None) if Path::new(&self.condition).exists() => Err(without_parts(&shell_word(&self.condition))),
             (None, None) if self.condition.parse::<f64>().is_ok() || is_shares(&self.condition) => {
                 Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
                     .help("shares are given with --into: split --into train=0.9,test=0.1 -o part.jsonl"))
@@ -164,6 +160,13 @@ groups. Files that an earlier run wrote for other values are kept.";
         };
         used.map_or_else(Demand::everything, |used| after.and_fields(used.read))
     }
+}
+
+/// The error if no parts are given.
+fn without_parts(file: &str) -> Error {
+    Error::usage("expected a condition, --by or --into")
+        .help(format!("for parts by shares: tatter split --into train=0.9,test=0.1 -o part.jsonl {file}"))
+        .help(format!("by a condition: tatter split CONDITION -o yes.jsonl --else no.jsonl {file}"))
 }
 
 /// Shares are resolved to millionths.

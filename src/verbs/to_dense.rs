@@ -57,7 +57,7 @@ number, at most to the number of `<=512`, but not the number of rows.
 --lengths adds the number of values kept in each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which \
 `from-dense --lengths` reads; --mask adds a bool field FIELD/mask. Neither adds anything for a sparse field.
 
-A field inside structures is padded to the longest of the record. Structures with ragged axes cannot be padded: they \
+A field inside structures is padded to its longest row in the record. Structures with ragged axes cannot be padded: they \
 are skipped, and rejected if named; promote their fields first. Nulls are an error in every selected field, even \
 where nothing is padded; limit the fields with -f.";
     const MEANING: &'static str = "tf.RaggedTensor.to_tensor, tf.sparse.to_dense, sequence_pad";

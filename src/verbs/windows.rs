@@ -35,8 +35,8 @@ impl Verb for Windows {
     const ABOUT: &'static str = "\
 In each record, a window starts at every S-th value of FIELD and contains W values, taking every K-th: `[?]` becomes `[?, (?)]`, and with \
 --drop-remainder or --pad `[?, W]`. An empty list has no windows. Windows at the end of a list may contain fewer values; --drop-remainder \
-drops them, --pad fills them. The field may be a structure, or have more axes, except with --pad. Nulls are an error. For windows of \
-consecutive records use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
+drops them, --pad fills them. Without --pad, the field may also be a list of structures or have further axes. Nulls are an error. For \
+windows of consecutive records use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
     const MEANING: &'static str = "tf.signal.frame, tf.data.Dataset.window";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -150,7 +150,7 @@ fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>, max_it
             let filled = if padded.is_some() { windowing.size } else { len };
             if rows.len().saturating_add(filled) > max_items {
                 let error = Error::data("its windows need more memory than is allowed").at_row(row);
-                return Err(error.help("make them smaller or fewer, or allow more with --max-memory"));
+                return Err(error.help("make them smaller or fewer, or allow more memory with --max-memory"));
             }
             rows.extend((0..len).map(|number| start + first + number * windowing.stride));
             rows.resize(rows.len() + filled - len, values.nrows());

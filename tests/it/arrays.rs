@@ -189,7 +189,7 @@ fn arrays_that_contradict_each_other_are_refused() {
     let bomb = zip(&[("x.npy", npy("<i8", "(1, 100000000)", &vec![0; 800_000_000]))], true);
     let cases: Vec<(&str, Vec<u8>, &str)> = vec![
         ("start", zip(&ragged(&[1, 3]), false), "x.npz: x/row_splits_0: row splits start at 1 instead of 0"),
-        ("none", zip(&ragged(&[]), false), "x.npz: x/row_splits_0: row splits are empty instead of 0"),
+        ("none", zip(&ragged(&[]), false), "x.npz: x/row_splits_0: row splits are empty; expected them to start at 0"),
         ("down", zip(&ragged(&[0, 2, 1, 3]), false), "x.npz: x: row splits decrease from 2 to 1"),
         ("beyond", zip(&ragged(&[0, 2, i64::MAX]), false), "x.npz: x: row splits reach value 9223372036854775807, but there are only 3"),
         ("short", zip(&ragged(&[0, 2]), false), "x.npz: x: its row splits end 1 values before the end"),

@@ -3,11 +3,14 @@
 use crate::tatter::{Outcome, parallel, shell};
 use std::fs;
 use std::path::Path;
+use tatter::cli::COMMANDS;
 use tatter::verbs::{Example, VERBS};
 
 #[test]
 fn examples_print_what_they_say() {
-    let examples: Vec<_> = VERBS.iter().flat_map(|verb| verb.examples.iter().map(move |e| (verb.name, e))).collect();
+    let of_verbs = VERBS.iter().flat_map(|verb| verb.examples.iter().map(move |e| (verb.name, e)));
+    let of_commands = COMMANDS.iter().flat_map(|command| command.examples.iter().map(move |e| (command.name, e)));
+    let examples: Vec<_> = of_verbs.chain(of_commands).collect();
     let failures: Vec<String> = parallel(&examples, |(verb, example)| {
         let directory = tempfile::tempdir().unwrap();
         let outcome = run_example(example, "", directory.path());

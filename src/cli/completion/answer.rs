@@ -194,7 +194,7 @@ fn value(arg: &Arg, typed: &str, line: &Line) -> Answer {
             answer.items.extend(Answer::of([("functions", "all functions")].into_iter().chain(functions)).items);
             answer
         }
-        "PAGE" => Answer::of(VERBS.iter().map(|verb| (verb.name, verb.summary)).chain([("functions", "functions of expressions")])),
+        "PAGE" => Answer::of(VERBS.iter().map(|verb| (verb.name, verb.summary)).chain([("functions", "functions for use in expressions")])),
         "A" | "B" => Answer::files(),
         "EXPR" | "CONDITION" | "ASSIGNMENTS" => {
             let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '`';

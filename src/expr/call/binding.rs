@@ -102,7 +102,7 @@ impl Call {
                 });
             };
             if given[i].is_some() {
-                return Err(ExprError::at(at, format!("{name} got multiple values for the argument `{keyword}`")));
+                return Err(ExprError::at(at, format!("{name} got multiple values for the argument `{keyword}`")).help(usage()));
             }
             given[i] = Some(item);
         }

@@ -232,7 +232,7 @@ pub fn strict(node: Node) -> ExprResult<Node> {
     if let Some(dtype) = node.ty.dtype()
         && !dtype.is_tensor()
     {
-        let error = ExprError::at(node.span.clone(), format!("functions work on tensors; this is of dtype {dtype}"));
+        let error = ExprError::at(node.span.clone(), format!("this operation does not accept {dtype}"));
         let name = match &node.kind {
             NodeKind::Slot { name, .. } | NodeKind::Field { name, .. } => Some(name.as_ref()),
             _ => None,

@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.cross_hashed"],
         "inputs, num_buckets=0, hash_key=None",
-        "All combinations of values from the rows of the inputs, hashed into num_buckets (0: 2^63 - 1).",
+        "All combinations of values from the rows of the inputs, hashed into num_buckets (0 means 2^63 - 1).",
         [("ragged.cross_hashed([[[\"a\"]], [[\"d\"]], [[\"f\"]]], num_buckets=100)", "[[78]]")],
         cross_hashed
     ),

@@ -35,7 +35,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["truediv", "divide", "math.truediv", "math.divide", "realdiv"],
         "x, y",
-        "Quotient; float64 for integers, float32 for integers of up to 16 bits; `x / y`.",
+        "Quotient, `x / y`, as float64 for integers (float32 for integers of at most 16 bits).",
         [("[1, 2] / 4", "[0.25, 0.5]")],
         true_divide
     ),

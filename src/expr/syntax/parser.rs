@@ -15,7 +15,12 @@ pub fn parse_expression(text: &str) -> ExprResult<Expr> {
     let expr = parser.tuple_or_expression()?;
     parser.skip_separators();
     if parser.is_op("=") && !matches!(parser.peek_after(1), Kind::Op("~")) {
-        return Err(parser.unexpected("the end of the expression").help("`==` compares; `map` assigns"));
+        let error = parser.unexpected("the end of the expression");
+        return Err(match parser.peek_after(1) {
+            Kind::Op("<") => error.help("write <="),
+            Kind::Op(">") => error.help("write >="),
+            _ => error.help("`==` compares; `map` assigns"),
+        });
     }
     match parser.peek() {
         Kind::End => Ok(expr),

@@ -29,7 +29,7 @@ impl Format for ArrayRecord {
     }
 
     fn summary(&self) -> &'static str {
-        "ArrayRecord of tf.Example: Riegeli chunks with an index, as Grain reads them"
+        "ArrayRecord of tf.Example: Riegeli chunks with an index, as read by Grain"
     }
 
     fn options(&self) -> &'static [&'static str] {

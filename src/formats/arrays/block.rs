@@ -96,8 +96,9 @@ impl LeafReader {
                     let mut numbers = numbers(*number)?;
                     let first = numbers.peek().map_err(|e| named(*number, e))?;
                     if first != Some(0) {
-                        let found = first.map_or("are empty".to_owned(), |n| format!("start at {n}"));
-                        return Err(Error::data(format!("row splits {found} instead of 0"))).map_err(|e| named(*number, e));
+                        let found =
+                            first.map_or("are empty; expected them to start at 0".to_owned(), |n| format!("start at {n} instead of 0"));
+                        return Err(Error::data(format!("row splits {found}"))).map_err(|e| named(*number, e));
                     }
                     let mut zero = Vec::new();
                     numbers.take(1, &mut zero)?;

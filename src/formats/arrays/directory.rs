@@ -44,7 +44,7 @@ fn damaged(what: &str) -> Error {
 }
 
 fn cut_off() -> Error {
-    Error::data("the file does not end like a zip archive: it is truncated, or still being written")
+    Error::data("the file has no zip directory at its end: it is truncated, or still being written")
 }
 
 /// What the end record states about the directory.
@@ -109,7 +109,7 @@ impl End {
 }
 
 fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
-    let cut = || damaged("has a directory that is cut off");
+    let cut = || damaged("has a directory that is truncated");
     if fields.u32() != Some(CENTRAL) {
         return Err(damaged("has a directory that is damaged"));
     }

@@ -194,7 +194,7 @@ fn refuse_nulls(validity: Option<&NullBuffer>, path: &FieldPath, above: &[RowPar
     let Some(validity) = validity.filter(|v| v.null_count() > 0) else { return Ok(()) };
     let item = (0..validity.len()).find(|i| validity.is_null(*i)).unwrap_or(0);
     let record = above.iter().rev().fold(item, |item, partition| row_of(partition, item));
-    let message = if above.is_empty() { "null, which arrays cannot store" } else { "contains a null, which arrays cannot store" };
+    let message = if above.is_empty() { "is null, which arrays cannot store" } else { "contains a null, which arrays cannot store" };
     Err(Error::data(message).in_field(path).at_row(record).help(format!(
         "fill it first: fill-null {}; or drop the field: drop {}",
         shell_quoted(&format!("{path}={filling}")),

@@ -140,7 +140,7 @@ fn damaged(what: &str) -> Error {
 
 fn exact(from: &mut dyn Read, into: &mut [u8]) -> Result<()> {
     from.read_exact(into).map_err(|e| match e.kind() {
-        io::ErrorKind::UnexpectedEof => Error::data("the header of the array is cut off"),
+        io::ErrorKind::UnexpectedEof => Error::data("the header of the array is truncated"),
         _ => Error::io("the array", "cannot read", &e),
     })
 }

@@ -96,7 +96,7 @@ impl ArrayStream {
 
 fn failed(error: &io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => Error::data("the values are cut off"),
+        io::ErrorKind::UnexpectedEof => Error::data("the values are truncated"),
         _ => Error::io("the array", "cannot read", error),
     }
 }

@@ -31,7 +31,7 @@ pub fn in_c_order(
             // The bytes that follow are not part of the array but may include its checksum.
             io::copy(&mut bytes, &mut io::sink()).map_err(|e| Error::io("the array", "cannot read", &e))?;
             if copied != nbytes {
-                return Err(Error::data("the values are cut off"));
+                return Err(Error::data("the values are truncated"));
             }
             (Source::new(copy).map_err(|e| failed("cannot read", &e))?, 0)
         }
@@ -93,7 +93,7 @@ fn fortran_place(mut place: u64, sizes: &[u64]) -> u64 {
 fn read_exact_at(source: &Source, mut into: &mut [u8], mut at: u64) -> Result<()> {
     while !into.is_empty() {
         match source.read_at(into, at) {
-            Ok(0) => return Err(Error::data("the values are cut off")),
+            Ok(0) => return Err(Error::data("the values are truncated")),
             Ok(nbytes) => {
                 into = &mut into[nbytes..];
                 at += nbytes as u64;

@@ -283,7 +283,7 @@ fn take(stream: &mut dyn Read, nbytes: u64) -> Result<Vec<u8>> {
 }
 
 fn cut_off() -> Error {
-    Error::data("the Arrow stream is cut off inside a message")
+    Error::data("the Arrow stream is truncated inside a message")
 }
 
 /// Converts a read error.

@@ -51,6 +51,10 @@ impl Format for Arrow {
         }
     }
 
+    fn family(&self) -> &'static str {
+        "arrow"
+    }
+
     fn has_compression(&self) -> bool {
         true
     }

@@ -226,7 +226,7 @@ impl Streams {
 
     /// The stream ends without its marker, so its writer may have been interrupted.
     fn unmarked(&self) -> Result<()> {
-        let text = "the Arrow stream has no end marker: it may be cut off";
+        let text = "the Arrow stream has no end marker: it may be truncated";
         match self.strict {
             true => Err(Error::data(text).help("write it again in full, or read it from a file, where this is only a notice")),
             false => self.notices.add(format!("{}: {text}", self.known.name), false),
@@ -271,7 +271,7 @@ impl FileReader {
 
 impl Footer {
     fn read(name: Arc<str>, source: Source) -> Result<Footer> {
-        let cut = || Error::data("the file does not end like an Arrow file: it is truncated, or still being written");
+        let cut = || Error::data("the file has no Arrow footer at its end: it is truncated, or still being written");
         let tail_at = source.nbytes().checked_sub(10).filter(|at| *at >= MAGIC_NBYTES).ok_or_else(cut)?;
         let tail = source.bytes(tail_at, 10).map_err(|e| lifted(&e))?;
         if !tail.ends_with(MAGIC) {

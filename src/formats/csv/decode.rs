@@ -1,6 +1,6 @@
 //! Decodes a block of records into columns.
 
-use super::cell::{boolean, number, whole};
+use super::cell::{self, boolean, number, whole};
 use super::cut::Block;
 use super::dialect::Dialect;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
@@ -318,7 +318,8 @@ impl Values {
             Values::Integers(values) => values.push(whole(text).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
             Values::Unsigned(values) => values.push(whole(text).and_then(|n| u64::try_from(n).ok()).ok_or("an integer of 0 or more")?),
             Values::Floats(values, exact) => {
-                let value = number(text).ok_or("a number")?;
+                let expected = || if cell::Kind::of(text) == cell::Kind::Float { "a number in the range of float64" } else { "a number" };
+                let value = number(text).ok_or_else(expected)?;
                 if !exact.holds(value, text) {
                     return Err(exact.expected);
                 }

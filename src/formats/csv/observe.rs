@@ -1,6 +1,6 @@
 //! Observes columns and infers their types.
 
-use super::cell::{KINDS, Kind, whole};
+use super::cell::{KINDS, Kind, number, whole};
 use super::cut::Block;
 use super::dialect::Dialect;
 use crate::error::{Error, Result};
@@ -31,11 +31,13 @@ struct Clash {
     word: Option<String>,
     /// The line of that string.
     word_line: u64,
+    /// The type of the other values.
+    others: Option<DType>,
 }
 
 impl Clash {
     fn new(message: String) -> Clash {
-        Clash { message, word: None, word_line: 0 }
+        Clash { message, word: None, word_line: 0, others: None }
     }
 }
 
@@ -69,6 +71,8 @@ struct ColumnSeen {
     largest: i128,
     /// The line of a number beyond 64 bits.
     beyond: Option<u64>,
+    /// A number beyond float64.
+    infinite: Option<First>,
     /// The line of an empty field, which is an empty list, null or text, depending on the rest of the column.
     empty: Option<u64>,
     is_empty_null: bool,
@@ -89,6 +93,7 @@ impl ColumnSeen {
             smallest: i128::MAX,
             largest: i128::MIN,
             beyond: None,
+            infinite: None,
             empty: None,
             is_empty_null: true,
             has_nulls: false,
@@ -101,8 +106,9 @@ impl ColumnSeen {
 
     fn see(&mut self, text: &[u8], line: u64) {
         let kind = Kind::of(text);
+        let first = || First { line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec() };
         // Lines are seen in order.
-        self.firsts[kind as usize].get_or_insert_with(|| First { line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec() });
+        self.firsts[kind as usize].get_or_insert_with(first);
         match kind {
             Kind::Integer => {
                 if let Some(value) = whole(text) {
@@ -113,6 +119,7 @@ impl ColumnSeen {
             Kind::Float if text.iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
                 self.beyond = Some(self.beyond.map_or(line, |before| before.min(line)));
             }
+            Kind::Float if self.infinite.is_none() && is_infinite(text) => self.infinite = Some(first()),
             _ => {}
         }
     }
@@ -125,6 +132,7 @@ impl ColumnSeen {
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
         self.beyond = earlier(self.beyond, other.beyond);
+        self.infinite = self.infinite.take().into_iter().chain(other.infinite.clone()).min();
         self.empty = earlier(self.empty, other.empty);
         self.is_empty_null &= other.is_empty_null;
         self.has_nulls |= other.has_nulls;
@@ -174,20 +182,24 @@ impl ColumnSeen {
             [Kind::Integer] => {
                 return Err(Clash::new(format!("contains negative integers and integers beyond int64 (line {})", at(Kind::Integer))));
             }
-            [Kind::Float] | [Kind::Integer, Kind::Float] => match self.beyond {
-                Some(line) => return Err(Clash::new(format!("contains integers beyond 64 bits (line {line})"))),
-                None if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
+            [Kind::Float] | [Kind::Integer, Kind::Float] => match (self.beyond, &self.infinite) {
+                (Some(line), _) => return Err(Clash::new(format!("contains integers beyond 64 bits (line {line})"))),
+                (None, Some(first)) => {
+                    let message = format!("contains numbers out of range for float64 ({first})");
+                    return Err(Clash { others: Some(DType::Float64), ..Clash::new(message) });
+                }
+                (None, None) if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
                     return Err(Clash::new(format!(
                         "contains fractions or non-finite numbers (line {}) and integers beyond 2^53, which float64 cannot represent exactly (line {})",
                         at(Kind::Float),
                         at(Kind::Integer)
                     )));
                 }
-                None => DType::Float64,
+                (None, None) => DType::Float64,
             },
             _ => {
                 let mut parts: Vec<(First, &str)> = Vec::new();
-                for (kind, found) in kinds.into_iter().filter_map(|kind| Some((kind, self.first(kind)?))) {
+                for (kind, found) in kinds.iter().filter_map(|kind| Some((kind, self.first(*kind)?))) {
                     match parts.iter_mut().find(|(_, name)| *name == kind.plural()) {
                         Some((first, _)) => *first = found.min(first.clone()),
                         None => parts.push((found, kind.plural())),
@@ -197,7 +209,22 @@ impl ColumnSeen {
                 let word = self.first(Kind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
                 let word_line = word.as_ref().map_or(0, |first| first.line);
                 let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
-                return Err(Clash { message: format!("contains {}", parts.join(" and ")), word, word_line });
+                // No word for null, whatever its spelling, such as `+5` or ` 3`.
+                let is_boolean = |word: &String| ["true", "false"].iter().any(|other| word.eq_ignore_ascii_case(other));
+                let is_value = |word: &String| is_boolean(word) || word.trim().parse::<f64>().is_ok();
+                let others = match kinds.as_slice() {
+                    _ if word.as_ref().is_some_and(is_boolean) => None,
+                    [Kind::Bool, Kind::Text] => Some(DType::Bool),
+                    [Kind::Integer, Kind::Text] if self.largest <= i128::from(i64::MAX) => Some(DType::Int64),
+                    [Kind::Float, Kind::Text] | [Kind::Integer, Kind::Float, Kind::Text] => Some(DType::Float64),
+                    _ => None,
+                };
+                return Err(Clash {
+                    message: format!("contains {}", parts.join(" and ")),
+                    word: word.filter(|word| !is_value(word)),
+                    word_line,
+                    others,
+                });
             }
         };
         let dims = if self.holds_lists() { vec![Dim::UNIFORM] } else { Vec::new() };
@@ -208,6 +235,11 @@ impl ColumnSeen {
             with_nulls: self.is_list && self.has_null_items,
         })
     }
+}
+
+/// Whether a number is beyond the largest float64.
+fn is_infinite(text: &[u8]) -> bool {
+    (text.len() > SHOWN_NBYTES || memchr::memchr2(b'e', b'E', text).is_some()) && number(text).is_none()
 }
 
 /// Observes the records of a block. Columns that are declared or not required are skipped.
@@ -289,26 +321,31 @@ impl Observed for Seen {
                     };
                     may_be_header |= clash.word_line == 1 && request.options.csv.columns.is_some();
                     words.extend(clash.word.filter(|word| !words.contains(word)));
-                    clashes.push((quoted(&column.name), clash.message, text));
+                    let others = clash.others.map(|dtype| text.replace("string", &dtype.to_string()));
+                    clashes.push((quoted(&column.name), clash.message, text, others));
                 }
             }
         }
-        let Some(((name, clash, _), others)) = clashes.split_first() else { return Ok(Schema::new(fields)) };
+        let Some(((name, clash, _, most), others)) = clashes.split_first() else { return Ok(Schema::new(fields)) };
         let mut error = Error::data(clash.clone()).in_field(name);
         if let [input] = self.inputs.as_slice() {
             error = error.in_input(input.clone());
         }
-        for (name, clash, _) in others.iter().take(LISTED) {
+        for (name, clash, ..) in others.iter().take(LISTED) {
             error = error.help(format!("{name} {clash}"));
         }
-        let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text)| format!("{name}: {text}")).collect();
+        let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text, _)| format!("{name}: {text}")).collect();
         let said = shell_quoted(&said.join("; "));
         if may_be_header {
             error = error.help("--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names");
         }
-        let error = error.help(format!("a column must have one type in all records; to read it as text: --schema {said}"));
+        let mut error = error.help(format!("a column must have one type in all records; to read it as text: --schema {said}"));
         if may_be_header {
             return Err(error);
+        }
+        if let (Some(most), []) = (most, others) {
+            let schema = shell_quoted(&format!("{name}: {most}"));
+            error = error.help(format!("to skip the records with other values: --schema {schema} --on-error skip"));
         }
         let [word, ..] = &words[given..] else { return Err(error) };
         let meaning = if words.len() > given + 1 { "such strings mean".to_owned() } else { format!("{word:?} means") };

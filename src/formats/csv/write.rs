@@ -55,12 +55,23 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str, options: &Op
     Ok(Box::new(LineWriter::new(Arc::new(encoder), header)))
 }
 
+/// Maximum number of fields of a structure for which the verbs that move them out are spelled out.
+const PROMOTED: usize = 5;
+
 fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
     let ty = &field.ty;
     let name = quoted(&field.name);
     let refused = |what: &str| Error::usage(format!("{format} cannot store {what}, but this is {ty}"));
     let Some(dtype) = ty.dtype() else {
-        return Err(refused("structures").help("move its fields out with promote, or write --to jsonl"));
+        let error = refused("structures").help("write --to jsonl");
+        return Err(match ty.fields() {
+            Some(inner) if ty.dims.is_empty() && inner.len() <= PROMOTED => {
+                let path = |field: &Field| shell_word(&format!("{name}.{}", quoted(&field.name)));
+                let moves: String = inner.iter().map(|field| format!("promote {} then ", path(field))).collect();
+                error.help(format!("or move its fields out: {moves}drop {}", shell_word(&name)))
+            }
+            _ => error.help("or move its fields out with promote"),
+        });
     };
     if ty.rank() > 1 {
         return Err(refused("lists of lists").help(format!(
@@ -299,7 +310,7 @@ impl Encode for RecordEncoder {
                 let (name, ty) = (quoted(&field.name), &field.ty);
                 let schema = shell_word(&format!("{name}: {ty}"));
                 let text = format!(
-                    "{name}: no list has two items, so nothing in the file shows that it has lists: read it with --schema {schema}"
+                    "{name}: no list has more than one item, so nothing in the file shows that it has lists: read it with --schema {schema}"
                 );
                 self.options.notices.add(text, self.options.strict)?;
             }

@@ -90,7 +90,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
         let (here, later) = known.split_at(known.partition_point(|error| error.row <= index));
         known = later;
         let late = |error: &LateError| {
-            let found = ParseError::new(start, Cause::Invalid, error.message.clone(), Fix::None);
+            let found = ParseError::new(place(block, start, &error.names), Cause::Invalid, error.message.clone(), Fix::None);
             error.names.iter().fold(found, |found, name| found.in_field(name))
         };
         let read = match here.first() {
@@ -151,6 +151,40 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
     late.sort_unstable();
     late.dedup_by_key(|error| (error.row, error.column));
     Ok(Once { chunk: Chunk::try_new(nrows, columns, origin)?, faults, late, offsets })
+}
+
+/// The offset of the value of a field in the record at `start`, or of the outermost list that contains it. `names`: those of
+/// the field and the structures around it, innermost first.
+#[cold]
+fn place(block: &Block, start: usize, names: &[String]) -> usize {
+    let mut cursor = Cursor::new(&block.bytes, start, block.is_lines());
+    for name in names.iter().rev() {
+        let outer = cursor.pos();
+        if seek(&mut cursor, name).is_none() {
+            return outer;
+        }
+    }
+    cursor.pos()
+}
+
+/// Moves the cursor from an object to the value of a key in it.
+fn seek(cursor: &mut Cursor, name: &str) -> Option<()> {
+    if !cursor.take(b'{') {
+        return None;
+    }
+    cursor.space();
+    loop {
+        let mut key = Vec::new();
+        cursor.string(&mut key).ok()?;
+        cursor.colon().ok()?;
+        if key == name.as_bytes() {
+            return Some(());
+        }
+        cursor.skip_value().ok()?;
+        if !cursor.more(b'}').ok()? {
+            return None;
+        }
+    }
 }
 
 /// Observes a piece cut from the input.

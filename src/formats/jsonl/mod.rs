@@ -59,7 +59,7 @@ pub(super) use self::{
 };
 
 use self::reader::JsonReader;
-use self::sniff::{First, first_value};
+use self::sniff::{First, first_value, is_value};
 use self::writer::JsonWriter;
 use crate::error::Result;
 use crate::formats::format::{Format, Reader, Writer};
@@ -89,6 +89,9 @@ impl Format for Jsonl {
     }
     fn sniff(&self, head: &[u8]) -> bool {
         first_value(head) == Some(First::Line)
+    }
+    fn is_evident(&self, input: &Input) -> bool {
+        self.recognises(input) && is_value(input.head())
     }
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
         Some(Ok(Box::new(JsonReader { input, lines: true })))
@@ -124,6 +127,12 @@ impl Format for Json {
     }
     fn sniff(&self, head: &[u8]) -> bool {
         first_value(head) == Some(First::Values)
+    }
+    fn is_evident(&self, input: &Input) -> bool {
+        self.recognises(input) && is_value(input.head())
+    }
+    fn family(&self) -> &'static str {
+        "jsonl"
     }
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
         Some(Ok(Box::new(JsonReader { input, lines: false })))

@@ -60,16 +60,29 @@ pub fn boolean(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, values: &m
 /// Integers of all widths.
 pub trait Integer: Default + TryFrom<i64> + TryFrom<i128> {
     const DTYPE: DType;
+    /// The least and the greatest value.
+    const RANGE: (i128, i128);
 }
 
 macro_rules! integers {
     ($($native:ty => $dtype:ident),*) => {
         $(impl Integer for $native {
             const DTYPE: DType = DType::$dtype;
+            const RANGE: (i128, i128) = (<$native>::MIN as i128, <$native>::MAX as i128);
         })*
     };
 }
 integers!(i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, u8 => UInt8, u16 => UInt16, u32 => UInt32, u64 => UInt64);
+
+/// The narrowest integer dtype that holds the value and all values of `T`.
+fn wider_integer<T: Integer>(value: i128) -> Option<DType> {
+    fn both<T: Integer, W: Integer + TryFrom<i128>>(value: i128) -> Option<DType> {
+        [value, T::RANGE.0, T::RANGE.1].iter().all(|value| W::try_from(*value).is_ok()).then_some(W::DTYPE)
+    }
+    let unsigned = [both::<T, u16>, both::<T, u32>, both::<T, u64>];
+    let signed = [both::<T, i16>, both::<T, i32>, both::<T, i64>];
+    unsigned.into_iter().chain(signed).find_map(|dtype| dtype(value))
+}
 
 #[inline(always)]
 pub fn integer<T: Integer>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, values: &mut Vec<T>) -> Parse<()> {
@@ -109,7 +122,7 @@ fn unusual_integer<T: Integer>(cursor: &mut Cursor, rules: &Rules, nulls: &mut N
                 number => match number.as_integer() {
                     Some(value) if value > i128::from(i64::MAX) => rules.wider(cursor, expected, Fix::Dtype(DType::UInt64)),
                     _ if rules.first_wins => rules.clash(cursor, expected),
-                    _ => rules.wider(cursor, expected, Fix::Json),
+                    value => rules.wider(cursor, expected, value.and_then(wider_integer::<T>).map_or(Fix::Json, Fix::Dtype)),
                 },
             });
         }
@@ -217,14 +230,22 @@ fn unusual_float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls
     }
     let number = cursor.number()?;
     let Some(value) = T::from_text(&number) else {
-        return Err(overflow(start, &number, T::NAME));
+        return Err(match number.as_f64() {
+            // Of the widths of floats, only the widest is inferred.
+            Some(_) => {
+                cursor.set_pos(start);
+                rules.wider(cursor, &format!("a number in the range of {}", T::NAME), Fix::Dtype(DType::Float64))
+            }
+            None => overflow(start, &number, T::NAME),
+        });
     };
     // With an inferred type, other integers of the field may have been parsed as int64.
     let exact = if rules.declared { value.is_integer(number.text()) } else { fits_float(&number) };
     if number.integer && !exact {
         cursor.set_pos(start);
         let expected = format!("a number that {} can represent exactly", T::NAME);
-        return Err(if rules.first_wins { rules.clash(cursor, &expected) } else { rules.wider(cursor, &expected, Fix::Json) });
+        let fix = if fits_float(&number) { Fix::Dtype(DType::Float64) } else { Fix::Json };
+        return Err(if rules.first_wins { rules.clash(cursor, &expected) } else { rules.wider(cursor, &expected, fix) });
     }
     values.push(value);
     Ok(())

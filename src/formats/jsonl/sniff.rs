@@ -29,3 +29,10 @@ pub fn first_value(head: &[u8]) -> Option<First> {
     let goes_on = head.contains(&b'\n') && (values.skip_value().is_ok() || (cut_off && values.at_end()));
     Some(if !line && goes_on { First::Values } else { First::Line })
 }
+
+/// Whether the head begins with a whole JSON value, or is truncated inside one.
+pub fn is_value(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let mut value = Cursor::new(head, 0, false);
+    value.skip_value().is_ok() || (head.len() >= CUT_OFF_BYTES && value.at_end())
+}

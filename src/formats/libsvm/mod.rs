@@ -58,6 +58,11 @@ impl Format for Libsvm {
         lines.next().flatten().is_some_and(|(nlabels, nvalues)| nlabels > 0 && nvalues > 0) && lines.all(|line| line.is_some())
     }
 
+    /// Other text can look like this, such as a time.
+    fn is_evident(&self, _: &Input) -> bool {
+        false
+    }
+
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
         Some(Ok(Box::new(LineReader { input })))
     }

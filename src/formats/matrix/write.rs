@@ -23,7 +23,7 @@ pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Fiel
         fields => {
             let error = Error::usage(format!("{format} stores one sparse vector per record, but the records have {} fields", fields.len()));
             Err(match fields.iter().find(|f| is_row(f)) {
-                Some(field) => error.help(format!("choose it: select {}", quoted(&field.name))),
+                Some(field) => error.help(format!("keep only that field: select {}", quoted(&field.name))),
                 None => error.help("make a field sparse with to-sparse, and select it"),
             })
         }

@@ -30,7 +30,7 @@ impl Index {
     pub fn open(file: File) -> Result<Index> {
         let failed = |e: std::io::Error| Error::io("the index", "cannot read", &e);
         let source = Source::new(file).map_err(failed)?;
-        let cut = || Error::data(format!("an index of {} bytes: it is cut off", source.nbytes()));
+        let cut = || Error::data(format!("the index has only {} bytes: it is truncated", source.nbytes()));
         if source.nbytes() < HEADER {
             return Err(cut());
         }
@@ -52,7 +52,7 @@ impl Index {
         if found != expected && !has_modes {
             let text =
                 format!("the index claims {nsequences} sequences and {nboundaries} document boundaries, which take {expected} bytes");
-            return Err(Error::data(format!("{text}, but it has {found}")).help("it is cut off or damaged: copy or build it again"));
+            return Err(Error::data(format!("{text}, but it has {found}")).help("it is truncated or damaged: copy or build it again"));
         }
         let index = Index { source, dtype, nsequences, nboundaries, has_modes };
         match index.nboundaries {

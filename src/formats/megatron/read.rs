@@ -280,7 +280,7 @@ impl Cutter {
 }
 
 fn damaged(message: String) -> Error {
-    Error::data(message).help("one of the two files is cut off or damaged, or they do not belong together")
+    Error::data(message).help("one of the two files is truncated or damaged, or they do not belong together")
 }
 
 impl Iterator for Cutter {

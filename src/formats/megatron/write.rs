@@ -88,7 +88,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                     quoted(first),
                     quoted(other)
                 );
-                return Err(Error::usage(error).help(format!("choose it: select {}", quoted(first))));
+                return Err(Error::usage(error).help(format!("keep only that field: select {}", quoted(first))));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Twelve-byte timestamps: the nanoseconds of the day, and the day. Their range exceeds that of 64-bit nanoseconds and
 //! their columns have no statistics, so the values determine which unit can hold them. Nothing says whether they are
-//! instants or local times, except in files of Spark, where they are instants, usually in microseconds.
+//! instants or local times, except in files written by Spark, where they are instants, usually in microseconds.
 
 use super::facts::int96_leaves;
 use super::failure::lifted;

@@ -108,7 +108,7 @@ fn read_footer(source: &Source) -> Result<ParquetMetaData> {
         return Err(Error::data("the Parquet file is encrypted").help("decrypt it first: tatter does not support encryption"));
     }
     if magic != MAGIC {
-        return Err(Error::data("the file does not end like a Parquet file: it is truncated, or still being written"));
+        return Err(Error::data("the file has no Parquet footer at its end: it is truncated, or still being written"));
     }
     let length = <[u8; 4]>::try_from(length).map(u32::from_le_bytes).map_err(|_| too_short())?;
     let start = tail_at.checked_sub(u64::from(length)).filter(|at| *at >= 4);

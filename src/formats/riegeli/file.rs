@@ -78,7 +78,7 @@ impl ArrayFile {
     fn read_footer(&mut self, options: &Options) -> Result<()> {
         let nbytes = self.nbytes();
         let incomplete = || {
-            Error::data("the file does not end with the postscript of an ArrayRecord: it is cut off, or a Riegeli file without an index")
+            Error::data("the file does not end with the postscript of an ArrayRecord: it is truncated, or a Riegeli file without an index")
                 .help("it is completed when its writer is closed: write it again with array_record's ArrayRecordWriter")
                 .help("read the complete chunks with --on-error skip")
         };

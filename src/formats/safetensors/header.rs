@@ -58,7 +58,7 @@ pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
         return Err(Error::data(format!("the header has {length} bytes, more than the {MAX_NBYTES} allowed")));
     }
     if length.saturating_add(8) > nbytes {
-        return Err(Error::data(format!("the header has {length} bytes, but the file only {nbytes}: it is cut off")));
+        return Err(Error::data(format!("the header has {length} bytes, but the file only {nbytes}: it is truncated")));
     }
     Ok(length)
 }
@@ -187,7 +187,7 @@ fn check_extents(mut extents: Vec<(u64, u64, String)>, nbytes: u64) -> Result<()
             return Err(Error::data(format!("it starts at byte {start} of {nbytes} and {what}: byte {at} comes next")).in_field(name));
         }
         if end > nbytes {
-            return Err(Error::data(format!("it ends at byte {end}, but {nbytes} follow the header: the file is cut off")).in_field(name));
+            return Err(Error::data(format!("it ends at byte {end}, but {nbytes} follow the header: the file is truncated")).in_field(name));
         }
         at = end;
     }
@@ -273,7 +273,7 @@ mod tests {
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#),
                 3,
-                "it ends at byte 4, but 3 follow the header: the file is cut off",
+                "it ends at byte 4, but 3 follow the header: the file is truncated",
             ),
             (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#), 5, "its tensors end at byte 4, but 5 follow the header"),
             (

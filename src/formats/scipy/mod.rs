@@ -31,6 +31,10 @@ impl Format for Scipy {
         &["--sum-duplicates"]
     }
 
+    fn family(&self) -> &'static str {
+        "npz"
+    }
+
     /// Any npz starts like this.
     fn recognises(&self, input: &Input) -> bool {
         input.is_regular() && archive::is_zip(input.head()) && archive::contents(input).is_ok_and(|contents| read::is_matrix(&contents))

@@ -53,7 +53,7 @@ impl Entries {
             match wire::list(features.bytes, span)? {
                 None => {}
                 Some((Kind::Int64, list)) => wire::int64s(list, numbers)?,
-                Some((found, _)) => return fail(at, format!("expected indices in an int64_list, found a {}", found.name())),
+                Some((found, _)) => return fail(at, format!("expected indices in an int64_list, found {}", found.described())),
             }
             if numbers.len() != n {
                 return fail(at, format!("found {} indices along axis {axis} for {n} values", numbers.len()));

@@ -156,7 +156,7 @@ impl Frames {
             }
             Damage::Truncated { need, left } => {
                 let error = if left < HEADER {
-                    format!("the input ends inside a record: {left} bytes are left, a record starts with a frame of {HEADER}")
+                    format!("the input ends inside a record: only {left} bytes are left, but a record header takes {HEADER}")
                 } else {
                     format!("the input ends inside a record: it needs {need} bytes, but {left} are left")
                 };

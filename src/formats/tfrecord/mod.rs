@@ -71,6 +71,10 @@ impl Format for SequenceExample {
         &["--raw-records", "--scalar", "--no-verify"]
     }
 
+    fn family(&self) -> &'static str {
+        "tfrecord"
+    }
+
     fn sniff(&self, head: &[u8]) -> bool {
         recognise(head) == Some(Message::SequenceExample)
     }

@@ -36,7 +36,7 @@ impl Append for Named {
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
         let at = list.at();
         if kind != Kind::Int64 {
-            return fail(at, format!("expected an int64_list, found a {}", kind.name()));
+            return fail(at, format!("expected an int64_list, found {}", kind.described()));
         }
         self.positions.clear();
         wire::int64s(list, &mut self.positions)?;

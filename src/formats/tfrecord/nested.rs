@@ -64,7 +64,7 @@ impl Nested {
                     match wire::list(features.bytes, span)? {
                         None => {}
                         Some((Kind::Int64, list)) => wire::int64s(list, &mut self.numbers)?,
-                        Some((found, _)) => return fail(at, format!("expected a partition in an int64_list, found a {}", found.name())),
+                        Some((found, _)) => return fail(at, format!("expected a partition in an int64_list, found {}", found.described())),
                     }
                     let first = splits.len();
                     // A missing or empty feature means a record without rows, in every encoding.

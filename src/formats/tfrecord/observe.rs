@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::options::Scalars;
 use crate::path::{glob_matches, quoted};
-use crate::printable::counted;
+use crate::printable::{counted, listed};
 use crate::schema::{DType, Dim, Element, Field, Schema, Source, SplitBy, Type};
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
@@ -474,6 +474,9 @@ fn hint(scalars: &Scalars, fields: &[Field], named: &BTreeMap<&str, &Feature>, r
     Ok(())
 }
 
+/// Maximum number of features listed in an error.
+const LISTED: usize = 20;
+
 /// Every name given must be a feature.
 fn check(scalars: &Scalars, seen: &[(&str, &Feature)]) -> Result<()> {
     let Scalars::Matching(patterns) = scalars else { return Ok(()) };
@@ -483,7 +486,7 @@ fn check(scalars: &Scalars, seen: &[(&str, &Feature)]) -> Result<()> {
             let near = crate::error::nearest(pattern, seen.iter().map(|(name, _)| *name));
             return Err(match near {
                 Some(near) => error.help(format!("did you mean {}?", quoted(near))),
-                None => error,
+                None => error.help(format!("the features are: {}", listed(seen.iter().map(|(name, _)| quoted(name)), LISTED))),
             });
         }
     }

@@ -166,7 +166,7 @@ impl Append for Packed {
     fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
         let at = list.at();
         if kind != Kind::Bytes {
-            return fail(at, format!("expected tensors in a bytes_list, found a {}", kind.name()));
+            return fail(at, format!("expected tensors in a bytes_list, found {}", kind.described()));
         }
         let (mut outcome, before) = (Ok(()), self.values.len());
         wire::each_bytes(list, &mut |value| {

@@ -42,7 +42,7 @@ pub fn check(schema: &Schema) -> Result<()> {
         }
         fields => {
             Err(Error::usage(format!("--raw-records writes one field of bytes or text, but the records have {} fields", fields.len()))
-                .help("choose it: select NAME"))
+                .help("keep only that field: select NAME"))
         }
     }
 }

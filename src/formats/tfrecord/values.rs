@@ -69,7 +69,7 @@ fn nbytes(spans: &[Span]) -> usize {
 }
 
 fn wrong_kind<T>(expected: &str, found: Kind, list: Cursor, widens: bool) -> Parse<T> {
-    Err(DecodeError { at: list.at(), what: format!("expected {expected}, found a {}", found.name()).into(), widens })
+    Err(DecodeError { at: list.at(), what: format!("expected {expected}, found {}", found.described()).into(), widens })
 }
 
 /// int64, the smaller integers and bool.

@@ -299,6 +299,15 @@ impl Kind {
             Kind::Int64 => "int64_list",
         }
     }
+
+    /// Its name with an article, for messages.
+    pub fn described(self) -> &'static str {
+        match self {
+            Kind::Bytes => "a bytes_list",
+            Kind::Float => "a float_list",
+            Kind::Int64 => "an int64_list",
+        }
+    }
 }
 
 /// The kind of a feature and a cursor over its list; `None` for a feature without a kind.

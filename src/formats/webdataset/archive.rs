@@ -70,7 +70,7 @@ impl Archive {
             match self.fill(&mut block)? {
                 0 => {
                     self.ended = true;
-                    self.notice("the archive has no end marker: it may be cut off".to_owned())?;
+                    self.notice("the archive has no end marker: it may be truncated".to_owned())?;
                     return Ok(None);
                 }
                 BLOCK => {}
@@ -216,6 +216,6 @@ impl Archive {
     }
 
     fn cut(&self) -> Error {
-        self.damaged(self.offset, "the archive is cut off in the middle of a member")
+        self.damaged(self.offset, "the archive is truncated in the middle of a member")
     }
 }

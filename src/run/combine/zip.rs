@@ -3,6 +3,7 @@
 use super::feed::Feed;
 use crate::chunk::{Chunk, Origin, Rest, Rows};
 use crate::error::{Error, Result};
+use crate::printable::counted;
 use crate::run::engine::{Lines, Merge};
 use crate::run::work::{Load, Work};
 use crate::tensor::Tensor;
@@ -61,8 +62,7 @@ impl Zip {
         };
         match (name(true), name(false)) {
             (Some(longer), Some(ended)) if !self.shortest => {
-                let records = if self.nrows == 1 { "record" } else { "records" };
-                let error = Error::data(format!("has more records than {ended}, which has {} {records}", self.nrows));
+                let error = Error::data(format!("found more than the {} of {ended}", counted(self.nrows, "record")));
                 Err(error.in_input(longer.clone()).help("to end with the shortest input: zip --shortest"))
             }
             _ => Ok(()),

@@ -52,9 +52,14 @@ pub fn parse(text: &str) -> Result<Schema> {
         }
         fields.push(field(&mut cursor, &mut names, false)?);
         if !matches!(cursor.peek(), None | Some(';' | '\n')) {
-            let comma = cursor.peek() == Some(',');
+            let (next, word) = (cursor.peek(), cursor.peek_word());
             let error = cursor.unexpected("`;` or a new line after the field");
-            return Err(if comma { error.help("fields of a record are separated by `;`, fields of a structure by `,`") } else { error });
+            return Err(match next {
+                Some(',') => error.help("fields of a record are separated by `;`, fields of a structure by `,`"),
+                Some('?' | '|') => error.help(OPTIONAL),
+                _ if word == "or" => error.help(OPTIONAL),
+                _ => error,
+            });
         }
     }
 }
@@ -282,6 +287,9 @@ fn first_axes_uniform(fields: &mut [Field]) {
     }
 }
 
+/// Advice for other spellings of a type with nulls.
+const OPTIONAL: &str = "`optional` comes before the type of a field that may be null, as in note: optional string";
+
 const SINGLE_SLICE: &str = "a record has a single slice of axis 0, which has nothing to differ from: write its size as `?`";
 
 fn element(cursor: &mut Cursor) -> Result<Element> {
@@ -298,7 +306,7 @@ fn element(cursor: &mut Cursor) -> Result<Element> {
         return Ok(Element::Struct(fields));
     }
     if word_first {
-        return Err(cursor.unexpected("`{` after `struct`"));
+        return Err(cursor.unexpected("`{` after `struct`").help("the fields of a structure are in braces, as in {title: string}"));
     }
     let (start, word) = (cursor.pos(), cursor.peek_word());
     match word {
@@ -341,6 +349,11 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
         return Ok(DType::Arrow(Box::new(arrow_type(cursor)?)));
     }
     let error = cursor.fail(start, start + word.len(), format!("there is no dtype `{word}`"));
+    match word.to_lowercase().as_str() {
+        "nullable" => return Err(error.help(OPTIONAL)),
+        "array" | "vector" | "tensor" => return Err(error.help("a list is written with its axes, as in int64[?]")),
+        _ => {}
+    }
     let names = DType::NAMED.map(|(name, _)| name);
     let lower = word.to_lowercase();
     let near = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name);

@@ -4,6 +4,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
+use crate::printable::counted;
 use crate::tensor::batch::batch;
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::runs::Runs;
@@ -94,7 +95,10 @@ pub struct Packing {
     empty: Empty,
     /// Rows to emit at the end of the input; `None` until then.
     rest: Option<VecDeque<PackedRow<RecordId>>>,
+    /// Number of records dropped because they are too long.
     dropped: u64,
+    /// Number of records dropped because their sequence is empty.
+    nempty: u64,
     options: Options,
 }
 
@@ -107,7 +111,7 @@ struct Pieces {
 impl Packing {
     /// An operator without rows.
     pub fn new(layout: RowLayout, rows: Rows<RecordId>, pool: Pool, (overflow, empty): (Overflow, Empty), options: &Options) -> Packing {
-        Packing { layout, rows, pool, overflow, empty, rest: None, dropped: 0, options: options.clone() }
+        Packing { layout, rows, pool, overflow, empty, rest: None, dropped: 0, nempty: 0, options: options.clone() }
     }
 
     /// The lengths of the sequences. Checks all fields, so that the error names the first bad record.
@@ -174,6 +178,7 @@ impl Fold for Packing {
         for row in 0..chunk.nrows {
             let mut items = lengths.row_length(row);
             if items == 0 && self.empty != Empty::Keep {
+                self.nempty += 1;
                 continue;
             }
             if items + more > self.layout.length && self.overflow == Overflow::Drop {
@@ -201,9 +206,12 @@ impl Fold for Packing {
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
         if self.rest.is_none() && self.dropped > 0 {
-            let (n, length) = (self.dropped, self.layout.length);
-            let records = if n == 1 { "1 record".to_owned() } else { format!("{n} records") };
+            let (records, length) = (counted(self.dropped, "record"), self.layout.length);
             self.options.notices.add(format!("pack: dropped {records} longer than a row of {length}"), false)?;
+        }
+        if self.rest.is_none() && self.nempty > 0 {
+            let records = counted(self.nempty, "record");
+            self.options.notices.add(format!("pack: dropped {records} with an empty sequence; --empty keep keeps them"), false)?;
         }
         let n = self.rows_per_chunk();
         let rest = self.rest.get_or_insert_with(|| self.rows.finish().into());

@@ -65,7 +65,7 @@ position of each item in its sequence, from 0).
 
 Fields packed together (-f tokens,labels) are aligned: in each record they must have the same length, such as tokens and their loss \
 mask. Without -f all vectors are packed. Every other field gains axis 0, with one item per sequence in the row; drop unneeded fields \
-first with `select`. Records with an empty sequence are dropped; --empty keep keeps them and their other fields, as segments that are \
+first with `select`. Records with an empty sequence are dropped and counted; --empty keep keeps them and their other fields, as segments that are \
 empty or contain only the separator.
 
 A sequence goes into the first open row with enough room (first-fit) or into the one it fits best (best-fit). At most \
@@ -117,7 +117,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         let row_nbytes = (packed.len() as u64 + 2).saturating_mul(8).saturating_mul(self.length as u64);
         if row_nbytes > options.max_memory {
             let error = Error::usage(format!("--length {}: a row of that length needs more memory than is allowed", self.length));
-            return Err(error.help("choose a smaller --length, or allow more with --max-memory"));
+            return Err(error.help("choose a smaller --length, or allow more memory with --max-memory"));
         }
         for name in [SEGMENT_IDS, POSITIONS] {
             if schema.index_of(name).is_some() {

@@ -14,14 +14,15 @@ use crate::schema::{Schema as Fields, notation};
 use crate::screen;
 use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Prints the types of the fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Schema {
-    /// Output: the notation, or code for another system
-    #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
-    form: Form,
+    /// Output format: the type notation, JSON, or code for another library [default: by the extension of the output, .json, else text]
+    #[arg(long = "as", value_name = "FORM", value_enum)]
+    form: Option<Form>,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
@@ -46,8 +47,9 @@ impl Verb for Schema {
     const NAME: &'static str = "schema";
     const SUMMARY: &'static str = "Print the types of the fields";
     const ABOUT: &'static str = "\
-Ends a chain and prints the types of the records that reach it. Types are inferred from all records, not from a sample; if the \
-file does not store them, all of it is read. --schema accepts this output.
+Prints the types of the records that reach this verb, which must be the last of a chain. Types are inferred from all records, not from a \
+sample; if the file does not store them, all of it is read. --schema accepts this output, as in --schema \"$(tatter schema FILE)\", or \
+from a file: --schema @types.txt.
 
     int64                   a scalar in each record
     int64[?]                a vector; its size may differ between records
@@ -55,9 +57,10 @@ file does not store them, all of it is read. --schema accepts this output.
     int64[?, (?)]           axis 1 is ragged: its rows differ in size within a record
     {a: int64}[?]           a list of structures
     sparse<float32>[?, 9]   a sparse tensor
-    optional, with nulls    the field may be null; it may contain nulls
+    optional int64          the field itself may be null
+    int64[?] with nulls     values inside it may be null
 
---as json prints one object for programs; arrow, tf, tf-spec, numpy and torch print Python code to paste: a pyarrow \
+--as json prints one JSON object, for other programs; arrow, tf, tf-spec, numpy and torch print Python code to paste: a pyarrow \
 schema, the feature_specification that reads the records from a TFRecord written by tatter, the specs of the tensors, \
 and lines that load an npz of all records (for a safetensors file replace np.load with safetensors.numpy.load_file).";
     const MEANING: &'static str = "tf.data.Dataset.element_spec, tf.io.parse_example";
@@ -81,11 +84,13 @@ and lines that load an npz of all records (for a safetensors file replace np.loa
     const NEEDS_RECORDS: bool = false;
 
     fn bind(&self, schema: &Arc<Fields>, options: &Options) -> Result<Bound> {
-        if let (Some(format), false) = (&options.to, matches!(self.form, Form::Tf)) {
+        let is_json = options.output.as_ref().is_some_and(|name| Path::new(name).extension().is_some_and(|extension| extension == "json"));
+        let form = self.form.unwrap_or(if is_json { Form::Json } else { Form::Text });
+        if let (Some(format), false) = (&options.to, matches!(form, Form::Tf)) {
             let error = Error::usage(format!("`schema` prints text, not records: --to {format} has no effect"));
             return Err(error.help("choose its form with --as"));
         }
-        let text = match self.form {
+        let text = match form {
             Form::Text => {
                 options.hints.take().into_iter().try_for_each(|hint| options.notices.add(hint, false))?;
                 notation::fitted(schema, options.columns().unwrap_or(screen::DEFAULT))

@@ -52,9 +52,13 @@ pub fn number_of_records(text: &str) -> Result<u64> {
 fn refused(text: &str) -> Error {
     let error = Error::usage(format!("expected a number of records, found `{text}`"));
     match text.strip_prefix('+').and_then(digits) {
+        Some(0 | 1) => error,
         Some(first) => error.help(format!("to start at record {first} use skip {}", first.saturating_sub(1))),
         None => match text.strip_prefix('-').and_then(digits) {
-            Some(last) => error.help(format!("for all records but the last {last}: head -n $(($(tatter count FILE) - {last})) FILE")),
+            Some(1) => error.help("for all records but the last: tatter head -n $(($(tatter count FILE) - 1)) FILE"),
+            Some(last) => {
+                error.help(format!("for all records but the last {last}: tatter head -n $(($(tatter count FILE) - {last})) FILE"))
+            }
             None => error,
         },
     }

@@ -9,7 +9,7 @@ pub enum Strategy {
     /// Put a sequence into the first open row with room for it
     #[default]
     FirstFit,
-    /// Put it into the open row that leaves the least room
+    /// Put it into the open row where it leaves the least room
     BestFit,
     /// Like best-fit, but on --window sequences at a time, the longest first
     BestFitDecreasing,

@@ -29,7 +29,7 @@ impl Verb for Show {
     const SUMMARY: &'static str = "Print records the way TensorFlow prints tensors";
     const ABOUT: &'static str = "\
 Ends a chain and prints the first N records that reach it, one field per line, with an empty line between records; \
-then reading stops. Axes are those within the record. Arrays of more than 1000 values are shortened to three items at \
+then reading stops. Axes are numbered within the record. Arrays of more than 1000 values are shortened to three items at \
 each end of an axis, and lines are 75 characters wide, as NumPy prints them.
 
 Values that are not tensors are printed as Python values: None, a list that contains nulls, an Arrow timestamp.";

@@ -67,7 +67,7 @@ pub struct Stats {
     /// Print every histogram with its numbers
     #[arg(long)]
     histogram: bool,
-    /// Output form [default: by the extension of the output, .html or .json, else text]
+    /// Output format [default: by the extension of the output, .html or .json, else text]
     #[arg(long = "as", value_name = "FORM", value_enum)]
     form: Option<Form>,
 }
@@ -104,22 +104,22 @@ impl Verb for Stats {
     const NAME: &'static str = "stats";
     const SUMMARY: &'static str = "Print counts, ranges and sizes of the fields";
     const ABOUT: &'static str = "\
-Ends a chain, reads the records once and prints three tables. Axes are those of the record: `docs.tokens` has axis 1 where `docs` \
-has axis 0.
+Ends a chain, reads the records once and prints three tables. Axes are numbered within the record: `docs` has axis 0, and `docs.tokens` \
+adds axis 1.
 
 The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
 maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to 2048; with 256 fields or more, it \
-is also exact for integers and strings in columns of less than 96 MiB divided by the number of fields; ~ marks an estimate within about \
-1%.
+is also exact for integer and string columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate within about 1%.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
-sizes; 90% of the rows are no longer than the number in column 90%. For strings it counts bytes.
+sizes; 90% of the rows are no longer than the number in column 90%. For strings, sizes are in bytes.
 
-The third table has the most frequent strings and integers with their shares.
+The third table lists the most frequent strings and integers, each with its share of all values.
 
-Mean and standard deviation are those of the finite numbers, from exact sums. Quantiles of values are exact for integers with at most \
-65536 distinct values, otherwise within 1% (2% if there are both positive and negative numbers) if the largest magnitude is at most 10^9 \
-times the smallest; they are float64, so integers beyond 2^53 are rounded. Sizes are exact below 65536 and within 1% above.
+The mean and the (population) standard deviation are computed from exact sums of the finite values. A quantile is the smallest value that \
+reaches it, so the median of 1 and 2 is 1. Quantiles of values are exact for integers with at most 65536 distinct values, otherwise \
+within 1% (2% if there are both positive and negative numbers) if the largest magnitude is at most 10^9 times the smallest; they are \
+float64, so integers beyond 2^53 are rounded. Sizes are exact below 65536 and within 1% above.
 
 Frequent values are counted exactly up to N = 65536 distinct values of a field (from 33 fields on, up to 2097152 divided by the number of \
 fields; with --by, a hundredth of that, but at least 1024). For a field with more distinct values, a count may be too low by at most 2/N of \
@@ -136,7 +136,7 @@ length, or packed into rows, and prints the command for each.
 Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
 compared one by one; nulls and NaN have separate bins. If most values of a string field are distinct, only the lengths are compared. JS \
 is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. \
-With --max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new, is missing or has another type \
+With --max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or whose type differs, \
 counts as 1.";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -215,7 +215,7 @@ tokens  0        4     -      -    1   5.5       2   10   10   10  ██      �
 top\n\
 tokens  1 18.2%  2 13.6%  3 9.1%  4 9.1%  5 9.1%\n\
 \n\
-batches                  padding              by\n\
+batches                  padding              command\n\
 tokens   in input order    42.1%  ████▎       padded-batch 2\n\
 \x20        in buckets         8.3%  ▉           bucket --by 'len(tokens)' --boundaries 8 --batch-sizes 2,2 --pad\n\
 \x20        packed            31.2%  ███▏        pack -f tokens --length 16\n",

@@ -36,7 +36,7 @@ pub fn text(shown: &Shown, histograms: bool, columns: Option<usize>) -> String {
     frequent_values(&mut text, shown, columns);
     if let Some((batch, reports)) = shown.padding {
         let rows = reports.iter().flat_map(|r| padding_rows(r, batch)).collect();
-        section(&mut text, &["batches", "", "padding", "", "by"], &[1, 4], rows, None);
+        section(&mut text, &["batches", "", "padding", "", "command"], &[1, 4], rows, None);
     }
     if histograms {
         values.iter().chain(&sizes).filter_map(|row| row.histogram.as_ref()).for_each(|h| drawn(&mut text, h));
@@ -111,7 +111,7 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
     let hidden = names.iter().zip(&widths).filter(|(name, width)| width.is_none() && !name.is_empty());
     let hidden: Vec<&str> = hidden.map(|(name, _)| *name).collect();
     if let (Some((columns, _)), false) = (fit, hidden.is_empty()) {
-        let note = format!("(too narrow for {})", hidden.join(", "));
+        let note = format!("(hidden at this width: {})", hidden.join(", "));
         let _ = writeln!(text, "{}", screen::wrapped(&note, columns));
     }
 }

@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.cross_hashed"],
         "inputs, num_buckets=0, hash_key=None",
-        "All combinations of values from the rows of the inputs, hashed into num_buckets (0: 2^63 - 1).",
+        "All combinations of values from the rows of the inputs, hashed into num_buckets (0 means 2^63 - 1).",
         [("values(sparse.cross_hashed([sparse.from_dense([[\"a\"]]), sparse.from_dense([[\"d\"]])], num_buckets=100))", "[82]")],
         cross_hashed
     ),
