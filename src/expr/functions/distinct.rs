@@ -11,7 +11,7 @@ use crate::expr::kernels::level::from_lengths;
 use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim};
 use crate::tensor::Tensor;
-use crate::tensor::hash::row_hashes;
+use crate::tensor::hash::{Identity, row_hashes};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Int64Array};
@@ -19,6 +19,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use half::f16;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -61,24 +62,28 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
         let hashes = row_hashes(std::slice::from_ref(&keys), keys.nrows());
         let (mut first, mut lengths) = (Vec::new(), Vec::with_capacity(rows.nrows()));
         let (mut indices, mut counts): (Vec<i64>, Vec<i64>) = (Vec::with_capacity(values.nrows()), Vec::new());
-        // The indices of the distinct values with each hash.
-        let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
+        // The latest of the distinct values with each hash; for each distinct value, the one with the same hash before it.
+        let mut latest: HashMap<u64, usize, BuildHasherDefault<Identity>> = HashMap::default();
+        let mut before: Vec<Option<usize>> = Vec::new();
         for row in 0..rows.nrows() {
             // Clearing takes time proportional to the capacity.
-            if seen.capacity() > 4 * rows.row_length(row) + 64 {
-                seen = HashMap::new();
+            if latest.capacity() > 4 * rows.row_length(row) + 64 {
+                latest = HashMap::default();
             } else {
-                seen.clear();
+                latest.clear();
             }
+            before.clear();
             let start = first.len();
             for value in rows.range(row) {
-                let same = seen.entry(hashes[value]).or_default();
-                let known = same.iter().copied().find(|number| !is_nan(value) && keys.rows_equal(first[start + number], &keys, value));
+                let same = latest.get(&hashes[value]).copied();
+                let mut chain = std::iter::successors(same, |number| before[*number]);
+                let known = chain.find(|number| !is_nan(value) && keys.rows_equal(first[start + number], &keys, value));
                 let number = known.unwrap_or_else(|| {
-                    same.push(first.len() - start);
+                    let number = before.len();
+                    before.push(latest.insert(hashes[value], number));
                     first.push(value);
                     counts.push(0);
-                    first.len() - start - 1
+                    number
                 });
                 counts[start + number] += 1;
                 indices.push(number as i64);

@@ -262,7 +262,11 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
                     return Err(Error::data(format!("k is {k}, but a row has {} values", range.len())).at_row(record));
                 }
                 let mut line: Vec<usize> = range.clone().collect();
-                line.sort_by(|a, b| order(*b, *a));
+                let larger = |a: &usize, b: &usize| order(*b, *a).then(a.cmp(b));
+                if 0 < k && k < line.len() {
+                    line.select_nth_unstable_by(k - 1, larger);
+                }
+                line[..k].sort_unstable_by(larger);
                 places.extend_from_slice(&line[..k]);
                 numbers.extend(line[..k].iter().map(|i| i32::try_from(i - range.start).unwrap_or(i32::MAX)));
                 lengths.push(k);

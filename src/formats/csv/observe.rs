@@ -211,7 +211,7 @@ impl ColumnSeen {
                 let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
                 // No word for null, whatever its spelling, such as `+5` or ` 3`.
                 let is_boolean = |word: &String| ["true", "false"].iter().any(|other| word.eq_ignore_ascii_case(other));
-                let is_value = |word: &String| is_boolean(word) || word.trim().parse::<f64>().is_ok();
+                let is_value = |word: &String| is_boolean(word) || word.trim().parse::<f64>().is_ok_and(f64::is_finite);
                 let others = match kinds.as_slice() {
                     _ if word.as_ref().is_some_and(is_boolean) => None,
                     [Kind::Bool, Kind::Text] => Some(DType::Bool),

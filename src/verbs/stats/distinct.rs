@@ -4,7 +4,6 @@
 //! algorithms for HyperLogLog sketches", 2017, section 4): 0.8% standard error at any size. The result
 //! depends only on the set of values, not on their order or on how they are split into parts.
 
-use std::hash::Hasher;
 
 /// Maximum number of values that are counted exactly.
 const EXACT: usize = 2048;
@@ -195,20 +194,6 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut last = [0u8; 8];
     last[..rest.len()].copy_from_slice(rest);
     hash_bits(fold(hash ^ u64::from_le_bytes(last), K).wrapping_add(hash))
-}
-
-/// The identity function, because the values are already hashes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {}
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@
 //! the sequence of values: the counts of a part are added only where that gives the same result as adding its values
 //! one by one.
 
-use super::distinct::{Identity, bits_of_hash, hash_bits, hash_bytes};
+use super::distinct::{bits_of_hash, hash_bits, hash_bytes};
 use super::tally::{Count, Tally};
+use crate::tensor::hash::Identity;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
