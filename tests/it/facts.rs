@@ -398,3 +398,25 @@ fn logical_types_of_parquet_are_kept() {
     let lines = done(shell("tatter select interval,inside d.parquet", here, b"")).stdout;
     assert_eq!(lines, b"{\"interval\":\"AQAAAAIAAAADAAAA\",\"inside\":{\"interval\":\"AQAAAAIAAAADAAAA\"}}\n");
 }
+
+#[test]
+fn json_that_is_not_text_is_refused() {
+    use parquet::data_type::{ByteArray, ByteArrayType};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let schema = Arc::new(parquet::schema::parser::parse_message_type("message m { required binary j (JSON); }").unwrap());
+    for (name, text, status) in [("good.parquet", &b"{\"a\":1}"[..], 0), ("bad.parquet", b"\xff", 1)] {
+        let file = File::create(here.join(name)).unwrap();
+        let mut writer = SerializedFileWriter::new(file, schema.clone(), Arc::new(WriterProperties::builder().build())).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<ByteArrayType>().write_batch(&[ByteArray::from(text.to_vec())], None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        let outcome = shell(&format!("tatter convert {name} -o out.arrow"), here, b"");
+        assert_eq!(outcome.status, status, "{}", outcome.stderr);
+    }
+}

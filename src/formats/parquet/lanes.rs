@@ -137,7 +137,7 @@ impl Lanes {
         measures.before(self.range_rows)?;
         let batch = reader.next().ok_or_else(stopped)?.map_err(|e| damaged(&e.to_string()))?;
         let large = measures.after(self.range_rows, batch.get_array_memory_size())?;
-        Ok((batch.columns().to_vec(), large))
+        Ok((self.opened.arrays(&batch)?, large))
     }
 
     fn is_wanted(&self, range: usize) -> bool {

@@ -9,6 +9,7 @@ use arrow_schema::{DataType, Field, Fields};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as PhysicalType};
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::schema::types::{SchemaDescriptor, Type as Node, TypePtr};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 const UUID: &str = "arrow.uuid";
@@ -22,6 +23,12 @@ pub fn extension_of(node: &Node) -> Option<&'static str> {
         (Some(LogicalType::Json), _) | (None, ConvertedType::JSON) => Some(JSON),
         _ => None,
     }
+}
+
+/// The names of the outermost columns that contain JSON.
+pub fn json_columns(schema: &SchemaDescriptor) -> HashSet<String> {
+    let leaves = (0..schema.num_columns()).filter(|leaf| extension_of(&schema.column(*leaf).self_type_ptr()) == Some(JSON));
+    leaves.map(|leaf| schema.get_column_root(leaf).name().to_owned()).collect()
 }
 
 /// The metadata of a file with intervals, changed so that they are read as stored bytes; `None` if there are none. The

@@ -8,14 +8,16 @@ use crate::error::{Error, Result};
 use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
+use crate::path::quoted;
 use crate::schema::facts::{Facts, Storage};
 use crate::schema::{Element, Field, columns};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A file with its footer read.
@@ -34,6 +36,8 @@ pub struct Opened {
     pub unusable_schema: Option<String>,
     /// Number of rows in each row group.
     pub rows: Vec<u64>,
+    /// The columns that contain JSON, whose text the crate does not check.
+    json: HashSet<String>,
 }
 
 impl Opened {
@@ -87,7 +91,19 @@ impl Opened {
         let renamed = names::distinct_fields(&mut fields);
         names::distinct_fields(&mut decoded);
         let facts = Facts::of_file(file_metadata, columns(&fields));
-        Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, unusable_schema, rows })
+        let json = logical::json_columns(metadata.parquet_schema());
+        Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, unusable_schema, rows, json })
+    }
+
+    /// The columns of a batch.
+    ///
+    /// # Errors
+    /// The text of a column of JSON is not valid UTF-8.
+    pub fn arrays(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()).filter(|(field, _)| self.json.contains(field.name())) {
+            array.to_data().validate_full().map_err(|_| Error::data("the JSON is not valid UTF-8").in_field(quoted(field.name())))?;
+        }
+        Ok(batch.columns().to_vec())
     }
 }
 

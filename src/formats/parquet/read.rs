@@ -158,7 +158,7 @@ impl Decode {
         let (mut seen, mut nbytes) = (0usize, 0usize);
         for batch in reader {
             let batch = batch.map_err(|e| damaged(&e.to_string()))?;
-            let arrays: Vec<ArrayRef> = batch.columns().to_vec();
+            let arrays = self.opened.arrays(&batch)?;
             let start = seen;
             nbytes += batch.get_array_memory_size();
             seen += batch.num_rows();
