@@ -133,7 +133,7 @@ mod tests {
             ("-", Kind::Text),
             ("true", Kind::Bool),
             ("False", Kind::Bool),
-            ("TRUE", Kind::Text),
+            ("TRUE", Kind::Bool),
             (" 1", Kind::Text),
             ("", Kind::Text),
         ] {

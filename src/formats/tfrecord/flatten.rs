@@ -351,7 +351,10 @@ impl Walk<'_> {
         match (0..self.nrows).find(|row| scope.is_alive(*row)) {
             Some(row) if nvalues == 0 => Err(scope
                 .at_record(row, "a tf.Example cannot store an empty list of unknown dtype".to_owned())
-                .help(format!("declare its dtype: --schema {}", shell_quoted(&format!("{}: {}", scope.path, Type::tensor(DType::Int64, scope.dims.clone())))))
+                .help(format!(
+                    "declare its dtype: --schema {}",
+                    shell_quoted(&format!("{}: {}", scope.path, Type::tensor(DType::Int64, scope.dims.clone())))
+                ))
                 .help(format!("or leave it out: drop {}", shell_word(&scope.path.to_string())))),
             Some(row) => Err(scope.at_record(row, "a tf.Example cannot store a null inside a list".to_owned())),
             None => Ok(()),
