@@ -344,6 +344,12 @@ impl Outputs {
     pub fn overlaps(&self, other: &Outputs) -> bool {
         // Several outputs can write to a device or to standard output.
         let (Target::Files(a, _), Target::Files(b, _)) = (&self.target, &other.target) else { return false };
+        // The usual case of many outputs comes first: a file each, of different names.
+        if let (Some(own), Some(others)) = (self.single(), other.single())
+            && own != others
+        {
+            return false;
+        }
         if a != b && !matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b) {
             return false;
         }
@@ -353,6 +359,14 @@ impl Outputs {
         let extras = |outputs: &Outputs| outputs.state().extras.iter().cloned().map(Names::Single).collect::<Vec<_>>();
         let (own, others) = (extras(self), extras(other));
         self.names().chain(&own).any(|names| other.names().chain(&others).any(|others| names.overlaps(others)))
+    }
+
+    /// The only file, if there is just one.
+    fn single(&self) -> Option<&OsString> {
+        match &self.target {
+            Target::Files(_, Names::Single(name)) if self.seconds.is_none() && self.directory.is_none() => Some(name),
+            _ => None,
+        }
     }
 
     /// The names of all files except the metadata files of a directory.
