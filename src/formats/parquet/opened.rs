@@ -100,7 +100,8 @@ impl Opened {
     /// # Errors
     /// The text of a column of JSON is not valid UTF-8.
     pub fn arrays(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
-        for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()).filter(|(field, _)| self.json.contains(field.name())) {
+        for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()).filter(|(field, _)| self.json.contains(field.name()))
+        {
             array.to_data().validate_full().map_err(|_| Error::data("the JSON is not valid UTF-8").in_field(quoted(field.name())))?;
         }
         Ok(batch.columns().to_vec())
