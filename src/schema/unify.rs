@@ -9,6 +9,7 @@ use super::time::finer;
 use super::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
+use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// A field whose values no single type can hold.
@@ -194,7 +195,7 @@ pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
     match (a, b) {
         (Null, other) | (other, Null) => Some(other.clone()),
         (String, Bytes) | (Bytes, String) => Some(Bytes),
-        (Arrow(x), Arrow(y)) => finer(x, y).map(|ty| Arrow(Box::new(ty))),
+        (Arrow(x), Arrow(y)) => finer(x, y).or_else(|| wider_decimal(x, y)).map(|ty| Arrow(Box::new(ty))),
         _ if a.is_integer() && b.is_integer() => {
             let ((low, high), (least, most)) = (a.integer_range(), b.integer_range());
             let (low, high) = (low.min(least), high.max(most));
@@ -211,6 +212,26 @@ pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
     }
 }
 
+/// The decimal type with all digits of both, before and after the point; `None` if none has so many, or one is not a decimal.
+/// PyArrow infers the precision from the values of each file.
+pub fn wider_decimal(a: &DataType, b: &DataType) -> Option<DataType> {
+    let digits = |ty: &DataType| match ty {
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => Some((i16::from(*precision) - i16::from(*scale), *scale)),
+        _ => None,
+    };
+    let ((before, scale), (other_before, other_scale)) = (digits(a)?, digits(b)?);
+    let scale = scale.max(other_scale);
+    let precision = u8::try_from(before.max(other_before) + i16::from(scale)).ok().filter(|precision| *precision <= 76)?;
+    let is_wide = |ty: &DataType| matches!(ty, DataType::Decimal256(..));
+    if precision > 38 || is_wide(a) || is_wide(b) {
+        return Some(DataType::Decimal256(precision, scale));
+    }
+    Some(DataType::Decimal128(precision, scale))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::notation::parse;
@@ -221,6 +242,8 @@ mod tests {
     fn the_type_that_holds_both() {
         let cases = [
             ("x: int8", "x: int32", "x: int32"),
+            ("x: arrow<decimal128(5, 2)>", "x: arrow<decimal128(9, 4)>", "x: arrow<decimal128(9, 4)>"),
+            ("x: arrow<decimal128(38, 2)>", "x: arrow<decimal128(9, 4)>", "x: arrow<decimal256(40, 4)>"),
             ("x: int8", "x: uint8", "x: int16"),
             ("x: uint32", "x: int8", "x: int64"),
             ("x: int64", "x: float64", "x: float64"),

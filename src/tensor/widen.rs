@@ -4,6 +4,7 @@ use super::time::{self, Rounding};
 use super::{RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use crate::path::quoted;
+use crate::schema::unify::wider_decimal;
 use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -198,16 +199,16 @@ fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
     }
     let allowed = match (from, to) {
         (DType::Null, _) | (DType::String, DType::Bytes) | (DType::Bytes, DType::String) | (DType::Json, DType::String) => true,
-        (DType::Arrow(_), DType::Arrow(_)) => match (from.time(), to.time()) {
+        (DType::Arrow(x), DType::Arrow(y)) => match (from.time(), to.time()) {
             (Some(a), Some(b)) => a.kind == b.kind && a.zone.is_some() == b.zone.is_some() && time::converts(&a, &b),
-            _ => false,
+            _ => wider_decimal(x, y).is_some(),
         },
         (a, b) => a.is_number() && b.is_number(),
     };
     if !allowed {
         return Err(Error::data(format!("values of dtype {from} cannot be read as {to}")));
     }
-    if let (DType::Arrow(_), DType::Arrow(ty)) = (from, to) {
+    if let (Some(_), DType::Arrow(ty)) = (from.time(), to) {
         return time::convert(array, ty, Rounding::Refuse);
     }
     let safe = CastOptions { safe: true, ..Default::default() };
