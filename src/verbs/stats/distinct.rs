@@ -4,7 +4,6 @@
 //! algorithms for HyperLogLog sketches", 2017, section 4): 0.8% standard error at any size. The result
 //! depends only on the set of values, not on their order or on how they are split into parts.
 
-
 /// Maximum number of values that are counted exactly.
 const EXACT: usize = 2048;
 /// Hashes kept before duplicates are removed.
