@@ -30,9 +30,17 @@ pub fn first_value(head: &[u8]) -> Option<First> {
     Some(if !line && goes_on { First::Values } else { First::Line })
 }
 
-/// Whether the head begins with a whole JSON value, or is truncated inside one.
+/// Whether the head begins with a whole JSON value that ends its line or is followed by another one, or is truncated inside
+/// a value. In a table, other columns follow.
 pub fn is_value(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let mut value = Cursor::new(head, 0, false);
-    value.skip_value().is_ok() || (head.len() >= CUT_OFF_BYTES && value.at_end())
+    if value.skip_value().is_err() {
+        return head.len() >= CUT_OFF_BYTES && value.at_end();
+    }
+    let blank = value.rest().iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();
+    match value.rest()[blank..].first() {
+        None | Some(b'\n') => true,
+        Some(next) => blank == 0 && matches!(next, b'{' | b'['),
+    }
 }
