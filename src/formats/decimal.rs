@@ -53,12 +53,8 @@ pub fn put_float32(value: f32, out: &mut Vec<u8>) {
     out.extend_from_slice(b".0");
 }
 
-/// Appends a finite float16; see [`put_float32`]. A subnormal one, which one or two digits would distinguish but only
-/// approximate, has the digits of a float32.
+/// Appends a finite float16; see [`put_float32`].
 pub fn put_float16(value: f16, out: &mut Vec<u8>) {
-    if value != f16::ZERO && value.to_f32().abs() < f16::MIN_POSITIVE.to_f32() {
-        return put_float32(value.to_f32(), out);
-    }
     let exact = f64::from(value);
     // Five digits distinguish any two float16 values.
     let shortest = || (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(float16) == Ok(value));
