@@ -16,10 +16,18 @@ def each(names, make, weight=1):
         CALLS[name] = (make(name), weight)
 
 
+# Keywords whose values are strings; others are expressions.
+STRINGS = {"direction", "encoding", "errors", "fill", "sep", "separator", "unit"}
+
+
 def options(d, **values):
     """Keyword arguments, each present in half of the calls."""
+    def text(name, value):
+        is_expression = isinstance(value, str) and (name not in STRINGS or value.startswith(('"', "'")))
+        return value if is_expression else written(value)
+
     given = {k: v() if callable(v) else v for k, v in values.items() if d.chance(0.5)}
-    return "".join(f", {k}={v if isinstance(v, str) else written(v)}" for k, v in given.items())
+    return "".join(f", {k}={text(k, v)}" for k, v in given.items())
 
 
 def unary(dtypes):
