@@ -41,6 +41,8 @@ pub enum Reason {
     UnknownField,
     /// The records have no fields at all.
     NoFields,
+    /// An array has a dtype that tensors cannot store.
+    ForeignDType,
     /// A required option is missing, such as `--by`.
     MissingOption(String),
     /// The number of records is wrong, not a record.

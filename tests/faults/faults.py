@@ -253,6 +253,8 @@ def main():
         for name in names:
             scenario = Scenario(tatter, library, name, base)
             expected = scenario.expected()
+            if expected[0] is None or expected[0] < 0:
+                failures.append(f"{name}: status {expected[0]} without a fault: {expected[2].strip()}")
             if expected[4].pop("socket", 0):
                 failures.append(f"{name}: a socket is opened")
             jobs = [

@@ -6,7 +6,7 @@ use super::embedded::EmbeddedSchema;
 use super::npy_header::Header;
 use super::stream::member_bytes;
 use super::zip::{END, LOCAL};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::formats::columnar::source::Source;
 use crate::io::Input;
 use crate::path::quoted;
@@ -37,7 +37,8 @@ pub fn contents(input: &Input) -> Result<Contents> {
         let name = name.to_owned();
         match array(&source, name.clone(), member) {
             Ok(array) => contents.arrays.push(array),
-            Err(error) => contents.unusable.push((name.clone(), error.in_field(quoted(&name)))),
+            Err(error) if error.reason() == Some(&Reason::ForeignDType) => contents.unusable.push((name.clone(), error.in_field(quoted(&name)))),
+            Err(error) => return Err(error.in_field(quoted(&name))),
         }
     }
     if contents.arrays.is_empty() && contents.unusable.is_empty() && !contents.others.is_empty() {

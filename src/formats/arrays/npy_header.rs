@@ -3,7 +3,7 @@
 
 use super::element::{Element, Kind};
 use super::python::{self, Python};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::schema::DType;
 use std::io::{self, Read};
 
@@ -127,7 +127,7 @@ impl Header {
             sizes.iter().map(size).collect::<Option<Vec<_>>>().ok_or_else(|| damaged("has a shape that does not consist of sizes"))?;
         let element = match entry("descr")? {
             Python::Str(descr) => parse_descr(descr)?,
-            Python::List(fields) => return Err(of_records(fields)),
+            Python::List(fields) => return Err(of_records(fields).because(Reason::ForeignDType)),
             _ => return Err(damaged("has a descr that is not a dtype")),
         };
         Ok(Header { element, fortran, shape })
@@ -195,7 +195,7 @@ fn parse_descr(descr: &str) -> Result<Element> {
         (_, Some(width), _) => Kind::Unicode(width),
         (_, _, Some(width)) => Kind::ByteString(width),
         _ if code == "?" => Kind::Number(DType::Bool),
-        _ => return Err(refused(descr, code)),
+        _ => return Err(refused(descr, code).because(Reason::ForeignDType)),
     };
     Ok(Element { kind, big_endian })
 }
