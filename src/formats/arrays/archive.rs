@@ -37,7 +37,9 @@ pub fn contents(input: &Input) -> Result<Contents> {
         let name = name.to_owned();
         match array(&source, name.clone(), member) {
             Ok(array) => contents.arrays.push(array),
-            Err(error) if error.reason() == Some(&Reason::ForeignDType) => contents.unusable.push((name.clone(), error.in_field(quoted(&name)))),
+            Err(error) if error.reason() == Some(&Reason::ForeignDType) => {
+                contents.unusable.push((name.clone(), error.in_field(quoted(&name))))
+            }
             Err(error) => return Err(error.in_field(quoted(&name))),
         }
     }
