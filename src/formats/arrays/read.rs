@@ -42,9 +42,9 @@ impl ArraysReader {
             return Ok(contents.clone());
         }
         let contents = contents(&self.input, self.open)?;
-        let array = |name: &str| name.split_once('/').map_or(name.to_owned(), |(field, _)| field.to_owned());
+        let field_of = |name: &str| name.split_once('/').map_or(name.to_owned(), |(field, _)| field.to_owned());
         let is_needed = |name: &str| {
-            let field = array(name);
+            let field = field_of(name);
             let includes = |wanted: &Wanted| wanted.includes(name) || wanted.includes(&field);
             includes(&request.wanted) && !includes(&request.dropped)
         };

@@ -336,13 +336,12 @@ impl Observed for Seen {
         }
         let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text, _)| format!("{name}: {text}")).collect();
         let said = shell_quoted(&said.join("; "));
+        let as_text = format!("a column must have one type in all records; to read it as text: --schema {said}");
         if may_be_header {
-            error = error.help("--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names");
+            let header = "--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names";
+            return Err(error.help(header).help(as_text));
         }
-        let mut error = error.help(format!("a column must have one type in all records; to read it as text: --schema {said}"));
-        if may_be_header {
-            return Err(error);
-        }
+        error = error.help(as_text);
         if let (Some(most), []) = (most, others) {
             let schema = shell_quoted(&format!("{name}: {most}"));
             error = error.help(format!("to skip the records with other values: --schema {schema} --on-error skip"));
