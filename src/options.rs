@@ -12,7 +12,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The values of the global options. [`Options::default`] has the values without any option, on a machine with one core
@@ -217,6 +217,11 @@ impl Options {
     pub fn columns(&self) -> Option<usize> {
         let is_stdout = self.output.as_ref().is_none_or(|output| output == "-");
         is_stdout.then(screen::columns).flatten()
+    }
+
+    /// The extension of the output's name, which determines the form of a report.
+    pub fn output_extension(&self) -> Option<&str> {
+        Path::new(self.output.as_ref()?).extension()?.to_str()
     }
 }
 

@@ -353,9 +353,6 @@ impl Outputs {
         if a != b && !matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b) {
             return false;
         }
-        if std::ptr::eq(self, other) {
-            return true;
-        }
         let extras = |outputs: &Outputs| outputs.state().extras.iter().cloned().map(Names::Single).collect::<Vec<_>>();
         let (own, others) = (extras(self), extras(other));
         self.names().chain(&own).any(|names| other.names().chain(&others).any(|others| names.overlaps(others)))

@@ -42,10 +42,10 @@ impl ArraysReader {
             return Ok(contents.clone());
         }
         let contents = contents(&self.input, self.open)?;
-        let field_of = |name: &str| name.split_once('/').map_or(name.to_owned(), |(field, _)| field.to_owned());
         let is_needed = |name: &str| {
-            let field = field_of(name);
-            let includes = |wanted: &Wanted| wanted.includes(name) || wanted.includes(&field);
+            // The arrays of a ragged or sparse field are named after it.
+            let field = name.split_once('/').map_or(name, |(field, _)| field);
+            let includes = |wanted: &Wanted| wanted.includes(name) || wanted.includes(field);
             includes(&request.wanted) && !includes(&request.dropped)
         };
         if let Some((name, error)) = contents.unusable.iter().find(|(name, _)| is_needed(name)) {

@@ -14,7 +14,6 @@ use crate::schema::{Schema as Fields, notation};
 use crate::screen;
 use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Prints the types of the fields.
@@ -84,8 +83,7 @@ and lines that load an npz of all records (for a safetensors file replace np.loa
     const NEEDS_RECORDS: bool = false;
 
     fn bind(&self, schema: &Arc<Fields>, options: &Options) -> Result<Bound> {
-        let is_json = options.output.as_ref().is_some_and(|name| Path::new(name).extension().is_some_and(|extension| extension == "json"));
-        let form = self.form.unwrap_or(if is_json { Form::Json } else { Form::Text });
+        let form = self.form.unwrap_or(if options.output_extension() == Some("json") { Form::Json } else { Form::Text });
         if let (Some(format), false) = (&options.to, matches!(form, Form::Tf)) {
             let error = Error::usage(format!("`schema` prints text, not records: --to {format} has no effect"));
             return Err(error.help("choose its form with --as"));

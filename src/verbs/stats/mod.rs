@@ -42,7 +42,6 @@ use report::Shown;
 use std::any::Any;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 use summary::Summary;
 use top::Top;
@@ -91,8 +90,7 @@ enum Form {
 impl Form {
     /// The form that the name of the output indicates.
     fn of_output(options: &Options) -> Form {
-        let extension = options.output.as_ref().and_then(|name| Path::new(name).extension());
-        match extension.and_then(|extension| extension.to_str()) {
+        match options.output_extension() {
             Some("html" | "htm") => Form::Html,
             Some("json") => Form::Json,
             _ => Form::Text,
