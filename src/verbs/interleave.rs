@@ -55,7 +55,7 @@ for several FILEs.";
 struct Turns {
     cycle: Option<usize>,
     block: usize,
-    /// The inputs currently being read.
+    /// The inputs currently being read, in turn. An empty slot takes the next input; without one, it is removed.
     slots: Vec<Option<usize>>,
     /// The position of the current input.
     slot: usize,
@@ -95,8 +95,13 @@ impl Chooser for Turns {
                     self.slots[self.slot] = Some(self.next);
                     self.next += 1;
                 }
-                None if self.slots.iter().all(Option::is_none) => return Ok(None),
-                None => self.pass(),
+                None => {
+                    self.slots.remove(self.slot);
+                    if self.slots.is_empty() {
+                        return Ok(None);
+                    }
+                    self.slot %= self.slots.len();
+                }
             }
         }
     }

@@ -6,7 +6,7 @@
 //! no available parser reads directly into typed columns and reports the position of an error.
 
 use super::error::{Parse, ParseError};
-use crate::formats::short::same;
+use crate::tensor::short::same;
 
 /// A one in each byte of a word.
 pub const ONES: u64 = u64::MAX / 255;
