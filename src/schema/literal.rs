@@ -1,6 +1,6 @@
 //! Literals: numbers, `"text"`, `b"bytes"`, `True`, `None`, lists. Parsed and printed by the same rules.
 //!
-//! Source of the meaning: Python's literals with JSON's escapes, and `NaN` and `Infinity` as printed by Python's JSON
+//! Semantics: Python's literals with JSON's escapes, and `NaN` and `Infinity` as printed by Python's JSON
 //! writer.
 
 use super::cursor::Cursor;

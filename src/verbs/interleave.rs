@@ -31,13 +31,13 @@ for several FILEs.";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "one record of each file in turn",
+            about: "one record from each file in turn",
             args: "interleave a.jsonl b.jsonl",
             input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n==> b.jsonl <==\n{\"a\": 3}\n{\"a\": 4}\n{\"a\": 5}\n",
             output: "{\"a\":1}\n{\"a\":3}\n{\"a\":2}\n{\"a\":4}\n{\"a\":5}\n",
         },
         Example {
-            about: "two records at a time, of two files at a time",
+            about: "two records at a time, from two files at a time",
             args: "interleave --cycle 2 --block 2 a.jsonl b.jsonl c.jsonl",
             input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 1}\n{\"a\": 1}\n==> b.jsonl <==\n{\"a\": 2}\n{\"a\": 2}\n==> c.jsonl <==\n{\"a\": 3}\n",
             output: "{\"a\":1}\n{\"a\":1}\n{\"a\":2}\n{\"a\":2}\n{\"a\":1}\n{\"a\":3}\n",
