@@ -301,6 +301,7 @@ fn known_format(name: &str, option: &str) -> Result<()> {
     let error = Error::usage(format!("{option} {name}: unknown format"));
     let same = match name {
         "jsonlines" | "json-lines" | "ldjson" | "jl" => Some("jsonl"),
+        "numpy" | "np" => Some("npz"),
         _ => FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name()),
     };
     if let ("--to", "html") = (option, name) {
