@@ -17,7 +17,7 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
     let found = expand(files, options, &|_| false)?;
     if options.output.is_some() && found.len() > 1 {
         return Err(Error::usage(format!("-o names one index, but there are {} files", found.len()))
-            .help("leave it out: each index is written next to its file"));
+            .help("omit -o: each index is written next to its file"));
     }
     for file in found {
         let Some(path) = file.path else {

@@ -85,7 +85,7 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                             '!' => error.help("write `not x` or `x != y`"),
                             '$' => error.help("write fields without `$`, and in backquotes if the name is not an identifier"),
                             '?' if text[start..].starts_with("??") => error.help("fill_null(x, value) replaces nulls"),
-                            '?' => error.help("write where(condition, x, y); a name with such a character is written in backquotes"),
+                            '?' => error.help("write where(condition, x, y); put a name with such a character in backquotes"),
                             '“' | '”' | '‘' | '’' => error.help("use straight quotes: \" or '"),
                             _ => error,
                         });
@@ -203,7 +203,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     _ => {
                         let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
                         return Err(ExprError::at(escape..end, "unknown escape in a string")
-                            .help("a backslash is written \\\\; r\"...\" takes everything literally"));
+                            .help("write a backslash as \\\\; r\"...\" takes everything literally"));
                     }
                 }
             }

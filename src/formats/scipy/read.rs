@@ -239,7 +239,7 @@ impl RowSource for CsrRows {
                     .help("raise the limit with --max-record-bytes"));
             }
             if next - start > self.indices.left() as i64 {
-                return Err(Error::data(format!("the array indptr goes to {next}, beyond the last of the values")));
+                return Err(Error::data(format!("the array indptr points to {next}, beyond the last value")));
             }
             taken.clear();
             self.indptr.take(1, &mut taken)?;

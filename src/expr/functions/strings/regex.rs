@@ -45,7 +45,7 @@ fn pattern(call: &Call, i: usize, whole: bool) -> ExprResult<Pattern> {
     let text = call.string(i)?.unwrap_or_default();
     if text.contains('\u{8}') {
         let error = ExprError::at(item.span.clone(), format!("{}: \"\\b\" is a backspace", call.name));
-        return Err(error.help("a word boundary is written \\\\b, or r\"\\b\"; a backspace in a pattern is \\\\x08"));
+        return Err(error.help("write a word boundary as \\\\b, or r\"\\b\"; a backspace in a pattern is \\\\x08"));
     }
     Pattern::new(&text, whole).map_err(|e| ExprError::at(item.span.clone(), format!("{}: invalid pattern {text:?}: {e}", call.name)))
 }
