@@ -57,7 +57,6 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
-    let x = call.text_beside(x, 1)?;
     let dtype = x.dtype()?.clone();
     let rank = x.rank();
     let shape = match call.integer_list(2)? {
@@ -188,7 +187,6 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
 
 fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
-    let x = call.text_beside(x, 2)?;
     if let Some(axis) = last_ragged(&x.ty.dims) {
         return Err(ExprError::at(x.span.clone(), format!("from_tensor works on dense tensors; axis {axis} of this is ragged")));
     }

@@ -224,8 +224,10 @@ fn pad(call: &Call) -> ExprResult<String> {
                     pairs.iter().enumerate().map(of).collect::<Vec<_>>().join(", ")
                 };
                 // Converted directly to the tensor's dtype: going through float32 would lose digits.
-                let conversion = if is_literal { "constant" } else { "cast" };
-                let value = format!("{conversion}({constant}, identity(tensor).dtype)");
+                let value = match ty.dtype() {
+                    Some(DType::String | DType::Bytes) => constant.to_owned(),
+                    _ => format!("{}({constant}, identity(tensor).dtype)", if is_literal { "constant" } else { "cast" }),
+                };
                 let of = |n: i64| if n > 0 { Some(format!("fill([{}], {value})", sizes(n))) } else { None };
                 let parts = [of(before), Some(padded), of(after)];
                 format!("concat([{}], {axis})", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))

@@ -12,7 +12,7 @@
 
 use super::decompose::{flat, rewrap, sparse_with_values, values_of};
 use crate::error::Error;
-use crate::expr::call::{Arg, Call, Function, as_node, strict_node};
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Each, Node, NodeKind, Param};
 use crate::expr::kernels::entries;
@@ -331,7 +331,13 @@ impl Wanted {
         if node.ty.is_sparse() {
             return Err(ExprError::at(result.span.clone(), "the function returns a sparse tensor for each item; these cannot be combined"));
         }
+        let is_text = |dtype: &DType| matches!(dtype, DType::String | DType::Bytes);
         match &self.dtype {
+            // TensorFlow has a single dtype for both.
+            Some(dtype) if is_text(dtype) && node.ty.dtype().is_some_and(is_text) => match dtype {
+                DType::Bytes => cast_node(node, dtype, &Arc::from("")),
+                _ => Ok(node),
+            },
             Some(dtype) if node.ty.dtype().is_some_and(|d| d != dtype) => {
                 Err(ExprError::at(result.span.clone(), format!("the function returns {}, but its output signature says {dtype}", node.ty))
                     .help(format!("cast(x, {dtype}) converts")))

@@ -15,7 +15,7 @@ use crate::expr::kernels::segment::Reduce;
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{self, last_ragged};
-use crate::schema::{DType, Dim, Type};
+use crate::schema::{Dim, Type};
 use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -125,10 +125,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let separator = call.bytes(1)?.unwrap_or_default();
     let most = call.optional_int(2)?.unwrap_or(-1);
     let most = usize::try_from(most).ok();
-    let dtype = match (x.dtype()?, std::str::from_utf8(&separator)) {
-        (DType::String, Ok(_)) => DType::String,
-        _ => DType::Bytes,
-    };
+    let dtype = x.dtype()?.clone();
     let to = dtype.clone();
     let finder = memchr::memmem::Finder::new(&separator).into_owned();
     rows(call, x, Dim::RAGGED, &[dtype], move |texts, lengths| {
