@@ -77,7 +77,12 @@ impl Call {
     pub fn new(signature: Signature, written: Written) -> ExprResult<Call> {
         let Written { name, span, text, positional, keywords } = written;
         let params = &signature.params;
-        let (positional, keywords, rest) = variadic(params, span.clone(), positional, keywords);
+        let (mut positional, keywords, rest) = variadic(params, span.clone(), positional, keywords);
+        // Every TensorFlow function takes a `name` for its graph node, which is ignored here.
+        let is_name = |item: &Operand| matches!(item.kind, OperandKind::Literal(Literal::String(_) | Literal::None));
+        if positional.get(signature.before_name).is_some_and(is_name) {
+            positional.remove(signature.before_name);
+        }
         let mut given: Vec<Option<Operand>> = vec![None; params.len()];
         let usage = || signature.usage(name);
         let most = params.iter().filter(|p| p.kind == ParamKind::Single).count();
@@ -93,7 +98,6 @@ impl Call {
         }
         for (keyword, at, item) in keywords {
             let Some(i) = signature.params.iter().position(|p| p.kind == ParamKind::Single && p.names.contains(&keyword.as_str())) else {
-                // Every TensorFlow function takes a `name` for its graph node, which is ignored here.
                 if keyword == "name" {
                     continue;
                 }

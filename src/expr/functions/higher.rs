@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["map_fn", "vectorized_map"],
-        "fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, fn_output_signature=None",
+        "fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name, fn_output_signature=None",
         "Apply a function to each item along axis 0.",
         [
             ("map_fn(lambda row: reduce_sum(row), [[3, 1], [2]])", "[4, 2]"),
@@ -60,7 +60,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["RaggedTensorSpec"],
-        "shape=None, dtype=float32, ragged_rank=None, row_splits_dtype=int64",
+        "shape=None, dtype=float32, ragged_rank=None, row_splits_dtype=int64, flat_values_spec=None",
         "The type of a ragged tensor, as an argument of functions that take a type.",
         [("map_fn(lambda n: range(n), [2, 1], fn_output_signature=RaggedTensorSpec([None], int32))", "[[0, 1], [0]]")],
         |c| spec(c, true, 0, 1)

@@ -28,14 +28,14 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["strings.reduce_join"],
-        "inputs|input|x, axis=None, keepdims=False, separator=\"\"",
+        "inputs|input|x, axis|reduction_indices=None, keepdims|keep_dims=False, separator=\"\"",
         "Join strings along axes.",
         [("strings.reduce_join([[\"a\", \"b\"], [\"c\"]], axis=1, separator=\"+\")", "[\"a+b\", \"c\"]")],
         reduce_join
     ),
     function!(
         ["strings.split"],
-        "input|x, sep=None, maxsplit=-1",
+        "input|x|source, sep=None, maxsplit=-1",
         "Split strings at a separator, or at whitespace.",
         [("strings.split([\" to be \", \"\"])", "[[\"to\", \"be\"], []]"), ("strings.split(\"a,,b\", sep=\",\")", "[\"a\", \"\", \"b\"]")],
         split
