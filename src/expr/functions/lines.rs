@@ -14,14 +14,14 @@ use crate::schema::DType;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.softmax", "math.softmax"],
-        "logits|x, axis=-1",
+        "logits|x, axis|dim=-1",
         "Softmax of each row.",
         [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
         |c| softmax(c, false)
     ),
     function!(
         ["nn.log_softmax", "math.log_softmax"],
-        "logits|x, axis=-1",
+        "logits|x, axis|dim=-1",
         "Logarithm of the softmax of each row.",
         [("nn.log_softmax([[5.0], [-3.0]])", "[[0.0], [0.0]]")],
         |c| softmax(c, true)
@@ -75,14 +75,64 @@ fn softmax(call: &mut Call, log: bool) -> ExprResult<OperandKind> {
 
 impl AlongLine for Softmax {
     fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]) {
-        let value = |i: usize| T::to_f64(values[line.at(i)]);
-        let most = (0..line.length).fold(f64::NEG_INFINITY, |most, i| most.max(value(i)));
-        let sum: f64 = (0..line.length).map(|i| (value(i) - most).exp()).sum();
+        // Rounded to the dtype at each step, as in TensorFlow.
+        let most = (0..line.length).fold(f64::NEG_INFINITY, |most, i| most.max(T::to_f64(values[line.at(i)])));
+        let scaled = |i: usize| T::of_f64(T::to_f64(values[line.at(i)]) - most);
         for i in 0..line.length {
-            let scaled = value(i) - most;
-            out[line.at(i)] = T::of_f64(if self.log { scaled - sum.ln() } else { scaled.exp() / sum });
+            out[line.at(i)] = T::of_f64(T::to_f64(scaled(i)).exp());
+        }
+        let sum = T::to_f64(sum_by_lanes::<T>(line.length, |i| out[line.at(i)]));
+        let (log, factor) = (T::of_f64(sum.ln()), T::of_f64(sum.recip()));
+        for i in 0..line.length {
+            let at = line.at(i);
+            out[at] = if self.log { T::subtract(scaled(i), log) } else { T::multiply(out[at], factor) };
         }
     }
+}
+
+/// The sum of floats in the order of TensorFlow's vectorized loops, which a result near 0 shows: the lanes of a vector
+/// register are summed, in four registers if there are many values, and the remaining values one by one.
+fn sum_by_lanes<T: Number>(n: usize, value: impl Fn(usize) -> T::Native) -> T::Native {
+    const REGISTERS: usize = 4;
+    let width = if size_of::<T::Native>() == 8 { 4 } else { 8 };
+    let blocks = n / width;
+    let registers = if blocks >= 2 * REGISTERS { REGISTERS } else { 1 };
+    let even = blocks / registers * registers;
+    let mut lanes = [[T::ZERO; 8]; REGISTERS];
+    let mut add = |block: usize, register: usize| {
+        for lane in 0..width {
+            lanes[register][lane] = T::add(lanes[register][lane], value(block * width + lane));
+        }
+    };
+    (0..even).for_each(|block| add(block, block % registers));
+    if registers > 1 {
+        let [a, b, c, d] = &mut lanes;
+        for lane in 0..width {
+            a[lane] = T::add(T::add(a[lane], b[lane]), T::add(c[lane], d[lane]));
+        }
+    }
+    let mut add = |block: usize| {
+        for lane in 0..width {
+            lanes[0][lane] = T::add(lanes[0][lane], value(block * width + lane));
+        }
+    };
+    (even..blocks).for_each(&mut add);
+    let mut lanes = lanes[0];
+    let sum = if size_of::<T::Native>() == 2 {
+        // float16 is summed across lanes without rounding.
+        T::of_f64(lanes.iter().map(|lane| T::to_f64(*lane)).sum())
+    } else {
+        let mut half = width / 2;
+        while half > 0 {
+            for lane in 0..half {
+                lanes[lane] = T::add(lanes[lane], lanes[lane + half]);
+            }
+            half /= 2;
+        }
+        lanes[0]
+    };
+    let rest = (blocks * width..n).fold(T::ZERO, |rest, i| T::add(rest, value(i)));
+    T::add(rest, sum)
 }
 
 struct Running {

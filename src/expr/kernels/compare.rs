@@ -72,6 +72,11 @@ pub fn compare_exactly(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
     Ok(Arc::new(BooleanArray::new(found, None)))
 }
 
+/// Computes `a op b` element-wise for integers, each with whether it is a scalar.
+pub fn compare_wide(op: Compare, (x, x_scalar): (&[i128], bool), (y, y_scalar): (&[i128], bool)) -> ArrayRef {
+    Arc::new(BooleanArray::new(ordered(op, x, y, [x_scalar, y_scalar], |x, y| Some(x.cmp(&y))), None))
+}
+
 /// The order of a value of `a` and one of `b`, as in [`compare_exactly`]; `None` for NaN.
 ///
 /// # Errors
