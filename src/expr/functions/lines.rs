@@ -40,6 +40,18 @@ pub static FUNCTIONS: &[Function] = &[
         [("math.cumprod([1, 2, 3])", "[1, 2, 6]")],
         |c| running(c, true)
     ),
+    function!(
+        ["math.cumulative_logsumexp"],
+        "x, axis=0, exclusive=False, reverse=False",
+        "Cumulative log(sum(exp(x))).",
+        [("math.cumulative_logsumexp([1.0, 2.0, 3.0])", "[1.0, 2.3132617, 3.407606]")],
+        |c| {
+            let x = floats(c)?;
+            let (exclusive, reverse) = (c.flag(2, false)?, c.flag(3, false)?);
+            let axis = axis_of(c, 1, 0, &x)?;
+            along(c, x, axis, RunningLogSumExp { exclusive, reverse })
+        }
+    ),
 ];
 
 /// The axis given by argument `i`; for a ragged tensor, only the last axis.
@@ -153,6 +165,27 @@ fn running(call: &mut Call, product: bool) -> ExprResult<OperandKind> {
     }
     let axis = if product { axis_of(call, 1, 0, &x)? } else { axis };
     along(call, x, axis, Running { product, exclusive, reverse })
+}
+
+struct RunningLogSumExp {
+    exclusive: bool,
+    reverse: bool,
+}
+
+impl AlongLine for RunningLogSumExp {
+    fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]) {
+        let mut all = f64::NEG_INFINITY;
+        for i in 0..line.length {
+            let at = line.at(if self.reverse { line.length - 1 - i } else { i });
+            let value = T::to_f64(values[at]);
+            let (low, high) = if all < value { (all, value) } else { (value, all) };
+            // The difference of two equal infinities is NaN.
+            let next = if low == high { high + std::f64::consts::LN_2 } else { high + (low - high).exp().ln_1p() };
+            let next = T::to_f64(T::of_f64(next));
+            out[at] = T::of_f64(if self.exclusive { all } else { next });
+            all = next;
+        }
+    }
 }
 
 impl AlongLine for Running {

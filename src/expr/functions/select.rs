@@ -457,6 +457,7 @@ fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
 
 /// As in TensorFlow, the tables of a list hold consecutive ids, the first tables one more if they do not divide evenly.
 fn embedding_lookup(call: &Call) -> ExprResult<String> {
+    let mut rows = None;
     let table = match call.operand(0)?.elements() {
         Some(parts) if parts.is_empty() => return Err(call.error("nn.embedding_lookup needs a table")),
         Some(parts) if parts.len() == 1 => "params[0]",
@@ -465,16 +466,16 @@ fn embedding_lookup(call: &Call) -> ExprResult<String> {
             let sizes = parts.iter().map(size).collect::<ExprResult<Vec<_>>>()?;
             let known = |size: &Option<Size>| if let Some(Size::Known(n)) = size { Some(*n) } else { None };
             if let Some(sizes) = sizes.iter().map(known).collect::<Option<Vec<u64>>>() {
-                let (all, n) = (sizes.iter().sum::<u64>(), sizes.len() as u64);
-                if (0..n).zip(&sizes).any(|(i, size)| *size != all / n + u64::from(i < all % n)) {
-                    return Err(call.error(format!("nn.embedding_lookup: {all} rows are not divided evenly among the tables: {sizes:?}")));
-                }
+                rows = places(&sizes).map_err(|why| call.error(format!("nn.embedding_lookup: {why}")))?;
             }
             "concat(params, 0)"
         }
         None => "params",
     };
-    let found = format!("gather({table}, ids)");
+    let found = match rows {
+        None => format!("gather({table}, ids)"),
+        Some(rows) => format!("gather({table}, gather({rows:?}, ids))"),
+    };
     if call.given(2).is_none() {
         return Ok(found);
     }
@@ -488,4 +489,25 @@ fn embedding_lookup(call: &Call) -> ExprResult<String> {
     };
     let axes: Vec<usize> = (ids.rank()..(ids.rank() + first.rank()).saturating_sub(1)).collect();
     Ok(format!("clip_by_norm({found}, max_norm, axes={axes:?})"))
+}
+
+/// The row of each id in the tables of these sizes, one after the other; -1 if its table is too small. `None` if the rows
+/// are divided evenly, so that each id is its row.
+fn places(sizes: &[u64]) -> Result<Option<Vec<i64>>, String> {
+    let (all, n) = (sizes.iter().sum::<u64>(), sizes.len() as u64);
+    let (each, extra) = (all / n, all % n);
+    let wanted = |table: u64| each + u64::from(table < extra);
+    if (0..n).zip(sizes).all(|(table, size)| *size == wanted(table)) {
+        return Ok(None);
+    }
+    if all > 10_000 {
+        return Err(format!("{all} rows are not divided evenly among the tables: {sizes:?}"));
+    }
+    let mut start = 0;
+    let mut rows = Vec::with_capacity(all as usize);
+    for (table, size) in (0..n).zip(sizes) {
+        rows.extend((0..wanted(table)).map(|row| if row < *size { (start + row) as i64 } else { -1 }));
+        start += size;
+    }
+    Ok(Some(rows))
 }

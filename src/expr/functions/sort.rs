@@ -81,7 +81,10 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 /// Compares two flat values of any ordered dtype.
-fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering + '_>> {
+///
+/// # Errors
+/// Other dtypes, which is a bug.
+pub fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering + '_>> {
     let dtype = dtype_of(array)?;
     numbers!(&dtype, T => {
         let values = native::<T>(array)?;

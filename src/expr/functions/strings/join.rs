@@ -40,6 +40,14 @@ pub static FUNCTIONS: &[Function] = &[
         [("strings.split([\" to be \", \"\"])", "[[\"to\", \"be\"], []]"), ("strings.split(\"a,,b\", sep=\",\")", "[\"a\", \"\", \"b\"]")],
         split
     ),
+    formula!(
+        ["strings.unsorted_segment_join"],
+        "inputs|x, segment_ids, num_segments, separator=\"\"",
+        "Join the strings of each segment.",
+        [("strings.unsorted_segment_join([\"a\", \"b\", \"c\"], [1, 0, 1], 2, separator=\"-\")", "[\"b\", \"a-c\"]")],
+        |_| Ok("strings.reduce_join(ragged.stack_dynamic_partitions(inputs, segment_ids, num_segments), axis=1, separator=separator)"
+            .to_owned())
+    ),
 ];
 
 fn join(call: &mut Call) -> ExprResult<OperandKind> {
