@@ -111,37 +111,30 @@ fn sum_by_lanes<T: Number>(n: usize, value: impl Fn(usize) -> T::Native) -> T::N
     let registers = if blocks >= 2 * REGISTERS { REGISTERS } else { 1 };
     let even = blocks / registers * registers;
     let mut lanes = [[T::ZERO; 8]; REGISTERS];
-    let mut add = |block: usize, register: usize| {
-        for lane in 0..width {
-            lanes[register][lane] = T::add(lanes[register][lane], value(block * width + lane));
+    let add = |block: usize, sums: &mut [T::Native; 8]| {
+        for (lane, sum) in sums.iter_mut().enumerate().take(width) {
+            *sum = T::add(*sum, value(block * width + lane));
         }
     };
-    (0..even).for_each(|block| add(block, block % registers));
+    (0..even).for_each(|block| add(block, &mut lanes[block % registers]));
+    let [mut sums, second, third, fourth] = lanes;
     if registers > 1 {
-        let [a, b, c, d] = &mut lanes;
-        for lane in 0..width {
-            a[lane] = T::add(T::add(a[lane], b[lane]), T::add(c[lane], d[lane]));
+        for (((sum, b), c), d) in sums.iter_mut().zip(second).zip(third).zip(fourth) {
+            *sum = T::add(T::add(*sum, b), T::add(c, d));
         }
     }
-    let mut add = |block: usize| {
-        for lane in 0..width {
-            lanes[0][lane] = T::add(lanes[0][lane], value(block * width + lane));
-        }
-    };
-    (even..blocks).for_each(&mut add);
-    let mut lanes = lanes[0];
+    (even..blocks).for_each(|block| add(block, &mut sums));
     let sum = if size_of::<T::Native>() == 2 {
         // float16 is summed across lanes without rounding.
-        T::of_f64(lanes.iter().map(|lane| T::to_f64(*lane)).sum())
+        T::of_f64(sums.iter().map(|sum| T::to_f64(*sum)).sum())
     } else {
         let mut half = width / 2;
         while half > 0 {
-            for lane in 0..half {
-                lanes[lane] = T::add(lanes[lane], lanes[lane + half]);
-            }
+            let (low, high) = sums.split_at_mut(half);
+            low.iter_mut().zip(high).for_each(|(a, b)| *a = T::add(*a, *b));
             half /= 2;
         }
-        lanes[0]
+        sums[0]
     };
     let rest = (blocks * width..n).fold(T::ZERO, |rest, i| T::add(rest, value(i)));
     T::add(rest, sum)

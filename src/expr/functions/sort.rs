@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
-use crate::expr::kernels::compare::exact_order;
+use crate::expr::kernels::compare::{comparator, exact_order};
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, partition_of, record_of};
 use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
@@ -19,7 +19,6 @@ use crate::expr::operand::OperandKind;
 use crate::expr::types::outermost_uniform;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -79,31 +78,6 @@ pub static FUNCTIONS: &[Function] = &[
         |c| arg_extreme(c, Ordering::Less)
     ),
 ];
-
-/// Compares two flat values of any ordered dtype.
-///
-/// # Errors
-/// Other dtypes, which is a bug.
-pub fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering + '_>> {
-    let dtype = dtype_of(array)?;
-    numbers!(&dtype, T => {
-        let values = native::<T>(array)?;
-        Ok(Box::new(move |a: usize, b: usize| <T as Number>::order(&values[a], &values[b])))
-    }, match &dtype {
-        DType::String => {
-            let strings = array.as_string::<i64>();
-            Ok(Box::new(move |a, b| strings.value(a).cmp(strings.value(b))))
-        }
-        DType::Bytes => {
-            let bytes = array.as_binary::<i64>();
-            Ok(Box::new(move |a, b| bytes.value(a).cmp(bytes.value(b))))
-        }
-        _ => {
-            let bits = array.as_boolean();
-            Ok(Box::new(move |a, b| bits.value(a).cmp(&bits.value(b))))
-        }
-    })
-}
 
 fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::functions::sort::comparator;
+use crate::expr::kernels::compare::comparator;
 use crate::expr::kernels::entries::{self, DenseRows, dense_parts, row_major, volume};
 use crate::expr::kernels::level::{check_count, from_lengths};
 use crate::expr::operand::OperandKind;
