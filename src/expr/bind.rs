@@ -122,7 +122,16 @@ impl Binder<'_> {
             ExprKind::Call { callee, args } => self.call(expr, callee, args)?,
             ExprKind::Subscript { of, keys } => {
                 let of = self.bind(of)?;
-                let keys = self.all(keys)?;
+                let mut keys = self.all(keys)?;
+                // As in Python, x[(0, 1)] is x[0, 1].
+                if let [Operand { kind: OperandKind::Tuple(items), .. }] = keys.as_mut_slice() {
+                    keys = std::mem::take(items);
+                }
+                if let ([mask], Some(masked)) = (keys.as_slice(), functions::find("boolean_mask"))
+                    && is_mask(&of, mask)
+                {
+                    return self.apply(masked, "boolean_mask", expr.span.clone(), vec![of, keys.remove(0)], Vec::new());
+                }
                 if let Some(found) = map_lookup(&of, &keys, &self.text, &expr.span)? {
                     return Ok(found);
                 }
@@ -370,6 +379,12 @@ impl Binder<'_> {
     ) -> ExprResult<OperandKind> {
         called(function, Written { name, span, text: self.text.clone(), positional, keywords })
     }
+}
+
+/// Whether a subscript of a dense tensor is a dense tensor of bools, which selects the items where it is true.
+fn is_mask(of: &Operand, mask: &Operand) -> bool {
+    let is_dense = |item: &Operand| item.node().is_some_and(|node| !node.ty.is_sparse() && !node.ty.is_ragged());
+    is_dense(of) && is_dense(mask) && mask.node().is_some_and(|node| node.ty.rank() > 0 && node.ty.dtype() == Some(&DType::Bool))
 }
 
 /// The result of a call.

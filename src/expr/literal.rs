@@ -127,7 +127,11 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
         DType::String => {
             let values = values
                 .iter()
-                .map(|v| if let Literal::String(s) = v { Ok(s.as_str()) } else { Err(not_a(v, dtype)) })
+                .map(|v| match v {
+                    Literal::String(s) => Ok(s.as_str()),
+                    Literal::Bytes(bytes) => std::str::from_utf8(bytes).map_err(|_| not_a(v, dtype)),
+                    other => Err(not_a(other, dtype)),
+                })
                 .collect::<ExprResult<Vec<_>>>()?;
             Ok(Arc::new(LargeStringArray::from(values)))
         }
@@ -143,6 +147,20 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
             Ok(Arc::new(LargeBinaryArray::from_vec(values)))
         }
         DType::Null | DType::Json | DType::Arrow(_) => Err(ExprError::new(format!("a constant cannot have the dtype {dtype}"))),
+    }
+}
+
+/// The dtype of these values if they are to have `dtype`, their own without one. Bytes that are not valid UTF-8 stay
+/// bytes as strings: TensorFlow has a single dtype for both.
+///
+/// # Errors
+/// See [`own_dtype`].
+fn dtype_of(values: &[&Literal], dtype: Option<&DType>) -> ExprResult<DType> {
+    let is_invalid = |value: &&Literal| matches!(value, Literal::Bytes(bytes) if std::str::from_utf8(bytes).is_err());
+    match dtype {
+        None => own_dtype(values.iter().copied()),
+        Some(DType::String) if values.iter().any(is_invalid) => Ok(DType::Bytes),
+        Some(dtype) => Ok(dtype.clone()),
     }
 }
 
@@ -166,7 +184,7 @@ fn not_a(value: &Literal, dtype: &DType) -> ExprError {
 pub fn plain(literal: &Literal, dtype: Option<&DType>) -> ExprResult<(Type, Tensor)> {
     let depth = depths(literal)?;
     let (lengths, values) = flatten(literal, depth.max)?;
-    let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
+    let dtype = dtype_of(&values, dtype)?;
     let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
     let mut dims = Vec::new();
     for (axis, level) in lengths.iter().enumerate().rev() {
@@ -231,7 +249,7 @@ pub fn ragged(
     };
     let total = if dense { depth.max } else { (rank + 1 + inner_shape.map_or(0, <[u64]>::len)).max(depth.scalars.unwrap_or(depth.max)) };
     let (lengths, values) = flatten(literal, total)?;
-    let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
+    let dtype = dtype_of(&values, dtype)?;
     let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
     let mut dims = Vec::new();
     for (axis, level) in lengths.iter().enumerate().rev() {
@@ -288,7 +306,7 @@ pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprRe
     }
     let n = shape.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|n| *n <= 1 << 28);
     let n = n.ok_or_else(|| ExprError::new("the constant would have more than 2^28 values"))?;
-    let dtype = dtype.cloned().map_or_else(|| own_dtype(values.iter().copied()), Ok)?;
+    let dtype = dtype_of(&values, dtype)?;
     let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
     if values.len() == 1 && lengths.len() < 2 {
         tensor = tensor.gather(&vec![0; n as usize])?;

@@ -135,6 +135,18 @@ impl Operand {
         }
     }
 
+    /// Whether it contains bytes that may not be valid UTF-8. The values of a dict are tensors of their own.
+    pub fn holds_bytes(&self) -> bool {
+        let is_bytes = |ty: &Type| ty.dtype() == Some(&DType::Bytes);
+        match &self.kind {
+            OperandKind::Tensor(node) => is_bytes(&node.ty),
+            OperandKind::Literal(Literal::Bytes(bytes)) => std::str::from_utf8(bytes).is_err(),
+            OperandKind::List(items) | OperandKind::Tuple(items) => items.iter().any(Operand::holds_bytes),
+            OperandKind::Results(call) => call.outputs.iter().any(is_bytes),
+            _ => false,
+        }
+    }
+
     /// Whether it contains a function.
     pub fn holds_function(&self) -> bool {
         match &self.kind {

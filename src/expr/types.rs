@@ -211,6 +211,13 @@ pub fn one_rank(operands: &[&[Dim]]) -> Result<usize, usize> {
 
 /// The axes of tensors concatenated along `axis`. `ragged`: sizes may differ on all other axes.
 pub fn joined(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec<Dim>> {
+    joined_below(operands, axis, ragged, axis.max(1))
+}
+
+/// Like [`joined`]. Tensors are joined as ragged ones with at least `least` ragged axes: as in TensorFlow, the axes below
+/// those of all tensors are uniform and must have the same size.
+fn joined_below(operands: &[&[Dim]], axis: usize, ragged: bool, least: usize) -> ExprResult<Vec<Dim>> {
+    let innermost = operands.iter().filter_map(|dims| last_ragged(dims)).fold(least, usize::max);
     let rank = operands.first().map_or(0, |dims| dims.len());
     let dense = !ragged && operands.iter().all(|dims| last_ragged(dims).is_none());
     (0..rank)
@@ -229,13 +236,13 @@ pub fn joined(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec<
             {
                 return Ok(Dim::known(known[0]));
             }
-            if i < axis || dense {
+            if i < axis || dense || i > innermost {
                 let mut some = sizes.iter().filter_map(|s| if let Size::Known(n) = s { Some(*n) } else { None });
                 let first = some.next();
                 if let (Some(a), Some(b)) = (first, some.find(|n| Some(*n) != first)) {
                     return Err(ExprError::new(format!("axis {i} has {a} items here and {b} there; only axis {axis} may differ")));
                 }
-                if let Some(n) = first.filter(|_| i < axis || dense) {
+                if let Some(n) = first {
                     return Ok(Dim::known(n));
                 }
                 return Ok(if sizes.contains(&Size::Ragged) && i > 0 { Dim::RAGGED } else { Dim::UNIFORM });
@@ -265,5 +272,5 @@ pub fn stacked(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec
             dims
         })
         .collect();
-    joined(&expanded.iter().map(Vec::as_slice).collect::<Vec<_>>(), axis, ragged)
+    joined_below(&expanded.iter().map(Vec::as_slice).collect::<Vec<_>>(), axis, ragged, (axis + 1).max(2))
 }

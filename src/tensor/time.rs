@@ -81,6 +81,15 @@ pub fn ticks_in(array: &ArrayRef, nanos: i64) -> Result<Int64Array> {
     in_unit(array, &from, nanos, array.data_type(), Rounding::Refuse)
 }
 
+/// The counts of nanoseconds, of any size; those of nulls are arbitrary.
+///
+/// # Errors
+/// The array does not hold times.
+pub fn in_nanoseconds(array: &ArrayRef) -> Result<Vec<i128>> {
+    let from = TimeType::of(array.data_type()).ok_or_else(|| Error::internal(format!("{} as times", array.data_type())))?;
+    Ok(ticks(array)?.values().iter().map(|n| i128::from(*n) * i128::from(from.nanos)).collect())
+}
+
 fn in_unit(array: &ArrayRef, from: &TimeType, nanos: i64, to: &DataType, rounding: Rounding) -> Result<Int64Array> {
     let ticks = ticks(array)?;
     if from.nanos == nanos {

@@ -159,7 +159,7 @@ impl ToDense {
                 continue;
             }
             let sizes = sizes.map_or_else(|| vec![AxisSize::Longest; field.ty.rank()], <[_]>::to_vec);
-            fields.push(PaddedField { filling: self.padding.filling(&path, dtype)?, sizes, path });
+            fields.push(PaddedField { filling: self.padding.wide_filling(&path, dtype)?, sizes, path });
         }
         self.padding.check(schema, &fields.iter().map(|f| f.path.clone()).collect::<Vec<_>>())?;
         Ok(PaddingPlan {

@@ -179,6 +179,9 @@ each("zeros_like ones_like", lambda name: lambda d: f"tf.{name}({d.tensor(ALL)}{
 @call("one_hot")
 def _(d):
     x = d.tensor(["int32", "int64", "uint8"], 0, 2, low=-1, high=4)
+    if d.chance(0.2):
+        kind = d.some(ALL)
+        return f"tf.one_hot({x}, {d.int(0, 4)}, {d.of(kind, [])}, {d.of(kind, [])})"
     return f"tf.one_hot({x}, {d.int(0, 4)}{options(d, axis=lambda: d.axis(d.rank(x) + 1), dtype=lambda: 'tf.' + d.some(NUMBERS))})"
 
 
@@ -499,7 +502,12 @@ def _(d):
 @call("nn.embedding_lookup")
 def _(d):
     x = d.of(d.some(FLOATS), [d.int(1, 4), 2])
-    return f"tf.nn.embedding_lookup({x}, {d.tensor(['int32', 'int64'], 0, 3, low=0, high=2)})"
+    if d.chance(0.3):
+        tables = [d.of(d.inputs[x][0].dtype, [d.int(1, 3), 2]) for _ in range(d.int(0, 2))]
+        x = f"[{', '.join([x] + tables)}]"
+    ids = d.tensor(["int32", "int64"], 0, 3, low=0, high=2)
+    norm = ", max_norm=1.5" if d.chance(0.2) and None not in d.inputs[ids][0].dims else ""
+    return f"tf.nn.embedding_lookup({x}, {ids}{norm})"
 
 
 @call("boolean_mask", 2)

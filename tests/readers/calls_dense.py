@@ -23,6 +23,9 @@ def _(d):
     pads = [[d.int(0, 3), d.int(0, 3)] for _ in range(d.rank(x))]
     if d.chance(0.05):
         pads = pads[1:] or [[0, -1]]
+    if d.chance(0.3):
+        fields = ", ".join(f"[{d.of('int32', [], low=0, high=3)}, {after}]" for _, after in pads)
+        pads = d.one(f"tf.constant({pads})", f"[{fields}]")
     if d.chance(0.5):
         return f"tf.pad({x}, {pads}, mode={d.one('REFLECT', 'SYMMETRIC', 'reflect', 'CONSTANT')!r})"
     return f"tf.pad({x}, {pads}{options(d, constant_values=lambda: d.literal(d.inputs[x][0].dtype))})"
@@ -198,3 +201,136 @@ def _(d):
     dtype = d.some(COMMON)
     vectors = [d.of(dtype, d.one([d.int(0, 4)], [])) for _ in range(d.int(1, 3))]
     return f"tf.meshgrid({', '.join(vectors)}{options(d, indexing=lambda: repr(d.one('xy', 'ij')))})[{d.int(0, len(vectors) - 1)}]"
+
+
+# ---- blocks, diagonals, classes, sums of products
+
+@call("slice", 3)
+def _(d):
+    x = dense(d, ALL, 1, 3)
+    begin, size = [], []
+    for axis in range(d.rank(x)):
+        n = d.known(x, axis)
+        begin.append(d.int(0, n) if d.chance(0.95) else d.int(-1, n + 1))
+        size.append(d.one(-1, d.int(0, max(n - begin[-1], 0))) if d.chance(0.95) else n + 1)
+    return f"tf.slice({x}, {begin}, {size})" if d.chance(0.6) else f"tf.slice({x}, tf.constant({begin}), tf.constant({size}))"
+
+
+@call("strided_slice", 2)
+def _(d):
+    x = dense(d, ALL, 1, 3)
+    n = d.int(1, d.rank(x))
+    numbers = [[d.int(-4, 4) for _ in range(n)] for _ in range(2)] + [[d.one(1, 1, 2, -1, -2) for _ in range(n)]]
+    masks = options(d, begin_mask=lambda: d.int(0, 7), end_mask=lambda: d.int(0, 7))
+    masks += options(d, shrink_axis_mask=lambda: d.int(0, 3)) if d.chance(0.3) else options(d, new_axis_mask=lambda: d.int(0, 3))
+    return f"tf.strided_slice({x}, {numbers[0]}, {numbers[1]}{d.one('', f', {numbers[2]}')}{masks})"
+
+
+@call("reverse_sequence", 2)
+def _(d):
+    x = dense(d, ALL, 2, 3)
+    batch, steps = d.int(0, d.rank(x) - 1), d.int(0, d.rank(x) - 1)
+    n, most = d.inputs[x][0].dims[batch], d.known(x, steps)
+    lengths = d.of(d.one("int32", "int64"), [n], low=0, high=most + d.chance(0.05))
+    return f"tf.reverse_sequence({x}, {lengths}, seq_axis={steps}, batch_axis={batch})"
+
+
+@call("ensure_shape")
+def _(d):
+    x = dense(d, ALL, 0, 3)
+    return f"tf.ensure_shape({x}, {[d.one(None, d.known(x, axis) + d.chance(0.1)) for axis in range(d.rank(x))]})"
+
+
+@call("linalg.diag", 2)
+def _(d):
+    x = dense(d, NUMBERS, 1, 3)
+    return f"tf.linalg.diag({x}{options(d, k=lambda: d.int(-2, 2))})"
+
+
+@call("linalg.diag_part", 2)
+def _(d):
+    x = dense(d, NUMBERS, 2, 3)
+    return f"tf.linalg.{d.one('diag_part', 'diag_part', 'trace')}({x})"
+
+
+@call("linalg.band_part")
+def _(d):
+    return f"tf.linalg.band_part({dense(d, COMMON, 2, 3)}, {d.int(-1, 3)}, {d.int(-1, 3)})"
+
+
+@call("math.confusion_matrix", 2)
+def _(d):
+    n = d.int(1, 5)
+    labels = d.of(d.one("int32", "int64"), [n], low=0, high=4)
+    more = options(d, num_classes=lambda: d.int(4, 6), dtype=lambda: 'tf.' + d.some(COMMON))
+    weights = f", weights={d.of('float32', [n], low=0, high=3)}" if d.chance(0.3) else ""
+    return f"tf.math.confusion_matrix({labels}, {d.like(labels, low=0, high=4)}{more}{weights})"
+
+
+@call("math.in_top_k", 2)
+def _(d):
+    rows, classes = d.int(1, 4), d.int(1, 5)
+    targets = d.of(d.one("int32", "int64"), [rows], low=-1, high=classes)
+    return f"tf.math.in_top_k({targets}, {d.of('float32', [rows, classes])}, {d.int(0, 3)})"
+
+
+@call("math.zero_fraction")
+def _(d):
+    return f"tf.math.zero_fraction({dense(d, COMMON, 0, 3)})"
+
+
+@call("math.invert_permutation")
+def _(d):
+    n = d.int(0, 5)
+    values = [d.rng.sample(range(n), n) if d.chance(0.9) else [d.int(-1, n) for _ in range(n)] for _ in range(d.nrecords)]
+    return f"tf.math.invert_permutation({d.put(d.one('int32', 'int64'), [n], values)})"
+
+
+@call("nn.bias_add")
+def _(d):
+    x = dense(d, ["float32", "float64", "int32"], 2, 3)
+    channel_first = d.chance(0.3) and d.rank(x) == 3
+    bias = d.of(d.inputs[x][0].dtype, [d.inputs[x][0].dims[1 if channel_first else -1]])
+    return f"tf.nn.bias_add({x}, {bias}{', data_format=' + repr('NCW') if channel_first else ''})"
+
+
+@call("math.polyval")
+def _(d):
+    x = dense(d, REAL, 0, 2, low=-3, high=3)
+    return f"tf.math.polyval([{', '.join(d.like(x, low=-3, high=3) for _ in range(d.int(1, 3)))}], {x})"
+
+
+@call("math.cumulative_logsumexp", 2)
+def _(d):
+    x = dense(d, REAL, 1, 3, low=-9, high=9)
+    return f"tf.math.cumulative_logsumexp({x}, axis={d.axis(d.rank(x))}{options(d, exclusive=True, reverse=True)})"
+
+
+@call("tensordot", 2)
+def _(d):
+    dtype = d.one("float32", "float64", "int32")
+    sizes = [d.int(1, 3) for _ in range(3)]
+    n = d.int(0, 2)
+    a, b = sizes[:d.int(0, 1)] + sizes[1:1 + n], sizes[1:1 + n] + sizes[:d.int(0, 1)]
+    x, y = d.of(dtype, a, low=-3, high=3), d.of(dtype, b, low=-3, high=3)
+    if d.chance(0.5):
+        return f"tf.tensordot({x}, {y}, {n + d.chance(0.05)})"
+    return f"tf.tensordot({x}, {y}, {[list(range(len(a) - n, len(a)))[::-1], list(range(n))[::-1]]})"
+
+
+@call("einsum", 3)
+def _(d):
+    dtype = d.one("float32", "float64", "int32")
+    sizes = {label: d.int(1, 3) for label in "abcde"}
+    parts = ["".join(d.rng.sample("abcde", d.int(0, 3))) for _ in range(d.int(1, 3))]
+    inputs = [d.of(dtype, [sizes[label] for label in part], low=-3, high=3) for part in parts]
+    labels = sorted(set("".join(parts)))
+    output = "->" + "".join(d.rng.sample(labels, d.int(0, len(labels)))) if d.chance(0.8) else ""
+    return f"tf.einsum({','.join(parts) + output!r}, {', '.join(inputs)})"
+
+
+@call("masked", 2)
+def _(d):
+    x = dense(d, ALL, 1, 3)
+    dims = d.inputs[x][0].dims
+    return f"{x}[{d.of('bool', dims[:d.int(1, len(dims))])}]"

@@ -1,5 +1,5 @@
 """Calls of functions on sparse tensors."""
-from draw import ALL, COMMON, FLOATS, NUMBERS
+from draw import ALL, COMMON, FLOATS, NUMBERS, Sparse
 from registry import CALLS, call, each, options
 
 CALLS["sparse.from_dense"] = (lambda d: f"tf.sparse.from_dense({d.tensor(ALL, 1, 3, False)})", 1)
@@ -120,3 +120,38 @@ def _(d):
     x = d.sparse(ALL)
     n = len(d.inputs[x][0].values)
     return f"{x}.with_values({d.of(d.some(ALL), [n if d.chance(0.9) else n + 1])})" if d.nrecords == 1 else f"{x}.with_values({x}.values)"
+
+
+@call("math.bincount sparse", 2)
+def _(d):
+    x = d.sparse(["int32", "int64"])
+    for t in d.inputs[x]:
+        t.values = [abs(v) % 7 for v in t.values]
+    weights = ""
+    if d.chance(0.3):
+        kind = d.one("float32", "float64", "int32", "int64")
+        held = [Sparse(kind, t.shape, t.indices, [d.value(kind, low=-5, high=5) for _ in t.values]) for t in d.inputs[x]]
+        weights = f", weights={d.add(d.types[x].replace(d.inputs[x][0].dtype, kind), held)}"
+    axis = d.one("", ", axis=0", ", axis=-1")
+    return f"tf.math.bincount({x}{weights}{axis}{options(d, minlength=lambda: d.int(0, 6), maxlength=lambda: d.int(1, 6))}{options(d, binary_output=True) if not weights else ''})"
+
+
+@call("sets", 3)
+def _(d):
+    rank = d.one(2, 2, 3)
+    kind = d.one("int32", "int64", "string", "uint8")
+    outer = [d.int(0 if d.chance(0.1) else 1, 3) for _ in range(rank - 1)]
+    a, b = [d.sparse([kind], shape=outer + [d.int(1, 4)]) if d.chance(0.4) else d.of(kind, outer + [d.int(1, 4)], low=0, high=4) for _ in range(2)]
+    op = d.one("intersection", "union", "difference", "difference")
+    return f"tf.sets.{op}({a}, {b}{options(d, aminusb=True) if op == 'difference' else ''})"
+
+
+@call("sets.size")
+def _(d):
+    return f"tf.sets.size({d.sparse(['int32', 'int64', 'string'], rank=d.one(2, 3))})"
+
+
+@call("edit_distance", 2)
+def _(d):
+    kind, rank = d.one("int32", "int64", "string", "float32"), d.one(2, 2, 3)
+    return f"tf.edit_distance({d.sparse([kind], rank=rank)}, {d.sparse([kind], rank=rank)}{options(d, normalize=True)})"

@@ -23,7 +23,7 @@ impl Call {
     /// # Errors
     /// The argument is not a tensor.
     pub fn any(&mut self, i: usize) -> ExprResult<Arg> {
-        let node = strict_node(self.operand(i)?)?;
+        let node = self.beside_bytes(strict_node(self.operand(i)?)?)?;
         Ok(self.push(node))
     }
 
@@ -86,24 +86,6 @@ impl Call {
         let arg = self.push(node);
         self.plain(&arg)?;
         Ok(arg)
-    }
-
-    /// `x` as bytes, if it holds strings and argument `i` is bytes that may not be valid UTF-8; TensorFlow has one dtype
-    /// for both.
-    ///
-    /// # Errors
-    /// None.
-    pub fn text_beside(&mut self, x: Arg, i: usize) -> ExprResult<Arg> {
-        let is_bytes = self.given(i).is_some_and(|item| match (item.node(), item.literal()) {
-            (Some(node), _) => node.ty.dtype() == Some(&DType::Bytes),
-            (_, Some(Literal::Bytes(bytes))) => std::str::from_utf8(&bytes).is_err(),
-            _ => false,
-        });
-        if !is_bytes || x.ty.dtype() != Some(&DType::String) {
-            return Ok(x);
-        }
-        let node = cast_node(self.node(&x), &DType::Bytes, self.text())?;
-        Ok(self.push(node))
     }
 
     /// Argument `i` as int64, with any rank. Narrower integers are widened.
@@ -169,6 +151,7 @@ impl Call {
         nodes
             .into_iter()
             .map(|node| {
+                let node = self.beside_bytes(node)?;
                 let arg = self.push(node);
                 self.plain(&arg)?;
                 Ok(arg)
@@ -230,16 +213,15 @@ impl Call {
         }
     }
 
-    /// Argument `i` as a string.
+    /// Argument `i` as a string, which may be written as bytes.
     ///
     /// # Errors
-    /// The argument is not a string.
+    /// The argument is not a string, or bytes that are not valid UTF-8.
     pub fn string(&self, i: usize) -> ExprResult<Option<String>> {
-        match self.given(i).map(|item| &item.kind) {
-            None => Ok(None),
-            Some(OperandKind::Literal(Literal::String(s))) => Ok(Some(s.clone())),
-            Some(_) => Err(self.no_text(i)),
-        }
+        let Some(bytes) = self.bytes(i)? else {
+            return Ok(None);
+        };
+        String::from_utf8(bytes).map(Some).map_err(|_| self.wrong(i, "valid UTF-8"))
     }
 
     /// Argument `i` as a string or bytes, known before the first record.

@@ -1,5 +1,6 @@
 //! A call while it is being bound.
 
+use super::coerce::cast_node;
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
 use crate::error::{Result, nearest};
@@ -33,6 +34,8 @@ pub struct Call {
     /// The names of the results, if they are named.
     results: Vec<&'static str>,
     nodes: Vec<Node>,
+    /// Whether an argument is bytes that may not be valid UTF-8.
+    has_bytes: bool,
 }
 
 /// A tensor argument for the kernel: its type, and its index among the kernel's arguments.
@@ -74,7 +77,12 @@ impl Call {
     pub fn new(signature: Signature, written: Written) -> ExprResult<Call> {
         let Written { name, span, text, positional, keywords } = written;
         let params = &signature.params;
-        let (positional, keywords, rest) = variadic(params, span.clone(), positional, keywords);
+        let (mut positional, keywords, rest) = variadic(params, span.clone(), positional, keywords);
+        // Every TensorFlow function takes a `name` for its graph node, which is ignored here.
+        let is_name = |item: &Operand| matches!(item.kind, OperandKind::Literal(Literal::String(_) | Literal::None));
+        if positional.get(signature.before_name).is_some_and(is_name) {
+            positional.remove(signature.before_name);
+        }
         let mut given: Vec<Option<Operand>> = vec![None; params.len()];
         let usage = || signature.usage(name);
         let most = params.iter().filter(|p| p.kind == ParamKind::Single).count();
@@ -90,7 +98,6 @@ impl Call {
         }
         for (keyword, at, item) in keywords {
             let Some(i) = signature.params.iter().position(|p| p.kind == ParamKind::Single && p.names.contains(&keyword.as_str())) else {
-                // Every TensorFlow function takes a `name` for its graph node, which is ignored here.
                 if keyword == "name" {
                     continue;
                 }
@@ -112,12 +119,15 @@ impl Call {
         if let Some(missing) = params.iter().zip(&given).find(|(p, g)| p.default.is_none() && g.is_none() && p.kind == ParamKind::Single) {
             return Err(ExprError::at(span, format!("{name} is missing the argument `{}`", missing.0.names[0])).help(usage()));
         }
-        Ok(Call { name: name.to_owned(), span, text, params: signature.params, given, results: signature.results, nodes: Vec::new() })
+        let has_bytes = given.iter().flatten().any(Operand::holds_bytes);
+        let (params, results) = (signature.params, signature.results);
+        Ok(Call { name: name.to_owned(), span, text, params, given, results, nodes: Vec::new(), has_bytes })
     }
 
     /// A call without parameters, for operators and subscripts.
     pub fn operator(name: &str, span: Span, text: Arc<str>) -> Call {
-        Call { name: name.to_owned(), span, text, params: Vec::new(), given: Vec::new(), results: Vec::new(), nodes: Vec::new() }
+        let (params, given, results, nodes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Call { name: name.to_owned(), span, text, params, given, results, nodes, has_bytes: false }
     }
 
     /// An error at the whole call.
@@ -166,6 +176,15 @@ impl Call {
         let arg = Arg { ty: node.ty.clone(), index: self.nodes.len(), span: node.span.clone() };
         self.nodes.push(node);
         arg
+    }
+
+    /// The tensor as an argument of this call. If one of the arguments is bytes, so is all text: TensorFlow has a single
+    /// dtype for both, and what is combined with bytes need not be valid UTF-8.
+    ///
+    /// # Errors
+    /// None.
+    pub fn beside_bytes(&self, node: Node) -> ExprResult<Node> {
+        if self.has_bytes && node.ty.dtype() == Some(&DType::String) { cast_node(node, &DType::Bytes, &self.text) } else { Ok(node) }
     }
 
     /// The node of a kernel argument.

@@ -9,7 +9,7 @@ use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::{may_hold_nulls, promote, without_nulls};
-use crate::schema::{DType, Element, Literal, Type};
+use crate::schema::{DType, Element, Field, Literal, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -67,16 +67,55 @@ pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<No
     if !list.iter().all(|item| item.node().is_some_and(|n| n.ty.fields().is_some())) {
         return common(list, name, text);
     }
-    let mut nodes: Vec<Node> = Vec::with_capacity(list.len());
-    for item in list {
-        let node = strict_node(item)?;
-        if nodes.first().is_some_and(|first| first.ty.element != node.ty.element) {
+    let nodes = list.iter().map(strict_node).collect::<ExprResult<Vec<_>>>()?;
+    let Some(first) = nodes.first() else { return Ok(nodes) };
+    let mut element = first.ty.element.clone();
+    for (item, node) in list.iter().zip(&nodes) {
+        element = beside_bytes(&element, &node.ty.element).ok_or_else(|| {
             let message = format!("{name} expects structures of the same type; these have different fields or dtypes");
-            return Err(ExprError::at(item.span.clone(), message));
-        }
-        nodes.push(node);
+            ExprError::at(item.span.clone(), message)
+        })?;
     }
-    Ok(nodes)
+    nodes.into_iter().map(|node| with_bytes(node, &element, text)).collect()
+}
+
+/// The common element of structures to be joined: text is bytes where it is bytes in one of them. `None` if they differ
+/// otherwise.
+fn beside_bytes(a: &Element, b: &Element) -> Option<Element> {
+    let text = |a: &DType, b: &DType| matches!((a, b), (DType::String, DType::Bytes) | (DType::Bytes, DType::String));
+    match (a, b) {
+        (a, b) if a == b => Some(a.clone()),
+        (Element::Value(a), Element::Value(b)) if text(a, b) => Some(Element::Value(DType::Bytes)),
+        (Element::Sparse(a), Element::Sparse(b)) if text(a, b) => Some(Element::Sparse(DType::Bytes)),
+        (Element::Struct(a), Element::Struct(b)) if a.len() == b.len() => {
+            let fields = a.iter().zip(b).map(|(a, b)| {
+                let ty = Type { element: beside_bytes(&a.ty.element, &b.ty.element)?, ..a.ty.clone() };
+                (a.name == b.name && Type { element: ty.element.clone(), ..b.ty.clone() } == ty).then(|| Field { ty, ..a.clone() })
+            });
+            fields.collect::<Option<Vec<_>>>().map(Element::Struct)
+        }
+        _ => None,
+    }
+}
+
+/// A structure as one of that element, in which text may be bytes instead.
+fn with_bytes(node: Node, element: &Element, text: &Arc<str>) -> ExprResult<Node> {
+    if node.ty.element == *element {
+        return Ok(node);
+    }
+    let (from, to) = (node.ty.clone(), Type { element: element.clone(), ..node.ty.clone() });
+    let (span, ty) = (node.span.clone(), to.clone());
+    let kernel: Kernel = Kernel::One(Box::new(move |args| args.tensor(0)?.widen(&from, &to)));
+    let call = CallNode {
+        span: span.clone(),
+        text: text.clone(),
+        args: vec![node],
+        outputs: vec![ty.clone()],
+        names: Vec::new(),
+        maps: false,
+        kernel,
+    };
+    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
 
 /// Items as tensors of one dtype; see [`Call::promoted`].

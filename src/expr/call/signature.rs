@@ -6,6 +6,8 @@ pub struct Signature {
     pub params: Vec<Param>,
     /// The names of several results; empty if they are not named.
     pub results: Vec<&'static str>,
+    /// The number of positional arguments before TensorFlow's `name` for the node of the graph.
+    pub before_name: usize,
 }
 
 /// One parameter of a signature.
@@ -27,7 +29,8 @@ pub enum ParamKind {
 }
 
 impl Signature {
-    /// Parses `params, indices, axis=None -> values, indices`.
+    /// Parses `params, indices, axis=None -> values, indices`. A parameter `name` stands for TensorFlow's, which is ignored, if
+    /// it is not the last one.
     pub fn parse(text: &'static str) -> Signature {
         let (text, results) = text.split_once(" -> ").map_or((text, Vec::new()), |(text, results)| (text, results.split(", ").collect()));
         let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
@@ -43,8 +46,13 @@ impl Signature {
             }
         }
         parts.push(&text[start..]);
-        let params = parts.into_iter().map(str::trim).filter(|p| !p.is_empty()).map(Param::parse).collect();
-        Signature { params, results }
+        let mut params: Vec<Param> = parts.into_iter().map(str::trim).filter(|p| !p.is_empty()).map(Param::parse).collect();
+        let place = params.iter().position(|param| param.names == ["name"] && param.default.is_none());
+        if let Some(i) = place {
+            params.remove(i);
+        }
+        let before_name = place.unwrap_or(params.len());
+        Signature { params, results, before_name }
     }
 
     /// The displayed signature, `name(params, indices, axis=None)`.

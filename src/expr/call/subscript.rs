@@ -59,7 +59,10 @@ pub fn named_fields(mut of: Operand, keys: &[Operand]) -> (Operand, &[Operand]) 
 pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -> ExprResult<OperandKind> {
     if let (OperandKind::Results(_) | OperandKind::List(_) | OperandKind::Tuple(_) | OperandKind::Shape(_), Some(items)) =
         (&of.kind, of.elements())
-        && (!of.is_literal() || items.is_empty() || matches!(of.kind, OperandKind::Shape(_)))
+        && (!of.is_literal()
+            || items.is_empty()
+            || matches!(of.kind, OperandKind::Shape(_))
+            || (matches!(of.kind, OperandKind::Tuple(_)) && keys.len() == 1))
     {
         return element(of, &items, keys);
     }

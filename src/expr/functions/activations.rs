@@ -4,35 +4,42 @@
 
 use super::apply::unary;
 use super::join::concat;
-use super::special::{one, two};
+use super::math::{float, must_be_float};
+use super::special::two;
 use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
 use crate::expr::error::ExprResult;
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::cast;
-use crate::expr::kernels::elementwise::{self, Unary};
+use crate::expr::kernels::elementwise::{self, Float, Unary};
 use crate::expr::kernels::special::{self as kernel, mapped};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Dim, Literal, Size};
 
 pub static FUNCTIONS: &[Function] = &[
-    function!(
+    formula!(
         ["nn.gelu"],
         "features|x, approximate=False",
         "Gaussian error linear unit: x times the standard normal cumulative distribution function at x.",
         [("nn.gelu([0.0, 1.0])", "[0.0, 0.8413447]")],
         |c| {
-            let approximate = c.flag(1, false)?;
-            one(c, if approximate { kernel::gelu_approximate } else { kernel::gelu })
+            check_float(c)?;
+            // Rounded to the dtype at each step, as in TensorFlow, which makes float32 of the constants that it casts.
+            Ok(if c.flag(1, false)? {
+                "0.5 * features * (1.0 + tanh(0.7978845608028654 * (features + cast(constant(0.044715), identity(features).dtype) * pow(features, 3.0))))"
+            } else {
+                "0.5 * features * math.erfc(-features * cast(constant(0.7071067811865476), identity(features).dtype))"
+            }
+            .to_owned())
         }
     ),
-    function!(
+    formula!(
         ["nn.silu", "nn.swish"],
         "features|x, beta=1.0",
         "x * sigmoid(beta * x).",
         [("nn.silu([0.0, 1.0])", "[0.0, 0.7310586]")],
         |c| {
-            let beta = number(c, 1, 1.0)?;
-            one(c, move |x| kernel::silu(x, beta))
+            check_float(c)?;
+            Ok("features * math.sigmoid(beta * features)".to_owned())
         }
     ),
     function!(
@@ -43,7 +50,7 @@ pub static FUNCTIONS: &[Function] = &[
         crelu
     ),
     function!(["nn.selu"], "features|x", "Scaled exponential linear unit.", [("nn.selu([0.0, 1.0])", "[0.0, 1.050701]")], |c| {
-        one(c, kernel::selu)
+        float(c, Float::Selu)
     }),
     function!(
         ["nn.leaky_relu"],
@@ -100,6 +107,12 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
 ];
+
+/// As in TensorFlow, integers have no such functions.
+fn check_float(call: &Call) -> ExprResult<()> {
+    let node = as_node(call.operand(0)?, None)?;
+    must_be_float(call, node.ty.dtype().unwrap_or(&DType::Null), &node.span)
+}
 
 fn crelu(call: &mut Call) -> ExprResult<OperandKind> {
     let node = strict_node(call.operand(0)?)?;

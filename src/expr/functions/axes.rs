@@ -20,7 +20,13 @@ pub static FUNCTIONS: &[Function] = &[
         ty.dims.insert(axis, Dim::known(1));
         c.one(ty, move |args| expand(&*x.of(args)?, axis))
     }),
-    function!(["squeeze"], "input|x, axis=None", "Remove axes of size 1.", [("squeeze([[[1, 2]]], axis=[0, 1])", "[1, 2]")], squeeze),
+    function!(
+        ["squeeze"],
+        "input|x, axis|squeeze_dims=None",
+        "Remove axes of size 1.",
+        [("squeeze([[[1, 2]]], axis=[0, 1])", "[1, 2]")],
+        squeeze
+    ),
     function!(
         ["merge_dims"],
         "x|value|self, outer_axis, inner_axis",

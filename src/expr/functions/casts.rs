@@ -42,8 +42,8 @@ pub static FUNCTIONS: &[Function] = &[
         check_numerics
     ),
     function!(
-        ["math.add_n", "add_n"],
-        "inputs",
+        ["math.add_n", "add_n", "math.accumulate_n", "accumulate_n"],
+        "inputs, shape=None, tensor_dtype=None",
         "The sum of tensors of the same shape.",
         [("math.add_n([[1, 2], [3, 4], [5, 6]])", "[9, 12]")],
         add_n

@@ -5,7 +5,7 @@
 use super::apply::{unary, with_dtype};
 use super::axes::transposed;
 use crate::error::{Error, Result};
-use crate::expr::call::{Call, Function, Integer, strict_node};
+use crate::expr::call::{Arg, Call, Function, Integer, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::{Convert, i64s, native};
@@ -15,6 +15,7 @@ use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Literal, Size, Type};
+use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.constant"],
-        "pylist|pyval, dtype=None, ragged_rank=None, inner_shape=None, row_splits_dtype=int64",
+        "pylist|pyval, dtype=None, ragged_rank=None, inner_shape=None, name, row_splits_dtype=int64",
         "A ragged tensor from a nested list.",
         [("ragged.constant([[3, 1], [], [2]])", "[[3, 1], [], [2]]")],
         ragged_constant
@@ -58,7 +59,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["ragged.range"],
-        "starts, limits=None, deltas=1, dtype=None, row_splits_dtype=int64",
+        "starts, limits=None, deltas=1, dtype=None, name, row_splits_dtype=int64",
         "A row of numbers from each start up to, but not including, its limit. A single argument gives the limits.",
         [("ragged.range([2, 0, 3])", "[[0, 1], [], [0, 1, 2]]"), ("ragged.range([0, 5], [3, 3], [1, -1])", "[[0, 1, 2], [5, 4]]")],
         |c| ranges(c, true).and_then(|kind| with_given_dtype(c, kind, 3))
@@ -70,23 +71,23 @@ pub static FUNCTIONS: &[Function] = &[
         [("range(3)", "[0, 1, 2]"), ("range(1, 6, 2)", "[1, 3, 5]")],
         |c| ranges(c, false)
     ),
-    function!(["fill"], "dims, value", "A tensor filled with one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
+    function!(["fill"], "dims, value, name", "A tensor filled with one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
         let value = c.operand(1)?.clone();
         let node = strict_node(&value)?;
         filled(c, node)
     }),
-    function!(["zeros"], "shape, dtype=float32", "A tensor of zeros.", [("zeros([2], int32)", "[0, 0]")], |c| constant_filled(c, 0)),
-    function!(["ones"], "shape, dtype=float32", "A tensor of ones.", [("ones([2], int32)", "[1, 1]")], |c| constant_filled(c, 1)),
+    function!(["zeros"], "shape, dtype=float32, name", "A tensor of zeros.", [("zeros([2], int32)", "[0, 0]")], |c| constant_filled(c, 0)),
+    function!(["ones"], "shape, dtype=float32, name", "A tensor of ones.", [("ones([2], int32)", "[1, 1]")], |c| constant_filled(c, 1)),
     function!(
         ["zeros_like"],
-        "input|x, dtype=None",
+        "input|x|tensor, dtype=None, name",
         "A tensor of the same shape, filled with zeros or empty strings.",
         [("zeros_like([[3, 1], [2]])", "[[0, 0], [0]]")],
         |c| like(c, false)
     ),
     function!(
         ["ones_like"],
-        "input|x, dtype=None",
+        "input|x|tensor, dtype=None, name",
         "A tensor of the same shape, filled with ones.",
         [("ones_like([[3, 1], [2]])", "[[1, 1], [1]]")],
         |c| like(c, true)
@@ -338,6 +339,9 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let axis = call.optional_int(4)?.unwrap_or(-1);
     let rank = x.rank();
+    if axis < -1 {
+        return Err(call.error(format!("one_hot: axis is {axis}; it must be -1 or from 0 to {rank}")));
+    }
     let axis = call.axis(4, axis, rank + 1)?;
     if axis < rank && last_ragged(&x.ty.dims).is_some() {
         return Err(call.error("one_hot of a ragged tensor adds the new axis last"));
@@ -354,18 +358,8 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
         }
         None => DType::Float32,
     };
-    let values = [&on, &off]
-        .iter()
-        .map(|i| {
-            let literal = i.literal().ok_or_else(|| ExprError::at(i.span.clone(), "expected a literal"))?;
-            let literal = match (&dtype, &literal) {
-                (DType::Bool, Literal::Int(n)) => Literal::Bool(*n != 0),
-                _ => literal,
-            };
-            literal::leaf(&[&literal], &dtype).map_err(|e| e.or_at(i.span.clone()))
-        })
-        .collect::<ExprResult<Vec<_>>>()?;
-    let both = crate::tensor::concat::concat_leaves(&values.iter().collect::<Vec<_>>())?;
+    let [on, off] = [(on, 2), (off, 3)].map(|(item, i)| on_or_off(call, &item, i, &dtype));
+    let (on, off) = (on?, off?);
     let mut ty = with_dtype(&x.ty, dtype);
     let last = depth.dim();
     ty.dims.insert(axis, last.clone());
@@ -376,6 +370,11 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
         let tensor = x.of(args)?;
         let owners = merged(&tensor, 0, x.rank())?;
         let depth = depth.of(args)?;
+        let (on, off) = (args.value(on.index)?, args.value(off.index)?);
+        // The values on, then the values off; a constant is the same for all records.
+        let both = concat_leaves(&[on.tensor.as_leaf()?, off.tensor.as_leaf()?])?;
+        let first_off = on.tensor.nrows();
+        let place = |constant: bool, record: usize| if constant { 0 } else { record };
         let out = tensor.map_below(rank, &mut |t| {
             let indices = i64s(t.as_leaf()?)?;
             let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(indices.len()));
@@ -384,9 +383,9 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
                 check_count(owners.row_length(record).checked_mul(depth).and_then(|n| n.checked_add(places.len())), record)?;
                 for i in owners.range(record) {
                     let start = places.len();
-                    places.resize(start + depth, 1usize);
+                    places.resize(start + depth, first_off + place(off.constant, record));
                     if let Some(k) = usize::try_from(indices[i]).ok().filter(|k| *k < depth) {
-                        places[start + k] = 0;
+                        places[start + k] = place(on.constant, record);
                     }
                     lengths.push(depth);
                 }
@@ -395,4 +394,21 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
         })?;
         if axis == rank { Ok(out) } else { transposed(&out, &perm, &dims) }
     })
+}
+
+/// The value of [`one_hot`] on or off: argument `i`, or its default.
+fn on_or_off(call: &mut Call, item: &Operand, i: usize, dtype: &DType) -> ExprResult<Arg> {
+    let Some(literal) = item.literal() else {
+        let arg = call.tensor_of(i, dtype)?;
+        if arg.rank() > 0 {
+            return Err(ExprError::at(item.span.clone(), format!("{}: {} is a single value, not {}", call.name, call.param(i), arg.ty)));
+        }
+        return Ok(arg);
+    };
+    let literal = match (dtype, &literal) {
+        (DType::Bool, Literal::Int(n)) => Literal::Bool(*n != 0),
+        _ => literal,
+    };
+    let value = literal::leaf(&[&literal], dtype).map_err(|e| e.or_at(item.span.clone()))?;
+    Ok(call.push(operand::constant(Tensor::Leaf(value), Type::tensor(dtype.clone(), Vec::new()), item.span.clone())))
 }

@@ -21,7 +21,7 @@ use crate::tensor::{Sparse, Tensor};
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["to_tensor", "ragged.to_tensor", "RaggedTensor.to_tensor"],
-        "x|rt_input, default_value=None, shape=None",
+        "x|rt_input, default_value=None, name, shape=None",
         "Convert to a dense tensor. Short rows are padded; with a shape, longer rows are truncated.",
         [
             ("to_tensor([[3, 1], [], [2]])", "[[3, 1], [0, 0], [2, 0]]"),
@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["RaggedTensor.from_tensor"],
-        "tensor|x, lengths=None, padding=None, ragged_rank=1, row_splits_dtype=int64",
+        "tensor|x, lengths=None, padding=None, ragged_rank=1, name, row_splits_dtype=int64",
         "Convert a dense tensor to a ragged one, with rows of the given lengths or with trailing padding removed.",
         [
             ("RaggedTensor.from_tensor([[3, 1], [2, 0]], padding=0)", "[[3, 1], [2]]"),
@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["RaggedTensor.from_sparse"],
-        "st_input|x, row_splits_dtype=int64",
+        "st_input|x, name, row_splits_dtype=int64",
         "Convert a sparse matrix whose rows have no gaps to a ragged tensor.",
         [("RaggedTensor.from_sparse(to_sparse([[3, 1], [], [2]]))", "[[3, 1], [], [2]]")],
         from_sparse
@@ -57,7 +57,6 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
-    let x = call.text_beside(x, 1)?;
     let dtype = x.dtype()?.clone();
     let rank = x.rank();
     let shape = match call.integer_list(2)? {
@@ -188,7 +187,6 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
 
 fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
-    let x = call.text_beside(x, 2)?;
     if let Some(axis) = last_ragged(&x.ty.dims) {
         return Err(ExprError::at(x.span.clone(), format!("from_tensor expects a dense tensor, but axis {axis} is ragged")));
     }

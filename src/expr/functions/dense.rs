@@ -2,11 +2,11 @@
 //!
 //! Semantics: `tf.pad`, `tf.roll`, `tf.eye`, `tf.linspace`, `tf.histogram_fixed_width`.
 
-use crate::expr::call::{Call, Function, as_node, common, static_ints};
+use crate::expr::call::{Call, Function, as_node, common, static_int, static_ints};
 use crate::expr::error::ExprResult;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::quotient;
-use crate::schema::{DType, Literal, Type};
+use crate::schema::{DType, Dim, Literal, Size, Type};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
@@ -42,7 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["linspace", "lin_space"],
-        "start, stop, num, axis=0",
+        "start, stop, num, name, axis=0",
         "Evenly spaced numbers from start to stop; given tensors, along a new axis.",
         [
             ("linspace(0.0, 1.0, 5)", "[0.0, 0.25, 0.5, 0.75, 1.0]"),
@@ -137,7 +137,7 @@ fn roll(call: &Call) -> ExprResult<String> {
 }
 
 fn linspace(call: &Call) -> ExprResult<String> {
-    let (num, axis) = (call.int(2)?, if call.given(3).is_some() { call.int(3)? } else { 0 });
+    let (num, axis) = (static_int(call.operand(2)?), if call.given(3).is_some() { call.int(3)? } else { 0 });
     // Both ends have the dtype of their quotient, and one shape.
     let items = [call.operand(0)?.clone(), call.operand(1)?.clone()];
     let nodes = common(&items, "linspace", call.text())?;
@@ -149,17 +149,19 @@ fn linspace(call: &Call) -> ExprResult<String> {
         (start, stop) = (format!("({start} + zeros_like({stop}))"), format!("({stop} + zeros_like({start}))"));
     }
     let ends = |what: &str| format!("expand_dims({what}, {axis})");
+    let between = |steps: &str| {
+        let at = if axis < 0 { axis + rank } else { axis };
+        let sizes: Vec<&str> = (0..rank).map(|other| if other == at { "-1" } else { "1" }).collect();
+        let numbers = format!("reshape(cast(range(1, {steps}), {dtype}), [{}])", sizes.join(", "));
+        format!("{} + expand_dims(({stop} - {start}) / cast({steps}, {dtype}), {axis}) * {numbers}", ends(&start))
+    };
+    let all = |steps: &str| format!("concat([{}, {}, {}], {axis})", ends(&start), between(steps), ends(&stop));
     Ok(match num {
-        ..0 => return Err(call.error(format!("linspace: num is {num}; it must not be negative"))),
-        0 => format!("gather({}, range(0), axis={axis})", ends(&start)),
-        1 => ends(&start),
-        _ => {
-            let at = if axis < 0 { axis + rank } else { axis };
-            let sizes: Vec<&str> = (0..rank).map(|other| if other == at { "-1" } else { "1" }).collect();
-            let steps = format!("reshape(cast(range(1, num - 1), {dtype}), [{}])", sizes.join(", "));
-            let inner = format!("{} + expand_dims(({stop} - {start}) / (num - 1), {axis}) * {steps}", ends(&start));
-            format!("concat([{}, {inner}, {}], {axis})", ends(&start), ends(&stop))
-        }
+        Some(num @ ..0) => return Err(call.error(format!("linspace: num is {num}; it must not be negative"))),
+        Some(0) => format!("gather({}, range(0), axis={axis})", ends(&start)),
+        Some(1) => ends(&start),
+        Some(_) => all("(num - 1)"),
+        None => format!("gather({}, range(num), axis={axis})", all("maximum(num - 1, 1)")),
     })
 }
 
@@ -189,18 +191,7 @@ fn meshgrid(call: &Call) -> ExprResult<String> {
 fn pad(call: &Call) -> ExprResult<String> {
     let ty = dense(call)?;
     let mode = call.string(2)?.unwrap_or_default().to_uppercase();
-    let pairs = call.list(1)?.iter().map(|pair| static_ints(pair).filter(|ints| ints.len() == 2)).collect::<Option<Vec<_>>>();
-    if pairs.is_none() && call.list(1)?.iter().any(|pair| pair.literal().is_none()) {
-        return Err(
-            call.error("pad: paddings must be known before the first record, such as [[0, 0], [1, 2]]; they cannot come from a field")
-        );
-    }
-    let Some(pairs) = pairs.filter(|pairs| pairs.iter().flatten().all(|n| *n >= 0)) else {
-        return Err(call.error("pad: paddings must be a list with two sizes for each axis, such as [[0, 0], [1, 2]]"));
-    };
-    if pairs.len() != ty.rank() {
-        return Err(call.error(format!("pad: paddings are given for {} axes, but the tensor has {}", pairs.len(), ty.rank())));
-    }
+    let pairs = paddings(call, ty.rank())?;
     let constant = match ty.dtype() {
         _ if call.given(3).is_some() => "constant_values",
         Some(DType::String | DType::Bytes) => "\"\"",
@@ -209,24 +200,25 @@ fn pad(call: &Call) -> ExprResult<String> {
     };
     let is_literal = call.given(3).is_none_or(|value| matches!(value.kind, OperandKind::Literal(_)));
     let mut padded = "tensor".to_owned();
-    for (axis, pair) in pairs.iter().enumerate().filter(|(_, pair)| pair.iter().any(|n| *n > 0)) {
-        let (before, after) = (pair[0], pair[1]);
+    for (axis, [before, after]) in pairs.iter().enumerate().filter(|(_, pair)| pair.iter().any(|n| n != "0")) {
         let size = format!("shape(identity(tensor))[{axis}]");
         padded = match mode.as_str() {
             "" | "CONSTANT" => {
                 // Axes before this one are already padded.
-                let sizes = |n: i64| {
-                    let of = |(other, pair): (usize, &Vec<i64>)| match other.cmp(&axis) {
-                        std::cmp::Ordering::Equal => n.to_string(),
-                        std::cmp::Ordering::Less => format!("shape(identity(tensor))[{other}] + {}", pair[0] + pair[1]),
+                let sizes = |n: &str| {
+                    let of = |(other, pair): (usize, &[String; 2])| match other.cmp(&axis) {
+                        std::cmp::Ordering::Equal => n.to_owned(),
+                        std::cmp::Ordering::Less => format!("shape(identity(tensor))[{other}] + {} + {}", pair[0], pair[1]),
                         std::cmp::Ordering::Greater => format!("shape(identity(tensor))[{other}]"),
                     };
                     pairs.iter().enumerate().map(of).collect::<Vec<_>>().join(", ")
                 };
                 // Converted directly to the tensor's dtype: going through float32 would lose digits.
-                let conversion = if is_literal { "constant" } else { "cast" };
-                let value = format!("{conversion}({constant}, identity(tensor).dtype)");
-                let of = |n: i64| if n > 0 { Some(format!("fill([{}], {value})", sizes(n))) } else { None };
+                let value = match ty.dtype() {
+                    Some(DType::String | DType::Bytes) => constant.to_owned(),
+                    _ => format!("{}({constant}, identity(tensor).dtype)", if is_literal { "constant" } else { "cast" }),
+                };
+                let of = |n: &str| if n == "0" { None } else { Some(format!("fill([{}], {value})", sizes(n))) };
                 let parts = [of(before), Some(padded), of(after)];
                 format!("concat([{}], {axis})", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
             }
@@ -240,4 +232,35 @@ fn pad(call: &Call) -> ExprResult<String> {
         };
     }
     Ok(padded)
+}
+
+/// The sizes before and after each axis, as formulas.
+fn paddings(call: &Call, rank: usize) -> ExprResult<Vec<[String; 2]>> {
+    let item = call.operand(1)?;
+    let wrong = || call.error("pad: paddings must be a list with two sizes for each axis, such as [[0, 0], [1, 2]]");
+    let pairs = match (item.elements(), item.node()) {
+        (Some(pairs), _) => pairs.iter().map(|pair| Some((pair.elements()?.len(), static_ints(pair)))).collect::<Option<Vec<_>>>(),
+        (None, Some(node)) => match node.ty.dims.as_slice() {
+            [Dim { size: Size::Known(n), .. }, Dim { size: Size::Known(k), .. }] if *n as usize <= rank + 1 => {
+                Some(vec![(*k as usize, None); *n as usize])
+            }
+            [_, _] => {
+                return Err(call
+                    .error(format!("pad: the shape of paddings must be known before the first record; these are {}", node.ty))
+                    .help("list them: [[0, n], [1, 2]]"));
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let pairs = pairs.filter(|pairs| pairs.iter().all(|(n, _)| *n == 2)).ok_or_else(wrong)?;
+    if pairs.len() != rank {
+        return Err(call.error(format!("pad: paddings are given for {} axes, but the tensor has {rank}", pairs.len())));
+    }
+    let sizes = |(axis, (_, known)): (usize, &(usize, Option<Vec<i64>>))| match known.as_deref() {
+        Some([before, after]) if *before >= 0 && *after >= 0 => Ok([before.to_string(), after.to_string()]),
+        Some(_) => Err(wrong()),
+        None => Ok([0, 1].map(|side| format!("paddings[{axis}][{side}]"))),
+    };
+    pairs.iter().enumerate().map(sizes).collect()
 }

@@ -12,7 +12,7 @@ use crate::schema::{DType, Literal};
 pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["norm", "linalg.norm"],
-        "tensor|x, ord=\"euclidean\", axis=None, keepdims=False",
+        "tensor|x, ord=\"euclidean\", axis=None, keepdims|keep_dims=False",
         "The norm of all values, or along an axis: Euclidean (2), sum of magnitudes (1), largest magnitude (math.inf), or any p above 0. Two axes give a matrix norm.",
         [("norm([3.0, 4.0])", "5.0"), ("norm([[3.0, 4.0], [0.0, 1.0]], axis=1, ord=1)", "[7.0, 1.0]")],
         norm
@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["math.l2_normalize", "nn.l2_normalize", "linalg.l2_normalize"],
-        "x, axis=None, epsilon=1e-12",
+        "x, axis|dim=None, epsilon=1e-12",
         "Divide values by their Euclidean norm.",
         [("math.l2_normalize([3.0, 4.0])", "[0.6, 0.8]")],
         |call| {
@@ -43,7 +43,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["reduce_logsumexp", "math.reduce_logsumexp"],
-        "input_tensor|x, axis=None, keepdims=False",
+        "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
         "log(sum(exp(x))) over axes.",
         [("reduce_logsumexp([0.0, 0.0, 0.0])", "1.0986123")],
         |_| {
@@ -57,14 +57,14 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["math.count_nonzero", "count_nonzero"],
-        "input|x, axis=None, keepdims=False, dtype=int64",
+        "input|x|input_tensor, axis|reduction_indices=None, keepdims|keep_dims=False, dtype=int64",
         "The number of values along axes that are not 0, false or empty.",
         [("math.count_nonzero([[0, 1], [2, 3]])", "3"), ("math.count_nonzero([\"a\", \"\"])", "1")],
         |_| text("reduce_sum(cast(input != zeros_like(input), dtype), axis, keepdims)")
     ),
     formula!(
         ["nn.moments"],
-        "x, axes, shift=None, keepdims=False",
+        "x, axes, shift=None, keepdims|keep_dims=False",
         "Mean and variance over axes.",
         [("nn.moments([1.0, 3.0], axes=0)[1]", "1.0")],
         |call| {

@@ -12,7 +12,7 @@
 
 use super::decompose::{flat, rewrap, sparse_with_values, values_of};
 use crate::error::Error;
-use crate::expr::call::{Arg, Call, Function, as_node, strict_node};
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Each, Node, NodeKind, Param};
 use crate::expr::kernels::entries;
@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["map_fn", "vectorized_map"],
-        "fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, fn_output_signature=None",
+        "fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name, fn_output_signature=None",
         "Apply a function to each item along axis 0.",
         [
             ("map_fn(lambda row: reduce_sum(row), [[3, 1], [2]])", "[4, 2]"),
@@ -60,7 +60,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["RaggedTensorSpec"],
-        "shape=None, dtype=float32, ragged_rank=None, row_splits_dtype=int64",
+        "shape=None, dtype=float32, ragged_rank=None, row_splits_dtype=int64, flat_values_spec=None",
         "The type of a ragged tensor, as an argument of functions that take a type.",
         [("map_fn(lambda n: range(n), [2, 1], fn_output_signature=RaggedTensorSpec([None], int32))", "[[0, 1], [0]]")],
         |c| spec(c, true, 0, 1)
@@ -334,7 +334,13 @@ impl Wanted {
         if node.ty.is_sparse() {
             return Err(ExprError::at(result.span.clone(), "the function returns a sparse tensor for each item; these cannot be combined"));
         }
+        let is_text = |dtype: &DType| matches!(dtype, DType::String | DType::Bytes);
         match &self.dtype {
+            // TensorFlow has a single dtype for both.
+            Some(dtype) if is_text(dtype) && node.ty.dtype().is_some_and(is_text) => match dtype {
+                DType::Bytes => cast_node(node, dtype, &Arc::from("")),
+                _ => Ok(node),
+            },
             Some(dtype) if node.ty.dtype().is_some_and(|d| d != dtype) => {
                 Err(ExprError::at(result.span.clone(), format!("the function returns {}, but its output signature says {dtype}", node.ty))
                     .help(format!("cast(x, {dtype}) converts")))

@@ -14,14 +14,14 @@ use crate::schema::DType;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.softmax", "math.softmax"],
-        "logits|x, axis=-1",
+        "logits|x, axis|dim=-1",
         "Softmax of each row.",
         [("nn.softmax([[0.0, 0.0], [5.0]])", "[[0.5, 0.5], [1.0]]")],
         |c| softmax(c, false)
     ),
     function!(
         ["nn.log_softmax", "math.log_softmax"],
-        "logits|x, axis=-1",
+        "logits|x, axis|dim=-1",
         "Logarithm of the softmax of each row.",
         [("nn.log_softmax([[5.0], [-3.0]])", "[[0.0], [0.0]]")],
         |c| softmax(c, true)
@@ -39,6 +39,18 @@ pub static FUNCTIONS: &[Function] = &[
         "Cumulative products.",
         [("math.cumprod([1, 2, 3])", "[1, 2, 6]")],
         |c| running(c, true)
+    ),
+    function!(
+        ["math.cumulative_logsumexp"],
+        "x, axis=0, exclusive=False, reverse=False",
+        "Cumulative log(sum(exp(x))).",
+        [("math.cumulative_logsumexp([1.0, 2.0, 3.0])", "[1.0, 2.3132617, 3.407606]")],
+        |c| {
+            let x = floats(c)?;
+            let (exclusive, reverse) = (c.flag(2, false)?, c.flag(3, false)?);
+            let axis = axis_of(c, 1, 0, &x)?;
+            along(c, x, axis, RunningLogSumExp { exclusive, reverse })
+        }
     ),
 ];
 
@@ -75,14 +87,57 @@ fn softmax(call: &mut Call, log: bool) -> ExprResult<OperandKind> {
 
 impl AlongLine for Softmax {
     fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]) {
-        let value = |i: usize| T::to_f64(values[line.at(i)]);
-        let most = (0..line.length).fold(f64::NEG_INFINITY, |most, i| most.max(value(i)));
-        let sum: f64 = (0..line.length).map(|i| (value(i) - most).exp()).sum();
+        // Rounded to the dtype at each step, as in TensorFlow.
+        let most = (0..line.length).fold(f64::NEG_INFINITY, |most, i| most.max(T::to_f64(values[line.at(i)])));
+        let scaled = |i: usize| T::of_f64(T::to_f64(values[line.at(i)]) - most);
         for i in 0..line.length {
-            let scaled = value(i) - most;
-            out[line.at(i)] = T::of_f64(if self.log { scaled - sum.ln() } else { scaled.exp() / sum });
+            out[line.at(i)] = T::of_f64(T::to_f64(scaled(i)).exp());
+        }
+        let sum = T::to_f64(sum_by_lanes::<T>(line.length, |i| out[line.at(i)]));
+        let (log, factor) = (T::of_f64(sum.ln()), T::of_f64(sum.recip()));
+        for i in 0..line.length {
+            let at = line.at(i);
+            out[at] = if self.log { T::subtract(scaled(i), log) } else { T::multiply(out[at], factor) };
         }
     }
+}
+
+/// The sum of floats in the order of TensorFlow's vectorized loops, which a result near 0 shows: the lanes of a vector
+/// register are summed, in four registers if there are many values, and the remaining values one by one.
+fn sum_by_lanes<T: Number>(n: usize, value: impl Fn(usize) -> T::Native) -> T::Native {
+    const REGISTERS: usize = 4;
+    let width = if size_of::<T::Native>() == 8 { 4 } else { 8 };
+    let blocks = n / width;
+    let registers = if blocks >= 2 * REGISTERS { REGISTERS } else { 1 };
+    let even = blocks / registers * registers;
+    let mut lanes = [[T::ZERO; 8]; REGISTERS];
+    let add = |block: usize, sums: &mut [T::Native; 8]| {
+        for (lane, sum) in sums.iter_mut().enumerate().take(width) {
+            *sum = T::add(*sum, value(block * width + lane));
+        }
+    };
+    (0..even).for_each(|block| add(block, &mut lanes[block % registers]));
+    let [mut sums, second, third, fourth] = lanes;
+    if registers > 1 {
+        for (((sum, b), c), d) in sums.iter_mut().zip(second).zip(third).zip(fourth) {
+            *sum = T::add(T::add(*sum, b), T::add(c, d));
+        }
+    }
+    (even..blocks).for_each(|block| add(block, &mut sums));
+    let sum = if size_of::<T::Native>() == 2 {
+        // float16 is summed across lanes without rounding.
+        T::of_f64(sums.iter().map(|sum| T::to_f64(*sum)).sum())
+    } else {
+        let mut half = width / 2;
+        while half > 0 {
+            let (low, high) = sums.split_at_mut(half);
+            low.iter_mut().zip(high).for_each(|(a, b)| *a = T::add(*a, *b));
+            half /= 2;
+        }
+        sums[0]
+    };
+    let rest = (blocks * width..n).fold(T::ZERO, |rest, i| T::add(rest, value(i)));
+    T::add(rest, sum)
 }
 
 struct Running {
@@ -103,6 +158,27 @@ fn running(call: &mut Call, product: bool) -> ExprResult<OperandKind> {
     }
     let axis = if product { axis_of(call, 1, 0, &x)? } else { axis };
     along(call, x, axis, Running { product, exclusive, reverse })
+}
+
+struct RunningLogSumExp {
+    exclusive: bool,
+    reverse: bool,
+}
+
+impl AlongLine for RunningLogSumExp {
+    fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]) {
+        let mut all = f64::NEG_INFINITY;
+        for i in 0..line.length {
+            let at = line.at(if self.reverse { line.length - 1 - i } else { i });
+            let value = T::to_f64(values[at]);
+            let (low, high) = if all < value { (all, value) } else { (value, all) };
+            // The difference of two equal infinities is NaN.
+            let next = if low == high { high + std::f64::consts::LN_2 } else { high + (low - high).exp().ln_1p() };
+            let next = T::to_f64(T::of_f64(next));
+            out[at] = T::of_f64(if self.exclusive { all } else { next });
+            all = next;
+        }
+    }
 }
 
 impl AlongLine for Running {

@@ -179,7 +179,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["identity", "numpy", "to_list", "to_pyval", "with_row_splits_dtype", "with_shape_dtype", "with_dtype", "SparseTensor.from_value"],
-        "x|input, dtype=None",
+        "x|input|sparse_tensor_value, dtype=None",
         "The tensor unchanged; `+x`.",
         [("+[1, 2]", "[1, 2]"), ("constant([1, 2]).numpy()", "[1, 2]")],
         |c| {
@@ -468,7 +468,11 @@ fn keeps(call: &mut Call, op: Unary) -> ExprResult<OperandKind> {
     unary(call, x, dtype, move |a| kernel::unary(op, a))
 }
 
-fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
+/// A function of floats, element-wise.
+///
+/// # Errors
+/// The argument does not hold floats.
+pub fn float(call: &mut Call, op: Float) -> ExprResult<OperandKind> {
     // Functions that map 0 to 0 can be applied to the entries only.
     let keeps_zero = matches!(op, Float::Sqrt | Float::Sin | Float::Tanh | Float::Erf);
     if keeps_zero && let Some(sparse) = sparse::of_values(call, "floats", DType::is_float, move |a| kernel::float(op, a))? {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["matmul", "linalg.matmul"],
-        "a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False",
+        "a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False, b_is_sparse=False",
         "The product of two matrices, or of corresponding matrices in two batches; `a @ b`.",
         [
             ("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"),

@@ -34,11 +34,15 @@ mod activations;
 mod apply;
 mod axes;
 mod casts;
+mod classes;
 mod construct;
+mod contractions;
 mod convert;
 mod cross;
+mod cuts;
 mod decompose;
 mod dense;
+mod diagonals;
 mod distinct;
 mod formulas;
 mod higher;
@@ -89,12 +93,16 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Joining and splitting", functions: join::FUNCTIONS, grows: false },
     Family { title: "Axes", functions: axes::FUNCTIONS, grows: false },
     Family { title: "Dense tensors", functions: dense::FUNCTIONS, grows: true },
+    Family { title: "Blocks", functions: cuts::FUNCTIONS, grows: false },
     Family { title: "Values at indices", functions: scatter::FUNCTIONS, grows: true },
     Family { title: "Repetition", functions: repeat::FUNCTIONS, grows: true },
     Family { title: "Matrices", functions: matrix::FUNCTIONS, grows: true },
+    Family { title: "Diagonals", functions: diagonals::FUNCTIONS, grows: true },
+    Family { title: "Sums of products", functions: contractions::FUNCTIONS, grows: true },
     Family { title: "Selection", functions: select::FUNCTIONS, grows: true },
     Family { title: "Sorting and counting", functions: sort::FUNCTIONS, grows: true },
     Family { title: "Distinct values", functions: distinct::FUNCTIONS, grows: false },
+    Family { title: "Classes", functions: classes::FUNCTIONS, grows: true },
     Family { title: "Vocabularies", functions: lookup::FUNCTIONS, grows: true },
     Family { title: "Random numbers", functions: random::FUNCTIONS, grows: true },
     Family { title: "Softmax and cumulative operations", functions: lines::FUNCTIONS, grows: false },
@@ -136,6 +144,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Sparse counts", functions: sparse::count::FUNCTIONS, grows: false },
     Family { title: "Sparse feature crosses", functions: sparse::cross::FUNCTIONS, grows: true },
     Family { title: "Sparse segments", functions: sparse::segments::FUNCTIONS, grows: false },
+    Family { title: "Rows as sets and sequences", functions: sparse::sets::FUNCTIONS, grows: false },
     Family { title: "Indexed slices", functions: slices::FUNCTIONS, grows: false },
 ];
 

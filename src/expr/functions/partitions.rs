@@ -20,35 +20,35 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["RaggedTensor.from_row_splits"],
-        "values, row_splits, validate=True",
+        "values, row_splits, name, validate=True",
         "A ragged tensor from row_splits, the offsets at which rows start and end.",
         [("RaggedTensor.from_row_splits([3, 1, 4, 1], [0, 2, 2, 4])", "[[3, 1], [], [4, 1]]")],
         |c| compose(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_row_lengths"],
-        "values, row_lengths, validate=True",
+        "values, row_lengths, name, validate=True",
         "A ragged tensor with rows of the given lengths.",
         [("RaggedTensor.from_row_lengths([3, 1, 4], [2, 0, 1])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_row_starts"],
-        "values, row_starts, validate=True",
+        "values, row_starts, name, validate=True",
         "A ragged tensor from row_starts, the offset at which each row starts.",
         [("RaggedTensor.from_row_starts([3, 1, 4], [0, 2, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowStarts)
     ),
     function!(
         ["RaggedTensor.from_row_limits"],
-        "values, row_limits, validate=True",
+        "values, row_limits, name, validate=True",
         "A ragged tensor from row_limits, the offset at which each row ends.",
         [("RaggedTensor.from_row_limits([3, 1, 4], [2, 2, 3])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::RowLimits)
     ),
     function!(
         ["RaggedTensor.from_value_rowids"],
-        "values, value_rowids, nrows=None, validate=True",
+        "values, value_rowids, nrows=None, name, validate=True",
         "A ragged tensor from value_rowids, the row index of each value.",
         [("RaggedTensor.from_value_rowids([3, 1, 4], [0, 0, 2])", "[[3, 1], [], [4]]")],
         |c| compose(c, PartitionEncoding::ValueRowids)
@@ -62,21 +62,21 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["RaggedTensor.from_nested_row_splits"],
-        "flat_values, nested_row_splits, validate=True",
+        "flat_values, nested_row_splits, name, validate=True",
         "A ragged tensor from the row_splits of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_row_splits([3, 1, 4], [[0, 2], [0, 1, 3]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::RowSplits)
     ),
     function!(
         ["RaggedTensor.from_nested_row_lengths"],
-        "flat_values, nested_row_lengths, validate=True",
+        "flat_values, nested_row_lengths, name, validate=True",
         "A ragged tensor from the row_lengths of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_row_lengths([3, 1, 4], [[2], [1, 2]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::RowLengths)
     ),
     function!(
         ["RaggedTensor.from_nested_value_rowids"],
-        "flat_values, nested_value_rowids, nested_nrows=None, validate=True",
+        "flat_values, nested_value_rowids, nested_nrows=None, name, validate=True",
         "A ragged tensor from the value_rowids of each ragged axis, outermost first.",
         [("RaggedTensor.from_nested_value_rowids([3, 1, 4], [[0, 0], [0, 1, 1]])", "[[[3], [1, 4]]]")],
         |c| nested(c, PartitionEncoding::ValueRowids)

@@ -98,6 +98,10 @@ impl Scatter {
                 return Err(error.help("the index of each update must be a vector: expand_dims(indices, -1)"));
             }
         };
+        if ty.rank() == 1 {
+            let error = call.error(format!("{}: the indices must be a matrix or have more axes; this is {ty}", call.name));
+            return Err(error.help("a single index: [[1]] or expand_dims(index, 0)"));
+        }
         let Some(inner) = sizes.get(depth..) else {
             return Err(call.error(format!("{}: each index has {depth} numbers, but the tensor has rank {}", call.name, sizes.len())));
         };
@@ -117,9 +121,12 @@ impl Scatter {
             }
         }
         let outer = &sizes[..depth];
+        // A list of fields becomes a tensor.
+        let list = call.operand(indices)?.elements().is_some();
+        let vectors = if list { "stack(indices)" } else { "identity(indices)" };
         let position = |axis: usize| {
             let steps: String = outer[axis + 1..].iter().map(|size| format!(" * {size}")).collect();
-            format!("cast(indices[..., {axis}], int64){steps}")
+            format!("cast({vectors}[..., {axis}], int64){steps}")
         };
         let positions: Vec<String> = (0..depth).map(position).collect();
         // Adds zeros, but rejects indices that are out of range.

@@ -98,7 +98,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["ragged.row_splits_to_segment_ids"],
-        "splits, out_type=None",
+        "splits, name, out_type=None",
         "The row index of each value.",
         [("ragged.row_splits_to_segment_ids([0, 2, 2, 3])", "[0, 0, 2]")],
         to_segment_ids

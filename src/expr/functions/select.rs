@@ -10,7 +10,7 @@ use crate::expr::error::{ExprError, ExprResult, compare};
 use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
-use crate::expr::operand::OperandKind;
+use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::take::take_chosen;
@@ -38,12 +38,15 @@ pub static FUNCTIONS: &[Function] = &[
             gather(c, axis, batch)
         }
     ),
-    function!(
+    formula!(
         ["nn.embedding_lookup"],
-        "params, ids|indices",
-        "Look up rows of a table by id.",
-        [("nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]")],
-        |c| { gather(c, None, 0) }
+        "params, ids|indices, max_norm=None",
+        "Look up rows of a table by id. A list of tables is one table in parts. Rows are scaled down to a norm of at most max_norm.",
+        [
+            ("nn.embedding_lookup(constant([[1.0, 2.0], [3.0, 4.0]]), [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]"),
+            ("nn.embedding_lookup([[[1.0, 2.0]], [[3.0, 4.0]]], [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]")
+        ],
+        embedding_lookup
     ),
     function!(
         ["gather_nd", "manip.gather_nd"],
@@ -54,7 +57,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["ragged.boolean_mask", "boolean_mask"],
-        "data|x, mask, axis=0",
+        "data|x|tensor, mask, axis=0",
         "Select items where a mask is true; the mask starts at the given axis.",
         [("ragged.boolean_mask([[1, 2], [3]], [[True, False], [True]])", "[[1], [3]]")],
         boolean_mask
@@ -450,4 +453,61 @@ fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
         };
         Tensor::list(outer, Tensor::list(from_lengths(lengths)?, below.gather(&flat)?, None)?, None)
     })
+}
+
+/// As in TensorFlow, the tables of a list hold consecutive ids, the first tables one more if they do not divide evenly.
+fn embedding_lookup(call: &Call) -> ExprResult<String> {
+    let mut rows = None;
+    let table = match call.operand(0)?.elements() {
+        Some(parts) if parts.is_empty() => return Err(call.error("nn.embedding_lookup needs a table")),
+        Some(parts) if parts.len() == 1 => "params[0]",
+        Some(parts) => {
+            let size = |part: &Operand| Ok(as_node(part, None)?.ty.dims.first().map(|dim| dim.size));
+            let sizes = parts.iter().map(size).collect::<ExprResult<Vec<_>>>()?;
+            let known = |size: &Option<Size>| if let Some(Size::Known(n)) = size { Some(*n) } else { None };
+            if let Some(sizes) = sizes.iter().map(known).collect::<Option<Vec<u64>>>() {
+                rows = places(&sizes).map_err(|why| call.error(format!("nn.embedding_lookup: {why}")))?;
+            }
+            "concat(params, 0)"
+        }
+        None => "params",
+    };
+    let found = match rows {
+        None => format!("gather({table}, ids)"),
+        Some(rows) => format!("gather({table}, gather({rows:?}, ids))"),
+    };
+    if call.given(2).is_none() {
+        return Ok(found);
+    }
+    let ids = as_node(call.operand(1)?, None)?.ty;
+    if ids.is_ragged() {
+        return Err(call.error("nn.embedding_lookup: max_norm works on dense ids").help("to_tensor(ids) pads their rows"));
+    }
+    let first = match call.operand(0)?.elements().and_then(|parts| parts.into_iter().next()) {
+        Some(part) => as_node(&part, None)?.ty,
+        None => as_node(call.operand(0)?, None)?.ty,
+    };
+    let axes: Vec<usize> = (ids.rank()..(ids.rank() + first.rank()).saturating_sub(1)).collect();
+    Ok(format!("clip_by_norm({found}, max_norm, axes={axes:?})"))
+}
+
+/// The row of each id in the tables of these sizes, one after the other; -1 if its table is too small. `None` if the rows
+/// are divided evenly, so that each id is its row.
+fn places(sizes: &[u64]) -> Result<Option<Vec<i64>>, String> {
+    let (all, n) = (sizes.iter().sum::<u64>(), sizes.len() as u64);
+    let (each, extra) = (all / n, all % n);
+    let wanted = |table: u64| each + u64::from(table < extra);
+    if (0..n).zip(sizes).all(|(table, size)| *size == wanted(table)) {
+        return Ok(None);
+    }
+    if all > 10_000 {
+        return Err(format!("{all} rows are not divided evenly among the tables: {sizes:?}"));
+    }
+    let mut start = 0;
+    let mut rows = Vec::with_capacity(all as usize);
+    for (table, size) in (0..n).zip(sizes) {
+        rows.extend((0..wanted(table)).map(|row| if row < *size { (start + row) as i64 } else { -1 }));
+        start += size;
+    }
+    Ok(Some(rows))
 }

@@ -6,11 +6,12 @@
 use super::apply::with_dtype;
 use super::axes::transposed;
 use super::lines::axis_of;
+use super::sparse::count::values_of_sparse;
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
-use crate::expr::kernels::compare::exact_order;
+use crate::expr::kernels::compare::{comparator, exact_order};
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, partition_of, record_of};
 use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
@@ -18,7 +19,6 @@ use crate::expr::operand::OperandKind;
 use crate::expr::types::outermost_uniform;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -58,48 +58,26 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["math.bincount", "bincount"],
-        "arr|x, weights=None, minlength=None, maxlength=None, dtype=int32, axis=None, binary_output=False",
+        "arr|x, weights=None, minlength=None, maxlength=None, dtype=int32, name, axis=None, binary_output=False",
         "Count the occurrences of each integer, starting from 0, or sum their weights.",
         [("math.bincount([1, 1, 3])", "[0, 2, 0, 1]"), ("math.bincount([[0, 1], [1, 1]], axis=-1)", "[[1, 1], [0, 2]]")],
         bincount
     ),
     function!(
         ["argmax", "math.argmax"],
-        "input|x, axis=0, output_type=int64",
+        "input|x, axis|dimension=0, output_type=int64",
         "The index of the largest value along an axis.",
         [("argmax([3, 7, 7])", "1"), ("argmax([[1, 5], [4, 2]])", "[1, 0]")],
         |c| arg_extreme(c, Ordering::Greater)
     ),
     function!(
         ["argmin", "math.argmin"],
-        "input|x, axis=0, output_type=int64",
+        "input|x, axis|dimension=0, output_type=int64",
         "The index of the smallest value along an axis.",
         [("argmin([3, 1, 2])", "1")],
         |c| arg_extreme(c, Ordering::Less)
     ),
 ];
-
-/// Compares two flat values of any ordered dtype.
-fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering + '_>> {
-    let dtype = dtype_of(array)?;
-    numbers!(&dtype, T => {
-        let values = native::<T>(array)?;
-        Ok(Box::new(move |a: usize, b: usize| <T as Number>::order(&values[a], &values[b])))
-    }, match &dtype {
-        DType::String => {
-            let strings = array.as_string::<i64>();
-            Ok(Box::new(move |a, b| strings.value(a).cmp(strings.value(b))))
-        }
-        DType::Bytes => {
-            let bytes = array.as_binary::<i64>();
-            Ok(Box::new(move |a, b| bytes.value(a).cmp(bytes.value(b))))
-        }
-        _ => {
-            let bits = array.as_boolean();
-            Ok(Box::new(move |a, b| bits.value(a).cmp(&bits.value(b))))
-        }
-    })
-}
 
 fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
@@ -315,15 +293,19 @@ impl Bins<'_> {
 }
 
 fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.integers(0)?;
-    let weights = call.optional_tensor(1)?;
+    let of_sparse = call.operand(0)?.node().is_some_and(|node| node.ty.is_sparse());
+    let axis = call.optional_int(5)?;
+    let (x, weights) = match of_sparse {
+        true => values_of_sparse(call, axis == Some(-1))?,
+        false => (call.integers(0)?, call.optional_tensor(1)?),
+    };
     let least = if call.given(2).is_some() { call.integer(2)? } else { Integer::Known(0) };
     let most = if call.given(3).is_some() { Some(call.integer(3)?) } else { None };
     if let Some(n) = [Some(&least), most.as_ref()].into_iter().flatten().filter_map(Integer::known).find(|n| *n < 0) {
         return Err(call.error(format!("the length {n} is negative")));
     }
     let binary = call.flag(6, false)?;
-    let per_row = match call.optional_int(5)? {
+    let per_row = match axis {
         None | Some(0) => false,
         Some(-1) => true,
         Some(other) => return Err(call.error(format!("axis must be 0 (all values) or -1 (row by row), not {other}"))),

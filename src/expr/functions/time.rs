@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
-use crate::expr::kernels::compare::compare;
+use crate::expr::kernels::compare::{compare, compare_wide};
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::time::{Part, exact_time_of_text, has_date, part, time_of, zone};
 use crate::expr::operand::{Operand, OperandKind, constant};
@@ -15,7 +15,7 @@ use crate::expr::syntax::Compare;
 use crate::schema::time::{TimeKind, TimeType};
 use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
-use crate::tensor::time::{converts, ticks_in};
+use crate::tensor::time::{converts, in_nanoseconds, ticks_in};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, TimeUnit};
 use std::sync::Arc;
@@ -119,9 +119,12 @@ pub fn comparison(call: &mut Call, op: Compare) -> ExprResult<Option<OperandKind
     };
     let nanos = args.iter().filter_map(time_type).map(|t| t.nanos).min().unwrap_or(1);
     let found = pointwise(call, args, DType::Bool, move |[x, y]| {
-        let counts =
-            |datum: Datum| ticks_in(datum.array, nanos).map(|n| Arc::new(n) as ArrayRef).map_err(|e| (e.location().row.unwrap_or(0), e));
-        let (a, b) = (counts(x)?, counts(y)?);
+        let counts = |datum: Datum| ticks_in(datum.array, nanos).map(|n| Arc::new(n) as ArrayRef);
+        let (Ok(a), Ok(b)) = (counts(x), counts(y)) else {
+            // The unit of one is too fine for the other's range.
+            let nanoseconds = |datum: Datum| in_nanoseconds(datum.array).map_err(|e| (0, e));
+            return Ok(compare_wide(op, (&nanoseconds(x)?, x.scalar), (&nanoseconds(y)?, y.scalar)));
+        };
         compare(op, Datum { array: &a, scalar: x.scalar }, Datum { array: &b, scalar: y.scalar }).map_err(|e| (0, e))
     })?;
     Ok(Some(found))

@@ -2,7 +2,7 @@
 
 use super::cast::{bools, cast, dtype_of, native};
 use super::datum::{Datum, bits, bits_of_two, texts};
-use super::number::{Number, common, floats, wider};
+use super::number::{Number, common, floats, numbers, wider};
 use crate::error::{Error, Result};
 use crate::expr::syntax::Compare;
 use crate::schema::DType;
@@ -72,6 +72,11 @@ pub fn compare_exactly(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
     Ok(Arc::new(BooleanArray::new(found, None)))
 }
 
+/// Computes `a op b` element-wise for integers, each with whether it is a scalar.
+pub fn compare_wide(op: Compare, (x, x_scalar): (&[i128], bool), (y, y_scalar): (&[i128], bool)) -> ArrayRef {
+    Arc::new(BooleanArray::new(ordered(op, x, y, [x_scalar, y_scalar], |x, y| Some(x.cmp(&y))), None))
+}
+
 /// The order of a value of `a` and one of `b`, as in [`compare_exactly`]; `None` for NaN.
 ///
 /// # Errors
@@ -91,6 +96,31 @@ pub fn exact_order(a: &ArrayRef, b: &ArrayRef) -> Result<Box<dyn Fn(usize, usize
         (Some(x), _, _, Some(y)) => Box::new(move |i, j| with_float(x(i), x(i) as f64, y.value(j))),
         (_, Some(x), Some(y), _) => Box::new(move |i, j| with_float(y(j), y(j) as f64, x.value(i)).map(Ordering::reverse)),
         _ => return Err(Error::internal(format!("an exact comparison of {} and {}", a.data_type(), b.data_type()))),
+    })
+}
+
+/// Compares two flat values of any ordered dtype.
+///
+/// # Errors
+/// Other dtypes, which is a bug.
+pub fn comparator(array: &ArrayRef) -> Result<Box<dyn Fn(usize, usize) -> Ordering + '_>> {
+    let dtype = dtype_of(array)?;
+    numbers!(&dtype, T => {
+        let values = native::<T>(array)?;
+        Ok(Box::new(move |a: usize, b: usize| <T as Number>::order(&values[a], &values[b])))
+    }, match &dtype {
+        DType::String => {
+            let strings = array.as_string::<i64>();
+            Ok(Box::new(move |a, b| strings.value(a).cmp(strings.value(b))))
+        }
+        DType::Bytes => {
+            let bytes = array.as_binary::<i64>();
+            Ok(Box::new(move |a, b| bytes.value(a).cmp(bytes.value(b))))
+        }
+        _ => {
+            let bits = array.as_boolean();
+            Ok(Box::new(move |a, b| bits.value(a).cmp(&bits.value(b))))
+        }
     })
 }
 

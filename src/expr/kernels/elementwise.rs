@@ -9,9 +9,10 @@ use super::number::{Number, common, numbers, wider};
 use super::text::TextBuilder;
 use crate::error::{Error, Result};
 use crate::schema::DType;
-use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type, UInt8Type, UInt64Type};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int32Type, Int64Type, UInt8Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use arrow_buffer::BooleanBuffer;
+use half::f16;
 use std::sync::Arc;
 
 /// Binary operations that keep the dtype.
@@ -312,10 +313,15 @@ pub enum Float {
     Softplus,
     Softsign,
     Elu,
+    Selu,
     Erf,
     Erfc,
     Lgamma,
 }
+
+/// The factors of the scaled exponential linear unit above and below 0.
+const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+const SELU_ALPHA: f64 = 1.758_099_340_847_376_9;
 
 /// Subnormal results become 0, as in TensorFlow, whose threads flush them.
 macro_rules! flushed {
@@ -360,6 +366,7 @@ macro_rules! float_loop {
             Float::Softsign => map(v, |x| x / (1.0 + x.abs())),
             // Not `exp_m1`: TensorFlow rounds the exponential.
             Float::Elu => map_slow(v, |x| if x < 0.0 { x.exp() - 1.0 } else { x }),
+            Float::Selu => map_slow(v, |x| if x < 0.0 { SELU_ALPHA as $t * (x.exp() - 1.0) } else { SELU_SCALE as $t * x }),
             Float::Erf => map_slow(v, $erf),
             Float::Erfc => map_slow(v, |x| flushed!($t, $erfc(x))),
             Float::Lgamma => map_slow(v, $lgamma),
@@ -380,6 +387,15 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
         DType::Float32 => {
             let out = float_loop!(op, native::<Float32Type>(array)?, f32, libm::erff, libm::erfcf, libm::lgammaf);
             Ok(Arc::new(PrimitiveArray::<Float32Type>::new(out.into(), None)))
+        }
+        DType::Float16 if matches!(op, Float::Elu | Float::Selu) => {
+            // Rounded at each step, as in TensorFlow.
+            let values = native::<Float16Type>(array)?;
+            let scaled = |scale: f64, x: f16| if op == Float::Selu { f16::from_f64(scale) * x } else { x };
+            let out = map_slow(values, |x| {
+                if x < f16::ZERO { scaled(SELU_ALPHA, f16::from_f32(x.to_f32().exp()) - f16::ONE) } else { scaled(SELU_SCALE, x) }
+            });
+            Ok(Arc::new(PrimitiveArray::<Float16Type>::new(out.into(), None)))
         }
         DType::Float16 => cast(&float(op, &cast(array, &DType::Float32)?)?, &DType::Float16),
         other => Err(Error::internal(format!("{op:?} of {other}"))),

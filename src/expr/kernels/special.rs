@@ -9,7 +9,7 @@ use super::datum::{Datum, RowError, map, zip};
 use super::number::{Number, floats};
 use crate::error::{Error, Result};
 use arrow_array::{ArrayRef, PrimitiveArray};
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, PI, SQRT_2};
+use std::f64::consts::{FRAC_PI_2, PI, SQRT_2};
 use std::sync::Arc;
 
 const EULER: f64 = 0.577_215_664_901_532_9;
@@ -505,29 +505,6 @@ pub fn reciprocal_no_nan(x: f64) -> f64 {
 /// The angle of a real number in the complex plane: 0 or pi.
 pub fn angle(x: f64) -> f64 {
     if x < 0.0 { PI } else { 0.0 }
-}
-
-/// x times the standard normal cumulative distribution function at x.
-pub fn gelu(x: f64) -> f64 {
-    // As in TensorFlow, which makes a float32 of the constant, whatever the dtype; the same below.
-    x * 0.5 * libm::erfc(-x * f64::from(FRAC_1_SQRT_2 as f32))
-}
-
-/// The tanh approximation of [`gelu`].
-pub fn gelu_approximate(x: f64) -> f64 {
-    0.5 * x * (1.0 + ((2.0 / PI).sqrt() * (x + f64::from(0.044715_f32) * x * x * x)).tanh())
-}
-
-/// The scaled exponential linear unit.
-pub fn selu(x: f64) -> f64 {
-    const SCALE: f64 = 1.050_700_987_355_480_5;
-    const ALPHA: f64 = 1.673_263_242_354_377_2;
-    if x < 0.0 { SCALE * ALPHA * x.exp_m1() } else { SCALE * x }
-}
-
-/// x * sigmoid(beta * x).
-pub fn silu(x: f64, beta: f64) -> f64 {
-    x / (1.0 + (-beta * x).exp())
 }
 
 /// The cross entropy between a label and the sigmoid of a logit.

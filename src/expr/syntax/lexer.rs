@@ -149,7 +149,9 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
     let raw = matches!(prefix, Prefix::Raw | Prefix::RawBytes);
     let mut out: Vec<u8> = Vec::new();
     let mut high: Option<u32> = None;
-    *at += 1;
+    // Three quotes enclose text of several lines.
+    let close = if bytes[*at..].starts_with(&[quote; 3]) { 3 } else { 1 };
+    *at += close;
     loop {
         let Some(&byte) = bytes.get(*at) else {
             return Err(ExprError::at(start..text.len(), "unterminated string"));
@@ -167,7 +169,16 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     b'n' => out.push(b'\n'),
                     b't' => out.push(b'\t'),
                     b'r' => out.push(b'\r'),
-                    b'0' => out.push(0),
+                    b'0'..=b'7' => {
+                        let more = bytes[*at..].iter().take(2).take_while(|b| (b'0'..=b'7').contains(b)).count();
+                        let code = bytes[*at - 1..*at + more].iter().fold(0, |code, b| code * 8 + u32::from(b - b'0'));
+                        *at += more;
+                        if is_bytes {
+                            out.push(code as u8);
+                        } else {
+                            push_char(&mut out, code, escape..*at)?;
+                        }
+                    }
                     b'a' => out.push(7),
                     b'b' => out.push(8),
                     b'f' => out.push(12),
@@ -207,11 +218,11 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     }
                 }
             }
-            b if b == quote => {
-                *at += 1;
+            b if b == quote && (close == 1 || bytes[*at..].starts_with(&[quote; 3])) => {
+                *at += close;
                 break;
             }
-            b'\n' => return Err(ExprError::at(start..*at, "unterminated string at the end of the line")),
+            b'\n' if close == 1 => return Err(ExprError::at(start..*at, "unterminated string at the end of the line")),
             _ => {
                 let c = text[*at..].chars().next().unwrap_or(' ');
                 if is_bytes && !c.is_ascii() {

@@ -566,8 +566,21 @@ impl Parser {
         let kind = match self.peek().clone() {
             Kind::Int(n) => ExprKind::Int(n),
             Kind::Float(n) => ExprKind::Float(n),
-            Kind::Str(s) => ExprKind::Str(s),
-            Kind::Bytes(b) => ExprKind::Bytes(b),
+            // Adjacent strings are one.
+            Kind::Str(mut s) => {
+                while let Kind::Str(next) = self.peek_after(1) {
+                    s.push_str(next);
+                    self.at += 1;
+                }
+                ExprKind::Str(s)
+            }
+            Kind::Bytes(mut b) => {
+                while let Kind::Bytes(next) = self.peek_after(1) {
+                    b.extend_from_slice(next);
+                    self.at += 1;
+                }
+                ExprKind::Bytes(b)
+            }
             Kind::Quoted(name) => ExprKind::Name { name, quoted: true },
             Kind::Op("...") => ExprKind::Ellipsis,
             Kind::Name(name) => match name.as_str() {
@@ -598,7 +611,7 @@ impl Parser {
             _ => return Err(self.unexpected("an expression")),
         };
         self.at += 1;
-        Ok(Expr::leaf(kind, span))
+        Ok(Expr::leaf(kind, span.start..self.end_of_last()))
     }
 
     fn items(&mut self, close: &'static str, opened: &Span) -> ExprResult<Vec<Expr>> {

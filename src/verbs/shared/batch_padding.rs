@@ -94,7 +94,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
             AxisSize::Exact(n) => Target::Exact(*n),
         });
         limits.push(RecordLimit { path: path.clone(), positions, filling: filling.clone(), targets: targets.collect() });
-        let filling = padding.filling(&path, dtype)?;
+        let filling = padding.wide_filling(&path, dtype)?;
         let batch_axis = path.parent().is_none().then_some(AxisSize::Longest);
         fields.push(PaddedField { path, sizes: batch_axis.into_iter().chain(own).collect(), filling });
     }

@@ -8,6 +8,7 @@ use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::pad::{Padding, Side, Target, dense_of_sparse};
 use arrow_array::ArrayRef;
+use arrow_schema::DataType;
 
 /// The padding of all fields.
 pub struct PaddingPlan {
@@ -34,7 +35,7 @@ pub struct PaddedField {
     pub path: FieldPath,
     /// The target sizes of its own axes.
     pub sizes: Vec<AxisSize>,
-    /// `[1]`: the padding value.
+    /// `[1]`: the padding value. Bytes for a field of strings turn it into bytes.
     pub filling: ArrayRef,
 }
 
@@ -74,7 +75,21 @@ impl PaddingPlan {
         let outer = outer_rank(edits.schema(), &field.path);
         let path = field.path.clone();
         edits.beside(&field.path, |fields, position| {
+            let own = fields[position].ty.clone();
+            // What is padded with bytes that are not valid UTF-8 becomes bytes.
+            let is_wide = own.dtype() == Some(&DType::String) && *field.filling.data_type() == DataType::LargeBinary;
+            if is_wide {
+                let bytes = DType::Bytes;
+                fields[position].ty.element = if own.is_sparse() { Element::Sparse(bytes) } else { Element::Value(bytes) };
+            }
             let ty = fields[position].ty.clone();
+            let wide = ty.clone();
+            let widen = move |tensor: &mut Tensor| {
+                if is_wide {
+                    *tensor = tensor.widen(&own, &wide)?;
+                }
+                Ok(())
+            };
             for (target, dim) in targets.iter_mut().zip(&ty.dims) {
                 if let Size::Known(size) = dim.size {
                     *target = known_target(*target, usize::try_from(size).unwrap_or(usize::MAX));
@@ -100,6 +115,7 @@ impl PaddingPlan {
                 fields[position].ty = Type { element: Element::Value(ty.dtype().cloned().unwrap_or(DType::Null)), dims, ..ty };
                 return Ok(Box::new(move |mut tensors, scope: &Scope| {
                     scope.refuse_nulls(&tensors[position], &path)?;
+                    widen(&mut tensors[position])?;
                     if let Tensor::Sparse(sparse) = &tensors[position] {
                         tensors[position] = dense_of_sparse(sparse, &padding, &scope.records)?;
                     }
@@ -133,6 +149,7 @@ impl PaddingPlan {
             fields.splice(position + 1..position + 1, added);
             Ok(Box::new(move |mut tensors, scope: &Scope| {
                 scope.refuse_nulls(&tensors[position], &path)?;
+                widen(&mut tensors[position])?;
                 if depth == 0 {
                     return Ok(tensors);
                 }

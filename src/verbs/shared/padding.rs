@@ -105,7 +105,7 @@ fn fits(literal: &Literal, dtype: &DType) -> bool {
         Literal::Int(_) | Literal::Float(_) => dtype.is_number(),
         Literal::Bool(_) => *dtype == DType::Bool,
         Literal::String(_) => matches!(dtype, DType::String | DType::Bytes),
-        Literal::Bytes(_) => *dtype == DType::Bytes,
+        Literal::Bytes(_) => matches!(dtype, DType::String | DType::Bytes),
         Literal::None | Literal::List(_) => false,
     }
 }
@@ -196,24 +196,48 @@ impl PaddingArgs {
         }
     }
 
+    /// The padding value of a field as in [`PaddingArgs::filling`], but bytes for strings too: what is padded with bytes
+    /// that are not valid UTF-8 becomes bytes.
+    ///
+    /// # Errors
+    /// See [`PaddingArgs::filling`].
+    pub fn wide_filling(&self, path: &FieldPath, dtype: &DType) -> Result<ArrayRef> {
+        let is_wide = *dtype == DType::String && matches!(self.literal(path, dtype)?, Some(Literal::Bytes(_)));
+        self.filling(path, if is_wide { &DType::Bytes } else { dtype })
+    }
+
+    /// The literal given for a field by name or for all fields it fits.
+    fn literal(&self, path: &FieldPath, dtype: &DType) -> Result<Option<Literal>> {
+        let literal = if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
+            let unreadable = |_| Error::usage(format!("expected a value of {dtype}, found `{}`", default.text)).in_field(path);
+            Some(parse_literal_for(&default.text, Some(dtype)).map_err(unreadable)?)
+        } else {
+            let all = self.defaults.iter().find(|d| d.path.is_none());
+            all.map(FieldValue::of_all).transpose()?.filter(|literal| fits(literal, dtype))
+        };
+        Ok(match literal {
+            Some(Literal::Bytes(bytes)) if *dtype == DType::String => {
+                Some(String::from_utf8(bytes).map_or_else(|e| Literal::Bytes(e.into_bytes()), Literal::String))
+            }
+            literal => literal,
+        })
+    }
+
     /// The value given for a field by name or for all fields it fits, as an array of length 1.
     ///
     /// # Errors
     /// A value that does not fit the field's dtype.
     pub fn given(&self, path: &FieldPath, dtype: &DType) -> Result<Option<ArrayRef>> {
-        if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
-            let unreadable = |_| Error::usage(format!("expected a value of {dtype}, found `{}`", default.text)).in_field(path);
-            let literal = parse_literal_for(&default.text, Some(dtype)).map_err(unreadable)?;
-            let array = literal_array(&literal, dtype).map_err(|e| e.in_field(path).help("the value is not cast"))?;
-            return Ok(Some(array));
-        }
-        let Some(default) = self.defaults.iter().find(|d| d.path.is_none()) else { return Ok(None) };
-        let literal = default.of_all()?;
-        if !fits(&literal, dtype) {
-            return Ok(None);
-        }
-        let array = literal_array(&literal, dtype)
-            .map_err(|e| e.in_field(path).help(format!("the value is not cast; add a value for this field: '{path}=VALUE'")))?;
+        let Some(literal) = self.literal(path, dtype)? else { return Ok(None) };
+        let is_named = self.defaults.iter().any(|d| d.path.as_ref() == Some(path));
+        let array = literal_array(&literal, dtype).map_err(|e| {
+            let e = e.in_field(path);
+            if is_named {
+                e.help("the value is not cast")
+            } else {
+                e.help(format!("the value is not cast; add a value for this field: '{path}=VALUE'"))
+            }
+        })?;
         Ok(Some(array))
     }
 }
@@ -246,6 +270,7 @@ pub fn not_padded(path: &FieldPath, dtype: &DType) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_schema::DataType;
 
     #[test]
     fn shapes_are_read() {
@@ -275,5 +300,15 @@ mod tests {
         assert_eq!(text("i", DType::Int64), Ok("-1".to_owned()));
         assert_eq!(text("f", DType::Float32), Ok("-1.0".to_owned()));
         assert!(text("u", DType::UInt8).unwrap_err().contains("-1 is out of range for uint8"));
+    }
+
+    #[test]
+    fn bytes_pad_strings() {
+        for (default, dtype) in
+            [("s=b\"\\xff\"", DataType::LargeBinary), ("b\"\\xff\"", DataType::LargeBinary), ("s=b\"a\"", DataType::LargeUtf8)]
+        {
+            let args = PaddingArgs { defaults: vec![parse_default(default).unwrap()], shapes: Vec::new() };
+            assert_eq!(*args.wide_filling(&FieldPath::name("s"), &DType::String).unwrap().data_type(), dtype, "{default}");
+        }
     }
 }

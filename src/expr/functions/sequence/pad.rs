@@ -3,7 +3,7 @@
 use super::fill::filling;
 use super::shared::Sequences;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, Integers};
+use crate::expr::call::{Arg, Call, Function, Integer, Integers, as_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{can_cast, cast, i64s};
@@ -17,6 +17,7 @@ use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, BooleanArray, Int64Array};
 use arrow_buffer::BooleanBufferBuilder;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -36,7 +37,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["sequence_mask"],
-        "x, maxlen=None, dtype=\"int64\"",
+        "x|lengths, maxlen=None, dtype=\"int64\"",
         "A mask for each sequence length: ones for its steps, then zeros up to maxlen (default: the largest length).",
         [
             ("sequence_mask([2, 0, 3])", "[[1, 1, 0], [0, 0, 0], [1, 1, 1]]"),
@@ -175,13 +176,23 @@ fn mask(call: &mut Call, default: DType, paddle: bool) -> ExprResult<OperandKind
         return Err(ExprError::at(call.operand(1)?.span.clone(), format!("{}: maxlen cannot be {n}", call.name)));
     }
     let size = size.filter(|_| known.is_none_or(|n| n >= 0));
+    // The lengths are converted to the dtype of maxlen, which is int32 for a literal in its range.
+    let narrow = match call.given(1).filter(|_| !paddle) {
+        Some(item) => as_node(item, None)?.ty.dtype().cloned().filter(|dtype| dtype.is_integer()),
+        None => None,
+    };
     let last = size.as_ref().map_or(Dim::UNIFORM, Integer::dim);
     let mut dims = x.ty.dims.clone();
     dims.push(last.clone());
     call.one(Type::tensor(dtype.clone(), dims), move |args| {
         let tensor = x.of(args)?;
         let wanted = size.as_ref().map(|n| n.of(args)).transpose()?;
-        masked(&tensor, &x, wanted.as_ref(), &last, &dtype, args, paddle)
+
+        let lengths = match &narrow {
+            Some(narrow) => Cow::Owned(tensor.map_below(x.rank(), &mut |t| Ok(Tensor::Leaf(cast(t.as_leaf()?, narrow)?)))?),
+            None => tensor,
+        };
+        masked(&lengths, &x, wanted.as_ref(), &last, &dtype, args, paddle)
     })
 }
 

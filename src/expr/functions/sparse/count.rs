@@ -6,13 +6,14 @@ use super::shared::{is_sparse_item, plain, said, sparse};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::Args;
+use crate::expr::eval::{Args, Node};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
 use crate::expr::kernels::entries;
-use crate::expr::kernels::level::{check_same, from_lengths, merged};
+use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged};
 use crate::expr::kernels::number::{Number, numbers};
-use crate::expr::operand::OperandKind;
+use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Dim, Type};
+use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::{ArrayRef, Int64Array, PrimitiveArray};
 use std::sync::Arc;
@@ -114,6 +115,75 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         };
         counted.counts(limits, &dtype, by_row)
     })
+}
+
+/// The values of argument 0, a sparse tensor, as rows to count, and their weights. Without `per_row`, each record is a row,
+/// else each index on axis 0.
+///
+/// # Errors
+/// Weights that are not sparse.
+pub fn values_of_sparse(call: &mut Call, per_row: bool) -> ExprResult<(Arg, Option<Arg>)> {
+    let x = sparse(call, 0)?;
+    let per_row = per_row && x.rank() > 1;
+    let weights = match call.given(1).is_some() {
+        false => None,
+        true if is_sparse_item(call, 1)? => Some(sparse(call, 1)?),
+        true => {
+            let error = ExprError::at(call.operand(1)?.span.clone(), "the weights of a sparse tensor must be sparse");
+            return Err(error.help("with_values(x, w) has the indices of x"));
+        }
+    };
+    let mut dims = vec![if per_row { x.ty.dims[0].clone() } else { Dim::UNIFORM }];
+    if per_row {
+        dims.push(Dim::RAGGED);
+    }
+    let rows = |call: &Call, of: &Arg, dtype: DType| -> ExprResult<Node> {
+        let mut part = Call::operator(&call.name, of.span.clone(), call.text().clone());
+        let (x, own) = (part.push(call.node(&x)), part.push(call.node(of)));
+        let kind = part.one(Type::tensor(dtype, dims.clone()), move |args| {
+            let (x, own) = (x.of(args)?, own.of(args)?);
+            values_by_row(entries::sparse(&x)?, entries::sparse(&own)?, per_row)
+        })?;
+        part.result(kind)
+    };
+    let weights = weights.map(|w| rows(call, &w, w.dtype()?.clone())).transpose()?.map(|node| call.push(node));
+    let values = rows(call, &x, x.dtype()?.clone())?;
+    let values = call.integers_of(&Operand { span: values.span.clone(), kind: OperandKind::Tensor(values) })?;
+    Ok((values, weights))
+}
+
+/// The values of `own`, which has the indices of `x`, in the rows given by the first index.
+fn values_by_row(x: &Sparse, own: &Sparse, per_row: bool) -> Result<Tensor> {
+    let same = |record: usize| {
+        x.shape_of(record) == own.shape_of(record)
+            && x.entries().row_length(record) == own.entries().row_length(record)
+            && x.entries().range(record).zip(own.entries().range(record)).all(|(a, b)| x.index_of(a) == own.index_of(b))
+    };
+    if let Some(record) = (0..x.nrows()).find(|record| !same(*record)) {
+        let error = Error::data("weights and values have different indices or dense shapes").at_row(record);
+        return Err(error.help("with_values(x, w) has the indices of x"));
+    }
+    if !per_row {
+        return Tensor::list(own.entries().clone(), Tensor::Leaf(own.values().clone()), None);
+    }
+    let row = |entry: usize| x.index_of(entry).first().copied().unwrap_or(0);
+    let (mut order, mut lengths, mut nrows) = (Vec::with_capacity(own.values().len()), Vec::new(), Vec::with_capacity(x.nrows()));
+    for record in 0..x.nrows() {
+        let n = x.shape_of(record).first().and_then(|n| usize::try_from(*n).ok());
+        let all = check_count(n.and_then(|n| n.checked_add(lengths.len())), record)?;
+        nrows.push(all - lengths.len());
+        let first = order.len();
+        order.extend(own.entries().range(record));
+        order[first..].sort_by_key(|entry| row(*entry));
+        let before = lengths.len();
+        lengths.resize(all, 0usize);
+        for entry in &order[first..] {
+            let row = usize::try_from(row(*entry)).ok().and_then(|row| lengths[before..].get_mut(row));
+            *row.ok_or_else(|| Error::internal("an entry outside the shape"))? += 1;
+        }
+    }
+    let values = Tensor::list(from_lengths(lengths)?, Tensor::Leaf(take(own.values(), &order)?), None)?;
+    Tensor::list(from_lengths(nrows)?, values, None)
 }
 
 impl Counted {

@@ -45,7 +45,6 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn to_dense(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
-    let x = call.text_beside(x, 1)?;
     let dtype = x.dtype()?.clone();
     let default = default_value(call, 1, &dtype, true)?;
     let validate = call.flag(2, true)?;

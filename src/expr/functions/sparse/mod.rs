@@ -27,6 +27,7 @@ pub mod join;
 pub mod matrix;
 pub mod reduce;
 pub mod segments;
+pub mod sets;
 mod shared;
 pub mod softmax;
 pub mod structure;

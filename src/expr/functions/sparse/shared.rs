@@ -34,10 +34,11 @@ pub fn sparse_of(call: &mut Call, item: &Operand) -> ExprResult<Arg> {
 /// The item is not a sparse tensor.
 pub fn sparse_node(call: &Call, item: &Operand) -> ExprResult<Node> {
     let node = item.node().map(|_| strict_node(item)).transpose()?;
-    node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
+    let node = node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
         ExprError::at(item.span.clone(), format!("{} expects a sparse tensor, found {}", call.name, item.describe()))
             .help("sparse.from_dense(x) keeps nonzero values, to_sparse(x) all values")
-    })
+    })?;
+    call.beside_bytes(node)
 }
 
 /// Whether argument `i` is a sparse tensor.

@@ -327,7 +327,6 @@ fn expand_dims(call: &mut Call) -> ExprResult<OperandKind> {
 
 fn fill_empty_rows(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
-    let x = call.text_beside(x, 1)?;
     let rank = x.rank();
     let default = call.tensor_of(1, &x.dtype()?.clone())?;
     if default.rank() != 0 {

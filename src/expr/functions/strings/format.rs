@@ -67,7 +67,9 @@ fn format(call: &mut Call) -> ExprResult<OperandKind> {
         }
         args.push((arg, ragged));
     }
-    call.one(Type::tensor(DType::String, Vec::new()), move |given| {
+    let has_bytes = args.iter().any(|(arg, _)| arg.ty.dtype() == Some(&DType::Bytes));
+    let dtype = if has_bytes { DType::Bytes } else { DType::String };
+    call.one(Type::tensor(dtype.clone(), Vec::new()), move |given| {
         let shown = args.iter().map(|(arg, ragged)| Shown::of(given, arg, *ragged, ends)).collect::<Result<Vec<_>>>()?;
         let mut out = TextBuilder::with_capacity(given.nrows, given.nrows * template.len());
         for record in 0..given.nrows {
@@ -78,7 +80,7 @@ fn format(call: &mut Call) -> ExprResult<OperandKind> {
             }
             out.end();
         }
-        out.finish(&DType::String).map(Tensor::Leaf)
+        out.finish(&dtype).map(Tensor::Leaf)
     })
 }
 

@@ -15,7 +15,7 @@ use crate::expr::kernels::segment::Reduce;
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{self, last_ragged};
-use crate::schema::{DType, Dim, Type};
+use crate::schema::{Dim, Type};
 use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -28,17 +28,25 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["strings.reduce_join"],
-        "inputs|input|x, axis=None, keepdims=False, separator=\"\"",
+        "inputs|input|x, axis|reduction_indices=None, keepdims|keep_dims=False, separator=\"\"",
         "Join strings along axes.",
         [("strings.reduce_join([[\"a\", \"b\"], [\"c\"]], axis=1, separator=\"+\")", "[\"a+b\", \"c\"]")],
         reduce_join
     ),
     function!(
         ["strings.split"],
-        "input|x, sep=None, maxsplit=-1",
+        "input|x|source, sep=None, maxsplit=-1",
         "Split strings at a separator, or at whitespace.",
         [("strings.split([\" to be \", \"\"])", "[[\"to\", \"be\"], []]"), ("strings.split(\"a,,b\", sep=\",\")", "[\"a\", \"\", \"b\"]")],
         split
+    ),
+    formula!(
+        ["strings.unsorted_segment_join"],
+        "inputs|x, segment_ids, num_segments, separator=\"\"",
+        "Join the strings of each segment.",
+        [("strings.unsorted_segment_join([\"a\", \"b\", \"c\"], [1, 0, 1], 2, separator=\"-\")", "[\"b\", \"a-c\"]")],
+        |_| Ok("strings.reduce_join(ragged.stack_dynamic_partitions(inputs, segment_ids, num_segments), axis=1, separator=separator)"
+            .to_owned())
     ),
 ];
 
@@ -125,10 +133,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
     let separator = call.bytes(1)?.unwrap_or_default();
     let most = call.optional_int(2)?.unwrap_or(-1);
     let most = usize::try_from(most).ok();
-    let dtype = match (x.dtype()?, std::str::from_utf8(&separator)) {
-        (DType::String, Ok(_)) => DType::String,
-        _ => DType::Bytes,
-    };
+    let dtype = x.dtype()?.clone();
     let to = dtype.clone();
     let finder = memchr::memmem::Finder::new(&separator).into_owned();
     rows(call, x, Dim::RAGGED, &[dtype], move |texts, lengths| {

@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["strings.to_number"],
-        "input|x, out_type=float32",
+        "input|x|string_tensor, out_type=float32",
         "Convert strings to numbers.",
         [("strings.to_number([\"1.5\", \" -inf\"])", "[1.5, -inf]"), ("strings.to_number(\"42\", out_type=int64)", "42")],
         to_number

@@ -1,0 +1,125 @@
+//! Diagonals of matrices, as formulas.
+//!
+//! Source of the meaning: `tf.linalg.diag`, `diag_part`, `trace`, `band_part`.
+
+use crate::expr::call::{Call, Function, as_node};
+use crate::expr::error::ExprResult;
+use crate::expr::literal::zero;
+use crate::schema::{DType, Literal, Type};
+
+pub static FUNCTIONS: &[Function] = &[
+    formula!(
+        ["linalg.diag", "matrix_diag"],
+        "diagonal|x, k=0, padding_value=None",
+        "Matrices with the values of the last axis on diagonal k, and padding_value (0) elsewhere.",
+        [("linalg.diag([1, 2])", "[[1, 0], [0, 2]]"), ("linalg.diag([1, 2], k=1)", "[[0, 1, 0], [0, 0, 2], [0, 0, 0]]")],
+        diag
+    ),
+    formula!(
+        ["linalg.diag_part", "matrix_diag_part"],
+        "input|x, k=0",
+        "Diagonal k of matrices.",
+        [("linalg.diag_part([[1, 2], [3, 4]])", "[1, 4]"), ("linalg.diag_part([[1, 2], [3, 4]], k=-1)", "[3]")],
+        |call| {
+            matrices(call)?;
+            part(call, call.optional_int(1)?.unwrap_or(0))
+        }
+    ),
+    formula!(
+        ["linalg.trace", "trace"],
+        "x|input",
+        "The sum of the main diagonal of matrices.",
+        [("linalg.trace([[1, 2], [3, 4]])", "5")],
+        |call| {
+            matrices(call)?;
+            Ok("reduce_sum(linalg.diag_part(x), axis=-1)".to_owned())
+        }
+    ),
+    formula!(
+        ["linalg.band_part", "matrix_band_part"],
+        "input|x, num_lower, num_upper",
+        "Matrices with only num_lower diagonals below the main one and num_upper above; -1 keeps all.",
+        [("linalg.band_part([[1, 2], [3, 4]], 0, -1)", "[[1, 2], [0, 4]]")],
+        band
+    ),
+];
+
+/// The type of argument 0, which must hold dense matrices.
+fn matrices(call: &Call) -> ExprResult<Type> {
+    let ty = dense(call)?;
+    if ty.rank() < 2 {
+        return Err(call.error(format!("{} works on matrices; this is {ty}", call.name)));
+    }
+    Ok(ty)
+}
+
+fn dense(call: &Call) -> ExprResult<Type> {
+    let ty = as_node(call.operand(0)?, None)?.ty;
+    if ty.is_sparse() || ty.is_ragged() {
+        return Err(call.error(format!("{} works on dense tensors; this is {ty}", call.name)).help("to_tensor(x) pads its rows"));
+    }
+    Ok(ty)
+}
+
+/// The zero of a dtype, as a formula.
+fn nothing(ty: &Type, of: &str) -> ExprResult<String> {
+    Ok(match zero(ty.dtype().unwrap_or(&DType::Float32))? {
+        Literal::Bool(_) => "False".to_owned(),
+        Literal::Int(_) => format!("constant(0, identity({of}).dtype)"),
+        _ => "\"\"".to_owned(),
+    })
+}
+
+fn diag(call: &Call) -> ExprResult<String> {
+    let ty = dense(call)?;
+    if ty.rank() == 0 {
+        return Err(call.error("linalg.diag works on vectors; this is a scalar"));
+    }
+    let k = call.optional_int(1)?.unwrap_or(0);
+    let elsewhere = match call.given(2) {
+        None => nothing(&ty, "diagonal")?,
+        Some(value) if value.is_literal() => "constant(padding_value, identity(diagonal).dtype)".to_owned(),
+        Some(_) => "padding_value".to_owned(),
+    };
+    let last = ty.rank() - 1;
+    let numbers = format!("range(shape(identity(diagonal))[{last}] + {})", k.unsigned_abs());
+    // The value of each row, shifted to the first row of the diagonal.
+    let rows = match k {
+        0 => "identity(diagonal)".to_owned(),
+        _ => {
+            let sides = if k > 0 { [0, k] } else { [-k, 0] };
+            let mut paddings = vec![[0, 0]; last];
+            paddings.push(sides);
+            format!("pad(diagonal, {paddings:?}, constant_values={elsewhere})")
+        }
+    };
+    Ok(format!("where(expand_dims({numbers}, 1) + {k} == {numbers}, expand_dims({rows}, -1), {elsewhere})"))
+}
+
+/// Diagonal `k` of `input`.
+fn part(call: &Call, k: i64) -> ExprResult<String> {
+    let rank = matrices(call)?.rank();
+    let size = |axis: usize| format!("shape(identity(input))[{axis}]");
+    let (rows, columns) = (size(rank - 2), size(rank - 1));
+    let (down, right) = ((-k).max(0), k.max(0));
+    let length = format!("minimum({rows} - {down}, {columns} - {right})");
+    let places = format!("(range({length}) + {down}) * {columns} + range({length}) + {right}");
+    let outer: String = (0..rank - 2).map(|axis| format!("{}, ", size(axis))).collect();
+    Ok(format!("gather(reshape(input, [{outer}{rows} * {columns}]), {places}, axis={})", rank - 2))
+}
+
+fn band(call: &Call) -> ExprResult<String> {
+    let ty = matrices(call)?;
+    let (row, column) = (
+        format!("expand_dims(range(shape(identity(input))[{}]), 1)", ty.rank() - 2),
+        format!("range(shape(identity(input))[{}])", ty.rank() - 1),
+    );
+    // More diagonals than the matrix has are refused: the number is an index into them.
+    let within = |most: &str, axis: usize, distance: String| {
+        let all = format!("range(shape(identity(input))[{axis}] + 1)");
+        format!("(({most} < 0) | ({distance} <= gather({all}, maximum({most}, 0))))")
+    };
+    let lower = within("num_lower", ty.rank() - 2, format!("{row} - {column}"));
+    let upper = within("num_upper", ty.rank() - 1, format!("{column} - {row}"));
+    Ok(format!("where({lower} & {upper}, input, {})", nothing(&ty, "input")?))
+}
