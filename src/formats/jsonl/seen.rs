@@ -146,6 +146,8 @@ pub struct Members {
     pub list: Vec<Member>,
     /// Number of objects.
     pub objects: u64,
+    /// Fields of the next object whose values are observed as null, because they cannot be read.
+    pub unreadable: Vec<String>,
 }
 
 /// Observations of one field.
@@ -393,6 +395,10 @@ impl Members {
                     member.count += 1;
                     match &member.interest {
                         Interest::Declared(_) | Interest::None => cursor.skip_value(),
+                        _ if self.unreadable.contains(&member.name) => {
+                            member.node.null.set(here);
+                            cursor.skip_value()
+                        }
                         interest => member.node.see(cursor, interest, depth + 1, here),
                     }
                     .map_err(|e| e.in_field(&member.name))?;
