@@ -8,6 +8,7 @@ use super::error::{Cause, Fix, Parse, ParseError};
 use super::limits::{LONGER, too_long};
 use super::object::Object;
 use super::observe::Observation;
+use super::seen::FirstSeen;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::Result;
 use crate::formats::format::Request;
@@ -106,7 +107,9 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
             Err(error) if nulls && error.cause != Cause::Invalid => {
                 // An inferred type is not one for the value, but no type is.
                 match unreadable_of(&records, start, index, request) {
-                    Unreadable::Fields(found) if !found.is_empty() && record.force_nulls_by_name(found.iter().filter_map(|e| e.path().next())) => {
+                    Unreadable::Fields(found)
+                        if !found.is_empty() && record.force_nulls_by_name(found.iter().filter_map(|e| e.path().next())) =>
+                    {
                         record.truncate(before);
                         let read = records.read(start, index, |cursor| record.read(cursor));
                         errors = record.take_field_errors();
@@ -137,7 +140,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
                 if error.cause != Cause::Invalid {
                     // A record with an error further on was ignored by inference.
                     let mut seen = Observation::new(block.input.clone());
-                    error = match records.read(start, index, |cursor| seen.see(cursor, request, 0)) {
+                    error = match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
                         Err(bad) if skip => bad,
                         _ => return Err(block.error(&error, start, index, Some(schema))),
                     };
@@ -231,7 +234,10 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
                 Some(Unreadable::Fields(errors)) => errors.iter().filter_map(|e| e.path().next()).map(str::to_owned).collect(),
                 None => Vec::new(),
             };
-            let here = line.at(start);
+            let here = match block.first_line {
+                0 => FirstSeen::record(block.first_record + index as u64),
+                _ => FirstSeen::new(0, line.at(start)),
+            };
             match records.read(start, index, |cursor| seen.see(cursor, request, here)) {
                 Ok(end) => records.advance(end),
                 Err(_) if request.nulls() && unreadable.is_none() => {
@@ -270,7 +276,7 @@ enum Unreadable {
 fn unreadable_of(records: &Records, start: usize, index: usize, request: &Request) -> Unreadable {
     let (mut seen, mut errors) = (Observation::new(Arc::from("")), Vec::new());
     loop {
-        match records.read(start, index, |cursor| seen.see(cursor, request, 0)) {
+        match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
             Ok(_) => return Unreadable::Fields(errors),
             Err(error) => {
                 let name = error.path().next().map(str::to_owned);
