@@ -128,7 +128,8 @@ fn decode_dictionary(framed: &Framed, schema: &SchemaRef, into: &mut HashMap<i64
     let message = framed.message()?;
     let (version, body) = (message.version(), framed.load()?);
     let dictionary = message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch has no header"))?;
-    contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, into, &version).map_err(unexpected))
+    let unreadable = |e: ArrowError| Error::data(format!("an Arrow dictionary cannot be read: {}", unexpected(e).message()));
+    contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, into, &version).map_err(unreadable))
 }
 
 /// The messages after the schema, in order.

@@ -81,7 +81,9 @@ pub fn to_schema(schema: IpcSchema) -> Result<(Schema, Vec<Place>), ArrowError> 
     let Some((mut bytes, places)) = narrowed_schema(schema) else { return Ok((try_fb_to_schema(schema)?, Vec::new())) };
     // The offset of the root comes first.
     let root = u32::try_from(schema._tab.loc()).unwrap_or(u32::MAX);
-    bytes.get_mut(..4).unwrap_or_default().copy_from_slice(&root.to_le_bytes());
+    if let Some(start) = bytes.get_mut(..4) {
+        start.copy_from_slice(&root.to_le_bytes());
+    }
     let narrow = root_as_schema(&bytes).map_err(|e| ArrowError::ParseError(e.to_string()))?;
     let converted = try_fb_to_schema(narrow)?;
     let fields = places.iter().fold(converted.fields().clone(), |fields, place| retyped(&fields, &place.path, &place.data_type()));

@@ -18,11 +18,14 @@ use parquet::column::page::{Page, PageReader};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
 use parquet::file::serialized_reader::SerializedPageReader;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Dictionary pages of files with more row groups are not compared.
-const MAX_GROUPS: usize = 256;
+/// The most bytes of all dictionary pages that are compared, so that opening a file takes little time.
+const COMPARED_NBYTES: u64 = 64 << 20;
+/// What reading a page costs besides its bytes.
+const PAGE_NBYTES: u64 = 8 << 10;
 /// The most bytes of the header of a dictionary page, which has no statistics.
 const HEADER_NBYTES: usize = 256;
 
@@ -54,16 +57,17 @@ fn is_small(values: &ArrayRef) -> bool {
     nbytes.saturating_add(4 * values.len()) <= DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT
 }
 
-/// Adds the dictionaries in the file to the fields that are stored as dictionaries, unless row groups have different ones.
+/// Adds the dictionaries in the file to the fields that are stored as dictionaries, unless row groups have different ones
+/// or there are too many to compare.
 /// The order of ordered dictionaries is not in the file, because some writers list values as they occur.
 pub fn learn(fields: &mut [Field], stored: &[FieldRef], source: &Source, metadata: &ParquetMetaData, encrypted: &BTreeSet<usize>) {
     let mut types = Vec::new();
     stored.iter().for_each(|field| leaf_types(field, &mut types));
-    if types.len() == metadata.file_metadata().schema_descr().num_columns() && metadata.num_row_groups() <= MAX_GROUPS {
-        let mut leaf = 0;
+    if types.len() == metadata.file_metadata().schema_descr().num_columns() {
+        let (mut leaf, left) = (0, Cell::new(COMPARED_NBYTES));
         fields.iter_mut().for_each(|field| {
             learn_field(field, &mut leaf, &|leaf, ty| {
-                if encrypted.contains(&leaf) { None } else { values(source, metadata, leaf, ty) }
+                if encrypted.contains(&leaf) { None } else { values(source, metadata, leaf, ty, &left) }
             })
         });
     }
@@ -93,10 +97,10 @@ fn learn_field(field: &mut Field, leaf: &mut usize, values: &dyn Fn(usize, &Data
 
 /// The values of a dictionary that all row groups have; `None` if there is none, or if it is damaged, which is reported when
 /// it is needed.
-fn values(source: &Source, metadata: &ParquetMetaData, leaf: usize, ty: &DataType) -> Option<ArrayRef> {
+fn values(source: &Source, metadata: &ParquetMetaData, leaf: usize, ty: &DataType, left: &Cell<u64>) -> Option<ArrayRef> {
     let mut common: Option<(Bytes, u32)> = None;
     for group in metadata.row_groups().iter().filter(|group| group.num_rows() > 0) {
-        let page = page(source, group, leaf)?;
+        let page = page(source, group, leaf, left)?;
         match &common {
             Some(common) if *common != page => return None,
             _ => common = Some(page),
@@ -106,15 +110,17 @@ fn values(source: &Source, metadata: &ParquetMetaData, leaf: usize, ty: &DataTyp
     cast(&plain(&bytes, count as usize, metadata.file_metadata().schema_descr().column(leaf).physical_type())?, ty)
 }
 
-/// The dictionary page of a column, and the number of its values.
-fn page(source: &Source, group: &RowGroupMetaData, leaf: usize) -> Option<(Bytes, u32)> {
+/// The dictionary page of a column, and the number of its values. `left`: how many bytes may still be read.
+fn page(source: &Source, group: &RowGroupMetaData, leaf: usize, left: &Cell<u64>) -> Option<(Bytes, u32)> {
     let column = group.columns().get(leaf)?;
+    left.set(left.get().checked_sub(PAGE_NBYTES)?);
     let start = u64::try_from(column.dictionary_page_offset()?).ok()?;
     let length = usize::try_from(source.nbytes().checked_sub(start)?).unwrap_or(usize::MAX).min(HEADER_NBYTES);
     let header = footer::page_header(&source.bytes(start, length).ok()?)?;
     if header.uncompressed > DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT as u64 {
         return None;
     }
+    left.set(left.get().checked_sub(header.uncompressed)?);
     let nrows = usize::try_from(group.num_rows()).ok()?;
     match SerializedPageReader::new(Arc::new(source.clone()), column, nrows, None).ok()?.get_next_page().ok()?? {
         Page::DictionaryPage { buf, num_values, .. } => Some((buf, num_values)),
