@@ -40,7 +40,7 @@ pub struct Typed {
     /// Names in LIST are NUL-terminated, as `find -print0` writes them
     #[arg(short = '0', long = "null", help_heading = "Files")]
     null_separated: bool,
-    /// Types of some or all fields; @FILE reads them from a text file, or from a data file that stores its types
+    /// Types of some or all fields; @FILE reads them from the output of `schema`, as text or JSON, or from a data file that stores its types
     #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
     schema: Option<OsString>,
     /// Write N shards: OUT-00000-of-0000N, ...
