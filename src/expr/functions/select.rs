@@ -63,7 +63,7 @@ pub static FUNCTIONS: &[Function] = &[
         boolean_mask
     ),
     function!(
-        ["where"],
+        ["where", "where_v2"],
         "condition, x=None, y=None",
         "x where the condition is true, else y. Without x and y, the indices where it is true or nonzero.",
         [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
