@@ -103,9 +103,11 @@ impl Numbers {
             digits.parse::<u64>().map_err(|_| {
                 let error = wrong(word, "is not a number or a range");
                 match word.split_once("..").or_else(|| word.split_once(':')) {
-                    Some((first, last)) => error.help(format!("a range is written {first}-{last}")),
-                    None if word.starts_with('-') => error.help("for the last records use `tail`"),
-                    None if word.starts_with(char::is_alphabetic) => error.help("fields are chosen with `select`"),
+                    Some((first, last)) => error.help(format!("write a range as {first}-{last}")),
+                    None if word.starts_with('-') => error.help("for the last records, use `tail`"),
+                    None if word.starts_with(char::is_alphabetic) => {
+                        error.help("to select fields, use `select`; to select records by value, `filter`")
+                    }
                     None => error,
                 }
             })

@@ -62,7 +62,7 @@ fn run() -> Result<Verdict> {
             Ok(verdict)
         }
         Request::Chain(chain) if chain.reads_standard_input() && std::io::stdin().is_terminal() => {
-            Err(Error::usage("no FILE is given, and standard input is a terminal").help(cli::short_usage()))
+            Err(Error::usage("no FILE given, and standard input is a terminal").help(cli::short_usage()))
         }
         Request::Chain(chain) => {
             io::signals::install(stopped)?;

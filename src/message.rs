@@ -63,8 +63,8 @@ mod tests {
         });
         assert_eq!(of_error(&error), expected);
         assert_eq!(
-            of_error(&Error::usage("no verb is given")),
-            json!({"kind": "error", "exit": 2, "message": "no verb is given", "text": "no verb is given"})
+            of_error(&Error::usage("no verb given")),
+            json!({"kind": "error", "exit": 2, "message": "no verb given", "text": "no verb given"})
         );
     }
 }

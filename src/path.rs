@@ -118,7 +118,7 @@ pub fn split(text: &str, separator: char) -> Result<Vec<&str>> {
         }
     }
     if inside {
-        return Err(Error::usage(format!("the backquote in {text} is not closed")));
+        return Err(Error::usage(format!("unterminated backquoted name in {text}")));
     }
     parts.push(&text[start..]);
     if separator == ',' && parts.len() > 1 && text[start..].trim().is_empty() {
@@ -140,8 +140,8 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
     if part.is_empty() {
         let error = Error::usage(format!("`{whole}` contains an empty name"));
         return Err(match whole.strip_prefix('.').filter(|rest| !rest.is_empty()) {
-            Some(rest) => error.help(format!("a field is written without a leading dot: {rest}")),
-            None => error.help("the empty name is written as two backquotes"),
+            Some(rest) => error.help(format!("write a field without a leading dot: {rest}")),
+            None => error.help("write the empty name as two backquotes"),
         });
     }
     if part.contains('`') {

@@ -42,8 +42,8 @@ def read(paths: Paths, chain: Chain | None = None, *, progress: bool | None = No
     """Reads the records of files through a chain of verbs. Reading is lazy.
 
     Args:
-        paths: A file, a quoted glob, shards (``x@8.tfrecord``), or a list of these, in any format that the
-            program reads.
+        paths: A file, a directory, a quoted glob, shards (``x@8.tfrecord``), or a list of these, in any format
+            that the program reads.
         chain: Verbs, as one line or as a list of words.
         progress: Whether to show progress; by default only in notebooks.
         options: The program's global options: ``threads=2``, ``schema="id: int64"``, ``on_error="skip"``.

@@ -73,7 +73,7 @@ def find(names: Iterable[str], strict: bool = False, quiet: bool = False) -> lis
         tree: _Local | _Remote = _Local() if isinstance(system, fs.LocalFileSystem) else _Remote(system)
         found = _found(tree, path, strict, quiet)
         if not found:
-            raise FileNotFoundError(f"{name}: no such file, or no file in it")
+            raise FileNotFoundError(f"{name}: no such file, or a directory without files")
         scheme = name.partition("://")[0] + "://" if "://" in name and not name.startswith("file://") else ""
         files += [File(scheme + path, path, tree.size(path), tree.is_folder(path)) for path in found]
     return files

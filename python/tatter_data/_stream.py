@@ -54,7 +54,7 @@ class Source:
         if not self.is_one_shot:
             return stream(self._data)
         if self._is_read:
-            raise RuntimeError(f"the {self} can be read only once, and was read before; pass a pyarrow.Table to read its records again")
+            raise RuntimeError(f"the {self} can be read only once, and has already been read; pass a pyarrow.Table to read its records again")
         opened = self._opened or stream(self._data)
         self._opened, self._is_read = None, True
         return opened
@@ -113,7 +113,7 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     batches = _batches(data)
     first = next(batches, None)
     if first is None:
-        raise ValueError("there are no record batches, and so no schema; pass an empty table, which has one")
+        raise ValueError("there are no record batches, so there is no schema; pass an empty table instead")
     return first.schema, itertools.chain([first], batches)
 
 

@@ -66,7 +66,7 @@ class _Unlocked:
 
 def _coo(indices: np.ndarray, values: Any, shape: np.ndarray) -> Any:
     if isinstance(values, list):
-        raise TypeError("PyTorch has no sparse tensors of strings; take them apart in the chain: from-sparse")
+        raise TypeError("PyTorch has no sparse tensors of strings; convert them in the chain: from-sparse")
     return torch.sparse_coo_tensor(torch.from_numpy(indices.T.copy()), values, tuple(int(size) for size in shape), check_invariants=False)
 
 

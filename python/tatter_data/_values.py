@@ -74,9 +74,9 @@ def column(name: str, values: Any) -> Any:
 
 def _of_numpy(name: str, values: Any) -> pa.Array:
     if values.ndim == 0:
-        raise TypeError(f"{name}: expected an array whose axis 0 is that of the records, found a single value")
+        raise TypeError(f"{name}: expected an array whose axis 0 is the record axis, found a single value")
     if values.dtype.kind in "cV":
-        raise TypeError(f"{name}: Arrow has no arrays of {values.dtype}; pass its parts as columns of their own")
+        raise TypeError(f"{name}: Arrow has no arrays of {values.dtype}; pass its parts as separate columns")
     if values.dtype.kind == "O" or (values.ndim > 1 and type(values).__name__ == _MASKED):
         return array(name, values.tolist())
     if not values.dtype.isnative:

@@ -401,7 +401,7 @@ class TatterWriter(DataSourceArrowWriter):
 
     def __init__(self, settings: _Settings, schema: StructType, overwrite: bool) -> None:
         if len(settings.paths) != 1:
-            raise ValueError("the source tatter writes to one folder")
+            raise ValueError("the source tatter writes to one directory")
         self._settings = settings
         self._folder = settings.paths[0].rstrip("/")
         self._overwrite = overwrite

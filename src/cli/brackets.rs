@@ -29,7 +29,7 @@ pub fn bracketed(words: Vec<OsString>) -> Result<(Vec<OsString>, Chains)> {
             (None, true) if Path::new(&word).exists() => outside.push(word),
             (None, true) => {
                 let error = Error::usage(format!("`{}` has no matching `[`", word.display()));
-                return Err(error.help("the chain of an input is written in brackets: mix A [ filter 'x > 0' B ]"));
+                return Err(error.help("put the chain of an input in brackets: mix A [ filter 'x > 0' B ]"));
             }
             (Some(inner), false) if word == "[" => open.extend([inner, Vec::new()]),
             (Some(mut inner), false) => {
@@ -54,8 +54,8 @@ pub fn bracketed(words: Vec<OsString>) -> Result<(Vec<OsString>, Chains)> {
         }
     }
     if let Some(inner) = open.into_iter().next() {
-        let error = Error::usage(format!("`[` is not closed: [ {}", typed(&inner)));
-        return Err(error.help("the chain of an input ends with the word `]`"));
+        let error = Error::usage(format!("unclosed `[`: [ {}", typed(&inner)));
+        return Err(error.help("close the chain of an input with `]`, as a separate argument"));
     }
     outside.extend(words);
     Ok((outside, chains))

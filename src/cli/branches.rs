@@ -74,7 +74,7 @@ fn branch(verb: &verbs::Entry, words: Vec<OsString>, read: Read) -> Result<std::
             if verbs::find(&first).is_none() && (first.contains(['.', '/', '*', '@']) || Path::new(&first).exists() || first == "-") =>
         {
             if words.verbs.len() > 1 {
-                let error = Error::usage(format!("`{first}` is a FILE; a verb is missing before it"));
+                let error = Error::usage(format!("expected a verb, found the file `{first}`"));
                 let verbs: Vec<String> = words.verbs[1..].iter().map(|own| typed(own)).collect();
                 return Err(error.help(format!("FILEs follow the verbs: [ {} {} ]", verbs.join(" then "), typed(&words.verbs[0]))));
             }
@@ -91,7 +91,7 @@ fn branch(verb: &verbs::Entry, words: Vec<OsString>, read: Read) -> Result<std::
         let globals = Typed::augment_args(Command::new("tatter"));
         let arg = globals.get_arguments().find(|arg| arg.get_id() == other.as_str());
         let name = arg.and_then(Arg::get_long).map_or_else(|| other.clone(), |long| format!("--{long}"));
-        return Err(Error::usage(format!("{name} is an option of the whole run, not of one input")).help("give it outside the brackets"));
+        return Err(Error::usage(format!("{name} applies to the whole run, not to one input")).help("put it outside the brackets"));
     }
     Ok(Ok(Branch { verbs: verbs.into(), files, branches, options, given }))
 }

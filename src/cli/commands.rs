@@ -59,7 +59,7 @@ tfrecord2idx does. With --binary it writes x.tfrecord.offsets: pairs of uint64, 
 records. The files must not be compressed.",
         examples: &[
             Example {
-                about: "an index, with which `get` reads only the third record",
+                about: "with an index, `get` reads only the third record",
                 args: "convert ids.jsonl -o ids.tfrecord && tatter index ids.tfrecord && tatter get 3 --scalar id ids.tfrecord",
                 input: "==> ids.jsonl <==\n{\"id\": 5}\n{\"id\": 6}\n{\"id\": 7}\n",
                 output: "ids.tfrecord.idx: 3 records\n{\"id\":7}\n",

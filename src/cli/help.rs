@@ -46,6 +46,17 @@ Exit codes:
   129, 130, 131, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGQUIT, SIGTERM, respectively
 ";
 
+/// Environment variables, one line each, also used in the man page.
+pub const ENVIRONMENT: &str = "\
+Environment variables:
+  COLUMNS         width of help and tables, unless standard output is a terminal
+  NO_COLOR        no color in messages, if set to a nonempty value
+  CLICOLOR_FORCE  color in messages, even if standard error is not a terminal
+  TERM            no color in messages, if set to dumb
+  TMPDIR          directory for temporary files, if the output is standard output and --temp-dir is not given [default: /tmp]
+No environment variable changes the records that are written.
+";
+
 /// The line below `Usage:` for a verb or a standalone command.
 pub fn usage_line(name: &str, command: &Command) -> String {
     // Of the last verb of a chain, the command has the global options instead of those that it shares with them.
@@ -131,7 +142,7 @@ npz, npy, safetensors: all records stacked, the record axis first.
   sparse field        x/indices, x/values, x/dense_shape; also x/dense_shapes, one per record, if they may differ
   inside structures   by path: docs.tokens/values
 With one file per record (`-o 'batch-#####.npz'`) each file contains the arrays of one record, without the record axis: axis 0 of a \
-batch is the first axis of the array, and rows of equal size are dense. Both forms read back as the records that were written. \
+batch is the first axis of the array, and rows of equal size are dense. Both layouts are read back as the records that were written. \
 In arrays written by other programs, axis 0 is the record axis; if --schema declares all axes of an array, including axis 0, the whole \
 file is read as one record. An npy file is one array without a name: its rows are records with one field, `value`. `tatter schema --as \
 numpy` prints the code that loads these files. Arrays cannot store nulls, and cannot be written to standard output.

@@ -47,7 +47,7 @@ pub fn page(name: &str, commands: &[Standalone]) -> Result<Vec<u8>> {
     if let Some(command) = commands.iter().find(|c| c.name == short) {
         return standalone_page(command);
     }
-    let error = Error::usage(format!("there is no man page `{name}`"));
+    let error = Error::usage(format!("no man page `{name}`"));
     Err(match nearest(short, VERBS.iter().map(|v| v.name).chain(commands.iter().map(|c| c.name)).chain(["functions", "tatter"])) {
         Some(near) => error.help(format!("did you mean `tatter man {near}`?")),
         None => {
@@ -93,6 +93,10 @@ fn main_page(commands: &[Standalone]) -> Result<Vec<u8>> {
     page.section("TYPES");
     page.verbatim(&wrapped(help::NOTATION, COLUMNS));
     page.exit_status();
+    page.section("ENVIRONMENT");
+    for (name, meaning) in help::ENVIRONMENT.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  ")) {
+        page.entry(name, meaning.trim_start());
+    }
     Ok(page.text)
 }
 
@@ -242,7 +246,7 @@ impl Page {
             return;
         }
         self.section("EXAMPLES");
-        self.line("Lines that begin with < are the input; ==> and <== enclose the names of files. Below a command is its output.");
+        self.line("Lines that begin with < are input; ==> and <== enclose file names. The output of a command is shown below it.");
         for example in examples {
             self.add(|roff| {
                 roff.control("PP", []);

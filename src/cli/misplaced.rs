@@ -27,7 +27,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
     let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
     let Some(name) = missing.next() else { return Ok(()) };
     // Not an error of the file system: a word is misplaced.
-    let error = || Error::usage("there is no such file").in_input(name);
+    let error = || Error::usage("no such file").in_input(name);
     // A field or an output; or a file is missing.
     let ambiguous = || error().with_kind(Kind::Io);
     if let Some(advice) = apart_from_its_name(words, name) {
@@ -41,7 +41,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
             return Err(error().help(format!("the number of records is already given: {given}")));
         }
         if verb.optional_argument {
-            return Err(error().help(format!("the number follows the verb: {}", moved(words, name, 1, &[name]))));
+            return Err(error().help(format!("put the number after the verb: {}", moved(words, name, 1, &[name]))));
         }
         if has_option(&command, "-n") {
             return Err(error().help(format!("use -n for the number of records: {}", moved(words, name, 1, &["-n", name]))));
@@ -55,17 +55,17 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
         return Err(wrong.help(format!("for a file of that name, write ./{name}")));
     }
     if verb.name == "shuffle" && name.parse::<u64>().is_ok() {
-        return Err(error().help(format!("use --buffer for the size of a buffer: {}", moved(words, name, 1, &["--buffer", name]))));
+        return Err(error().help(format!("use --buffer for the buffer size: {}", moved(words, name, 1, &["--buffer", name]))));
     }
     if verb.name == "get" && name.parse::<u64>().is_ok() {
-        return Err(error().help("record numbers are separated by commas: get 3,5"));
+        return Err(error().help("separate record numbers with commas: get 3,5"));
     }
     if verb.name == "window" && others_exist && is_field(name) {
         return Err(error().help(format!("for the windows of a list: windows {name} --size W")));
     }
     if verb.argument_unless.is_some() && name.contains([' ', '<', '>', '=', '(']) {
-        let error = error().help("there is no CONDITION with --into and --by");
-        return Err(error.help(format!("choose records first: filter {} then {} ...", typed_word(name), verb.name)));
+        let error = error().help("--into and --by take no CONDITION");
+        return Err(error.help(format!("select records first: filter {} then {} ...", typed_word(name), verb.name)));
     }
     if verb.name == "sort"
         && let Some(advice) = without_direction(words, name)
@@ -120,7 +120,7 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
         && is_file_of_a_format(name)
         && extension(input) != extension(output)
     {
-        return Err(ambiguous().help(format!("to write to this file, give it with -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
+        return Err(ambiguous().help(format!("to write to this file, use -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
     }
     Ok(())
 }
@@ -143,7 +143,7 @@ fn apart_from_its_name(words: &Words, word: &str) -> Option<String> {
     let option = own.get(at.checked_sub(2)?)?.to_str().filter(|option| ["--arg", "--with"].contains(option))?;
     let mut meant = without_word(words, word);
     meant.verbs.last_mut()?[at - 1] = format!("{name}={word}").into();
-    Some(format!("the value of {option} follows `=`: {}", line(&meant)))
+    Some(format!("{option} needs `=` before the value: {}", line(&meant)))
 }
 
 /// The word after the option.
@@ -193,12 +193,12 @@ fn number_given<'a>(words: &'a Words, word: &str) -> Option<&'a str> {
 pub fn in_inputs(inputs: &[OsString], verb: &str) -> Result<()> {
     let is_file = |name: &str| Path::new(name).exists();
     for name in inputs.iter().filter_map(|input| input.to_str()).filter(|name| !is_file(name)) {
-        let error = || Error::new(Kind::Io, "there is no such file").in_input(name);
+        let error = || Error::new(Kind::Io, "no such file").in_input(name);
         if verb == "zip" && name.split_once('=').is_some_and(|(_, file)| is_file(file)) {
             return Err(error().help("use --as to name the inputs: zip --as a,b A B"));
         }
         if verb == "mix" && name.rsplit_once(':').is_some_and(|(file, weight)| is_file(file) && weight.parse::<f64>().is_ok()) {
-            return Err(error().help("a weight follows its input and `=`: mix a.jsonl=0.7 b.jsonl=0.3"));
+            return Err(error().help("write a weight after its input, with `=`: mix a.jsonl=0.7 b.jsonl=0.3"));
         }
     }
     Ok(())
@@ -223,7 +223,7 @@ pub fn file_as_argument(files: &[OsString], verb: &Entry, parsed: &dyn Parsed, m
     // `split` lists its alternatives if all of them are missing.
     parsed.parts()?;
     let name = last.get_value_names().and_then(|names| names.first()).map_or("an argument", |name| name.as_str());
-    Err(Error::usage(format!("{}: {name} is missing before {}", verb.name, file.display()))
+    Err(Error::usage(format!("{}: expected {name} before {}", verb.name, file.display()))
         .help(format!("usage: {}", super::help::usage_line(verb.name, &command))))
 }
 
@@ -240,7 +240,7 @@ pub fn file_before_argument(command: &Command, owner: &str, matches: &ArgMatches
         return Ok(());
     }
     let name = first.get_value_names().and_then(|names| names.first()).map_or("its argument", |name| name.as_str());
-    let error = Error::usage(format!("{owner}: {name} comes first, then FILEs, found {file}"));
+    let error = Error::usage(format!("{owner}: expected {name} before the FILEs, found {file}"));
     Err(error.help(moved(words, file, usize::MAX, &[file])))
 }
 
@@ -265,20 +265,20 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
             own.remove(at);
         }
     };
-    let error = Error::usage(format!("{first}: there is no such file"));
+    let error = Error::usage(format!("{first}: no such file"));
     // A condition can contain anything.
     let second = files.get(1).and_then(|file| file.to_str()).filter(|file| !Path::new(file).exists());
     let advice = match (first.to_ascii_lowercase().as_str(), second) {
         ("from", _) => {
             remove(first);
-            "FILEs follow without a word: "
+            "FILEs need no preceding word: "
         }
         ("where", Some(condition)) => {
             remove(first);
             remove(condition);
             let at = verbs.len() - 1;
             verbs.insert(at, vec!["filter".into(), condition.into()]);
-            "conditions are those of `filter`: "
+            "for conditions, use `filter`: "
         }
         ("as", Some(name)) if verb.name == "select" => {
             remove(first);
@@ -288,7 +288,7 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
             pair.push("=");
             pair.push(name);
             verbs.push([vec!["rename".into(), pair], rest].concat());
-            "fields are renamed with `rename`: "
+            "to rename fields, use `rename`: "
         }
         _ => {
             let fields: Vec<&str> = found.iter().copied().take_while(|word| !word.contains(' ')).collect();
@@ -329,7 +329,7 @@ pub fn without_option(error: Error, words: &Words) -> Error {
             let mut meant = copy(words);
             let files = std::mem::take(&mut meant.files);
             meant.verbs.iter_mut().last().into_iter().for_each(|last| last.extend(files.iter().cloned()));
-            error.help(format!("every word after `--` is a FILE: {}", line(&meant)))
+            error.help(format!("every argument after `--` is a FILE: {}", line(&meant)))
         }
         Some(Reason::UnexpectedArgument(file)) if Path::new(&file).exists() => match after_last_verb(&file, words) {
             Some(moved) => error.help(moved),
@@ -441,7 +441,7 @@ pub fn inverted(verb: &Entry, arguments: &[OsString]) -> Result<()> {
     match habits::of_option(verb.name, option) {
         Some(advice) => Err(Error::usage(format!("`{} {option}`: {option} means --verbose here", verb.name))
             .help(advice)
-            .help("for more messages, write --verbose")),
+            .help("for more messages, use --verbose")),
         None => Ok(()),
     }
 }

@@ -48,7 +48,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
         words.iter_mut().filter(|word| *word == "-0").for_each(|word| *word = "--null".into());
     }
     if words.is_empty() {
-        return Err(Error::usage("no verb is given").help(help::short_usage()));
+        return Err(Error::usage("no verb given").help(help::short_usage()));
     }
     let mut words = split(words)?;
     let is_verbose =
@@ -109,7 +109,7 @@ fn chain(words: &mut Words) -> Result<Found> {
             (false, false) => bare(verb.command()),
         };
         if verb.combines && i > 0 {
-            let error = Error::usage(format!("`{0}` reads its own inputs: it can only be the first verb of a chain", verb.name));
+            let error = Error::usage(format!("`{0}` reads its own inputs: it must be the first verb of a chain", verb.name));
             let before: Vec<String> = words.verbs[..i].iter().map(|own| typed(own)).collect();
             return Err(error.help(format!(
                 "put the preceding verbs in the brackets of an input: {} [ {} FILE ] FILE",
@@ -153,7 +153,7 @@ fn chain(words: &mut Words) -> Result<Found> {
             if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
                 let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", owner.name));
                 let has_forms = find_option(&verb.command(), "--as").is_some_and(|arg| !arg.get_possible_values().is_empty());
-                return Err(error.help(if has_forms { "choose its form with --as" } else { "leave out --to" }));
+                return Err(error.help(if has_forms { "choose its format with --as" } else { "omit --to" }));
             }
             let given = Typed::augment_args(Command::new("tatter"))
                 .get_arguments()
@@ -199,7 +199,7 @@ fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> 
     }
     if let (Some(output), false) = (&options.output, standalone.takes_output) {
         let error = Error::usage(format!("`{}` prints to standard output and takes no -o", standalone.name));
-        return Err(error.help(format!("redirect it: > {}", shell_word(&output.to_string_lossy()))));
+        return Err(error.help(format!("redirect its output: > {}", shell_word(&output.to_string_lossy()))));
     }
     Ok(Request::Standalone(Box::new(move |out| (standalone.run)(&matches, &options, out))))
 }
@@ -221,7 +221,7 @@ fn look(words: Words) -> Result<Request> {
 fn verb_of<'a>(words_of_verb: &'a [OsString], index: usize, words: &Words) -> Result<(&'static verbs::Entry, &'a [OsString])> {
     let Some((name, arguments)) = words_of_verb.split_first() else {
         let side = if index == 0 { "before the first `then`" } else { "after `then`" };
-        return Err(Error::usage(format!("a verb is missing {side}")).help("write VERB then VERB; for a file of that name, write ./then"));
+        return Err(Error::usage(format!("expected a verb {side}")).help("write VERB then VERB; for a file of that name, write ./then"));
     };
     let name = name.to_string_lossy();
     verbs::find(&name).map(|verb| (verb, arguments)).ok_or_else(|| unknown_verb(&name, index, words))
@@ -237,8 +237,8 @@ fn files_and_options(matches: &clap::ArgMatches, after_dashes: &[OsString]) -> R
 /// Detects `tatter head 3 count x.jsonl`, where a verb is given instead of a file.
 fn forgotten_then(files: &[OsString], last: &str) -> Result<()> {
     match files.iter().filter_map(|f| f.to_str()).find(|f| verbs::find(f).is_some() && !Path::new(f).exists()) {
-        Some(verb) => Err(Error::usage(format!("`{verb}` is a verb, but follows `{last}` where a FILE is expected"))
-            .help(format!("verbs are chained with the word `then`: {last} ... then {verb} ..."))
+        Some(verb) => Err(Error::usage(format!("expected a FILE after `{last}`, found the verb `{verb}`"))
+            .help(format!("chain verbs with `then`: {last} ... then {verb} ..."))
             .help(format!("for a file of that name, write ./{verb}"))),
         None => Ok(()),
     }
@@ -269,7 +269,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         word.starts_with("-o") || word.starts_with("--output")
     });
     if index == 0 && (name == "-" || Path::new(name).exists()) {
-        let error = Error::usage(format!("`{name}` is a FILE; a verb is missing before it"));
+        let error = Error::usage(format!("expected a verb, found the file `{name}`"));
         if let Some(command) = misplaced::verb_after_file(words) {
             return error.help(format!("FILEs follow the verbs: {command}"));
         }
@@ -280,7 +280,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         };
     }
     let names = verbs::VERBS.iter().map(|v| v.name).chain(COMMANDS.iter().map(|c| c.name));
-    let error = Error::usage(format!("there is no verb `{name}`"));
+    let error = Error::usage(format!("unknown verb `{name}`"));
     let known = Known { accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))), outline: &outlined };
     let suggestions = synonyms::suggestions(name, index, words, &known);
     if !suggestions.is_empty() {
@@ -288,12 +288,12 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     }
     if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
         let rest: String = words.verbs[0][1..].iter().map(|word| format!(" {}", typed(std::slice::from_ref(word)))).collect();
-        return error.help(format!("quote each word separately, not all of them together: tatter {name}{rest}"));
+        return error.help(format!("quote each argument separately, not all of them together: tatter {name}{rest}"));
     }
     match help::near(&name.to_lowercase(), names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None if index == 0 && (name.contains('.') || name.contains('/')) => {
-            error.help("a file of that name does not exist either; the verb comes first, then FILEs: tatter schema FILE")
+            error.help("no file has that name either; the verb comes first, then FILEs: tatter schema FILE")
         }
         None => error.help("`tatter -h` lists the verbs"),
     }
@@ -301,10 +301,10 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
 
 fn no_verb(words: &Words) -> Error {
     if words.verbs.len() > 1 {
-        return Error::usage("a verb is missing before the first `then`").help("for a file of that name, write ./then");
+        return Error::usage("expected a verb before the first `then`").help("for a file of that name, write ./then");
     }
     let file = words.files.first().map_or_else(|| "FILE".to_owned(), |file| file.display().to_string());
-    Error::usage("no verb is given").help(format!("to see the fields of a file: tatter schema {file}")).help("`tatter -h` lists the verbs")
+    Error::usage("no verb given").help(format!("to see the fields of a file: tatter schema {file}")).help("`tatter -h` lists the verbs")
 }
 
 #[cfg(test)]
@@ -367,11 +367,11 @@ mod tests {
     #[test]
     fn what_is_not_a_chain_is_refused() {
         let table = [
-            ("--from jsonl", "no verb is given"),
-            ("then", "a verb is missing before the first `then`"),
-            ("Cargo.toml", "`Cargo.toml` is a FILE; a verb is missing before it"),
-            ("--frm jsonl", "there is no option `--frm`"),
-            ("missing.jsonl", "there is no verb `missing.jsonl`"),
+            ("--from jsonl", "no verb given"),
+            ("then", "expected a verb before the first `then`"),
+            ("Cargo.toml", "expected a verb, found the file `Cargo.toml`"),
+            ("--frm jsonl", "unknown option `--frm`"),
+            ("missing.jsonl", "unknown verb `missing.jsonl`"),
             ("completions bash then man", "`completions` is not a verb: it cannot be part of a chain"),
             ("--from", "--from needs a value: --from FORMAT"),
         ];

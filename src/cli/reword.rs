@@ -88,7 +88,7 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             if prior == argument || prior.is_empty() {
                 let error = Error::usage(format!("{whose}{argument} appears twice"));
                 match listed(&argument, command, words) {
-                    Some(values) => error.help(format!("give all values at once: {argument} {}", shell_word(&values))),
+                    Some(values) => error.help(format!("pass all values at once: {argument} {}", shell_word(&values))),
                     None => error,
                 }
             } else {
@@ -126,7 +126,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
         return no_files_from(name);
     }
     if !owner.is_last && has_option(globals, arg) {
-        return Error::usage(format!("{arg} is a global option, not one of `{name}`"))
+        return Error::usage(format!("{arg} is a global option, not an option of `{name}`"))
             .help("global options come before the first verb or after the last");
     }
     if let Some(wrong) = as_argument(word, command, owner, &words) {

@@ -88,7 +88,7 @@ fn short_cluster<'a>(word: &str, words: &[OsString], globals: &'a Command) -> Re
 /// The error for an option before the first verb that is not a global option; `words` start with it.
 fn unknown(word: &str, words: &[OsString], globals: &Command) -> Error {
     let name = word.split('=').next().unwrap_or(word);
-    let error = Error::usage(format!("there is no option `{name}`"));
+    let error = Error::usage(format!("unknown option `{name}`"));
     let owners: Vec<&str> = VERBS.iter().filter(|v| has_option(&v.command(), name)).map(|v| v.name).collect();
     if let Some(owner) = owners.first() {
         // `-n 2 head FILE`: an option of the verb precedes the verb.
@@ -100,7 +100,7 @@ fn unknown(word: &str, words: &[OsString], globals: &Command) -> Error {
             }
             None => format!("{owner} {name} ..."),
         };
-        return Error::usage(format!("`{name}` is not a global option but one of `{}`", owners.join("`, `")))
+        return Error::usage(format!("`{name}` is an option of `{}`, not a global option", owners.join("`, `")))
             .help(format!("options of a verb follow its name: tatter {meant}"));
     }
     if let Some(advice) = habits::of_global_option(name) {
@@ -169,11 +169,9 @@ mod tests {
         assert_eq!(names, [("[ head 3 then [ x ]=2 b ]", 7), ("[ ]", 0)]);
         let spaces = split(Vec::from(["mix", "[", "filter", "x > 0", "]", "[", "filter", "x", ">", "0", "]"].map(OsString::from))).unwrap();
         assert_eq!(spaces.chains.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), ["[ filter 'x > 0' ]", "[ filter x '>' 0 ]"]);
-        for (line, message) in [
-            ("mix [ a", "`[` is not closed: [ a"),
-            ("mix a ]=2", "`]=2` has no matching `[`"),
-            ("zip [ [ a ]", "`[` is not closed: [ [ a ]"),
-        ] {
+        for (line, message) in
+            [("mix [ a", "unclosed `[`: [ a"), ("mix a ]=2", "`]=2` has no matching `[`"), ("zip [ [ a ]", "unclosed `[`: [ [ a ]")]
+        {
             assert_eq!(split(words(line)).unwrap_err().message(), message, "{line}");
         }
     }

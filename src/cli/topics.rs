@@ -1,6 +1,6 @@
 //! `tatter help WORD`: a verb, a command, a function, or a topic such as formats, types and exit codes.
 
-use super::help::{ABOUT, ARRAYS, EXIT_CODES, NOTATION, SUFFIXES};
+use super::help::{ABOUT, ARRAYS, ENVIRONMENT, EXIT_CODES, NOTATION, SUFFIXES};
 use super::help::{fitted, format_list, global_options, list, near, of_command, of_option, of_verb, verb_list};
 use super::split::find_option;
 use super::standalone::Standalone;
@@ -39,11 +39,11 @@ const OPERATORS: &[(&[&str], &str)] = &[
 ];
 
 const OPERATOR_NOTES: &str = "\
-`&`, `^` and `|` are logical on bools and work on each bit of integers. They bind more tightly than comparisons: write x > 1 and x < 4, or \
+`&`, `^` and `|` are logical for bools and bitwise for integers. They bind more tightly than comparisons: write x > 1 and x < 4, or \
 (x > 1) & (x < 4). Arithmetic on integers wraps around at the limits of their dtype, as in TensorFlow.
 ";
 
-const VERSION: &str = "`tatter --version` prints the version, and with -v what it was built with.\n";
+const VERSION: &str = "`tatter --version` prints the version, and with -v the build configuration.\n";
 
 /// The output of `tatter help WORD`.
 ///
@@ -72,7 +72,7 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     if let Some(text) = topic(word) {
         return Ok(fitted(&text));
     }
-    let error = Error::usage(format!("there is no help topic `{word}`"));
+    let error = Error::usage(format!("no help topic `{word}`"));
     let forms = synonyms::forms(word);
     let functions = expr::instead_of(word, false);
     if let Some(form) = forms.first() {
@@ -110,7 +110,7 @@ fn option(name: &str) -> Result<String> {
     }
     let longs = [&globals].into_iter().chain(commands.iter().map(|(_, command)| command)).flat_map(Command::get_arguments);
     let longs: Vec<String> = longs.filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
-    let error = Error::usage(format!("there is no option `{name}`"));
+    let error = Error::usage(format!("unknown option `{name}`"));
     Err(match nearest(name, longs.iter().map(String::as_str)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help("`tatter help options` lists the global options"),
@@ -128,20 +128,24 @@ struct Topic {
 /// All topics, but not the formats, which are topics too.
 static TOPICS: &[Topic] = &[
     Topic {
-        names: &["usage", "tatter", "files", "inputs", "input", "globs", "shards"],
+        names: &["usage", "tatter", "files", "inputs", "input", "glob", "globs", "shards", "stdin", "stdout", "pipes"],
         summary: "command syntax, chains of verbs, input files",
         text: || ABOUT.to_owned(),
     },
     Topic { names: &["verbs", "commands"], summary: "all verbs", text: verb_list },
-    Topic { names: &["options", "option", "global options", "globals"], summary: "global options", text: global_options },
     Topic {
-        names: &["formats", "format"],
+        names: &["options", "option", "global options", "globals", "threads", "memory"],
+        summary: "global options",
+        text: global_options,
+    },
+    Topic {
+        names: &["formats", "format", "compression", "gzip", "zstd"],
         summary: "file formats; each format name is also a topic",
         text: || format!("{}{SUFFIXES}", format_list()),
     },
     Topic { names: &["arrays"], summary: "records in npz, npy and safetensors", text: || ARRAYS.to_owned() },
     Topic {
-        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes", "time", "dates", "date"],
+        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes", "time", "dates", "date", "null", "nulls"],
         summary: "the notation of --schema",
         text: || NOTATION.to_owned(),
     },
@@ -157,6 +161,7 @@ static TOPICS: &[Topic] = &[
         summary: "meaning of the exit codes",
         text: || EXIT_CODES.to_owned(),
     },
+    Topic { names: &["environment", "environment variables", "env"], summary: "environment variables", text: || ENVIRONMENT.to_owned() },
     Topic { names: &["version"], summary: "how to print the version", text: || VERSION.to_owned() },
     Topic { names: &["topics", "topic"], summary: "this list", text: topics },
 ];
@@ -193,10 +198,10 @@ fn of_format(format: &dyn Format) -> String {
     }
     let is_written = format.writer(&Arc::new(Schema::new(Vec::new())), &Options::default()).is_some();
     text.push_str(&match is_written {
-        true => format!("\nGive `--from {name}` or `--to {name}` if the format cannot be detected from the contents or the name."),
-        false => format!("\nGive `--from {name}`; it cannot be written."),
+        true => format!("\nUse `--from {name}` or `--to {name}` if the format cannot be detected from the contents or the name."),
+        false => format!("\nUse `--from {name}`; it cannot be written."),
     });
-    text.push_str(" `tatter help formats` lists all formats, and `tatter help options` has the options of each under Formats.\n");
+    text.push_str(" `tatter help formats` lists all formats, and `tatter help options` lists their options.\n");
     if ["npz", "npy", "safetensors"].contains(&name) {
         text.push_str(&format!("\n{ARRAYS}"));
     }

@@ -154,7 +154,7 @@ pub struct Typed {
     /// libsvm: index of the first feature [default: on input 0 if any index is 0, else 1; on output 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1), help_heading = "Format options")]
     index_base: Option<i64>,
-    /// libsvm, Matrix Market, SciPy: sum the values of a row with the same index
+    /// libsvm, Matrix Market, SciPy: sum the values of a row that have the same index
     #[arg(long, help_heading = "Format options")]
     sum_duplicates: bool,
     /// CSV: character between fields [default: comma, in TSV a tab]

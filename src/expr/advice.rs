@@ -36,6 +36,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     ),
     (&["if", "ifelse", "if_else", "iff"], &["write where(condition, x, y)"]),
     (&["coalesce", "ifnull", "nvl", "fillna"], &["did you mean fill_null?"]),
+    (&["row_number", "rownum", "rowid"], &["the verb enumerate numbers the records"]),
     (&["isnull", "isna"], &["did you mean is_null?"]),
     (&["notnull", "not_null", "is_not_null"], &["write not is_null(x)"]),
     (&["date", "datetime", "strptime", "parse_date", "to_timestamp"], &["did you mean timestamp?"]),

@@ -173,7 +173,7 @@ impl Binder<'_> {
                 }
                 // A function applied to itself would never terminate.
                 if operand.holds_function() {
-                    return Err(ExprError::at(operand.span, "a function cannot be an argument of a lambda"));
+                    return Err(ExprError::at(operand.span, "a function cannot be passed to a lambda"));
                 }
                 scope.values.push((name, operand.kind));
             }
@@ -220,7 +220,7 @@ impl Binder<'_> {
     }
 
     fn unknown(&self, name: &str, span: &Span) -> ExprError {
-        let error = ExprError::at(span.clone(), format!("there is no field `{name}`")).because(Reason::UnknownField);
+        let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField);
         match name {
             "null" | "none" | "NULL" | "nil" => {
                 return error.help("is_null(x) tells whether x is null; in `map`, x = None deletes a field");
@@ -457,7 +457,7 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
                 let error = ExprError::new(if call.names.is_empty() {
                     format!("{} has no attribute `{name}`", item.describe())
                 } else {
-                    format!("there is no result `{name}`")
+                    format!("unknown result `{name}`")
                 });
                 if call.names.is_empty() {
                     error.help("select one: [0]")
@@ -487,7 +487,7 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
 }
 
 fn unknown_function(name: &str, span: Span) -> ExprError {
-    with_function(ExprError::at(span, format!("there is no function {name}")), name, true)
+    with_function(ExprError::at(span, format!("unknown function {name}")), name, true)
 }
 
 /// Adds what there is instead of a function of this name; with `guesses`, also functions of similar names.

@@ -38,7 +38,7 @@ pub fn field_of(node: &Node, name: &str) -> Option<Node> {
 /// An error about a field that a structure does not have.
 pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> ExprError {
     let place = if outer.is_empty() { String::new() } else { format!(" in {outer}") };
-    let error = ExprError::new(format!("there is no field `{name}`{place}")).because(Reason::UnknownField);
+    let error = ExprError::new(format!("unknown field `{name}`{place}")).because(Reason::UnknownField);
     match nearest(name, fields.iter().map(|f| f.name.as_str())) {
         Some(near) => error.help(format!("did you mean {}?", name_text(near))),
         None => {

@@ -1,6 +1,6 @@
 //! Conversion of literals to constant tensors, with one row for all records.
 //!
-//! Source of the meaning: `tf.constant`, `tf.ragged.constant`.
+//! Semantics: `tf.constant`, `tf.ragged.constant`.
 
 use super::error::{ExprError, ExprResult};
 use crate::schema::{DType, Dim, Literal, Size, Type};

@@ -10,7 +10,7 @@ pub fn manual() -> String {
         ".TH tatter-functions 7\n.SH NAME\ntatter-functions \\- functions available in expressions\n.SH DESCRIPTION\n\
 Expressions of\n.BR tatter-map (1)\nand\n.BR tatter-filter (1)\nare written in Python's syntax and use TensorFlow's functions, with or \
 without the prefix \\(lqtf.\\(rq, and Paddle's sequence functions. A name followed by a parenthesis is a function; any other name is a \
-field of the record. Arguments are positional or keyword arguments. Axes are counted within a record.\n",
+field of the record. Arguments can be positional or keyword arguments. Axes are numbered within a record.\n",
     );
     for family in FAMILIES {
         let _ = writeln!(out, ".SH {}", roff(&family.title.to_uppercase()));

@@ -30,7 +30,7 @@
 //!   record. A constant has one row for all records, which is repeated only if a kernel needs it.
 //!
 //! Types take the role of TensorFlow's classes: a tensor with a `(?)` axis is ragged, and any other tensor is dense.
-//! Axes are counted within the record.
+//! Axes are numbered within the record.
 
 mod advice;
 mod bind;

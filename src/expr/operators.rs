@@ -15,7 +15,7 @@ use crate::schema::{DType, Literal, Type};
 impl Binder<'_> {
     fn operator(&self, expr: &Expr, function: &str, items: Vec<Operand>) -> ExprResult<OperandKind> {
         let Some(function) = functions::find(function) else {
-            return Err(ExprError::internal(format!("there is no function {function}")));
+            return Err(ExprError::internal(format!("unknown function {function}")));
         };
         let name = match &expr.kind {
             ExprKind::Unary(op, _) => op.symbol(),
@@ -35,7 +35,7 @@ impl Binder<'_> {
         match (op, &item.kind) {
             (Unary::Not, OperandKind::Tensor(node)) if node.ty.dtype() != Some(&DType::Bool) => Err(ExprError::at(
                 operand.span.clone(),
-                format!("`not` works on bools; this is {}", item.describe()),
+                format!("`not` expects bools, found {}", item.describe()),
             )
             .help(compare(&self.text, &operand.span, "==", node.ty.dtype()))),
             _ => self.operator(expr, op.function(), vec![item]),
@@ -56,7 +56,7 @@ impl Binder<'_> {
             return Err(ExprError::at(expr.span.clone(), "the result does not fit in 64 bits").help("write a float: 1e20"));
         }
         if let Binary::ShiftLeft | Binary::ShiftRight = op {
-            let error = ExprError::at(expr.span.clone(), format!("{} works on literal numbers, not on tensors", op.symbol()));
+            let error = ExprError::at(expr.span.clone(), format!("{} expects literal numbers, not tensors", op.symbol()));
             return Err(error.help(format!("write {}(x, y)", op.function())));
         }
         if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
@@ -116,7 +116,7 @@ impl Binder<'_> {
 
     fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Operand>) -> ExprResult<OperandKind> {
         let Some(function) = functions::find(function) else {
-            return Err(ExprError::internal(format!("there is no function {function}")));
+            return Err(ExprError::internal(format!("unknown function {function}")));
         };
         self.apply(function, name, span, items, Vec::new())
     }
@@ -128,7 +128,7 @@ impl Binder<'_> {
         for item in [&a, &b] {
             let node = strict_node(item)?;
             if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
-                return Err(ExprError::at(item.span.clone(), format!("`{word}` works on bools; this is {}", describe(&node.ty)))
+                return Err(ExprError::at(item.span.clone(), format!("`{word}` expects bools, found {}", describe(&node.ty)))
                     .help(compare(&self.text, &item.span, "!=", node.ty.dtype())));
             }
             nodes.push(node);

@@ -198,8 +198,8 @@ impl Binding {
                 return Err(ExprError::at(
                     statement.value.span.clone(),
                     match call.outputs.len() {
-                        1 => "this gives a list of one tensor".to_owned(),
-                        n => format!("this gives {n} tensors for one name"),
+                        1 => "this returns a list of one tensor".to_owned(),
+                        n => format!("this returns {n} tensors for one name"),
                     },
                 )
                 .help(several_names(&target.path, call.outputs.len(), self.text.get(statement.value.span.clone()))));
@@ -212,7 +212,7 @@ impl Binding {
             if call.outputs.len() != n {
                 return Err(ExprError::at(
                     statement.value.span.clone(),
-                    format!("this gives {} tensors for {n} names", call.outputs.len()),
+                    format!("this returns {} tensors for {n} names", call.outputs.len()),
                 ));
             }
             let slots: Vec<usize> = (0..n).map(|_| self.new_slot()).collect();
@@ -288,7 +288,7 @@ impl Binding {
             // A name has only one meaning.
             None if self.fields.iter().any(|(f, _)| f.name == name) => {
                 let error = ExprError::at(item.span.clone(), format!("{} cannot be stored in the field `{name}`", item.describe()));
-                return Err(error.help("give it another name, and use it in a later assignment: f = lambda v: v * 2; y = f(x)"));
+                return Err(error.help("choose another name, and use it in a later assignment: f = lambda v: v * 2; y = f(x)"));
             }
             None => {
                 self.scope.values.retain(|(n, _)| n != name);

@@ -29,7 +29,6 @@ mod parquet;
 mod riegeli;
 mod safetensors;
 mod scipy;
-mod short;
 mod text;
 mod tfds;
 mod tfrecord;

@@ -38,7 +38,7 @@ impl Container for Npz {
         match layout.leaves.iter().find(|leaf| leaf.name.contains('\0')) {
             Some(leaf) => {
                 let error = Error::usage("a name in an npz cannot contain a NUL byte").in_field(&leaf.path);
-                Err(error.help("give the field another name: rename old=new"))
+                Err(error.help("choose another name for the field: rename old=new"))
             }
             None => Ok(()),
         }

@@ -124,8 +124,8 @@ fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
         && after.is_empty()
     {
         // Not a glob for a single character.
-        let error = Error::usage(format!("{}: the brackets of an input are words of their own", name.display()));
-        return Err(error.help("leave out the quotes around them, as in mix A [ filter 'x > 0' B ]"));
+        let error = Error::usage(format!("{}: each bracket of an input must be a separate argument", name.display()));
+        return Err(error.help("remove the quotes around them: mix A [ filter 'x > 0' B ]"));
     }
     let Some(name) = name.to_str() else { return Err(missing(Path::new(name))) };
     if let Some(error) = recognise::url(name, from) {
@@ -205,8 +205,8 @@ mod tests {
             ("s@2.x", Ok(&["s-00000-of-00002.x", "s-00001-of-00002.x"])),
             ("t@2.x", Err("1 of 2 shards is missing, the first is DIR/t-00000-of-00002.x")),
             ("z*.x", Err("no file matches this pattern")),
-            ("hidden.x", Err("there is no such file\n  did you mean DIR/.hidden.x?")),
-            ("no/a.x", Err("there is no such file\n  there is no directory DIR/no")),
+            ("hidden.x", Err("no such file\n  did you mean DIR/.hidden.x?")),
+            ("no/a.x", Err("no such file\n  the directory DIR/no does not exist")),
         ];
         for (name, expected) in cases {
             let found = expand(&[at(name).into()], &Options::default(), &|_| false)

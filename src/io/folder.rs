@@ -48,7 +48,7 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
         partition_is_not_read(&directory.display().to_string(), &name, options)?;
     }
     if let (Some(log), false) = (found.log, found.files.is_empty()) {
-        let text = format!("{}: the log of a table is not read: files that it has removed are read too", log.display());
+        let text = format!("{}: the table log is not read, so files that it marks as removed are read too", log.display());
         options.notices.add(text, options.strict)?;
     }
     if !found.files.is_empty() {

@@ -85,10 +85,10 @@ impl Input {
         let error = match self.text() {
             Some(text) => error
                 .help(format!("the first line is text: {}", text.lines().next().unwrap_or_default().chars().take(40).collect::<String>()))
-                .help("its lines can be read with --from text"),
+                .help("to read its lines: --from text"),
             None => error.help(format!("the first bytes are {}", first.join(" "))),
         };
-        error.help(format!("give it with --from: {formats}"))
+        error.help(format!("specify it with --from: {formats}"))
     }
 
     /// The first bytes, if they are text.
@@ -428,7 +428,7 @@ fn reopen(file: &File) -> Result<File> {
 
 fn spool_error(directory: &Path, source: &std::io::Error) -> Error {
     Error::io(&directory.display().to_string(), "cannot keep a temporary copy", source)
-        .help("choose a directory with more room: --temp-dir DIR, or decompress the input to a file first")
+        .help("choose a directory with more space: --temp-dir DIR, or decompress the input to a file first")
 }
 
 #[cfg(test)]

@@ -302,7 +302,9 @@ mod tests {
         ranges.ranges = ranges.ranges.sized(700);
         file.as_file().set_len(900).unwrap();
         let mut read = || ranges.next().unwrap().read(|bytes, _| Counts { lines: bytes.len() as u64 / 11, records: 0 });
-        assert!(read().unwrap_err().to_string().ends_with("the file became shorter while it was read: its last 200 bytes are missing"));
+        assert!(
+            read().unwrap_err().to_string().ends_with("the file was truncated while it was being read: its last 200 bytes are missing")
+        );
         assert!(read().is_err());
     }
 

@@ -14,9 +14,9 @@ pub fn missing(path: &Path) -> Error {
     if path.as_os_str().is_empty() {
         return Error::new(Kind::Io, "the name of an input is empty").help("is a shell variable empty? `-` means standard input");
     }
-    let error = Error::new(Kind::Io, "there is no such file").in_input(path.display().to_string());
+    let error = Error::new(Kind::Io, "no such file").in_input(path.display().to_string());
     if path.to_str().and_then(|name| name.split_once('{')?.1.split_once('}')).is_some_and(|(inside, _)| inside.contains(',')) {
-        return error.help("the shell expands braces, if they are not in quotes");
+        return error.help("the shell expands braces only outside quotes");
     }
     if let Ok(target) = std::fs::read_link(path) {
         return Error::new(Kind::Io, format!("this is a symbolic link to {}, which does not exist", target.display()))
@@ -31,7 +31,7 @@ pub fn missing(path: &Path) -> Error {
         if directory.is_file() {
             return error.help(format!("{} is a file, not a directory", directory.display()));
         }
-        return error.help(format!("there is no directory {}", directory.display()));
+        return error.help(format!("the directory {} does not exist", directory.display()));
     };
     // Limits the search in directories with millions of files.
     let names: Vec<String> = entries.take(10_000).filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();

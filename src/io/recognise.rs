@@ -94,7 +94,7 @@ fn html(head: &[u8]) -> Option<Error> {
     Some(
         Error::data(format!("this is {what}, not data"))
             .help("a failed download often leaves such a page: look at it, and fetch the data again (curl -fL fails instead of saving such a page)")
-            .help("its lines can be read with --from text"),
+            .help("to read its lines: --from text"),
     )
 }
 
@@ -161,7 +161,7 @@ fn csv(suspect: &Suspect) -> Option<Error> {
         .find(|(delimiter, ..)| is_it(*delimiter))
         .filter(|(delimiter, ..)| expected != Some(*delimiter) && expected.is_none_or(|expected| delimiters(header, expected) == 0))?;
     let error = Error::data(format!("this looks like {what}-separated values"));
-    Some(error.help(format!("read them with {way}")).help("its lines can be read with --from text"))
+    Some(error.help(format!("read them with {way}")).help("to read its lines: --from text"))
 }
 
 /// Counts the delimiters outside of quotes.
@@ -204,13 +204,13 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
         "http" | "https" | "ftp" => format!("curl -fsSL {word}"),
         "hdfs" => format!("hdfs dfs -cat {word}"),
         "az" | "abfs" | "abfss" => format!("az storage blob download --file /dev/stdout --blob-url {word}"),
-        "file" => return Some(Error::usage(format!("{name}: give the path of a file, not a URL")).help(format!("write {rest}"))),
-        _ => return Some(Error::usage(format!("{name}: only files and pipes are read")).help("FETCH | tatter ... --from FORMAT -")),
+        "file" => return Some(Error::usage(format!("{name}: expected the path of a file, found a URL")).help(format!("write {rest}"))),
+        _ => return Some(Error::usage(format!("{name}: only files and pipes can be read")).help("FETCH | tatter ... --from FORMAT -")),
     };
     let extension = super::codec::extensions(name.split(['?', '#']).next().unwrap_or(name)).1;
     let from = from.or_else(|| format_of(extension.as_deref()?)).unwrap_or("FORMAT");
     Some(
-        Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes are read; use a download tool for {scheme}://"))
+        Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes can be read; use a download tool for {scheme}://"))
             .help(format!("{fetch} | tatter ... --from {from} -")),
     )
 }

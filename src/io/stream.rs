@@ -88,7 +88,7 @@ impl Read for Regular {
 
 /// The error for a file that has been truncated since it was opened.
 pub fn became_shorter(nbytes: u64) -> Error {
-    Error::new(Kind::Io, format!("the file became shorter while it was read: its last {nbytes} bytes are missing"))
+    Error::new(Kind::Io, format!("the file was truncated while it was being read: its last {nbytes} bytes are missing"))
 }
 
 /// Decompressed bytes.
@@ -151,7 +151,7 @@ mod tests {
         file.read_exact(&mut half).unwrap();
         File::options().write(true).open(&path).unwrap().set_len(7).unwrap();
         let error = file.read_to_end(&mut Vec::new()).unwrap_err();
-        let message = "a.x: the file became shorter while it was read: its last 3 bytes are missing";
+        let message = "a.x: the file was truncated while it was being read: its last 3 bytes are missing";
         assert_eq!(Error::io("a.x", "cannot read", &error).to_string(), message);
         // A file that has grown is read to its new end.
         let mut file = Regular::new(File::open(&path).unwrap(), 3, "a.x".into());

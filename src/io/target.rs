@@ -53,7 +53,9 @@ impl Target {
         };
         let name = &*path.to_string_lossy();
         if name.contains("://") {
-            return Err(Error::usage(format!("{name}: only files and pipes are written")).help("write to a file or a pipe, and copy that"));
+            return Err(
+                Error::usage(format!("{name}: only files and pipes can be written")).help("write to a file or a pipe, then upload it")
+            );
         }
         let literal = Target::literal(path)?;
         let is_there = match &literal {
@@ -64,7 +66,7 @@ impl Target {
         if let (true, false, Some(Names::Numbered { front, back, .. })) =
             (shards.is_some() || sharded.is_some(), is_there, numbered(file).unwrap_or_default())
         {
-            let error = Error::usage("# writes one file for each record, and shards are a given number of files").in_input(name);
+            let error = Error::usage("# writes one file per record, shards are a fixed number of files").in_input(name);
             let front = Some(front.trim_end_matches(['-', '_', '.'])).filter(|front| !front.is_empty()).unwrap_or("out");
             let plain = format!("{front}{back}");
             let at = name.len() - file.len();
@@ -110,7 +112,7 @@ impl Target {
             Ok(found) if found.permissions().readonly() => {
                 return Err(Error::new(Kind::Io, "the file is write-protected")
                     .in_input(name)
-                    .help(format!("chmod u+w '{name}' lets it be replaced")));
+                    .help(format!("to allow replacing it: chmod u+w '{name}'")));
             }
             // Reading such a name fails too; replacing the link would hide the mistake.
             Err(e) if e.raw_os_error() == Some(TOO_MANY_LINKS) => return Err(Error::io(name, "cannot write", &e)),
@@ -164,8 +166,8 @@ fn followed(path: &Path) -> PathBuf {
 fn directory(name: &str, directory: &Path) -> Result<PathBuf> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let missing = || {
-        let error = Error::new(Kind::Io, format!("there is no directory {}", directory.display())).in_input(name);
-        error.help(format!("mkdir -p {} creates it", shell_word(&directory.display().to_string())))
+        let error = Error::new(Kind::Io, format!("the directory {} does not exist", directory.display())).in_input(name);
+        error.help(format!("to create it: mkdir -p {}", shell_word(&directory.display().to_string())))
     };
     match std::fs::metadata(directory) {
         Ok(found) if found.is_dir() => Ok(directory.to_owned()),
@@ -194,7 +196,7 @@ fn numbered(file: &str) -> Result<Option<Names>> {
     let width = file[start..].bytes().take_while(|b| *b == b'#').count();
     let (front, back) = (&file[..start], &file[start + width..]);
     if back.contains('#') {
-        return Err(Error::usage(format!("{file} has two runs of #: expected one, for the number of the record")));
+        return Err(Error::usage(format!("{file} has two runs of #: expected one, for the record number")));
     }
     Ok(Some(Names::Numbered { front: front.to_owned(), width, back: back.to_owned() }))
 }
@@ -315,16 +317,16 @@ mod tests {
                 "a-###.x",
                 Some(2),
                 Err(
-                    "DIR/a-###.x: # writes one file for each record, and shards are a given number of files\n  for shards, leave out the #: -o DIR/a.x --shards 2",
+                    "DIR/a-###.x: # writes one file per record, shards are a fixed number of files\n  for shards, leave out the #: -o DIR/a.x --shards 2",
                 ),
             ),
-            ("a-#-#.x", None, Err("a-#-#.x has two runs of #: expected one, for the number of the record")),
+            ("a-#-#.x", None, Err("a-#-#.x has two runs of #: expected one, for the record number")),
             ("there@8.x", None, Ok(("there@8.x", "there@8.x"))),
             ("there-#.x", None, Ok(("there-#.x", "there-#.x"))),
             ("link.x", None, Ok(("d/target.x", "d/target.x"))),
             ("d", None, Err("DIR/d: this is a directory: expected the name of a file to write")),
-            ("no/a.x", None, Err("DIR/no/a.x: there is no directory DIR/no\n  mkdir -p DIR/no creates it")),
-            ("no/a@8.x", None, Err("DIR/no/a@8.x: there is no directory DIR/no\n  mkdir -p DIR/no creates it")),
+            ("no/a.x", None, Err("DIR/no/a.x: the directory DIR/no does not exist\n  to create it: mkdir -p DIR/no")),
+            ("no/a@8.x", None, Err("DIR/no/a@8.x: the directory DIR/no does not exist\n  to create it: mkdir -p DIR/no")),
         ];
         for (name, shards, expected) in cases {
             let found = Target::parse(Some(dir.path().join(name).as_os_str()), *shards);

@@ -60,7 +60,7 @@ impl Step<'_> {
         let matching = Pattern::new(part);
         matching.map(Step::Matching).map_err(|e| {
             let fault = if e.msg == "invalid range pattern" { "`[` is not closed" } else { e.msg };
-            let message = format!("there is no such file, and it is not a valid glob: {fault} at column {}", column + e.pos + 1);
+            let message = format!("no such file, and it is not a valid glob: {fault} at column {}", column + e.pos + 1);
             Error::new(Kind::Io, message).in_input(pattern)
         })
     }

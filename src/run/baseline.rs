@@ -26,7 +26,7 @@ pub fn with_baseline(verbs: &[Box<dyn Parsed>], files: &[OsString], options: Arc
     }
     let is_stdin = |name: &OsString| name == "-";
     if is_stdin(&file) && (files.iter().any(is_stdin) || (files.is_empty() && options.files_from.is_none())) {
-        return Err(Error::usage("standard input is given twice").help("write one of the two to a file first"));
+        return Err(Error::usage("standard input is named twice").help("write one of the two to a file first"));
     }
     let own = Options { from: None, files_from: None, input_name: None, on_error: OnError::Fail, ..options.as_ref().clone() };
     let own = Arc::new(own);

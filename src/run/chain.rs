@@ -86,8 +86,8 @@ fn refuse_hidden_constants(schema: &Schema, options: &Options) -> Result<()> {
         for text in texts {
             let (name, _) = named(text, option, value)?;
             if schema.index_of(name).is_some() {
-                let error = Error::usage(format!("{option} {name}: the records have a field of this name, which would be used instead"));
-                return Err(error.help("give the constant another name"));
+                let error = Error::usage(format!("{option} {name}: the records have a field of this name, which takes precedence"));
+                return Err(error.help("choose another name for the constant"));
             }
         }
     }

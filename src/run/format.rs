@@ -19,10 +19,10 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
         let given = named(name, "--from")?;
         let found = instead_of(given, input);
         let Some(found) = found.or_else(|| is_just_text(given, input).then_some("text")) else { return Ok(given) };
-        let error = Error::data(format!("this looks like {found}, not like {name}")).in_input(input.name().clone());
+        let error = Error::data(format!("this looks like {found}, not {name}")).in_input(input.name().clone());
         return Err(match found {
-            "text" => error.help("its lines can be read with --from text"),
-            _ => error.help("leave out --from: the format of each file is detected"),
+            "text" => error.help("to read its lines: --from text"),
+            _ => error.help("omit --from: the format of each file is detected"),
         });
     }
     if let Some(format) = FORMATS.iter().find(|f| f.recognises(input)) {
@@ -129,13 +129,13 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
         let name = outputs.name();
         if formats::find(name).is_some() {
             let error = Error::usage(format!("`{name}` is the name of a format, and a file of that name would be JSON Lines"));
-            return Err(error.help(format!("give the format with --to {name}; or name the file: -o ./{name}")));
+            return Err(error.help(format!("choose the format with --to {name}; or name the file: -o ./{name}")));
         }
         return named("jsonl", "--to");
     };
     by_extension(extension).ok_or_else(|| {
         Error::usage(format!("the output's extension .{extension} is not that of a known format"))
-            .help(format!("give one with --to: {}", names(|f| f.name() != "none")))
+            .help(format!("choose one with --to: {}", names(|f| f.name() != "none")))
     })
 }
 
@@ -197,9 +197,7 @@ pub fn compression_of_output(format: &dyn Format, outputs: &Outputs, options: &O
         return Ok(codec);
     }
     if let Some(by_name) = by_name {
-        return Err(
-            Error::usage(format!("--compression contradicts the output's name, which says {by_name}")).help("leave one of them out")
-        );
+        return Err(Error::usage(format!("--compression contradicts the output's name, which says {by_name}")).help("omit one of them"));
     }
     if outputs.is_stdout() {
         let error = Error::usage("--compression: standard output is not compressed");

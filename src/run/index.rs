@@ -17,7 +17,7 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
     let found = expand(files, options, &|_| false)?;
     if options.output.is_some() && found.len() > 1 {
         return Err(Error::usage(format!("-o names one index, but there are {} files", found.len()))
-            .help("leave it out: each index is written next to its file"));
+            .help("omit -o: each index is written next to its file"));
     }
     for file in found {
         let Some(path) = file.path else {
@@ -28,7 +28,7 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
         let output = Outputs::plan(&Options { output: Some(name), is_output_literal: true, shards: None, ..options.clone() })?;
         if output.replaces(&path) {
             let error = Error::usage("the index would replace its file").in_input(path.display().to_string());
-            return Err(error.help("leave out -o: the index is written next to the file"));
+            return Err(error.help("omit -o: the index is written next to the file"));
         }
         let mut index = output.create(0)?;
         let records = write_index(&input, form, &mut index)?;

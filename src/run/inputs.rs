@@ -292,7 +292,7 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
     let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });
-    let help = format!("if it is meant to be empty, give its format: --from {likely}");
+    let help = format!("if it is meant to be empty, name its format: --from {likely}");
     Err(error.in_input(first.name().clone()).help(help))
 }
 

@@ -49,7 +49,7 @@ fn extended(columns: &SourceColumns, mut schema: Schema) -> Result<Schema> {
                 SourceColumn::Byte => "byte",
             };
             let error = Error::usage(format!("--source: the records already have a field {}", quoted(name)));
-            return Err(error.help(format!("give it another name: --source source_{what}={what}")));
+            return Err(error.help(format!("choose another name: --source source_{what}={what}")));
         }
         let dtype = if *column == SourceColumn::File { DType::String } else { DType::Int64 };
         schema.fields.push(Field::new(name.clone(), Type::tensor(dtype, Vec::new())));

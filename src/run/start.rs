@@ -65,7 +65,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         options.on_error = OnError::Skip;
     }
     if options.max_errors.is_some() && options.on_error == OnError::Fail {
-        let text = "--max-errors has no effect: it is for --on-error skip, null and quarantine";
+        let text = "--max-errors has no effect without --on-error skip, null or quarantine";
         options.notices.add(text.to_owned(), options.strict)?;
     }
     format::note_quarantine(&options)?;
@@ -120,8 +120,8 @@ impl<'a> Run<'a> {
     fn new(verbs: &'a [Box<dyn Parsed>], inputs: Inputs, targets: Targets, options: &Options, ended: &Ended) -> Result<Run<'a>> {
         ended.refuse(&targets.outputs)?;
         if options.in_place && targets.outputs.iter().all(|output| output.is_stdout()) {
-            let error = Error::usage("--in-place lets the output replace an input, but there is no -o");
-            return Err(error.help("repeat the name of the input: -o FILE"));
+            let error = Error::usage("--in-place lets the output replace an input, but no -o is given");
+            return Err(error.help("name the input again: -o FILE"));
         }
         // Standard input may be a regular file.
         let paths = inputs.iter().map(|opened| opened.input.path().unwrap_or(Path::new("/dev/stdin")).to_owned());
@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
         let is_empty = self.inputs.are_empty();
         self.execute(ended).map_err(|error| match error.reason() {
             Some(Reason::UnknownField | Reason::NoFields) if is_empty => {
-                error.help(format!("{first} is empty: give its fields with --schema 'NAME: TYPE; ...'"))
+                error.help(format!("{first} is empty: declare its fields with --schema 'NAME: TYPE; ...'"))
             }
             Some(Reason::UnknownField | Reason::NoFields) if self.found_no_fields && self.options.on_error != OnError::Fail => {
                 Error::data("no field was found: the records are bad or have no fields")

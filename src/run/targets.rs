@@ -60,7 +60,7 @@ impl Targets {
     fn plan_of_values(options: &Options) -> Result<Targets> {
         let example = "-o 'out/{}.jsonl' names each by its value";
         let Some(output) = options.output.as_deref().filter(|output| *output != OsStr::new("-")) else {
-            return Err(Error::usage("the files of --by need names: give -o").help(example));
+            return Err(Error::usage("the files of --by need names: use -o").help(example));
         };
         if is_directory(output) {
             return Err(parts_in(output, options));
@@ -127,18 +127,18 @@ fn directory(format: &'static dyn Format, name: Option<&OsStr>, options: &Option
 /// The names of the outputs; `None` is standard output.
 fn names(last: Option<&dyn Parsed>, options: &Options) -> Result<Vec<Option<OsString>>> {
     let Some(parts) = last.map(Parsed::parts).transpose()?.flatten() else { return Ok(vec![options.output.clone()]) };
-    let name =
-        |part| match part {
-            Part::Output => Ok(options.output.clone()),
-            Part::File(file) => Ok(Some(file)),
-            Part::EachValue => Err(Error::internal("the names of values are known later")),
-            Part::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
-                Some(output) if is_directory(output) => Err(parts_in(output, options)),
-                Some(output) => io::part_name(output, &part).map(Some),
-                None => Err(Error::usage("the output files need names: give -o OUT")
-                    .help(format!("-o data.parquet writes data-{part}.parquet ..."))),
-            },
-        };
+    let name = |part| match part {
+        Part::Output => Ok(options.output.clone()),
+        Part::File(file) => Ok(Some(file)),
+        Part::EachValue => Err(Error::internal("the names of values are known later")),
+        Part::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
+            Some(output) if is_directory(output) => Err(parts_in(output, options)),
+            Some(output) => io::part_name(output, &part).map(Some),
+            None => {
+                Err(Error::usage("the output files need names: use -o OUT").help(format!("-o data.parquet writes data-{part}.parquet ...")))
+            }
+        },
+    };
     parts.into_iter().map(name).collect()
 }
 

@@ -82,7 +82,7 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
     let refused = |message: String, help: String| Err(Error::usage(message).in_field(path).help(help));
     let contents = match ty.dtype() {
         Some(DType::Null) | None => {
-            let help = format!("give its type: --schema '{path}: int64[?]'; or leave it out: drop {}", shell_word(&path.to_string()));
+            let help = format!("declare its type: --schema '{path}: int64[?]'; or leave it out: drop {}", shell_word(&path.to_string()));
             return refused("has no value in any record, so the dtype of its array is unknown".to_owned(), help);
         }
         Some(dtype @ DType::Arrow(_)) => {

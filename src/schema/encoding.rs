@@ -2,7 +2,7 @@
 
 /// An encoding of a row partition as integers.
 ///
-/// Source of the meaning: `tf.RaggedTensor.from_row_splits` and related functions; Paddle's recursive sequence lengths
+/// Semantics: `tf.RaggedTensor.from_row_splits` and related functions; Paddle's recursive sequence lengths
 /// (`lod`) and level-of-detail offsets (`lod_offsets`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionEncoding {

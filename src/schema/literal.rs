@@ -1,6 +1,6 @@
 //! Literals: numbers, `"text"`, `b"bytes"`, `True`, `None`, lists. Parsed and printed by the same rules.
 //!
-//! Source of the meaning: Python's literals with JSON's escapes, and `NaN` and `Infinity` as printed by Python's JSON
+//! Semantics: Python's literals with JSON's escapes, and `NaN` and `Infinity` as printed by Python's JSON
 //! writer.
 
 use super::cursor::Cursor;
@@ -231,7 +231,7 @@ fn bytes(cursor: &mut Cursor) -> Result<Vec<u8>> {
             Piece::Char(c) if c.is_ascii() => out.push(c as u8),
             Piece::Byte(c) => out.push(c as u8),
             _ => {
-                let error = cursor.fail(start, cursor.end(), "bytes are written with ASCII characters");
+                let error = cursor.fail(start, cursor.end(), "a bytes literal can contain only ASCII characters");
                 return Err(error.help("write other bytes as \\x00 to \\xff"));
             }
         }
@@ -417,7 +417,7 @@ mod tests {
             ("\"abc", "this quote is not closed"),
             ("\"\\q\"", "an unknown escape"),
             ("\"\\ud800\"", "an unpaired surrogate is not a character"),
-            ("b\"é\"", "bytes are written with ASCII characters"),
+            ("b\"é\"", "a bytes literal can contain only ASCII characters"),
             ("[1", "expected `,` or `]`, found the end"),
             ("1 2", "expected nothing after the literal, found `2`"),
         ];

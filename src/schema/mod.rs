@@ -3,7 +3,7 @@
 //! - [`notation`]: the text form, parsed and printed by the same rules.
 //! - [`unify`]: the type that holds the values of two types.
 //!
-//! Axes are counted within the record; the stream of records is not an axis.
+//! Axes are numbered within the record; the stream of records is not an axis.
 //!
 //! ```
 //! use tatter::schema::notation;
@@ -440,7 +440,7 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     let name = &path.names()[depth];
     let outer = FieldPath::try_new(path.names()[..depth].to_vec()).ok();
     let place = outer.as_ref().map(|p| format!(" in {p}")).unwrap_or_default();
-    let error = Error::usage(format!("there is no field `{name}`{place}")).because(Reason::UnknownField);
+    let error = Error::usage(format!("unknown field `{name}`{place}")).because(Reason::UnknownField);
     if fields.is_empty() {
         return error.help(match outer {
             Some(p) => format!("{p} is not a structure"),

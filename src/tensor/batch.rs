@@ -1,6 +1,6 @@
 //! Turns rows into an axis (batch) and an axis into rows (unbatch).
 //!
-//! Source of the meaning: `tf.data.Dataset.batch`, `ragged_batch`, `unbatch`.
+//! Semantics: `tf.data.Dataset.batch`, `ragged_batch`, `unbatch`.
 
 use super::{RowPartition, Sparse, Tensor};
 use crate::error::{Error, Result};
@@ -152,7 +152,7 @@ pub fn unbatch(tensor: Tensor) -> Result<Tensor> {
     match tensor {
         Tensor::Sparse(sparse) => unbatch_sparse(&sparse).map(Tensor::Sparse),
         Tensor::List(list) => Ok(list.into_values()),
-        other => Err(other.as_list().map_or_else(|e| e, |_| Error::data("there is no axis to work on"))),
+        other => Err(other.as_list().map_or_else(|e| e, |_| Error::data("no axis to work on"))),
     }
 }
 

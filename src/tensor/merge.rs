@@ -1,6 +1,6 @@
 //! Merges and splits axes, and moves fields up a level.
 //!
-//! Source of the meaning: `tf.RaggedTensor.merge_dims`, `tf.experimental.StructuredTensor.promote`,
+//! Semantics: `tf.RaggedTensor.merge_dims`, `tf.experimental.StructuredTensor.promote`,
 //! `partition_outer_dimension`.
 
 use super::{RowPartition, Tensor};
@@ -82,7 +82,7 @@ pub fn promoted_type(structure: &Type, field: &Type) -> Type {
 pub fn promote(structure: &Tensor, axes: usize, field: usize, has_axis: bool) -> Result<Tensor> {
     let lifted = structure.map_below(axes, &mut |below| {
         let s = below.as_struct()?;
-        let value = s.fields().get(field).ok_or_else(|| Error::data("there is no such field"))?;
+        let value = s.fields().get(field).ok_or_else(|| Error::data("no such field"))?;
         match s.validity() {
             None => Ok(value.clone()),
             Some(outer) => {

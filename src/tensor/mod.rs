@@ -47,6 +47,7 @@ pub mod equal;
 pub mod fill;
 pub mod gather;
 pub mod hash;
+pub mod interner;
 pub mod ints;
 pub mod literal;
 pub mod merge;
@@ -56,6 +57,7 @@ pub mod pad;
 pub mod partition;
 pub mod runs;
 mod shared;
+pub mod short;
 pub mod sortable;
 pub mod sparse;
 pub mod sparsify;
@@ -275,7 +277,7 @@ impl Tensor {
     pub fn as_list(&self) -> Result<&List> {
         match self {
             Tensor::List(list) => Ok(list),
-            _ => Err(Error::data("there is no axis to work on")),
+            _ => Err(Error::data("no axis to work on")),
         }
     }
 

@@ -4,7 +4,7 @@
 //! [2, (?)]   [[1 2 3] []]   ->   [2, 4]   [[1 2 3 0] [0 0 0 0]]
 //! ```
 //!
-//! Source of the meaning: `tf.RaggedTensor.to_tensor`, `tf.sparse.to_dense`, `sequence_pad`. The size of an axis is
+//! Semantics: `tf.RaggedTensor.to_tensor`, `tf.sparse.to_dense`, `sequence_pad`. The size of an axis is
 //! that of the longest row before truncation along any other axis.
 
 use super::runs::Runs;
@@ -178,7 +178,7 @@ impl Padding {
                     true => "choose a smaller --shape",
                     false => "truncate it with to-dense --shape",
                 };
-                let fewer = "pad fewer records at a time with smaller batches or --chunk-rows, or allow more memory with --max-memory";
+                let fewer = "pad fewer records at a time with smaller batches or --chunk-rows, or raise the limit with --max-memory";
                 return Err(error.at_row(row).help(format!("{smaller}, {fewer}")));
             }
         }

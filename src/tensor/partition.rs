@@ -9,7 +9,7 @@
 //! row_splits  [0 2 2 3 6]      row_lengths [2 0 1 3]      value_rowids [0 0 2 3 3 3]
 //! ```
 //!
-//! Source of the meaning: `tf.experimental.RowPartition`, `tf.RaggedTensor.from_*`.
+//! Semantics: `tf.experimental.RowPartition`, `tf.RaggedTensor.from_*`.
 
 use super::encoding::{Extent, InvalidPartition};
 use crate::error::{Error, Result};

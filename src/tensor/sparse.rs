@@ -1,6 +1,6 @@
 //! Sparse tensors, one per row.
 //!
-//! Source of the meaning: `tf.SparseTensor`. Indices are inside the dense shape; as in TensorFlow, they can be in any
+//! Semantics: `tf.SparseTensor`. Indices are inside the dense shape; as in TensorFlow, they can be in any
 //! order and repeated.
 
 use super::RowPartition;

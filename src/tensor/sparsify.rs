@@ -1,6 +1,6 @@
 //! Converts ragged tensors to sparse ones, and back.
 //!
-//! Source of the meaning: `tf.RaggedTensor.to_sparse`, `from_sparse`; `tf.data.Dataset.sparse_batch`.
+//! Semantics: `tf.RaggedTensor.to_sparse`, `from_sparse`; `tf.data.Dataset.sparse_batch`.
 
 use super::pad::Target;
 use super::{RowPartition, Sparse, Tensor};
@@ -37,7 +37,7 @@ pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
         for (partition, target) in partitions.iter().zip(targets) {
             let longest = rows.clone().map(|r| partition.row_length(r)).max().unwrap_or(0);
             let size = if let Target::Exact(size) = target { *size } else { longest };
-            shapes.push(i64::try_from(size).map_err(|_| Error::data("a size beyond 63 bits"))?);
+            shapes.push(i64::try_from(size).map_err(|_| Error::data("a size does not fit in 63 bits"))?);
             rows = partition.start(rows.start)..partition.start(rows.end);
         }
     }

@@ -5,11 +5,14 @@
 
 use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
-use arrow_array::{Array, ArrayRef, make_array};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, ScalarBuffer, i256};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ByteArrayType, LargeBinaryType, LargeUtf8Type};
+use arrow_array::{Array, ArrayRef, GenericByteArray, make_array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256};
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, IntervalUnit};
+use std::sync::Arc;
 
 /// Builds values of a fixed width from those of one or more arrays, as raw bytes.
 pub trait Native {
@@ -63,26 +66,34 @@ pub(super) fn fixed_bytes(array: &ArrayRef) -> Option<Buffer> {
     Some(data.buffers().first()?.slice_with_length(data.offset() * width, data.len() * width))
 }
 
-/// Number of values copied at once, even for shorter rows: 64 bytes, or 16 wider values.
-const fn block<N>() -> usize {
-    match size_of::<N>() {
-        width @ 1..4 => 64 / width,
-        4..=16 => 16,
-        _ => 1,
-    }
-}
+/// The maximum number of values copied at once.
+const MOST_AT_ONCE: usize = 64;
 
 /// The capacity for `len` values added by [`push_row`] and [`push_times`].
 pub fn with_room<N: Copy>(len: usize) -> Vec<N> {
-    Vec::with_capacity(len + 2 * block::<N>())
+    Vec::with_capacity(len + 2 * MOST_AT_ONCE)
 }
 
 /// Adds `values[start..end]`.
 #[inline]
 pub fn push_row<N: Copy>(out: &mut Vec<N>, values: &[N], start: usize, end: usize) {
+    // At least 64 and at most 128 bytes, which are copied without a call.
+    match size_of::<N>() {
+        1 => push_block::<N, MOST_AT_ONCE>(out, values, start, end),
+        2 => push_block::<N, 32>(out, values, start, end),
+        4 | 8 => push_block::<N, 16>(out, values, start, end),
+        16 => push_block::<N, 8>(out, values, start, end),
+        _ => push_block::<N, 4>(out, values, start, end),
+    }
+}
+
+/// Adds `values[start..end]`; up to `BLOCK` values by copying that many. The length of the block is part of its type,
+/// because otherwise the compiler calls `memcpy`.
+#[inline]
+fn push_block<N: Copy, const BLOCK: usize>(out: &mut Vec<N>, values: &[N], start: usize, end: usize) {
     let len = end - start;
-    match values.get(start..start + block::<N>()) {
-        Some(whole) if len <= block::<N>() => {
+    match values[start..].first_chunk::<BLOCK>() {
+        Some(whole) if len <= BLOCK => {
             let to = out.len() + len;
             out.extend_from_slice(whole);
             out.truncate(to);
@@ -136,6 +147,9 @@ struct Runs<'a>(&'a [Run]);
 
 impl Native for Runs<'_> {
     fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        if self.0.iter().all(|run| run.end - run.start == 1) {
+            return self.0.iter().map(|run| values[run.part][run.start]).collect();
+        }
         let mut out = with_room(self.0.iter().map(|r| r.end - r.start).sum());
         self.0.iter().for_each(|run| push_row(&mut out, values[run.part], run.start, run.end));
         out
@@ -192,12 +206,16 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
 /// Which of the rows are null.
 fn validity_of(parts: &[&Tensor], runs: &[Run]) -> Option<NullBuffer> {
     let validities: Vec<Option<NullBuffer>> = parts.iter().map(|p| p.validity()).collect();
+    runs_of_validity(&validities.iter().map(Option::as_ref).collect::<Vec<_>>(), runs)
+}
+
+fn runs_of_validity(validities: &[Option<&NullBuffer>], runs: &[Run]) -> Option<NullBuffer> {
     if validities.iter().all(Option::is_none) {
         return None;
     }
     let mut bits = BooleanBufferBuilder::new(runs.iter().map(|r| r.end - r.start).sum());
     for run in runs {
-        match &validities[run.part] {
+        match validities[run.part] {
             Some(validity) => (run.start..run.end).for_each(|row| bits.append(validity.is_valid(row))),
             None => bits.append_n(run.end - run.start, true),
         }
@@ -223,7 +241,46 @@ fn sparse_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
     Tensor::concat(&taken.iter().collect::<Vec<_>>())?.gather(&order)
 }
 
+/// Strings or bytes of several arrays; `None` for other types.
+fn text_runs<T>(arrays: &[&ArrayRef], runs: &[Run]) -> Option<ArrayRef>
+where
+    T: ByteArrayType<Offset = i64>,
+{
+    let texts = arrays.iter().map(|array| array.as_bytes_opt::<T>()).collect::<Option<Vec<_>>>()?;
+    let parts: Vec<(&[i64], &[u8])> = texts.iter().map(|text| (text.value_offsets(), text.value_data())).collect();
+    let nrows: usize = runs.iter().map(|run| run.end - run.start).sum();
+    let mut offsets = Vec::with_capacity(nrows + 1);
+    offsets.push(0i64);
+    let mut bytes = with_room(nrows.saturating_mul(mean_length(&parts)));
+    for run in runs {
+        let (splits, values) = parts[run.part];
+        let splits = &splits[run.start..=run.end];
+        let (first, shift) = (splits[0], bytes.len() as i64 - splits[0]);
+        push_row(&mut bytes, values, first as usize, splits[splits.len() - 1] as usize);
+        offsets.extend(splits[1..].iter().map(|end| end + shift));
+    }
+    let validities: Vec<Option<&NullBuffer>> = texts.iter().map(|text| text.nulls()).collect();
+    let nulls = runs_of_validity(&validities, runs);
+    let text = GenericByteArray::<T>::try_new(OffsetBuffer::new(offsets.into()), Buffer::from_vec(bytes), nulls);
+    text.ok().map(|text| Arc::new(text) as ArrayRef)
+}
+
+/// The mean length of the values in these offsets, rounded up.
+fn mean_length(parts: &[(&[i64], &[u8])]) -> usize {
+    let total: i64 = parts.iter().map(|(offsets, _)| offsets[offsets.len() - 1] - offsets[0]).sum();
+    let nrows: usize = parts.iter().map(|(offsets, _)| offsets.len() - 1).sum();
+    (total as usize).div_ceil(nrows.max(1))
+}
+
 fn any_runs(arrays: &[&ArrayRef], runs: &[Run]) -> Result<ArrayRef> {
+    let text = match arrays.first().map(|array| array.data_type()) {
+        Some(DataType::LargeUtf8) => text_runs::<LargeUtf8Type>(arrays, runs),
+        Some(DataType::LargeBinary) => text_runs::<LargeBinaryType>(arrays, runs),
+        _ => None,
+    };
+    if let Some(text) = text {
+        return Ok(text);
+    }
     let data: Vec<_> = arrays.iter().map(|a| a.to_data()).collect();
     let mut out = MutableArrayData::new(data.iter().collect(), false, runs.iter().map(|r| r.end - r.start).sum());
     for run in runs {
@@ -349,8 +406,7 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{StringArray, UInt16Array};
-    use std::sync::Arc;
+    use arrow_array::{LargeStringArray, StringArray, UInt16Array};
 
     #[test]
     fn rows_of_every_length_are_copied_reversed_and_repeated() {
@@ -364,6 +420,18 @@ mod tests {
             let expected = [7].iter().chain(row).chain(row.iter().rev()).copied().chain(row.iter().map(|_| 9));
             assert!(expected.eq(out.iter().copied()), "{start}..{end}");
         }
+    }
+
+    #[test]
+    fn runs_of_strings_keep_their_values_and_nulls() {
+        let long = "x".repeat(200);
+        let a = LargeStringArray::from(vec![Some("a"), None, Some(""), Some("bé"), Some(&long)]).slice(1, 4);
+        let b = LargeStringArray::from(vec![Some("c"), Some("dd")]);
+        let parts = [Tensor::Leaf(Arc::new(a)), Tensor::Leaf(Arc::new(b))];
+        let runs = [(1, 1, 2), (0, 2, 4), (0, 0, 1), (1, 0, 2), (0, 1, 1), (0, 1, 4)].map(|(part, start, end)| Run { part, start, end });
+        let taken = take_runs(&parts.iter().collect::<Vec<_>>(), &runs).unwrap();
+        let expected = [Some("dd"), Some("bé"), Some(&long), None, Some("c"), Some("dd"), Some(""), Some("bé"), Some(&long)];
+        assert_eq!(taken.as_leaf().unwrap().as_string::<i64>(), &LargeStringArray::from(expected.to_vec()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Shortens rows at one end to remove padding.
 //!
-//! Source of the meaning: `tf.RaggedTensor.from_tensor`, `sequence_unpad`.
+//! Semantics: `tf.RaggedTensor.from_tensor`, `sequence_unpad`.
 
 use super::pad::Side;
 use super::take::fixed_bytes;

@@ -41,7 +41,7 @@ impl Tensor {
             let row = (0..validity.len()).find(|row| validity.is_null(*row)).unwrap_or(0);
             return Err(Error::data(format!("found null, but the schema says {to}"))
                 .at_row(row)
-                .help("write `optional` before the type, or give a default with = VALUE"));
+                .help("write `optional` before the type, or add a default: = VALUE"));
         }
         if from.element == Element::Value(DType::Null) && from.dims.is_empty() {
             return Tensor::nulls(to, self.nrows());

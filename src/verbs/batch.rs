@@ -46,7 +46,7 @@ Every field gains axis 0, the records of the batch. Axes whose size may differ b
 axes of known size stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors; a sparse tensor gains a leading dimension \
 and the largest dense shape of the batch. Nulls are kept.
 
-With --max-values a batch also ends before a record that would bring the number of values in FIELD (all its axes counted) above the \
+With --max-values a batch also ends before a record that would bring the number of values in FIELD (counting all its axes) above the \
 limit; a record above the limit becomes a separate batch. `batch all` keeps all records in memory (see --max-memory). With \
 --drop-remainder every batch has N records, and the size of axis 0 is known.";
     const MEANING: &'static str = "tf.data.Dataset.batch, ragged_batch";

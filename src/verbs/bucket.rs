@@ -79,7 +79,7 @@ fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
     if sizes.len() != nbuckets {
         let error = format!("expected {nbuckets} batch sizes, one more than boundaries, found {}", sizes.len());
         return Err(
-            Error::usage(error).help("give one size per bucket: one for each boundary, and one for lengths from the last boundary on")
+            Error::usage(error).help("list one size per bucket: one for each boundary, and one for lengths from the last boundary on")
         );
     }
     Ok(sizes)
@@ -107,8 +107,8 @@ fn parse_key_sizes(text: &str) -> Result<KeySizes> {
             None => sizes.others.replace(size),
         };
         if before.is_some() {
-            let error = Error::usage(format!("--batch-sizes: `{word}` is a second size for the same keys"));
-            return Err(error.help("a size for each range of lengths needs --boundaries"));
+            let error = Error::usage(format!("--batch-sizes: `{word}` gives a second size for the same keys"));
+            return Err(error.help("batch sizes for ranges of lengths need --boundaries"));
         }
     }
     Ok(sizes)
@@ -348,8 +348,8 @@ impl Buckets {
                     for row in found.fresh {
                         let name = String::from_utf8_lossy(texts.value(row));
                         let size = sizes.named.get(name.as_ref()).copied().or(sizes.others).ok_or_else(|| {
-                            let error = Error::data(format!("there is no batch size for the key {name:?}")).at_row(row);
-                            error.help("give a size for all other keys: --batch-sizes KEY=N,..,N")
+                            let error = Error::data(format!("no batch size for the key {name:?}")).at_row(row);
+                            error.help("set a size for all other keys: --batch-sizes KEY=N,..,N")
                         })?;
                         self.buckets.push(Open::new(size));
                         self.pool.count(OPEN_NBYTES)?;

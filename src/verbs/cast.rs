@@ -58,10 +58,12 @@ fn parse_dtype(text: &str) -> Result<DType> {
     {
         return Ok(dtype.clone());
     }
-    let error = Error::usage(format!("there is no dtype `{text}` to cast to"));
+    let error = Error::usage(format!("unknown dtype `{text}`"));
     let without_unit = text.split(['[', '(']).next().unwrap_or(text);
     if without_unit.starts_with("decimal") {
-        return Err(error.help("decimals are declared with --schema, such as 'x: arrow<decimal128(9, 2)>', and cast only to other types"));
+        return Err(
+            error.help("decimals are declared with --schema, such as 'x: arrow<decimal128(9, 2)>', and can only be cast to other types")
+        );
     }
     if let Some((_, time)) = TIMES.iter().find(|(names, _)| names.contains(&without_unit)) {
         return Err(error.help(format!("did you mean {time}?")));
@@ -136,7 +138,7 @@ Decimals cast to floats and to strings.";
         for (patterns, to) in &self.pairs.0 {
             for field in patterns.resolve(schema)? {
                 if !seen.insert(field.clone()) {
-                    return Err(Error::usage(format!("{field} is given twice")));
+                    return Err(Error::usage(format!("{field} appears twice")));
                 }
                 let path = field.clone();
                 if schema.find(&field)?.1.ty.dtype() == Some(&DType::String) && to.time().is_some() {
@@ -204,7 +206,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
                 let map = shell_word(&format!("{name} = strings.as_string({name})"));
                 error.help(format!("format numbers as strings with map {map}"))
             }
-            DType::Json => error.help("give its type with --schema"),
+            DType::Json => error.help("declare its type with --schema"),
             _ => error,
         });
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Records of several inputs in a given order.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Choose {
-    /// Field of the first input with the number of the input to read next, counted from 0
+    /// Field of the first input that contains the number of the input to read next, counted from 0
     #[arg(long, value_name = "FIELD")]
     by: String,
     /// What to do when the chosen input has no records left
@@ -22,7 +22,7 @@ impl Verb for Choose {
     const NAME: &'static str = "choose";
     const SUMMARY: &'static str = "Take each record from the input that a field selects";
     const ABOUT: &'static str = "\
-`choose --by FIELD CHOICES A B C` reads an integer from each record of CHOICES: 0 gives the next record of A, 1 of B, and so on. \
+`choose --by FIELD CHOICES A B C` reads an integer from each record of CHOICES: 0 takes the next record from A, 1 from B, and so on. \
 The stream ends with CHOICES or, with --stop first (the default), as soon as the chosen input has no records left; with --stop all, \
 such choices are skipped. `choose` is the first verb of a chain, and its inputs follow it. The schemas of A, B, C are unified \
 as for several FILEs.";

@@ -118,7 +118,7 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
         return Err(no_files_from(verb));
     }
     if inputs.len() < least {
-        let found = if inputs.is_empty() { "none is given".to_owned() } else { format!("found {}", inputs.len()) };
+        let found = if inputs.is_empty() { "found none".to_owned() } else { format!("found {}", inputs.len()) };
         return Err(Error::usage(format!("{verb} takes at least {}; {found}", counted(least as u64, "input")))
             .help(format!("name them after the verb: {verb} A B")));
     }
@@ -129,7 +129,7 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
     if let Some(input) = inputs.iter().find(|input| input.as_bytes().starts_with(b"[") && in_brackets(input).is_none() && !is_class(input))
     {
         let error = Error::usage(format!("{}: `[` begins the chain of an input, but is not a separate argument", input.display()));
-        return Err(error.help(format!("write spaces around the brackets: {verb} A [ filter 'x > 0' B ]")));
+        return Err(error.help(format!("put spaces around the brackets: {verb} A [ filter 'x > 0' B ]")));
     }
     Ok(())
 }

@@ -29,12 +29,11 @@ impl Verb for Compose {
     const SUMMARY: &'static str = "Build a ragged field from flat values and row partitions";
     const ABOUT: &'static str = "\
 The inverse of `decompose`: FIELD/values is partitioned by FIELD/E_1, FIELD/E_2 ..., outermost first; each partition \
-must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may give the numbers of rows; otherwise \
-the last row id does. These fields are replaced by FIELD, whose axes after the first are ragged.";
+must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may give the numbers of rows; otherwise the last row id determines it. These fields are replaced by FIELD, whose axes after the first are ragged.";
     const MEANING: &'static str = "tf.RaggedTensor.from_nested_row_splits and similar functions; Paddle's create_lod_tensor";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "articles of 2 and 1 sentences, of 3, 1 and 2 words",
+            about: "two articles of 2 and 1 sentences, which have 3, 1 and 2 words",
             args: "compose words --encoding lod",
             input: "{\"words/values\": [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"], \"words/lod_1\": [2, 1], \"words/lod_2\": [3, 1, 2]}\n",
             output: "{\"words\":[[[\"a\",\"b\",\"c\"],[\"d\"]],[[\"e\",\"f\"]]]}\n",
@@ -89,10 +88,7 @@ the last row id does. These fields are replaced by FIELD, whose axes after the f
         let (encoding, path) = (self.encoding, self.field.clone());
         edits.beside(&values, move |fields: &mut Vec<Field>, position| {
             let place = |path: &FieldPath| {
-                fields
-                    .iter()
-                    .position(|f| f.name == path.last())
-                    .ok_or_else(|| Error::usage(format!("there is no field {}", quoted(path.last()))))
+                fields.iter().position(|f| f.name == path.last()).ok_or_else(|| Error::usage(format!("no field {}", quoted(path.last()))))
             };
             let parts = levels.iter().map(|path| Ok((place(path)?, path.clone()))).collect::<Result<Vec<_>>>()?;
             let counts = counts.iter().map(place).collect::<Result<Vec<_>>>()?;

@@ -28,7 +28,7 @@ concatenate A B then batch 32. Their schemas are unified as for several FILEs.";
             output: "{\"text\":\"a\"}\n{\"text\":\"b\"}\n",
         },
         Example {
-            about: "two records of each of two files, with the name of the file",
+            about: "two records from each of two files, with the name of the file",
             args: "concatenate [ head 2 a.jsonl --source file ] [ head 2 b.jsonl --source file ]",
             input: "==> a.jsonl <==\n{\"x\": 1}\n{\"x\": 2}\n{\"x\": 3}\n==> b.jsonl <==\n{\"x\": 4}\n",
             output: "{\"x\":1,\"file\":\"a.jsonl\"}\n{\"x\":2,\"file\":\"a.jsonl\"}\n{\"x\":4,\"file\":\"b.jsonl\"}\n",

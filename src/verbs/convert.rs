@@ -25,7 +25,7 @@ the output format cannot store causes an error that names the field, or is chang
             output: "{\"id\":1,\"tokens\":[5,2]}\n{\"id\":2,\"tokens\":[]}\n{\"id\":3,\"tokens\":null}\n",
         },
         Example {
-            about: "types are inferred from all records: one fraction makes a field float64",
+            about: "types are inferred from all records: a single fraction makes the field float64",
             args: "convert",
             input: "{\"x\": 1}\n{\"x\": 1.5}\n",
             output: "{\"x\":1.0}\n{\"x\":1.5}\n",

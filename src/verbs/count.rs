@@ -45,7 +45,7 @@ these records in any format. To summarize the fields of each group, use `stats -
 --by`; for sums and means as records, use DuckDB. Values are compared exactly, lists and structures included; nulls equal each other, \
 NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory (see --max-memory).";
     const EXAMPLES: &'static [Example] = &[
-        Example { about: "records of a file", args: "count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "3\n" },
+        Example { about: "the records of a file", args: "count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "3\n" },
         Example { about: "batches", args: "batch 2 then count", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "2\n" },
         Example {
             about: "how often each label occurs",
@@ -54,7 +54,7 @@ NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory
             output: "{\"label\":\"dog\",\"count\":2}\n{\"label\":\"cat\",\"count\":1}\n",
         },
         Example {
-            about: "the most frequent token of all lists",
+            about: "the most frequent token across all lists",
             args: "explode tokens then count --by tokens then head 1",
             input: "{\"tokens\": [\"a\", \"b\"]}\n{\"tokens\": [\"b\"]}\n",
             output: "{\"tokens\":\"b\",\"count\":2}\n",

@@ -155,7 +155,7 @@ impl Fold for Totals {
         let values = chunk.columns[self.field].as_leaf()?;
         if let Some(row) = (0..chunk.nrows).find(|row| values.is_null(*row)) {
             let error = Error::data("is null").in_field(&self.path).at_row(row);
-            return Err(error.help(format!("give it a value first: fill-null {}", shell_word(&format!("{}=0", self.path)))));
+            return Err(error.help(format!("fill it first: fill-null {}", shell_word(&format!("{}=0", self.path)))));
         }
         let to = if matches!(self.sums, Sums::Integers(_)) { WIDE } else { DataType::Float64 };
         let overflow = |row| Error::data("the total exceeds int64").in_field(&self.path).at_row(row);

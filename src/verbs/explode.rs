@@ -56,7 +56,7 @@ Null items are kept. To split several fields together, item by item, use `unbatc
             if let Some(first) = ty.fields().and_then(|fields| fields.first()) {
                 let inner = self.field.join(&first.name);
                 let error = Error::usage("is a structure, not a list, and has no items to explode").in_field(&self.field);
-                return Err(error.help(format!("to make fields of its fields: promote {}", shell_word(&inner.to_string()))));
+                return Err(error.help(format!("to turn its fields into fields of the record: promote {}", shell_word(&inner.to_string()))));
             }
             let error = Error::usage("is a scalar and has no items to explode").in_field(&self.field);
             let lists: Vec<String> =
@@ -91,7 +91,7 @@ fn check_parents(schema: &Schema, path: &FieldPath) -> Result<()> {
     while let Some(parent) = at {
         let (_, field) = schema.find(&parent)?;
         if field.ty.rank() > 0 {
-            let error = Error::usage(format!("is inside {parent}, which has axes itself")).in_field(path);
+            let error = Error::usage(format!("is inside {parent}, which has its own axes")).in_field(path);
             return Err(error.help(format!("explode those first: explode {parent}")));
         }
         at = parent.parent();

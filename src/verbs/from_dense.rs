@@ -40,14 +40,14 @@ impl Verb for FromDense {
     const SUMMARY: &'static str = "Remove padding from rows";
     const ABOUT: &'static str = "\
 With --padding V, values equal to V are removed from the end of every row along axis 1 (see --ragged-rank), or from its start with --side \
-left. Values in between stay, and NaN never matches. In a vector they are removed from the vector itself. With --lengths FIELD each row \
+left. Other occurrences stay, and NaN never matches. In a vector they are removed from the vector itself. With --lengths FIELD each row \
 is truncated to its length and keeps its first values (with --side left, its last ones). A lengths field of rank r holds the row lengths \
 along axis r: a scalar is the length of a vector. For several axes, name several fields, in the form that `to-dense --lengths` writes. A \
 length greater than the row's size is treated as that size, a negative length as 0. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "remove trailing zeros; zeros in between stay",
+            about: "remove trailing zeros; other zeros stay",
             args: "from-dense --padding 0",
             input: "{\"x\": [[5, 7, 0], [0, 3, 0], [6, 0, 0]]}\n",
             output: "{\"x\":[[5,7],[0,3],[6]]}\n",
@@ -129,7 +129,7 @@ fn check_type(ty: &Type, axis: usize) -> Result<&DType> {
         .filter(|d| d.is_tensor() && !ty.is_sparse())
         .ok_or_else(|| Error::usage(format!("is {ty}, which cannot have padding")))?;
     if axis >= ty.rank() {
-        return Err(Error::usage(format!("is {ty}; there is no axis {axis}")));
+        return Err(Error::usage(format!("is {ty}, which has no axis {axis}")));
     }
     Ok(dtype)
 }

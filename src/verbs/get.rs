@@ -67,7 +67,7 @@ impl Map for Chosen {
         let mut rows = Vec::new();
         for row in 0..chunk.nrows {
             let number = chunk.origin.number(row).ok_or_else(|| {
-                Error::data("this record is not a single record of an input, so it has no number")
+                Error::data("this record is not a single input record, so it has no number")
                     .at_row(row)
                     .help("choose records before they are combined: get as the first verb")
             })?;

@@ -31,13 +31,13 @@ for several FILEs.";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "one record of each file in turn",
+            about: "one record from each file in turn",
             args: "interleave a.jsonl b.jsonl",
             input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 2}\n==> b.jsonl <==\n{\"a\": 3}\n{\"a\": 4}\n{\"a\": 5}\n",
             output: "{\"a\":1}\n{\"a\":3}\n{\"a\":2}\n{\"a\":4}\n{\"a\":5}\n",
         },
         Example {
-            about: "two records at a time, of two files at a time",
+            about: "two records at a time, from two files at a time",
             args: "interleave --cycle 2 --block 2 a.jsonl b.jsonl c.jsonl",
             input: "==> a.jsonl <==\n{\"a\": 1}\n{\"a\": 1}\n{\"a\": 1}\n==> b.jsonl <==\n{\"a\": 2}\n{\"a\": 2}\n==> c.jsonl <==\n{\"a\": 3}\n",
             output: "{\"a\":1}\n{\"a\":1}\n{\"a\":2}\n{\"a\":2}\n{\"a\":1}\n{\"a\":3}\n",
@@ -55,7 +55,7 @@ for several FILEs.";
 struct Turns {
     cycle: Option<usize>,
     block: usize,
-    /// The inputs currently being read.
+    /// The inputs currently being read, in turn. An empty slot takes the next input; without one, it is removed.
     slots: Vec<Option<usize>>,
     /// The position of the current input.
     slot: usize,
@@ -95,8 +95,13 @@ impl Chooser for Turns {
                     self.slots[self.slot] = Some(self.next);
                     self.next += 1;
                 }
-                None if self.slots.iter().all(Option::is_none) => return Ok(None),
-                None => self.pass(),
+                None => {
+                    self.slots.remove(self.slot);
+                    if self.slots.is_empty() {
+                        return Ok(None);
+                    }
+                    self.slot %= self.slots.len();
+                }
             }
         }
     }

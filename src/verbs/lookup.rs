@@ -49,7 +49,7 @@ fn one_field(text: &str) -> Result<FieldPath, Error> {
     match FieldPath::parse_list(text)?.len() {
         0 | 1 => FieldPath::parse(text),
         n => Err(Error::usage(format!("expected one field, found {n}: {text}"))
-            .help("make one key of them with map, in the records and in the table")),
+            .help("combine them into one key with map, in the records and in the table")),
     }
 }
 
@@ -212,7 +212,7 @@ impl Lookup {
             return error.help(format!("convert the key of the table first: tatter {rewrite} {table} -o OUT"));
         }
         if *a == DType::Json {
-            return error.help(format!("give its type: --schema {}", shell_word(&format!("{}: {b}", self.field))));
+            return error.help(format!("declare its type: --schema {}", shell_word(&format!("{}: {b}", self.field))));
         }
         let like = match (a, b) {
             (DType::String, DType::Arrow(_)) if b.time().is_some() => cast(b),

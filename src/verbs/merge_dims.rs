@@ -31,7 +31,7 @@ impl Verb for MergeDims {
     const SUMMARY: &'static str = "Merge adjacent axes into one";
     const ABOUT: &'static str = "\
 The values stay in order; only the boundaries between rows are removed. If the field is a structure, its structures \
-are regrouped. Axes are counted within the record and include those of enclosing structures. An axis of an enclosing \
+are regrouped. Axes are numbered within the record and include those of enclosing structures. An axis of an enclosing \
 structure is shared by all its fields, so merging it is an error; use `promote` instead. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.merge_dims, StructuredTensor.merge_dims";
     const EXAMPLES: &'static [Example] = &[

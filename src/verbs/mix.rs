@@ -76,7 +76,7 @@ with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
         let is_number = |word: &&OsString| word.to_str().is_some_and(|text| text.parse::<f64>().is_ok()) && !Path::new(word).exists();
         if let Some(weight) = inputs.iter().find(is_number) {
             let error = Error::usage(format!("expected an input, found the number {}", weight.display()));
-            return Err(error.help("a weight follows its input: mix a.jsonl=0.7 b.jsonl=0.3"));
+            return Err(error.help("write a weight after its input: mix a.jsonl=0.7 b.jsonl=0.3"));
         }
         if let Some(without) = weights.iter().position(Option::is_none)
             && weights.iter().any(Option::is_some)

@@ -42,7 +42,7 @@ Sparse fields, structured tensors and nulls are errors.";
             output: "{\"x\":[[1,0,0],[2,3,4]],\"id\":[0,1]}\n{\"x\":[[5,6],[0,0]],\"id\":[2,3]}\n",
         },
         Example {
-            about: "all batches are 4 wide, padded with a word",
+            about: "every batch is 4 wide, padded with a string",
             args: "padded-batch 2 --shape 'words=[4]' --default 'words=<pad>' --drop-remainder",
             input: "{\"words\": [\"a\", \"b\"]}\n{\"words\": [\"c\"]}\n{\"words\": []}\n",
             output: "{\"words\":[[\"a\",\"b\",\"<pad>\",\"<pad>\"],[\"c\",\"<pad>\",\"<pad>\",\"<pad>\"]]}\n",
@@ -52,7 +52,7 @@ Sparse fields, structured tensors and nulls are errors.";
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         if self.padding.has_max() {
             return Err(Error::usage("`max` is the longest row of the whole input, which is not known when a batch is padded")
-                .help("give a number, or let to-dense do it: batch N then to-dense --shape 'x=[?, max]'"));
+                .help("use a number, or let to-dense do it: batch N then to-dense --shape 'x=[?, max]'"));
         }
         if self.drop_remainder && self.size == BatchSize::All {
             return Err(Error::usage("`padded-batch all` makes one batch of all records: there is no remainder to drop"));

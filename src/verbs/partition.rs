@@ -119,8 +119,8 @@ record, in any of TensorFlow's encodings, and must cover all items; that field i
             None => match self.by.uniform {
                 Some(size) => self.bind_uniform(&mut edits, size)?,
                 None => {
-                    let error = Error::usage("no partition is given").in_field(&self.field);
-                    return Err(error.help("give the field that contains it, such as --row-lengths lengths, or --uniform K"));
+                    let error = Error::usage("no partition given").in_field(&self.field);
+                    return Err(error.help("name the field that contains it, such as --row-lengths lengths, or --uniform K"));
                 }
             },
         }

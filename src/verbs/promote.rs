@@ -89,11 +89,11 @@ names it.";
             let replaced = fields.iter().position(|f| f.name == name);
             if replaced == Some(position) && moves {
                 return Err(Error::usage(format!("{} would replace the structure it comes from", quoted(&name)))
-                    .help("give another name with --as"));
+                    .help("choose another name with --as"));
             }
             if replaced.is_some() && is_unnamed {
                 let error = Error::usage(format!("the records already have a field {}", quoted(&name))).in_field(&path);
-                return Err(error.help(format!("give another name with --as; to replace the field: --as {}", shell_word(&quoted(&name)))));
+                return Err(error.help(format!("choose another name with --as; to replace the field: --as {}", shell_word(&quoted(&name)))));
             }
             match replaced {
                 Some(at) => fields[at] = promoted,

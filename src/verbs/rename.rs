@@ -27,7 +27,7 @@ fn parse(text: &str) -> Result<Pairs, Error> {
         let (old, new) = (FieldPath::parse(old)?, FieldPath::parse(new)?);
         if new.names().len() > 1 && new.parent() != old.parent() {
             let error = Error::usage(format!("{old} cannot become {new}: a field is renamed, not moved"));
-            return Err(error.help("`promote` moves fields up; a name that contains a dot needs backquotes: `a.b`"));
+            return Err(error.help("`promote` moves fields out of structures; a name that contains a dot needs backquotes: `a.b`"));
         }
         Ok((old, new.last().to_owned()))
     };
@@ -98,7 +98,7 @@ its path; the new name may omit the path.";
                     let other = old.parent().map_or_else(|| FieldPath::name(&*twice.name), |parent| parent.join(&twice.name));
                     error.help(format!("drop the other field first, or rename it too: {other}=NAME"))
                 }
-                false => error.help(format!("give one of them another name: {old}=NAME")),
+                false => error.help(format!("choose another name for one of them: {old}=NAME")),
             });
         }
         Ok(Bound { schema: Arc::new(renamed), operator: Operator::Map(Arc::new(Unchanged)) })

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// All records, several times.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Repeat {
-    /// How many times each record is written
+    /// Number of times to write each record
     #[arg(value_name = "N", value_parser = super::shared::args::positive)]
     times: usize,
 }
@@ -23,7 +23,7 @@ impl Verb for Repeat {
     const SUMMARY: &'static str = "Repeat all records N times";
     const ABOUT: &'static str = "\
 Writes all records in order, N times. The records are kept in memory or, beyond --max-memory, in temporary files (see --temp-dir). \
---summary counts the repeated records. Later verbs see one stream: `repeat 3 then shuffle` shuffles all three rounds together, `shuffle \
+--summary counts the repeated records. Later verbs see one stream: `repeat 3 then shuffle` shuffles all three copies together, `shuffle \
 then repeat 3` gives the same order three times.";
     const MEANING: &'static str = "tf.data.Dataset.repeat";
     const EXAMPLES: &'static [Example] = &[

@@ -35,7 +35,7 @@ on --seed and the number of records: it is the same for any number of threads, a
 Fisher-Yates shuffle, with ChaCha8 random numbers seeded with --seed.
 
 As the first verb, it needs no temporary file for TFRecords with an index next to each (`tatter index x.tfrecord` makes x.tfrecord.idx), \
-ArrayRecords, and TFDS directories with such shards: records beyond --max-memory are read one by one in the new order, with 12 bytes of \
+ArrayRecords, and TFDS directories whose shards are either of these: records beyond --max-memory are read one by one in the new order, with 12 bytes of \
 memory for each. If a `head` follows, only the records it keeps are read, from Parquet and Arrow files too, provided that the types are \
 known without reading records: the input stores them, or all needed fields have a type in --schema. The order is the same.
 

@@ -46,7 +46,7 @@ points; false sorts before true.";
             output: "{\"id\":0,\"label\":\"a\"}\n{\"id\":1,\"label\":\"b\"}\n{\"id\":3,\"label\":\"b\"}\n{\"id\":2,\"label\":null}\n",
         },
         Example {
-            about: "labels from last to first, and in each the ids in order",
+            about: "labels in descending order, ids in ascending order within each",
             args: "sort --by -label,id",
             input: "{\"id\": 3, \"label\": \"b\"}\n{\"id\": 2, \"label\": \"a\"}\n{\"id\": 1, \"label\": \"b\"}\n",
             output: "{\"id\":1,\"label\":\"b\"}\n{\"id\":3,\"label\":\"b\"}\n{\"id\":2,\"label\":\"a\"}\n",

@@ -59,7 +59,7 @@ All outputs have the same format, are written in one pass and appear together at
 
 With --into, each part gets about the given share of the records; with few keys, the shares may be far off. A record belongs to bucket \
 strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
-of --by, a string or the decimal text of an integer or bool; without --by, it is the number of the record, from 0. Thus records with \
+of --by, a string or the decimal text of an integer or bool; without --by, it is the record number, counted from 0. Thus records with \
 equal keys stay together, and no record moves to another part when records are added (without --by, only if they are added at the end).
 
 With --stratify FIELDS the records of each value are divided separately, in order: at any point, each part is within one record of its \
@@ -73,7 +73,7 @@ groups. Files that an earlier run wrote for other values are kept.";
     const MEANING: &'static str = "";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "records with and without tokens; -o is standard output here",
+            about: "records with and without tokens; without -o, the former go to standard output",
             args: "split 'len(tokens) > 0' --else /dev/null",
             input: "{\"tokens\": [5, 2]}\n{\"tokens\": []}\n{\"tokens\": [7]}\n",
             output: "{\"tokens\":[5,2]}\n{\"tokens\":[7]}\n",
@@ -119,9 +119,9 @@ groups. Files that an earlier run wrote for other values are kept.";
             (None, None) if Path::new(&self.condition).exists() => Err(without_parts(&shell_word(&self.condition))),
             (None, None) if self.condition.parse::<f64>().is_ok() || is_shares(&self.condition) => {
                 Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
-                    .help("shares are given with --into: split --into train=0.9,test=0.1 -o part.jsonl"))
+                    .help("use --into for the shares: split --into train=0.9,test=0.1 -o part.jsonl"))
             }
-            (None, None) => Err(Error::usage("there is no output for the other records: give --else OUT")
+            (None, None) => Err(Error::usage("no output for the other records: add --else OUT")
                 .help(format!("to drop the others: filter {}", shell_word(&self.condition)))),
         }
     }
@@ -240,7 +240,7 @@ impl Map for Bucketed {
         let values = buckets.as_leaf()?.as_primitive_opt::<Int64Type>().ok_or_else(|| Error::internal("a bucket that is not an int64"))?;
         if let Some(row) = (0..chunk.nrows).find(|row| values.is_null(*row)) {
             let error = Error::data("the key of --by is null").at_row(row);
-            return Err(error.help(format!("give nulls a value: --by {}", self.filled)));
+            return Err(error.help(format!("replace nulls with a value: --by {}", self.filled)));
         }
         with_part(&chunk, values.values().iter().map(|bucket| part_of(*bucket as u64, &self.ends) as i64).collect())
     }

@@ -51,8 +51,7 @@ In a shape, `?` is the longest row of the record, `<=512` the longest but at mos
 whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
 --side left pads and truncates at the start of rows and keeps their ends, which suits language-model prompts; truncated values are \
-lost. The values of a sparse tensor are placed by their indices, with either side. --multiple-of rounds up sizes that are not given as a \
-number, at most to the number of `<=512`, but not the number of rows.
+lost. The values of a sparse tensor are placed by their indices, whatever the side. --multiple-of rounds up the padded sizes that are not given as numbers, but never beyond the 512 of `<=512`; it leaves the number of rows as it is.
 
 --lengths adds the number of values kept in each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which \
 `from-dense --lengths` reads; --mask adds a bool field FIELD/mask. Neither adds anything for a sparse field.
@@ -199,7 +198,7 @@ fn check_named(schema: &Schema, path: &FieldPath, ty: &Type) -> Result<()> {
             let name = if at == *path { inner.first().map(|f| at.join(&f.name)) } else { Some(path.clone()) };
             let error = Error::usage("is a ragged list of structures, and structures cannot be padded");
             let name = name.unwrap_or(at.clone());
-            return Err(error.in_field(&at).on_axis(axis).help(format!("move its fields up first: promote {name} --as {}", name.last())));
+            return Err(error.in_field(&at).on_axis(axis).help(format!("move its fields out first: promote {name} --as {}", name.last())));
         }
         outer = at.parent();
     }

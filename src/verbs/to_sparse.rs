@@ -34,7 +34,7 @@ inside structures becomes one sparse tensor in each structure. Nulls are an erro
     const MEANING: &'static str = "tf.RaggedTensor.to_sparse";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "a ragged matrix in COO form",
+            about: "a ragged matrix as a sparse tensor in COO format",
             args: "to-sparse",
             input: "{\"x\": [[3, 1, 4], [], [1]]}\n",
             output: "{\"x\":{\"indices\":[[0,0],[0,1],[0,2],[2,0]],\"values\":[3,1,4,1],\"dense_shape\":[3,3]}}\n",
@@ -99,7 +99,7 @@ impl ToSparse {
                     (AxisSize::Exact(n), _) => (Target::Exact(*n), Dim::known(*n as u64)),
                     (AxisSize::AtMost(n), _) => (Target::AtMost(*n), Dim::UNIFORM),
                     (AxisSize::Max, _) => {
-                        return Err(Error::usage("`max` works only in to-dense; give a number"));
+                        return Err(Error::usage("`max` works only in to-dense; use a number"));
                     }
                 };
                 targets.push(target);
@@ -112,7 +112,7 @@ impl ToSparse {
                 if let Some((row, axis, size, most)) = first_too_large(tensor, &targets)? {
                     let error =
                         Error::data(format!("{size} items do not fit into the {most} of the shape")).at_row(row).on_axis(outer + axis);
-                    return Err(error.help("to-sparse does not truncate; give a larger --shape"));
+                    return Err(error.help("to-sparse does not truncate; use a larger --shape"));
                 }
                 sparse_of_ragged(tensor, &targets).map(Tensor::Sparse)
             }))

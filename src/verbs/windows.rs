@@ -96,7 +96,7 @@ impl Windows {
     fn padding(&self, text: &str, ty: &crate::schema::Type) -> Result<Tensor> {
         let Some(dtype) = ty.dtype().filter(|_| ty.rank() == 1) else {
             let error = Error::usage(format!("is {ty}; --pad fills a vector"));
-            return Err(error.help("leave short windows out: --drop-remainder").help("or pad afterwards: to-dense"));
+            return Err(error.help("drop short windows: --drop-remainder").help("or pad afterwards: to-dense"));
         };
         let literal = parse_literal_for(text, Some(dtype)).unwrap_or_else(|_| Literal::String(text.to_owned()));
         Ok(Tensor::Leaf(literal_array(&literal, dtype).map_err(|e| Error::usage(format!("--pad {text}: {}", e.message())))?))
@@ -150,7 +150,7 @@ fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>, max_it
             let filled = if padded.is_some() { windowing.size } else { len };
             if rows.len().saturating_add(filled) > max_items {
                 let error = Error::data("its windows need more memory than is allowed").at_row(row);
-                return Err(error.help("make them smaller or fewer, or allow more memory with --max-memory"));
+                return Err(error.help("make them smaller or fewer, or raise the limit with --max-memory"));
             }
             rows.extend((0..len).map(|number| start + first + number * windowing.stride));
             rows.resize(rows.len() + filled - len, values.nrows());

@@ -66,7 +66,7 @@ fn names(text: &str, ninputs: usize) -> Result<Vec<String>> {
         return Err(Error::usage(format!("--as {text}: expected a name for each of {ninputs} inputs, found {}", names.len())));
     }
     if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
-        return Err(Error::usage(format!("--as {text}: {} is given twice", twice.1)));
+        return Err(Error::usage(format!("--as {text}: {} appears twice", twice.1)));
     }
     Ok(names)
 }

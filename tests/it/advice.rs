@@ -94,7 +94,7 @@ fn whole_command(line: &str) -> Option<String> {
         after.or_else(|| line.starts_with("tatter ").then(|| line.to_owned()))
     };
     let mkdir = || {
-        let (command, _) = line.split_once(" creates it").or_else(|| line.split_once(" lets it"))?;
+        let (_, command) = line.split_once(": ")?;
         (command.starts_with("mkdir ") || command.starts_with("chmod ")).then(|| command.to_owned())
     };
     quoted.map(str::to_owned).or_else(plain).or_else(mkdir).filter(|command| !is_form(command))

@@ -39,7 +39,7 @@ const KNOWN_SIBLINGS: &[&str] = &[];
 
 /// Below the top level, siblings in `formats` and `verbs` must not use each other; these are shared.
 const SHARED: &[(&str, &[&str])] = &[
-    ("formats", &["format", "columnar", "arrays", "matrix", "cut", "decimal", "lines", "json_members", "riegeli", "short", "tfrecord"]),
+    ("formats", &["format", "columnar", "arrays", "matrix", "cut", "decimal", "lines", "json_members", "riegeli", "tfrecord"]),
     ("verbs", &["verb", "combine", "shared"]),
 ];
 

@@ -143,7 +143,7 @@ fn a_terminal_is_neither_an_input_nor_an_output_of_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let (shown, status) = on_terminal("tatter count", directory.path(), 80);
     assert_eq!(status, 2, "{shown}");
-    assert!(plain(&shown).contains("no FILE is given, and standard input is a terminal"), "{shown}");
+    assert!(plain(&shown).contains("no FILE given, and standard input is a terminal"), "{shown}");
     let (shown, status) = on_terminal("tatter convert --to parquet \"$FIXTURES/inputs/docs.jsonl\"", directory.path(), 80);
     assert_eq!(status, 2, "{shown}");
     assert!(plain(&shown).contains("parquet is binary: it is not written to a terminal"), "{shown}");

@@ -50,7 +50,7 @@ def test_names_with_dots(spark):
 
 
 def test_a_wrong_chain_fails_on_the_driver(frame):
-    with pytest.raises(td.TatterError, match="there is no field `idd`"):
+    with pytest.raises(td.TatterError, match="unknown field `idd`"):
         pipe(frame, "select idd")
 
 

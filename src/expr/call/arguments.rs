@@ -329,10 +329,10 @@ impl Call {
     pub fn plain(&self, arg: &Arg) -> ExprResult<()> {
         match &arg.ty.element {
             Element::Value(_) => Ok(()),
-            Element::Struct(_) => Err(ExprError::at(arg.span.clone(), format!("{} works on tensors; this is a structure", self.name))
+            Element::Struct(_) => Err(ExprError::at(arg.span.clone(), format!("{} expects a tensor, found a structure", self.name))
                 .help("take one of its fields: st.name, st[\"name\"]")),
             Element::Sparse(_) => {
-                Err(ExprError::at(arg.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", self.name))
+                Err(ExprError::at(arg.span.clone(), format!("{} expects a ragged or dense tensor, found a sparse one", self.name))
                     .help("sparse.to_dense(x) and RaggedTensor.from_sparse(x) convert"))
             }
         }
@@ -347,6 +347,6 @@ impl Call {
         if fits(dtype) {
             return Ok(());
         }
-        Err(ExprError::at(arg.span.clone(), format!("{} works on {expected}; this is {dtype}", self.name)))
+        Err(ExprError::at(arg.span.clone(), format!("{} expects {expected}, found {dtype}", self.name)))
     }
 }

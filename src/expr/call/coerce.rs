@@ -72,7 +72,7 @@ pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<No
     let mut element = first.ty.element.clone();
     for (item, node) in list.iter().zip(&nodes) {
         element = beside_bytes(&element, &node.ty.element).ok_or_else(|| {
-            let message = format!("{name} works on structures of the same type; these have different fields or dtypes");
+            let message = format!("{name} expects structures of the same type; these have different fields or dtypes");
             ExprError::at(item.span.clone(), message)
         })?;
     }
@@ -144,7 +144,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         let node = strict_node(item)?;
         let found = node.ty.dtype().cloned().filter(|_| !node.ty.is_sparse());
         let Some(found) = found else {
-            return Err(ExprError::at(item.span.clone(), format!("{name} works on tensors; this is {}", item.describe())));
+            return Err(ExprError::at(item.span.clone(), format!("{name} expects a tensor, found {}", item.describe())));
         };
         dtype = Some(match dtype {
             None => found,
@@ -284,8 +284,8 @@ pub fn strict(node: Node) -> ExprResult<Node> {
 /// How the values of a foreign dtype, in the field of that name, become values to compute with.
 pub fn computable(dtype: &DType, name: Option<&str>) -> String {
     let to = match dtype {
-        DType::Null => return "no record has a value here; give its dtype with --schema, such as 'x: int64[?]'".to_owned(),
-        DType::Json => return "it is kept as text; give its type with --schema".to_owned(),
+        DType::Null => return "no record has a value here; declare its dtype with --schema, such as 'x: int64[?]'".to_owned(),
+        DType::Json => return "it is kept as text; declare its type with --schema".to_owned(),
         DType::Arrow(ty) if ty.is_decimal() => Some("float64"),
         dtype => dtype.time().map(|_| "int64"),
     };

@@ -51,7 +51,7 @@ pub fn map_lookup(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) 
     let [key_field, value] = fields.as_slice() else { return Ok(None) };
     if key_field.ty.element != Element::Value(DType::String) || !key_field.ty.dims.is_empty() {
         return Err(ExprError::at(key.span.clone(), format!("the keys of this map are {}", key_field.ty))
-            .help("keys(m) and values(m) give its keys and values"));
+            .help("keys(m) and values(m) return its keys and values"));
     }
     let outer = node.ty.rank() - 1;
     let mut dims = node.ty.dims[..outer].to_vec();

@@ -7,7 +7,7 @@
 //! x[:, 0]      refused: some row might be empty
 //! ```
 //!
-//! Source of the meaning: `tf.RaggedTensor.__getitem__`, `StructuredTensor.__getitem__`. An int can index an axis only
+//! Semantics: `tf.RaggedTensor.__getitem__`, `StructuredTensor.__getitem__`. An int can index an axis only
 //! if it is uniform at that point; the outermost remaining axis always is.
 
 use super::binding::Call;
@@ -125,7 +125,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
         }
         let Some(dim) = rest.pop() else {
             if matches!(ty.dtype(), Some(DType::String | DType::Bytes)) {
-                let error = ExprError::at(key.span.clone(), "the characters of strings have no indices");
+                let error = ExprError::at(key.span.clone(), "strings cannot be indexed");
                 return Err(error.help("strings.substr(x, pos, len) takes a substring of each string"));
             }
             return Err(ExprError::at(key.span.clone(), "too many indices"));

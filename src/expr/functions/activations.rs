@@ -1,6 +1,6 @@
 //! Neural network activations, element-wise.
 //!
-//! Source of the meaning: `tf.nn`.
+//! Semantics: `tf.nn`.
 
 use super::apply::unary;
 use super::join::concat;

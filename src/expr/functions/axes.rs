@@ -1,6 +1,6 @@
 //! Functions that rearrange axes and keep the values.
 //!
-//! Source of the meaning: `tf.expand_dims`, `tf.squeeze`, `tf.reshape`, `tf.transpose`, `RaggedTensor.merge_dims`.
+//! Semantics: `tf.expand_dims`, `tf.squeeze`, `tf.reshape`, `tf.transpose`, `RaggedTensor.merge_dims`.
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
@@ -174,7 +174,7 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(x.span.clone(), "this is a sparse tensor").help("sparse.transpose(x)"));
     }
     if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(ExprError::at(x.span.clone(), format!("transpose works on dense tensors; axis {axis} of this is ragged")));
+        return Err(ExprError::at(x.span.clone(), format!("transpose expects a dense tensor, but axis {axis} is ragged")));
     }
     let rank = x.rank();
     let perm = match call.ints(1)? {

@@ -1,6 +1,6 @@
 //! Casts, and sums of several tensors.
 //!
-//! Source of the meaning: `tf.saturate_cast`, `tf.bitcast`, `tf.debugging.check_numerics`, `tf.math.add_n`.
+//! Semantics: `tf.saturate_cast`, `tf.bitcast`, `tf.debugging.check_numerics`, `tf.math.add_n`.
 
 use super::apply::{pointwise_all, unary};
 use crate::error::{Error, Result};

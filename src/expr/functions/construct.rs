@@ -1,6 +1,6 @@
 //! Tensors from literals and sizes.
 //!
-//! Source of the meaning: `tf.ragged.constant`, `tf.constant`, `tf.ragged.range`, `tf.fill`, `tf.one_hot`.
+//! Semantics: `tf.ragged.constant`, `tf.constant`, `tf.ragged.range`, `tf.fill`, `tf.one_hot`.
 
 use super::apply::{unary, with_dtype};
 use super::axes::transposed;
@@ -183,12 +183,12 @@ fn ranges(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
     let args = call.promoted_items(&items)?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} expects numbers, found {dtype}", call.name)));
     }
     let most = usize::from(ragged);
     if let Some(arg) = args.iter().find(|a| a.rank() > most) {
         let expected = if ragged { "scalars and vectors" } else { "scalars" };
-        return Err(ExprError::at(arg.span.clone(), format!("{} works on {expected}; this is {}", call.name, arg.ty)));
+        return Err(ExprError::at(arg.span.clone(), format!("{} expects {expected}, found {}", call.name, arg.ty)));
     }
     let known = args.iter().filter(|a| a.rank() == 1).find_map(|a| if let Size::Known(n) = a.ty.dims[0].size { Some(n) } else { None });
     let vectors = args.iter().any(|a| a.rank() == 1);

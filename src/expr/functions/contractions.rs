@@ -32,7 +32,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn dense(call: &Call, item: &Operand) -> ExprResult<Type> {
     let ty = as_node(item, None)?.ty;
     if ty.is_sparse() || ty.is_ragged() || ty.fields().is_some() {
-        let error = ExprError::at(item.span.clone(), format!("{} works on dense tensors; this is {ty}", call.name));
+        let error = ExprError::at(item.span.clone(), format!("{} expects a dense tensor, found {ty}", call.name));
         return Err(error.help("to_tensor(x) pads its rows"));
     }
     Ok(ty)

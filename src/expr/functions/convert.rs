@@ -1,6 +1,6 @@
 //! Ragged to dense and sparse, and back.
 //!
-//! Source of the meaning: `tf.RaggedTensor.to_tensor`, `from_tensor`, `to_sparse`, `from_sparse`.
+//! Semantics: `tf.RaggedTensor.to_tensor`, `from_tensor`, `to_sparse`, `from_sparse`.
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer};
@@ -188,13 +188,13 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
 fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(ExprError::at(x.span.clone(), format!("from_tensor works on dense tensors; axis {axis} of this is ragged")));
+        return Err(ExprError::at(x.span.clone(), format!("from_tensor expects a dense tensor, but axis {axis} is ragged")));
     }
     if x.rank() < 2 {
-        return Err(ExprError::at(x.span.clone(), format!("from_tensor works on tensors of rank 2 or higher; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("from_tensor expects a tensor of rank 2 or higher, found {}", x.ty)));
     }
     if call.given(1).is_some() && call.given(2).is_some() {
-        return Err(call.error("give lengths or padding, not both"));
+        return Err(call.error("specify lengths or padding, not both"));
     }
     let rank = call.optional_int(3)?.unwrap_or(1);
     let axis = usize::try_from(rank)
@@ -214,7 +214,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
         }
         let lengths = vectors.iter().map(|v| call.integers_of(v)).collect::<ExprResult<Vec<_>>>()?;
         if let Some(bad) = lengths.iter().find(|l| l.rank() != 1) {
-            return Err(ExprError::at(bad.span.clone(), format!("lengths must be a vector; this is {}", bad.ty)));
+            return Err(ExprError::at(bad.span.clone(), format!("lengths must be a vector, not {}", bad.ty)));
         }
         if let (Size::Known(a), Size::Known(b)) = (lengths[0].ty.dims[0].size, x.ty.dims[0].size)
             && first == 1
@@ -359,11 +359,11 @@ fn from_sparse(call: &mut Call) -> ExprResult<OperandKind> {
     if !x.ty.is_sparse() {
         return Err(ExprError::at(
             x.span.clone(),
-            format!("from_sparse works on sparse tensors; this is {}", crate::expr::operand::describe(&x.ty)),
+            format!("from_sparse expects a sparse tensor, found {}", crate::expr::operand::describe(&x.ty)),
         ));
     }
     if x.rank() != 2 {
-        return Err(ExprError::at(x.span.clone(), format!("from_sparse works on sparse matrices; this has {} axes", x.rank())));
+        return Err(ExprError::at(x.span.clone(), format!("from_sparse expects a sparse matrix; this has {} axes", x.rank())));
     }
     let rows = if let Size::Known(n) = x.ty.dims[0].size { Dim::known(n) } else { Dim::UNIFORM };
     call.one(Type::tensor(x.dtype()?.clone(), vec![rows, Dim::RAGGED]), move |args| {

@@ -6,7 +6,7 @@
 //! crossed  [[1_X_x] [2_X_y 3_X_y]]     the last input varies fastest
 //! ```
 //!
-//! Source of the meaning: `tf.ragged.cross`, `tf.ragged.cross_hashed`.
+//! Semantics: `tf.ragged.cross`, `tf.ragged.cross_hashed`.
 
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, strict_node};
@@ -122,7 +122,7 @@ impl Inputs {
             let arg = call.push(strict_node(item)?);
             call.check_dtype(&arg, "integers and strings", |d| d.is_integer() || matches!(d, DType::String | DType::Bytes))?;
             if arg.rank() != 2 {
-                return Err(ExprError::at(arg.span.clone(), format!("{} works on tensors of rank 2; this is {}", call.name, arg.ty)));
+                return Err(ExprError::at(arg.span.clone(), format!("{} expects a tensor of rank 2, found {}", call.name, arg.ty)));
             }
             args.push(arg);
         }

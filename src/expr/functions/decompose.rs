@@ -1,6 +1,6 @@
 //! The components of a tensor: partitions in every encoding, flat values, counts.
 //!
-//! Source of the meaning: the properties of `tf.RaggedTensor`.
+//! Semantics: the properties of `tf.RaggedTensor`.
 
 use crate::error::Error;
 use crate::expr::call::{Arg, Call, Function, map_part};
@@ -182,7 +182,7 @@ fn sparse(call: &mut Call) -> ExprResult<Arg> {
     if x.ty.is_sparse() {
         return Ok(x);
     }
-    Err(ExprError::at(x.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, crate::expr::operand::describe(&x.ty))))
+    Err(ExprError::at(x.span.clone(), format!("{} expects a sparse tensor, found {}", call.name, crate::expr::operand::describe(&x.ty))))
 }
 
 fn integer(call: &mut Call, n: usize, dtype: &DType) -> ExprResult<OperandKind> {
@@ -194,7 +194,7 @@ fn integer(call: &mut Call, n: usize, dtype: &DType) -> ExprResult<OperandKind> 
 fn rows(call: &mut Call) -> ExprResult<Arg> {
     let x = call.tensor(0)?;
     if x.rank() < 2 {
-        return Err(ExprError::at(x.span.clone(), format!("{} works on tensors of rank 2 or higher; this is {}", call.name, x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("{} expects a tensor of rank 2 or higher, found {}", call.name, x.ty)));
     }
     Ok(x)
 }
@@ -245,7 +245,7 @@ fn values_in(call: &mut Call, x: Arg) -> ExprResult<OperandKind> {
     if !x.ty.is_sparse() {
         call.plain(&x)?;
         if x.rank() < 2 {
-            return Err(ExprError::at(x.span.clone(), format!("values works on tensors of rank 2 or higher; this is {}", x.ty)));
+            return Err(ExprError::at(x.span.clone(), format!("values expects a tensor of rank 2 or higher, found {}", x.ty)));
         }
         return merge(call, x, |_| 1);
     }
@@ -294,7 +294,7 @@ fn with_values(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if !x.ty.is_sparse() {
         if x.rank() < 2 {
-            return Err(ExprError::at(x.span.clone(), format!("with_values works on tensors with rows; this is {}", x.ty)));
+            return Err(ExprError::at(x.span.clone(), format!("with_values expects a tensor with rows, found {}", x.ty)));
         }
         let new = call.any(1)?;
         return rewrap(call, x, new, 2);
@@ -309,7 +309,7 @@ fn with_values(call: &mut Call) -> ExprResult<OperandKind> {
 /// The values are not a vector.
 pub fn sparse_with_values(call: &mut Call, x: Arg, new: Arg) -> ExprResult<OperandKind> {
     if new.rank() != 1 {
-        return Err(ExprError::at(new.span.clone(), format!("the values of a sparse tensor must be a vector; this is {}", new.ty)));
+        return Err(ExprError::at(new.span.clone(), format!("the values of a sparse tensor must be a vector, not {}", new.ty)));
     }
     let ty = Type::sparse(new.dtype()?.clone(), x.ty.dims.clone());
     call.one(ty, move |args| {
@@ -380,7 +380,7 @@ fn count(call: &mut Call, dtype: &DType) -> ExprResult<OperandKind> {
     if x.rank() == 0 || x.ty.is_sparse() {
         let error = ExprError::at(
             x.span.clone(),
-            format!("{} works on tensors with an axis; this is {}", call.name, crate::expr::operand::describe(&x.ty)),
+            format!("{} expects a tensor with at least one axis, found {}", call.name, crate::expr::operand::describe(&x.ty)),
         );
         return Err(match x.ty.dtype() {
             Some(DType::String) if x.rank() == 0 => error.help("strings.length(x) counts the bytes of a string"),
@@ -400,7 +400,7 @@ fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
     match x.ty.dims[1].size {
         Size::Known(n) => integer(call, usize::try_from(n).unwrap_or(usize::MAX), &DType::Int64),
         Size::Ragged => Err(ExprError::at(x.span.clone(), "the rows are ragged: they have no single length")
-            .help("row_lengths(x) gives the length of each")),
+            .help("row_lengths(x) returns the length of each")),
         Size::Uniform => call.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
             let tensor = x.of(args)?;
             let (partitions, _) = tensor.levels(2)?;
@@ -416,7 +416,7 @@ fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
 fn nested(call: &mut Call, extra: usize, numbers: fn(&RowPartition, std::ops::Range<usize>) -> Vec<usize>) -> ExprResult<OperandKind> {
     let x = rows(call)?;
     let Some(last) = last_ragged(&x.ty.dims) else {
-        return Err(ExprError::at(x.span.clone(), format!("{} works on ragged tensors; no axis of this is ragged", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{} expects a ragged tensor, but no axis is ragged", call.name)));
     };
     let by_items = call.name.ends_with("value_rowids");
     let types = (1..=last)

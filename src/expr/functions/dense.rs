@@ -1,6 +1,6 @@
 //! Padding, shifting, linspace and binning of dense tensors, as formulas.
 //!
-//! Source of the meaning: `tf.pad`, `tf.roll`, `tf.eye`, `tf.linspace`, `tf.histogram_fixed_width`.
+//! Semantics: `tf.pad`, `tf.roll`, `tf.eye`, `tf.linspace`, `tf.histogram_fixed_width`.
 
 use crate::expr::call::{Call, Function, as_node, common, static_int, static_ints};
 use crate::expr::error::ExprResult;
@@ -113,7 +113,7 @@ fn ends(call: &Call) -> ExprResult<String> {
 fn dense(call: &Call) -> ExprResult<Type> {
     let ty = as_node(call.operand(0)?, None)?.ty;
     if ty.is_sparse() || ty.is_ragged() {
-        return Err(call.error(format!("{} works on dense tensors; this is {ty}", call.name)).help("to_tensor(x) pads its rows"));
+        return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)).help("to_tensor(x) pads its rows"));
     }
     Ok(ty)
 }

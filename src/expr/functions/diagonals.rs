@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn matrices(call: &Call) -> ExprResult<Type> {
     let ty = dense(call)?;
     if ty.rank() < 2 {
-        return Err(call.error(format!("{} works on matrices; this is {ty}", call.name)));
+        return Err(call.error(format!("{} expects a matrix, found {ty}", call.name)));
     }
     Ok(ty)
 }
@@ -56,7 +56,7 @@ fn matrices(call: &Call) -> ExprResult<Type> {
 fn dense(call: &Call) -> ExprResult<Type> {
     let ty = as_node(call.operand(0)?, None)?.ty;
     if ty.is_sparse() || ty.is_ragged() {
-        return Err(call.error(format!("{} works on dense tensors; this is {ty}", call.name)).help("to_tensor(x) pads its rows"));
+        return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)).help("to_tensor(x) pads its rows"));
     }
     Ok(ty)
 }
@@ -73,7 +73,7 @@ fn nothing(ty: &Type, of: &str) -> ExprResult<String> {
 fn diag(call: &Call) -> ExprResult<String> {
     let ty = dense(call)?;
     if ty.rank() == 0 {
-        return Err(call.error("linalg.diag works on vectors; this is a scalar"));
+        return Err(call.error("linalg.diag expects a vector, found a scalar"));
     }
     let k = call.optional_int(1)?.unwrap_or(0);
     let elsewhere = match call.given(2) {

@@ -1,6 +1,6 @@
 //! The distinct values of a row, in order of first occurrence.
 //!
-//! Source of the meaning: `tf.unique`, `tf.unique_with_counts`.
+//! Semantics: `tf.unique`, `tf.unique_with_counts`.
 
 use super::apply::with_dtype;
 use crate::error::Result;
@@ -42,7 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     if x.rank() != 1 {
-        return Err(call.error(format!("{} works on a vector; this has {} axes", call.name, x.rank())));
+        return Err(call.error(format!("{} expects a vector; this has {} axes", call.name, x.rank())));
     }
     let to = call.dtype(1)?.unwrap_or(DType::Int32);
     if !matches!(to, DType::Int32 | DType::Int64) {

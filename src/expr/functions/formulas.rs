@@ -1,6 +1,6 @@
 //! Norms, moments and related functions, as formulas over reductions.
 //!
-//! Source of the meaning: `tf.norm`, `tf.math.reduce_euclidean_norm`, `tf.math.l2_normalize`, `tf.math.reduce_logsumexp`,
+//! Semantics: `tf.norm`, `tf.math.reduce_euclidean_norm`, `tf.math.l2_normalize`, `tf.math.reduce_logsumexp`,
 //! `tf.math.count_nonzero`, `tf.nn.moments`, `tf.nn.l2_loss`, `tf.clip_by_norm`.
 
 use super::math::must_be_float;

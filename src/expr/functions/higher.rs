@@ -8,7 +8,7 @@
 //! The function is bound once, to columns. For `map_fn`, the items of all records are the records of the body, which is
 //! evaluated once per chunk, regardless of the number of items.
 //!
-//! Source of the meaning: `tf.ragged.map_flat_values`, `tf.map_fn`, `tf.sparse.map_values`.
+//! Semantics: `tf.ragged.map_flat_values`, `tf.map_fn`, `tf.sparse.map_values`.
 
 use super::decompose::{flat, rewrap, sparse_with_values, values_of};
 use crate::error::Error;
@@ -242,7 +242,10 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
     let (mut params, mut items) = (Vec::with_capacity(over.len()), Vec::with_capacity(over.len()));
     for node in &over {
         let Some(dim) = node.ty.dims.first().filter(|_| !node.ty.is_sparse()) else {
-            return Err(ExprError::at(node.span.clone(), format!("{} works on tensors with an axis; this is {}", call.name, node.ty)));
+            return Err(ExprError::at(
+                node.span.clone(),
+                format!("{} expects a tensor with at least one axis, found {}", call.name, node.ty),
+            ));
         };
         match (dim.size, rows.size) {
             (Size::Known(a), Size::Known(b)) if a != b => {

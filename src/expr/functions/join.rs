@@ -1,6 +1,6 @@
 //! Tensors joined and split along an axis.
 //!
-//! Source of the meaning: `tf.concat`, `tf.stack`, `tf.ragged.stack`, `tf.split`, `tf.unstack`.
+//! Semantics: `tf.concat`, `tf.stack`, `tf.ragged.stack`, `tf.split`, `tf.unstack`.
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer, Integers, alike, static_int};
@@ -83,7 +83,7 @@ pub fn one_rank(call: &Call, args: &[Arg]) -> ExprResult<usize> {
         let (first, other) = (&args[0], &args[i]);
         ExprError::at(
             other.span.clone(),
-            format!("{} works on tensors of the same rank; this has rank {}, the first {}", call.name, other.rank(), first.rank()),
+            format!("{} expects tensors of the same rank; this has rank {}, the first {}", call.name, other.rank(), first.rank()),
         )
     })
 }
@@ -300,7 +300,7 @@ fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
         _ => {
             return Err(call
                 .error(format!("axis {axis} has no known size; unstack returns one tensor for each item"))
-                .help("give their number with num="));
+                .help("set it with num="));
         }
     };
     if known > 10_000 {

@@ -1,6 +1,6 @@
 //! Functions along an axis whose results depend on all values of a line.
 //!
-//! Source of the meaning: `tf.nn.softmax`, `tf.nn.log_softmax`, `tf.math.cumsum`, `tf.math.cumprod`.
+//! Semantics: `tf.nn.softmax`, `tf.nn.log_softmax`, `tf.math.cumsum`, `tf.math.cumprod`.
 
 use super::math::floats;
 use crate::expr::call::{Arg, Call, Function};

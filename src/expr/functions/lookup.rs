@@ -1,6 +1,6 @@
 //! Vocabularies: maps strings and integers to indices in a list, and back.
 //!
-//! Source of the meaning: `tf.lookup.StaticVocabularyTable`, `tf.keras.layers.CategoryEncoding`.
+//! Semantics: `tf.lookup.StaticVocabularyTable`, `tf.keras.layers.CategoryEncoding`.
 
 use super::apply::{unary, with_dtype};
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ fn entries(call: &mut Call) -> ExprResult<(DType, ArrayRef)> {
             .help("write a list, or define an array: --with vocabulary=FILE"));
     };
     if node.ty.rank() != 1 || !(is_text(dtype) || dtype.is_integer()) {
-        return Err(ExprError::at(place, format!("a vocabulary must be a vector of strings or integers; this is {}", node.ty)));
+        return Err(ExprError::at(place, format!("a vocabulary must be a vector of strings or integers, not {}", node.ty)));
     }
     let (_, below) = tensor.levels(1)?;
     Ok((dtype.clone(), below.as_leaf()?.clone()))
@@ -118,7 +118,7 @@ fn twice(call: &Call, entry: &str) -> ExprError {
 fn multi_hot(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.integers(0)?;
     if x.rank() == 0 {
-        return Err(call.error("multi_hot works on rows of indices; this is a scalar").help("one_hot works on single indices"));
+        return Err(call.error("multi_hot expects rows of indices, found a scalar").help("one_hot takes single indices"));
     }
     let depth = call.integer(1)?;
     if let Some(n) = depth.known().filter(|n| *n < 0) {

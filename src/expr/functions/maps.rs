@@ -8,7 +8,7 @@ use crate::expr::operand::OperandKind;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["keys"],
     "m",
-    "The keys of maps. values(m) gives their values; m[\"a\"] gives the value of a key, or null if the map does not have it.",
+    "The keys of maps. values(m) returns their values; m[\"a\"] returns the value of a key, or null if the map does not have it.",
     [("keys(StructuredTensor.from_pyval([{\"key\": \"a\", \"value\": 1}, {\"key\": \"b\", \"value\": 2}]))", "[\"a\", \"b\"]")],
     keys
 )];
@@ -17,7 +17,7 @@ fn keys(call: &mut Call) -> ExprResult<OperandKind> {
     match map_part(call.operand(0)?, 0, true) {
         Some(node) => Ok(OperandKind::Tensor(node)),
         None => Err(call
-            .error("keys works on maps, and on structures of key and value")
+            .error("keys expects maps, or structures of key and value")
             .help("--schema 'm: map<string, int64>' reads objects as maps")),
     }
 }

@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons and logic: element-wise, with broadcasting.
 //!
-//! Source of the meaning: `tf.math`, and the operators of tf.RaggedTensor.
+//! Semantics: `tf.math`, and the operators of tf.RaggedTensor.
 
 use super::apply::{pointwise, unary};
 use super::sparse::arithmetic as sparse;
@@ -172,7 +172,7 @@ pub static FUNCTIONS: &[Function] = &[
             let node = if is_time { not_null(node) } else { strict(node)? };
             let dtype = c.dtype(1)?.ok_or_else(|| c.error("cast needs a dtype"))?;
             if node.ty.dtype().is_none() {
-                return Err(ExprError::at(node.span.clone(), "cast works on tensors; this is a structure"));
+                return Err(ExprError::at(node.span.clone(), "cast expects a tensor, found a structure"));
             }
             Ok(OperandKind::Tensor(cast_node(node, &dtype, c.text())?))
         }
@@ -313,7 +313,7 @@ fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     if !fits {
         let error = ExprError::at(
             a.span.start.min(b.span.start)..a.span.end.max(b.span.end),
-            format!("{} works on numbers; these are {dtype}", call.name),
+            format!("{} expects numbers, found {dtype}", call.name),
         );
         return Err(match dtype {
             DType::Bool => error.help("cast(x, int64) converts bools to numbers"),
@@ -335,7 +335,7 @@ fn divided(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} expects numbers, found {dtype}", call.name)));
     }
     let wide = quotient(&dtype);
     let (a, b) = (args[0].clone(), args[1].clone());
@@ -362,7 +362,7 @@ pub fn two_floats(call: &mut Call) -> ExprResult<[Arg; 2]> {
     let args = call.promoted_items(&items)?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_float() {
-        return Err(call.error(format!("{} works on floats; these are {dtype}", call.name)).help("cast(x, float32) converts"));
+        return Err(call.error(format!("{} expects floats, found {dtype}", call.name)).help("cast(x, float32) converts"));
     }
     Ok([args[0].clone(), args[1].clone()])
 }
@@ -384,7 +384,7 @@ fn bitwise(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_integer() {
-        return Err(call.error(format!("{} works on integers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} expects integers, found {dtype}", call.name)));
     }
     pointwise(call, [args[0].clone(), args[1].clone()], dtype, move |[x, y]| kernel::binary(op, x, y))
 }
@@ -421,7 +421,7 @@ fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
     if *dtype == DType::Bool {
         return Ok(());
     }
-    let error = ExprError::at(x.span.clone(), format!("{} works on bools; this is {dtype}", call.name));
+    let error = ExprError::at(x.span.clone(), format!("{} expects bools, found {dtype}", call.name));
     let compare = crate::expr::error::compare(call.text(), &x.span, "!=", Some(dtype));
     let function = match call.name.as_str() {
         "`&`" => "bitwise_and",
@@ -430,7 +430,7 @@ fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
         "`~x`" => "invert",
         _ => return Err(error.help(compare)),
     };
-    Err(if dtype.is_integer() { error.help(format!("bitwise.{function} works on the bits of integers")) } else { error.help(compare) })
+    Err(if dtype.is_integer() { error.help(format!("bitwise.{function} takes integers")) } else { error.help(compare) })
 }
 
 /// Whether an operator is bitwise: it is on integers if the first operand is dense. Operators of ragged tensors are
@@ -512,7 +512,7 @@ pub fn must_be_float(call: &Call, dtype: &DType, span: &Span) -> ExprResult<()> 
     if dtype.is_float() {
         return Ok(());
     }
-    let error = ExprError::at(span.clone(), format!("{} works on floats; this is {dtype}", call.name));
+    let error = ExprError::at(span.clone(), format!("{} expects floats, found {dtype}", call.name));
     Err(if dtype.is_number() { error.help("cast(x, float32) converts") } else { error })
 }
 
@@ -526,7 +526,7 @@ fn clip(call: &mut Call) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1, 2])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.error(format!("clip_by_value works on numbers; these are {dtype}")));
+        return Err(call.error(format!("clip_by_value expects numbers, found {dtype}")));
     }
     let [x, low, high] = args.as_slice() else {
         return Err(call.internal("three operands"));

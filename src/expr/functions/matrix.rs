@@ -1,6 +1,6 @@
 //! Products of matrices.
 //!
-//! Source of the meaning: `tf.linalg.matmul`, of `tf.Tensor` and of `tf.RaggedTensor`; `tf.sparse.sampled_addmm`.
+//! Semantics: `tf.linalg.matmul`, of `tf.Tensor` and of `tf.RaggedTensor`; `tf.sparse.sampled_addmm`.
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
@@ -67,7 +67,7 @@ impl Matrix {
 impl Matrices {
     fn new(arg: Arg, transposed: bool, name: &str) -> ExprResult<Matrices> {
         if arg.rank() < 2 {
-            return Err(ExprError::at(arg.span.clone(), format!("{name} works on matrices; this is {}", arg.ty)));
+            return Err(ExprError::at(arg.span.clone(), format!("{name} expects a matrix, found {}", arg.ty)));
         }
         Ok(Matrices { arg, transposed })
     }
@@ -124,7 +124,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} expects numbers, found {dtype}", call.name)));
     }
     let (a, b) = (Matrices::new(args[0].clone(), ta, &call.name)?, Matrices::new(args[1].clone(), tb, &call.name)?);
     let ((m, k), (other, n)) = (a.dims(), b.dims());
@@ -135,9 +135,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let (outer_a, outer_b) = (a.arg.ty.dims[..a.outer()].to_vec(), b.arg.ty.dims[..b.outer()].to_vec());
     if outer_a.len() != outer_b.len() && args.iter().any(|arg| last_ragged(&arg.ty.dims).is_some()) {
-        return Err(
-            call.error(format!("{} works on ragged tensors of the same rank; these are {} and {}", call.name, args[0].ty, args[1].ty))
-        );
+        return Err(call.error(format!("{} expects ragged tensors of the same rank, found {} and {}", call.name, args[0].ty, args[1].ty)));
     }
     let mut dims = broadcast(&[&outer_a, &outer_b])?;
     // A single matrix per record is dense; the matrices of a stack can differ in size.

@@ -9,7 +9,7 @@
 //! drop_null(x)             [1]      null [3]
 //! ```
 //!
-//! Source of the meaning: Arrow's validity bitmaps. TensorFlow's tensors have no nulls.
+//! Semantics: Arrow's validity bitmaps. TensorFlow's tensors have no nulls.
 
 use super::time::{time_constant, unusable};
 use crate::error::Result;
@@ -98,8 +98,11 @@ fn is_null(call: &mut Call) -> ExprResult<OperandKind> {
 fn drop_null(call: &mut Call) -> ExprResult<OperandKind> {
     let (node, x) = nullable(call)?;
     if levels(&node.ty) == 0 {
-        return Err(ExprError::at(x.span.clone(), format!("drop_null works on tensors with an axis; this is {}", describe(&node.ty)))
-            .help("filter 'not is_null(x)' drops records"));
+        return Err(ExprError::at(
+            x.span.clone(),
+            format!("drop_null expects a tensor with at least one axis, found {}", describe(&node.ty)),
+        )
+        .help("filter 'not is_null(x)' drops records"));
     }
     let level = level(call, &node.ty, 1)?;
     let mut dims = node.ty.dims.clone();
@@ -121,7 +124,7 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     let (node, x) = nullable(call)?;
     let value = call.operand(1)?.clone();
     if node.ty.fields().is_some() || node.ty.is_sparse() {
-        return Err(ExprError::at(x.span.clone(), format!("fill_null works on tensors; this is {}", describe(&node.ty)))
+        return Err(ExprError::at(x.span.clone(), format!("fill_null expects a tensor, found {}", describe(&node.ty)))
             .help("fill its fields: st.a = fill_null(st.a, 0); or leave it out: drop_null(st)"));
     }
     if value.elements().is_some_and(|items| items.is_empty()) {
@@ -145,7 +148,7 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
         }
         let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
         return Err(match dtype.time() {
-            Some(time) => error.help(format!("give it as text, such as {}", time.zero_literal())),
+            Some(time) => error.help(format!("write it as text, such as {}", time.zero_literal())),
             None if dtype.is_number() && found.is_number() => error.help(format!("cast(value, {dtype}) converts")),
             None => error,
         });

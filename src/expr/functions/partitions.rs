@@ -1,6 +1,6 @@
 //! Ragged tensors from values and row partitions, in every encoding.
 //!
-//! Source of the meaning: `tf.RaggedTensor.from_*`, `tf.experimental.RowPartition.from_*`. Partitions are always
+//! Semantics: `tf.RaggedTensor.from_*`, `tf.experimental.RowPartition.from_*`. Partitions are always
 //! checked, even with `validate=False`.
 
 use super::decompose::rewrap;
@@ -183,7 +183,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn rows_in(call: &Call) -> ExprResult<Node> {
     let node = strict_node(call.operand(0)?)?;
     if node.ty.rank() < 2 || node.ty.is_sparse() {
-        return Err(ExprError::at(node.span.clone(), format!("{} works on partitions; this is {}", call.name, node.ty)));
+        return Err(ExprError::at(node.span.clone(), format!("{} expects a partition, found {}", call.name, node.ty)));
     }
     Ok(node)
 }
@@ -235,8 +235,8 @@ pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
             let (i, encoding) = (*i, *encoding);
             compose_from(call, encoding, i, 6)
         }
-        (None, _) => Err(call.error("give the partition: row_lengths=, row_splits=, ...")),
-        _ => Err(call.error("give the partition in only one encoding")),
+        (None, _) => Err(call.error("specify the partition: row_lengths=, row_splits=, ...")),
+        _ => Err(call.error("specify the partition in only one encoding")),
     }
 }
 
@@ -269,7 +269,7 @@ fn compose_from(call: &mut Call, encoding: PartitionEncoding, at: usize, nrows_a
 
 fn check_vector(numbers: &Arg, encoding: PartitionEncoding) -> ExprResult<()> {
     if encoding != PartitionEncoding::UniformRowLength && numbers.rank() != 1 {
-        return Err(ExprError::at(numbers.span.clone(), format!("a partition must be a vector of integers; this is {}", numbers.ty)));
+        return Err(ExprError::at(numbers.span.clone(), format!("a partition must be a vector of integers, not {}", numbers.ty)));
     }
     Ok(())
 }

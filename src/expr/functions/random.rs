@@ -1,6 +1,6 @@
 //! Random numbers, determined by `--seed` and the record number.
 //!
-//! Source of the meaning: `tf.random`, `tf.nn.dropout`. The distributions match TensorFlow's; the numbers do not.
+//! Semantics: `tf.random`, `tf.nn.dropout`. The distributions match TensorFlow's; the numbers do not.
 
 use super::apply::with_dtype;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["random.uniform", "random_uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
         "Uniform random numbers from minval up to, but not including, maxval (1). All random functions depend on --seed, the name of \
-         the input as given, the record number in it, and the call; a pipe therefore gives other numbers than the file.",
+         the input as given, the record number in it, and the call; so a pipe gives different numbers than the file.",
         [],
         uniform
     ),
@@ -168,7 +168,7 @@ fn normal(call: &mut Call, draw: fn(&mut Random) -> f64) -> ExprResult<OperandKi
 fn shuffle(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.rank() == 0 || x.ty.is_sparse() {
-        return Err(ExprError::at(x.span.clone(), format!("random.shuffle works on the items of axis 0; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("random.shuffle expects a tensor with at least one axis, found {}", x.ty)));
     }
     let streams = Streams::new(call, 1)?;
     call.one(x.ty.clone(), move |args| {
@@ -213,7 +213,7 @@ fn categorical(call: &mut Call) -> ExprResult<OperandKind> {
                 let weights: Vec<f64> = own.iter().map(|v| (v - most).exp()).collect();
                 let sum: f64 = weights.iter().sum();
                 if n > 0 && !(sum > 0.0 && sum.is_finite()) {
-                    return Err(Error::data("a row of logits is empty: there is no class to draw from").at_row(record));
+                    return Err(Error::data("a row of logits is empty: unknown character class to draw from").at_row(record));
                 }
                 for _ in 0..n {
                     let mut rest = stream.uniform(53) * sum;

@@ -1,6 +1,6 @@
 //! Reductions along axes.
 //!
-//! Source of the meaning: `tf.math.reduce_*` on tf.RaggedTensor. Axes are reduced one at a time, innermost first. Dense
+//! Semantics: `tf.math.reduce_*` on tf.RaggedTensor. Axes are reduced one at a time, innermost first. Dense
 //! and ragged tensors differ where they do in TensorFlow: the maximum of nothing is either minus infinity or the lowest
 //! finite value, and the mean of integers is either an integer or a float.
 
@@ -65,7 +65,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_mean", "math.reduce_mean"],
         "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
-        "Mean over axes. A list or a dense tensor of integers gives an integer, as in TensorFlow: cast(x, float64) first for a fraction.",
+        "Mean over axes. A list or a dense tensor of integers has an integer mean, as in TensorFlow: cast(x, float64) first for a fraction.",
         [("reduce_mean([[3, 1], [2, 4, 6]], axis=1)", "[2.0, 4.0]"), ("reduce_mean([3.0, 2.0])", "2.5")],
         mean
     ),
@@ -115,7 +115,7 @@ pub fn plan(call: &Call, x: &Arg) -> ExprResult<Plan> {
             let mut axes = axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?;
             axes.sort_unstable_by(|a, b| b.cmp(a));
             if let Some(w) = axes.windows(2).find(|w| w[0] == w[1] && last_ragged(&x.ty.dims).is_none()) {
-                return Err(call.error(format!("axis {} is given twice", w[0])));
+                return Err(call.error(format!("axis {} appears twice", w[0])));
             }
             Some(axes)
         }
@@ -141,7 +141,7 @@ impl Plan {
                 let mut left = Axes::new(dims);
                 for axis in axes {
                     if *axis >= left.dims.len() {
-                        return Err(ExprError::new("an axis is given twice"));
+                        return Err(ExprError::new("an axis appears twice"));
                     }
                     left = left.reduced(*axis, self.keepdims);
                 }

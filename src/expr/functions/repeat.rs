@@ -1,6 +1,6 @@
 //! Repeating, tiling and reversing along axes.
 //!
-//! Source of the meaning: `tf.tile`, `tf.repeat`, `tf.broadcast_to`, `tf.reverse`.
+//! Semantics: `tf.tile`, `tf.repeat`, `tf.broadcast_to`, `tf.reverse`.
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer, static_int};
@@ -52,7 +52,7 @@ pub static FUNCTIONS: &[Function] = &[
             axes.sort_unstable();
             // A ragged tensor is reversed once along a repeated axis; a dense tensor rejects repeated axes.
             if let Some(w) = axes.windows(2).find(|w| w[0] == w[1] && last_ragged(&x.ty.dims).is_none()) {
-                return Err(c.error(format!("reverse: axis {} is given twice", w[0])));
+                return Err(c.error(format!("reverse: axis {} appears twice", w[0])));
             }
             axes.dedup();
             let back = Slice { start: None, stop: None, step: -1 };
@@ -147,7 +147,7 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
     if repeats.rank() > 1 {
         return Err(ExprError::at(
             repeats.span.clone(),
-            format!("repeats must be an integer or a vector with one for each item; this is {}", repeats.ty),
+            format!("repeats must be an integer or a vector with one for each item, not {}", repeats.ty),
         ));
     }
     let mut ty = x.ty.clone();

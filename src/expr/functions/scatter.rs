@@ -1,6 +1,6 @@
 //! Writing values at indices of dense tensors: formulas over segments, whose ids are flat positions.
 //!
-//! Source of the meaning: `tf.scatter_nd`, `tf.tensor_scatter_nd_update`, `_add`, `_sub`, `_max`, `_min`.
+//! Semantics: `tf.scatter_nd`, `tf.tensor_scatter_nd_update`, `_add`, `_sub`, `_max`, `_min`.
 
 use crate::expr::call::{Call, Function, as_node, static_int};
 use crate::expr::error::ExprResult;
@@ -88,7 +88,7 @@ impl Scatter {
         let ty = as_node(call.operand(indices)?, None)?.ty;
         let updates = as_node(call.operand(updates)?, None)?.ty;
         if ty.is_ragged() || ty.is_sparse() || updates.is_ragged() || updates.is_sparse() {
-            return Err(call.error(format!("{} works on dense tensors", call.name)).help("to_tensor(x) pads the rows of a ragged one"));
+            return Err(call.error(format!("{} expects dense tensors", call.name)).help("to_tensor(x) pads the rows of a ragged one"));
         }
         let depth = match ty.dims.last().map(|dim| dim.size) {
             Some(Size::Known(depth @ 1..)) => depth as usize,
@@ -140,7 +140,7 @@ impl Scatter {
     fn over(call: &Call) -> ExprResult<Scatter> {
         let ty = as_node(call.operand(0)?, None)?.ty;
         if ty.is_ragged() || ty.is_sparse() {
-            return Err(call.error(format!("{} works on dense tensors; this is {ty}", call.name)));
+            return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)));
         }
         let size = |(axis, dim): (usize, &Dim)| match dim.size {
             Size::Known(n) => n.to_string(),

@@ -1,6 +1,6 @@
 //! Segment reductions, and conversions between row partitions and segment ids.
 //!
-//! Source of the meaning: `tf.math.unsorted_segment_*`, `tf.math.segment_*`,
+//! Semantics: `tf.math.unsorted_segment_*`, `tf.math.segment_*`,
 //! `tf.ragged.row_splits_to_segment_ids`.
 
 use crate::error::{Error, Result};
@@ -207,7 +207,7 @@ fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
 fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let (x, ids) = operands(call, op)?;
     if ids.rank() != 1 {
-        return Err(ExprError::at(ids.span.clone(), format!("ids must be a vector; this is {}", ids.ty)));
+        return Err(ExprError::at(ids.span.clone(), format!("ids must be a vector, not {}", ids.ty)));
     }
     let inner = slice_dims(&x, 1);
     let mut dims = vec![Dim::UNIFORM];
@@ -318,7 +318,7 @@ fn to_segment_ids(call: &mut Call) -> ExprResult<OperandKind> {
     let own = dtype_of_vector(call)?;
     let splits = call.integers(0)?;
     if splits.rank() != 1 {
-        return Err(ExprError::at(splits.span.clone(), format!("row splits must be a vector; this is {}", splits.ty)));
+        return Err(ExprError::at(splits.span.clone(), format!("row splits must be a vector, not {}", splits.ty)));
     }
     let dtype = call.dtype(1)?.unwrap_or(own);
     call.one(Type::tensor(dtype.clone(), vec![Dim::UNIFORM]), move |args| {
@@ -343,7 +343,7 @@ fn to_row_splits(call: &mut Call) -> ExprResult<OperandKind> {
     let own = dtype_of_vector(call)?;
     let ids = call.integers(0)?;
     if ids.rank() != 1 {
-        return Err(ExprError::at(ids.span.clone(), format!("segment ids must be a vector; this is {}", ids.ty)));
+        return Err(ExprError::at(ids.span.clone(), format!("segment ids must be a vector, not {}", ids.ty)));
     }
     let known = call.given(1).and_then(static_int);
     let count = if call.given(1).is_some() { Some(call.scalar_integer(1)?) } else { None };

@@ -1,6 +1,6 @@
 //! Selecting items by indices, masks and conditions.
 //!
-//! Source of the meaning: `tf.gather`, `tf.gather_nd`, `tf.ragged.boolean_mask`, `tf.where`, `tf.dynamic_partition` on
+//! Semantics: `tf.gather`, `tf.gather_nd`, `tf.ragged.boolean_mask`, `tf.where`, `tf.dynamic_partition` on
 //! tf.RaggedTensor. An out-of-range index is always an error.
 
 use super::apply::pointwise;
@@ -96,7 +96,7 @@ fn index_in(index: i64, length: usize) -> Result<usize> {
 fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
-        return Err(ExprError::at(x.span.clone(), format!("{} works on ragged and dense tensors; this is a sparse one", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{} expects a ragged or dense tensor, found a sparse one", call.name)));
     }
     let indices = call.integers(1)?;
     let ragged = last_ragged(&x.ty.dims).is_some() || last_ragged(&indices.ty.dims).is_some();
@@ -174,7 +174,7 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(call.error(format!("gather_nd: batch_dims is {batch}; expected 0 to {most}, as both tensors need these axes")));
     };
     let Some((last, outer)) = indices.ty.dims.split_last() else {
-        return Err(ExprError::at(indices.span.clone(), "an index must be a vector; this is a scalar"));
+        return Err(ExprError::at(indices.span.clone(), "an index must be a vector, not a scalar"));
     };
     let Size::Known(depth) = last.size else {
         return Err(ExprError::at(indices.span.clone(), format!("the size of an index must be known; this is {}", indices.ty)));
@@ -225,7 +225,7 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
 fn mask_of(call: &mut Call, i: usize) -> ExprResult<Arg> {
     let mask = call.tensor(i)?;
     if mask.dtype()? != &DType::Bool {
-        return Err(ExprError::at(mask.span.clone(), format!("{}: the {} must be bool; this is {}", call.name, call.param(i), mask.ty))
+        return Err(ExprError::at(mask.span.clone(), format!("{}: the {} must be bool, not {}", call.name, call.param(i), mask.ty))
             .help(compare(call.text(), &mask.span, "!=", mask.ty.dtype())));
     }
     Ok(mask)
@@ -258,7 +258,7 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
     let axis = match call.optional_int(2)? {
         None | Some(0) => 0,
         Some(axis) if !ragged => call.axis(2, axis, x.rank())?,
-        Some(_) => return Err(call.error("axis works on dense tensors")),
+        Some(_) => return Err(call.error("axis requires dense tensors")),
     };
     if levels == 0 || axis + levels > x.rank() {
         return Err(ExprError::at(mask.span.clone(), format!("the mask has {levels} axes, the tensor has {}", x.rank() - axis)));
@@ -481,7 +481,7 @@ fn embedding_lookup(call: &Call) -> ExprResult<String> {
     }
     let ids = as_node(call.operand(1)?, None)?.ty;
     if ids.is_ragged() {
-        return Err(call.error("nn.embedding_lookup: max_norm works on dense ids").help("to_tensor(ids) pads their rows"));
+        return Err(call.error("nn.embedding_lookup: max_norm expects dense ids").help("to_tensor(ids) pads their rows"));
     }
     let first = match call.operand(0)?.elements().and_then(|parts| parts.into_iter().next()) {
         Some(part) => as_node(&part, None)?.ty,

@@ -1,6 +1,6 @@
 //! Shapes and sizes of tensors and types, and broadcast shapes.
 //!
-//! Source of the meaning: `tf.shape`, `tf.size`, `tf.RaggedTensor.bounding_shape`, `tf.broadcast_dynamic_shape`.
+//! Semantics: `tf.shape`, `tf.size`, `tf.RaggedTensor.bounding_shape`, `tf.broadcast_dynamic_shape`.
 
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer, as_node, cast_node, nth};

@@ -1,6 +1,6 @@
 //! Selected slices of a tensor, with their indices.
 //!
-//! Source of the meaning: `tf.IndexedSlices`, `tf.sparse.mask`.
+//! Semantics: `tf.IndexedSlices`, `tf.sparse.mask`.
 
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, strict_node};
@@ -48,7 +48,7 @@ fn one_each(values: &Arg, indices: &Arg) -> ExprResult<()> {
         return Err(ExprError::at(values.span.clone(), "the slices must have at least one axis"));
     }
     if indices.rank() != 1 {
-        return Err(ExprError::at(indices.span.clone(), format!("the indices must be a vector; this is {}", indices.ty)));
+        return Err(ExprError::at(indices.span.clone(), format!("the indices must be a vector, not {}", indices.ty)));
     }
     Ok(())
 }
@@ -56,8 +56,8 @@ fn one_each(values: &Arg, indices: &Arg) -> ExprResult<()> {
 fn mask(call: &mut Call) -> ExprResult<OperandKind> {
     let item = call.operand(0)?.clone();
     let wrong = || {
-        let error = ExprError::at(item.span.clone(), format!("sparse.mask works on IndexedSlices, not {}", item.describe()));
-        error.help("sparse.mask(IndexedSlices(values, indices), mask_indices); sparse.retain works on sparse tensors")
+        let error = ExprError::at(item.span.clone(), format!("sparse.mask expects IndexedSlices, not {}", item.describe()));
+        error.help("sparse.mask(IndexedSlices(values, indices), mask_indices); sparse.retain takes sparse tensors")
     };
     // When assigned, the results form a structure.
     let part = |i: usize, name: &str| match (&item.kind, item.elements()) {
@@ -73,7 +73,7 @@ fn mask(call: &mut Call) -> ExprResult<OperandKind> {
     one_each(&values, &indices)?;
     let masked = call.integers(1)?;
     if masked.rank() != 1 {
-        return Err(ExprError::at(masked.span.clone(), format!("mask_indices must be a vector; this is {}", masked.ty)));
+        return Err(ExprError::at(masked.span.clone(), format!("mask_indices must be a vector, not {}", masked.ty)));
     }
     let mut kept = values.ty.clone();
     kept.dims[0] = Dim::UNIFORM;

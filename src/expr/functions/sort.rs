@@ -1,6 +1,6 @@
 //! Sorting, searching, ranking and counting the values of rows.
 //!
-//! Source of the meaning: `tf.sort`, `tf.argsort`, `tf.searchsorted`, `tf.math.top_k`, `tf.math.argmax`,
+//! Semantics: `tf.sort`, `tf.argsort`, `tf.searchsorted`, `tf.math.top_k`, `tf.math.argmax`,
 //! `tf.math.bincount`. Equal values keep their order.
 
 use super::apply::with_dtype;
@@ -312,7 +312,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     };
     if per_row && (x.rank() == 0 || x.rank() > 2) {
         let found = x.rank();
-        return Err(ExprError::at(x.span.clone(), format!("bincount with axis=-1 works on vectors and matrices; this has {found} axes")));
+        return Err(ExprError::at(x.span.clone(), format!("bincount with axis=-1 expects a vector or a matrix; this has {found} axes")));
     }
     let per_row = per_row && x.rank() == 2;
     let dtype = match (&weights, call.dtype(4)?) {

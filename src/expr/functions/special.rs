@@ -1,6 +1,6 @@
 //! Special functions of floats, element-wise.
 //!
-//! Source of the meaning: `tf.math` and `tf.math.special`.
+//! Semantics: `tf.math` and `tf.math.special`.
 
 use super::apply::{pointwise, unary};
 use super::math::{floats, two_floats};

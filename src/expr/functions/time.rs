@@ -1,6 +1,6 @@
 //! Times: conversion from text and numbers, components, and comparison.
 //!
-//! Source of the meaning: the temporal functions of `pyarrow.compute`.
+//! Semantics: the temporal functions of `pyarrow.compute`.
 
 use super::apply::{pointwise, unary};
 use crate::error::Error;
@@ -59,7 +59,7 @@ fn time_type(arg: &Arg) -> Option<TimeType> {
 fn part_of(call: &mut Call, wanted: Part) -> ExprResult<OperandKind> {
     let x = call.sized(0)?;
     let Some(time) = time_type(&x) else {
-        let error = ExprError::at(x.span.clone(), format!("{} works on times; this is {}", call.name, x.ty));
+        let error = ExprError::at(x.span.clone(), format!("{} expects times, found {}", call.name, x.ty));
         return Err(error.help("timestamp(x) converts text and numbers to times"));
     };
     if time.kind == TimeKind::Duration || (wanted.is_of_dates() && !has_date(time.kind)) {

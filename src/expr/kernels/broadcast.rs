@@ -6,7 +6,7 @@
 //!    [[11 12] [23]]
 //! ```
 //!
-//! Source of the meaning: `tf.ragged` broadcasting. A uniform axis with one item is repeated, a ragged axis never is,
+//! Semantics: `tf.ragged` broadcasting. A uniform axis with one item is repeated, a ragged axis never is,
 //! and a uniform row of several items is incompatible with the ragged rows of an axis inside one along which it has
 //! been repeated. The record axis is never broadcast.
 

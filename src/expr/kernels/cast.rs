@@ -1,6 +1,6 @@
 //! Conversion of flat values between dtypes.
 //!
-//! Source of the meaning: `tf.cast` on x86-64. Floats are truncated towards zero, integers wrap around, and nonzero
+//! Semantics: `tf.cast` on x86-64. Floats are truncated towards zero, integers wrap around, and nonzero
 //! values are true. A float outside the range of an integer dtype becomes the minimum of int32 or int64 (narrower
 //! dtypes keep its lowest bits), regardless of its position; TensorFlow's vectorized and scalar loops differ here.
 
@@ -52,7 +52,7 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
             let bytes = array.as_binary::<i64>().clone();
             let (offsets, values, nulls) = bytes.into_parts();
             let strings = LargeStringArray::try_new(offsets, values, nulls)
-                .map_err(|_| Error::data("these bytes are not valid UTF-8 and cannot become a string"))?;
+                .map_err(|_| Error::data("these bytes are not valid UTF-8 and cannot be converted to a string"))?;
             Ok(Arc::new(strings))
         }
         (DType::Bool, to) => {

@@ -1,6 +1,6 @@
 //! Arithmetic on flat values: one loop per operation and dtype.
 //!
-//! Source of the meaning: `tf.math`. Integers wrap around, `//` rounds down, `%` has the sign of the divisor, and NaN
+//! Semantics: `tf.math`. Integers wrap around, `//` rounds down, `%` has the sign of the divisor, and NaN
 //! propagates through minimum and maximum.
 
 use super::cast::{bools, cast, dtype_of, native};

@@ -260,7 +260,7 @@ impl DenseRows {
                 let own = usize::try_from(size(record)).ok().and_then(|size| size.checked_mul(*n));
                 let own = own.ok_or_else(|| Error::data("the dense tensor would have more than 2^63 values").at_row(record))?;
                 all = check_count(all.checked_add(own), record).map_err(|e| {
-                    if check_count(Some(own), record).is_err() { e } else { e.help("--chunk-rows 64 takes fewer records at a time") }
+                    if check_count(Some(own), record).is_err() { e } else { e.help("--chunk-rows 64 processes fewer records at a time") }
                 })?;
                 next.push(own);
             }

@@ -4,7 +4,7 @@
 //! steps of 2 values   [1 8] [3 2] | | [4 0]      sums  [4 10] [filling] [4 0]
 //! ```
 //!
-//! Source of the meaning: `paddle.static.nn.sequence_pool`.
+//! Semantics: `paddle.static.nn.sequence_pool`.
 
 use super::cast::{dtype_of, native};
 use super::number::{Number, numbers};

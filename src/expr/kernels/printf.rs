@@ -1,6 +1,6 @@
 //! Numbers as text in C `printf` formats, and text as numbers.
 //!
-//! Source of the meaning: `tf.strings.as_string`, `tf.strings.to_number`.
+//! Semantics: `tf.strings.as_string`, `tf.strings.to_number`.
 
 /// A number format.
 #[derive(Clone, Copy, Debug)]

@@ -19,7 +19,7 @@ pub fn keys(origin: &Origin, nrows: usize, seed: u64) -> Result<Vec<u64>> {
     (0..nrows)
         .map(|row| {
             let (record, _) = origin.records(row..row + 1).ok_or_else(|| {
-                Error::data("random numbers depend on the number of the record, which is unknown here")
+                Error::data("random numbers depend on the record number, which is unknown here")
                     .at_row(row)
                     .help("draw them before verbs that create new records")
             })?;

@@ -6,7 +6,7 @@
 //!
 //! In ill-formed text, RE2 treats a surrogate encoded as UTF-8 as a character; this implementation does not.
 //!
-//! Source of the meaning: <https://github.com/google/re2/wiki/Syntax>.
+//! Semantics: <https://github.com/google/re2/wiki/Syntax>.
 
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 
@@ -331,7 +331,7 @@ impl<'a> Translation<'a> {
             None => name,
         };
         if !name.starts_with(|c: char| c.is_ascii_uppercase()) || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            return Err(format!("there is no class \\p{{{name}}}"));
+            return Err(format!("unknown character class \\p{{{name}}}"));
         }
         self.out.push_str(if negated { r"\P{" } else { r"\p{" });
         if name.len() > 2 && name != "Any" {
@@ -402,7 +402,7 @@ impl<'a> Translation<'a> {
             {
                 const NAMES: &str = " alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit ";
                 if !NAMES.contains(&format!(" {} ", name.trim_start_matches('^'))) {
-                    return Err(format!("there is no class [:{name}:]"));
+                    return Err(format!("unknown character class [:{name}:]"));
                 }
                 self.out.push_str(&format!("[:{name}:]"));
                 self.rest = rest;

@@ -1,6 +1,6 @@
 //! The script of a code point, with ICU's numbering.
 //!
-//! Source of the meaning: `tf.strings.unicode_script`, which uses the tables of Unicode 13.
+//! Semantics: `tf.strings.unicode_script`, which uses the tables of Unicode 13.
 
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 use std::sync::LazyLock;

@@ -6,7 +6,7 @@
 //! across the rows  [5 5 5]             the result has the length of the longest row
 //! ```
 //!
-//! Source of the meaning: `tf.math.unsorted_segment_*`, on which the reductions of `tf.ragged` are based.
+//! Semantics: `tf.math.unsorted_segment_*`, on which the reductions of `tf.ragged` are based.
 
 use super::cast::{bools, cast, dtype_of, native, saturated};
 use super::level::from_lengths;

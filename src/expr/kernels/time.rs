@@ -1,6 +1,6 @@
 //! Components of times, and conversion of text and numbers to times.
 //!
-//! Source of the meaning: the temporal functions of `pyarrow.compute`.
+//! Semantics: the temporal functions of `pyarrow.compute`.
 
 use crate::error::{Error, Result};
 use crate::schema::DType;

@@ -1,6 +1,6 @@
 //! Conversion between strings and code points.
 //!
-//! Source of the meaning: `tf.strings.unicode_decode`, `unicode_encode`. Each maximal ill-formed subpart counts as one
+//! Semantics: `tf.strings.unicode_decode`, `unicode_encode`. Each maximal ill-formed subpart counts as one
 //! error, as Unicode recommends.
 
 /// Encodings of code points.

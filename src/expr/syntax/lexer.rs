@@ -83,9 +83,9 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                         let error = ExprError::at(start..start + c.len_utf8(), format!("unexpected character {c:?}"));
                         return Err(match c {
                             '!' => error.help("write `not x` or `x != y`"),
-                            '$' => error.help("a field is written without `$`, in backquotes if its name is not an identifier"),
+                            '$' => error.help("write fields without `$`, and in backquotes if the name is not an identifier"),
                             '?' if text[start..].starts_with("??") => error.help("fill_null(x, value) replaces nulls"),
-                            '?' => error.help("write where(condition, x, y); a name with such a character is written in backquotes"),
+                            '?' => error.help("write where(condition, x, y); put a name with such a character in backquotes"),
                             '“' | '”' | '‘' | '’' => error.help("use straight quotes: \" or '"),
                             _ => error,
                         });
@@ -112,7 +112,7 @@ fn quoted_name(text: &str, at: &mut usize) -> ExprResult<String> {
     loop {
         *at += 1;
         let Some(end) = text[*at..].find('`') else {
-            return Err(ExprError::at(start..text.len(), "the backquote is not closed"));
+            return Err(ExprError::at(start..text.len(), "unterminated backquoted name"));
         };
         name.push_str(&text[*at..*at + end]);
         *at += end + 1;
@@ -154,7 +154,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
     *at += close;
     loop {
         let Some(&byte) = bytes.get(*at) else {
-            return Err(ExprError::at(start..text.len(), "the string is not closed"));
+            return Err(ExprError::at(start..text.len(), "unterminated string"));
         };
         if high.is_some() && !(byte == b'\\' && bytes.get(*at + 1) == Some(&b'u')) {
             return Err(lone(start, *at));
@@ -214,7 +214,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     _ => {
                         let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
                         return Err(ExprError::at(escape..end, "unknown escape in a string")
-                            .help("a backslash is written \\\\; r\"...\" takes everything literally"));
+                            .help("write a backslash as \\\\; r\"...\" takes everything literally"));
                     }
                 }
             }
@@ -222,7 +222,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                 *at += close;
                 break;
             }
-            b'\n' if close == 1 => return Err(ExprError::at(start..*at, "the string is not closed at the end of its line")),
+            b'\n' if close == 1 => return Err(ExprError::at(start..*at, "unterminated string at the end of the line")),
             _ => {
                 let c = text[*at..].chars().next().unwrap_or(' ');
                 if is_bytes && !c.is_ascii() {
@@ -245,11 +245,11 @@ fn escaped(c: char) -> String {
 }
 
 fn lone(start: usize, end: usize) -> ExprError {
-    ExprError::at(start..end, "half a surrogate pair is not a character")
+    ExprError::at(start..end, "a lone surrogate is not a character")
 }
 
 fn push_char(out: &mut Vec<u8>, code: u32, span: Span) -> ExprResult<()> {
-    let c = char::from_u32(code).ok_or_else(|| ExprError::at(span, "that is not a Unicode character"))?;
+    let c = char::from_u32(code).ok_or_else(|| ExprError::at(span, "not a Unicode character"))?;
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     Ok(())
 }
@@ -312,7 +312,7 @@ fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
     }
     let value: f64 = digits.parse().map_err(|_| bad())?;
     if value.is_infinite() {
-        return Err(ExprError::at(start..end, "the number is out of range for float64").help("infinity is written math.inf"));
+        return Err(ExprError::at(start..end, "the number is out of range for float64").help("write infinity as math.inf"));
     }
     Ok(Kind::Float(value))
 }

@@ -196,14 +196,12 @@ impl Parser {
             && self.before_is(op)
             && self.tokens[self.at - 1].span.end == self.span().start
         {
-            let error = ExprError::at(self.span().start - 1..self.span().end, format!("there is no operator `{op}{op}`"));
+            let error = ExprError::at(self.span().start - 1..self.span().end, format!("unknown operator `{op}{op}`"));
             return error.help(if *op == "&" { "`and` joins conditions" } else { "`or` joins conditions, `+` joins strings" });
         }
         let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
-            Kind::Name(word) if word == "if" => {
-                error.help("there is no `if` in expressions: where(condition, x, y) chooses for each value")
-            }
+            Kind::Name(word) if word == "if" => error.help("expressions have no `if`: where(condition, x, y) chooses for each value"),
             Kind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
             Kind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("where(condition, x, y) chooses for each value"),
             Kind::Op("->") => error.help("a field of a structure is x.name"),
@@ -212,22 +210,22 @@ impl Parser {
             Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
             Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IN" | "IS") => match word.as_str() {
                 "IS" => error.help("is_null(x) and not is_null(x) tell whether x is null"),
-                word => error.help(format!("it is written in lower case: {}", word.to_lowercase())),
+                word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
             },
-            Kind::Name(_) if self.before_is_name("NOT") => error.help("it is written in lower case: not"),
+            Kind::Name(_) if self.before_is_name("NOT") => error.help("write it in lowercase: not"),
             Kind::Name(word) if word == "contains" => error.help(SEARCH_TEXT).help(SEARCH_LIST),
             Kind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons chain: 1 <= x <= 5"),
             Kind::Op("=" | "!") if matches!(self.peek_after(1), Kind::Op("~")) => error.help(SEARCH_TEXT),
             Kind::Op(">") if self.before_is("<") => error.help("write x != y"),
-            Kind::Op(".") => error.help("a field is written without a leading dot"),
+            Kind::Op(".") => error.help("write a field without a leading dot"),
             Kind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
             Kind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
-            Kind::Name(word) if word == "for" => error.help("there are no loops: an expression works on all values at once"),
+            Kind::Name(word) if word == "for" => error.help("expressions have no loops: each applies to all values at once"),
             Kind::Name(word) if word == "in" => error
-                .help("there is no `in`: x in [1, 2] is reduce_any(x == [1, 2]), and x in list is reduce_any(list == x)")
+                .help("expressions have no `in`: for x in [1, 2] write reduce_any(x == [1, 2]), for x in list reduce_any(list == x)")
                 .help(SEARCH_TEXT),
             Kind::Name(word) if word == "not" => {
-                let lists = "there is no `not in`: write not reduce_any(x == [1, 2]), or for a list, not reduce_any(list == x)";
+                let lists = "expressions have no `not in`: write not reduce_any(x == [1, 2]), or for a list, not reduce_any(list == x)";
                 error.help(lists).help(SEARCH_TEXT)
             }
             Kind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
@@ -449,7 +447,7 @@ impl Parser {
                 return Err(self.unexpected("the name of a parameter, or `:`"));
             };
             if params.contains(&name) {
-                return Err(ExprError::at(self.span(), format!("the parameter {name} is given twice")));
+                return Err(ExprError::at(self.span(), format!("duplicate parameter {name}")));
             }
             self.at += 1;
             params.push(name);
@@ -538,7 +536,7 @@ impl Parser {
             }
         }
         if keys.is_empty() {
-            return Err(ExprError::at(opened.start..self.end_of_last(), "an empty subscript").help("write x[0], x[1:], x[:, -1:]"));
+            return Err(ExprError::at(opened.start..self.end_of_last(), "empty subscript").help("write x[0], x[1:], x[:, -1:]"));
         }
         Ok(keys)
     }

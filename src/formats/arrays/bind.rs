@@ -164,7 +164,7 @@ impl Bound {
                 Err(Error::data(format!("the arrays do not have one row for each record: {}, {}", named(fields[0]), named(*other)))
                     .help(format!("read arrays that belong together: select {}", alike.join(",")))
                     .help(format!(
-                        "or read the whole file as one record, by giving an array all its axes: --schema '{}: {whole}'",
+                        "or read the whole file as one record, by declaring all axes of an array: --schema '{}: {whole}'",
                         quoted(&first.field.name)
                     )))
             }
@@ -322,7 +322,7 @@ fn stacking(contents: &Contents, declared: &[&Field], names: &HashMap<&str, usiz
     match (only(Stacking::One, Stacking::Records), only(Stacking::Records, Stacking::One)) {
         (Some(one), Some(records)) => {
             let error = Error::usage(format!(
-                "--schema gives {} all axes of its array, but takes the first axis of {} for the records",
+                "--schema declares all axes of the array {}, but omits the record axis of {}",
                 quoted(&one.name),
                 quoted(&records.name)
             ));

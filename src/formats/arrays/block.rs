@@ -175,7 +175,7 @@ impl LeafReader {
                 }
                 *left -= items;
                 *nvals += usize::try_from(items).map_err(|_| Error::data("more values than this machine can address"))?;
-                items.checked_mul(*item_nbytes).ok_or_else(|| Error::data("the number of bytes exceeds 63 bits"))
+                items.checked_mul(*item_nbytes).ok_or_else(|| Error::data("the number of bytes does not fit in 63 bits"))
             }
             (Kind::Sparse(sparse), LeafBlock::Sparse { splits, indices, shapes, .. }) => sparse.rows(count, splits, indices, shapes),
             _ => Err(Error::internal("a block of another array")),

@@ -141,7 +141,7 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
 pub fn integers(element: &Element, bytes: MutableBuffer, count: usize) -> Result<ScalarBuffer<i64>> {
     use arrow_array::cast::AsArray;
     let array = element.decode(bytes, count)?;
-    let too_large = || Error::data("a number beyond 63 bits in row splits or indices");
+    let too_large = || Error::data("a row split or index does not fit in 63 bits");
     Ok(match element.dtype() {
         DType::Int64 => array.as_primitive::<Int64Type>().values().clone(),
         DType::UInt64 => {

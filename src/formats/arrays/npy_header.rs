@@ -35,7 +35,7 @@ impl Header {
         let sizes = self.shape.iter().filter(|n| **n > 0).try_fold(each.max(1), |all, size| all.checked_mul(*size));
         total
             .filter(|_| sizes.is_some_and(|n| i64::try_from(n).is_ok()))
-            .ok_or_else(|| Error::data(format!("the shape {} exceeds 63 bits", shape_text(&self.shape))))
+            .ok_or_else(|| Error::data(format!("the shape {} does not fit in 63 bits", shape_text(&self.shape))))
     }
 
     /// The header, in the oldest version that can hold it.

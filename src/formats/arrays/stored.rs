@@ -60,7 +60,7 @@ impl StoredSchema {
                 if let Some(other) = seen.insert(spec.name.clone(), leaf.path.clone()) {
                     return Err(Error::usage(format!("this and {other} would become the same array, `{}`", spec.name))
                         .in_field(&leaf.path)
-                        .help("give one of them another name: rename old=new"));
+                        .help("choose another name for one of them: rename old=new"));
                 }
                 layout.arrays.push(spec);
             }

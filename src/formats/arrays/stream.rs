@@ -36,7 +36,7 @@ impl ArrayStream {
         };
         let skipped = io::copy(&mut bytes.by_ref().take(skip), &mut io::sink()).map_err(|e| failed(&e))?;
         if skipped != skip {
-            return Err(Error::data("the file became shorter while it was read"));
+            return Err(Error::data("the file was truncated while it was being read"));
         }
         if found.fortran && found.shape.iter().filter(|n| **n > 1).count() > 1 {
             let source = match &found.location {

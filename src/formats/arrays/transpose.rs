@@ -43,7 +43,7 @@ pub fn in_c_order(
 }
 
 fn failed(doing: &str, error: &io::Error) -> Error {
-    Error::io(&std::env::temp_dir().display().to_string(), doing, error).help("set TMPDIR to a directory with more room")
+    Error::io(&std::env::temp_dir().display().to_string(), doing, error).help("set TMPDIR to a directory with more space")
 }
 
 fn tiles(source: &Source, start: u64, shape: &[u64], width: usize, out: &mut File) -> Result<()> {

@@ -82,7 +82,7 @@ impl<C: Container> ArraysWriter<C> {
                 ends
             }
             Piece::Indices { mut values, width } => {
-                let base = i64::try_from(self.nrecords).map_err(|_| Error::data("the number of records exceeds 63 bits"))?;
+                let base = i64::try_from(self.nrecords).map_err(|_| Error::data("the number of records does not fit in 63 bits"))?;
                 values.chunks_exact_mut(width).for_each(|index| index[0] += base);
                 grown.grow(&[(values.len() / width) as u64, width as u64])?;
                 values

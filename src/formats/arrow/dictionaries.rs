@@ -9,11 +9,11 @@ use crate::printable::shell_word;
 use crate::schema::Field;
 use crate::tensor::arrow::encoded::{self, ByteRows};
 use crate::tensor::arrow::{Form, stored};
+use crate::tensor::interner::Strings;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, make_array, new_empty_array};
 use arrow_schema::{DataType, Field as ArrowField, SchemaRef};
-use std::collections::HashMap;
 
 /// Maximum number of values in a dictionary that grows from batch to batch and is resent as a whole each time.
 const MAX_RESENT: u64 = 1 << 16;
@@ -34,8 +34,10 @@ struct Dictionary {
     is_ordered: bool,
     /// The values, initially those of the source.
     values: ArrayRef,
-    /// Their indices by bytes; the first index of equal values.
-    numbers: HashMap<Box<[u8]>, i64>,
+    /// The distinct values.
+    strings: Strings,
+    /// The index of each of them among the values; of equal values, the first.
+    indices: Vec<i64>,
     /// Whether the source declares its values.
     is_known: bool,
     /// Whether values have been added.
@@ -125,7 +127,8 @@ impl Dictionary {
             is_known: known.is_some(),
             grown: false,
             values: new_empty_array(value),
-            numbers: HashMap::new(),
+            strings: Strings::new(),
+            indices: Vec::new(),
         };
         if let Some(values) = known {
             dictionary.replace(values)?;
@@ -135,12 +138,21 @@ impl Dictionary {
 
     fn replace(&mut self, values: ArrayRef) -> Result<()> {
         let bytes = ByteRows::of(&values)?;
-        self.numbers.clear();
+        (self.strings, self.indices) = (Strings::new(), Vec::new());
         for row in (0..values.len()).filter(|row| values.is_valid(*row)) {
-            self.numbers.entry(bytes.get(row).into()).or_insert(row as i64);
+            self.index_of(&bytes, row, row as i64);
         }
         self.values = values;
         Ok(())
+    }
+
+    /// The index of a row's value among the values, which is `free` if it is new.
+    fn index_of(&mut self, bytes: &ByteRows, row: usize, free: i64) -> i64 {
+        let number = bytes.intern(row, &mut self.strings) as usize;
+        if number == self.indices.len() {
+            self.indices.push(free);
+        }
+        self.indices[number]
     }
 
     fn join(&mut self, array: &ArrayRef, replaceable: bool) -> Result<ArrayRef> {
@@ -149,14 +161,11 @@ impl Dictionary {
         let (mut numbers, mut added) = (Vec::with_capacity(own.values().len()), Vec::new());
         for row in 0..own.values().len() {
             let free = (before + added.len()) as i64;
-            numbers.push(match self.numbers.get(bytes.get(row)) {
-                Some(number) => *number,
-                None => {
-                    self.numbers.insert(bytes.get(row).into(), free);
-                    added.push(row as u64);
-                    free
-                }
-            });
+            let number = self.index_of(&bytes, row, free);
+            if number == free {
+                added.push(row as u64);
+            }
+            numbers.push(number);
         }
         if !added.is_empty() {
             let total = (before + added.len()) as u64;

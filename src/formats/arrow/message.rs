@@ -105,7 +105,7 @@ impl Framed {
     fn check_claims(&self, body: &Buffer) -> Result<()> {
         let message = self.message()?;
         if message.custom_metadata().iter().flatten().any(|pair| pair.key() == Some(EXPERIMENTAL_COMPRESSION)) {
-            return Err(Error::data("the buffers are compressed in the experimental form of Arrow 0.17, which is not supported").help(
+            return Err(Error::data("the buffers are compressed in the experimental format of Arrow 0.17, which is not supported").help(
                 "rewrite the file with PyArrow, which reads it: pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), OUT)",
             ));
         }

@@ -327,7 +327,7 @@ fn check_blocks(source: &Source, blocks: impl Iterator<Item = Block>, dictionari
         }
         if start == footer && start - at > END_NBYTES {
             return Err(Error::data(format!("the Arrow footer does not list the {} bytes before it", start - at))
-                .help("if it is several files, concatenated: give them as several inputs instead"));
+                .help("if it is several files, concatenated: pass them as several inputs instead"));
         }
         at = end;
     }

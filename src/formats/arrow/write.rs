@@ -125,7 +125,7 @@ impl ArrowWriter {
             ArrowError::IoError(_, source) => Error::io("the output", "cannot write", &source),
             other => unexpected(other),
         })?;
-        let length = i32::try_from(metadata).map_err(|_| Error::data("the metadata of a record batch exceeds 31 bits"))?;
+        let length = i32::try_from(metadata).map_err(|_| Error::data("the metadata size of a record batch does not fit in 31 bits"))?;
         let block = Block::new(self.at as i64, length, body as i64);
         self.at += metadata + body;
         Ok(block)
@@ -199,7 +199,8 @@ impl ArrowWriter {
         let root = footer.finish();
         builder.finish(root, None);
         let mut bytes = builder.finished_data().to_vec();
-        let length = i32::try_from(bytes.len()).map_err(|_| Error::data("the footer exceeds 31 bits: too many record batches"))?;
+        let length =
+            i32::try_from(bytes.len()).map_err(|_| Error::data("the footer size does not fit in 31 bits: too many record batches"))?;
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(MAGIC);
         Ok(bytes)

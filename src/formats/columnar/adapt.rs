@@ -60,7 +60,7 @@ impl DecodedRows {
 /// The error for a record whose values in a column take too many bytes.
 pub fn too_large(nbytes: u64, limit: u64) -> Error {
     let message = format!("the values of the record take {nbytes} bytes, more than the {limit} of --max-record-bytes");
-    Error::data(message).help("leave the column out, or allow more with --max-record-bytes")
+    Error::data(message).help("drop the column, or raise the limit with --max-record-bytes")
 }
 
 /// Bytes of values, without the offsets of lists and strings.
@@ -103,7 +103,7 @@ impl Columns {
             if !target.source.split_by.is_empty() || !target.source.at.is_empty() {
                 return Err(Error::usage("`split by` and `at` combine TFRecord features; here each column is already a complete value")
                     .in_field(quoted(&target.name))
-                    .help("give only the type, and combine the columns with the verb partition or compose"));
+                    .help("declare only the type, and combine the columns with the verb partition or compose"));
             }
             let name = target.source.values.as_ref().unwrap_or(&target.name);
             let source = positions.get(name.as_str()).map(|position| {
@@ -130,7 +130,7 @@ impl Columns {
             };
             let all: Vec<String> = missing.iter().map(declared).collect();
             let it = if missing.len() == 1 { "it" } else { "them" };
-            return Err(Error::data(format!("there is no column {}", quoted(name)))
+            return Err(Error::data(format!("no column {}", quoted(name)))
                 .in_field(quoted(&first.name))
                 .help(format!("--schema {} reads {it} as null", shell_quoted(&all.join("; ")))));
         }

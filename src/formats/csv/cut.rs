@@ -108,7 +108,7 @@ impl Cutter {
         {
             let shown = if other == '\t' { "'\\t'".to_owned() } else { format!("'{other}'") };
             let text = format!(
-                "{}: there is one column, {}; if {shown} separates columns, give --delimiter {shown}",
+                "{}: there is one column, {}; if {shown} separates columns, use --delimiter {shown}",
                 input.name(),
                 crate::path::quoted(name)
             );
@@ -136,7 +136,7 @@ impl Cutter {
             let name = std::str::from_utf8(block.cell(number));
             name.map(str::to_owned).map_err(|_| {
                 let error = Error::data("the header is not valid UTF-8").in_input(self.input.clone());
-                error.help("is this a text file? text in another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv")
+                error.help("is this a text file? to convert another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv")
             })
         };
         (0..block.ends.len()).map(name).collect()
@@ -228,7 +228,7 @@ impl Cutter {
             self.is_after_return = rest[..read].last() == Some(&b'\r');
             (nbytes, nfields) = (nbytes + written, nfields + ended);
             if nbytes > self.max_record_bytes {
-                let message = format!("a record of more than {} bytes: is a quoted field not closed?", self.max_record_bytes);
+                let message = format!("a record of more than {} bytes: is a closing quote missing?", self.max_record_bytes);
                 return Err(self.located(message, line).help("raise the limit with --max-record-bytes"));
             }
             if nfields > MAX_COLUMNS {
@@ -255,7 +255,7 @@ impl Cutter {
 fn check(names: &Vec<String>) -> Result<&Vec<String>> {
     let mut seen = std::collections::HashSet::new();
     match names.iter().find(|name| !seen.insert(name.as_str())) {
-        Some(name) => Err(Error::usage(format!("--columns: two columns are called {}", crate::path::quoted(name)))),
+        Some(name) => Err(Error::usage(format!("--columns: two columns are named {}", crate::path::quoted(name)))),
         None => Ok(names),
     }
 }

@@ -231,7 +231,7 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
         return Err(refused(&format!("{ty}")).help("a field contains one value or one list; use JSON Lines for nested data"));
     }
     if ty.rank() == 1 && dialect.separator.is_none() {
-        return Err(refused("a list without a separator").help("give it: --list-separator '|'"));
+        return Err(refused("a list without a separator").help("choose one: --list-separator '|'"));
     }
     if ty.is_sparse() {
         if !matches!(dtype, DType::Float64 | DType::Int64 | DType::UInt64) {

@@ -196,7 +196,7 @@ impl RecordEncoder {
         let separator = dialect.separator.unwrap_or(b'|');
         let null_list = move |out: &mut Vec<u8>| {
             if null.is_empty() {
-                return Err(Error::data("a null list would read back as an empty one").help("give the word for null: --nulls NA"));
+                return Err(Error::data("a null list would read back as an empty one").help("choose a string for null: --nulls NA"));
             }
             out.extend_from_slice(null.as_bytes());
             Ok(())
@@ -274,7 +274,7 @@ impl RecordEncoder {
         }
         let word = String::from_utf8_lossy(text);
         Err(Error::data(format!("the text \"{word}\" would read back as null"))
-            .help(format!("give another word for null: --nulls {}", if word == "NULL" { "NA" } else { "NULL" })))
+            .help(format!("choose another string for null: --nulls {}", if word == "NULL" { "NA" } else { "NULL" })))
     }
 }
 

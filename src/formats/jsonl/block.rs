@@ -136,7 +136,7 @@ impl Block {
         let error = match (skip, &self.framing) {
             (true, _) => error,
             (_, Framing::Values { array: true, .. }) => error.help("a bad record in a JSON array makes the whole input invalid"),
-            _ if wrong.fix == Fix::Framing => error.help("several JSON values on a line are read with --from json"),
+            _ if wrong.fix == Fix::Framing => error.help("to read several JSON values per line: --from json"),
             _ => error.help(LEAVE_OUT),
         };
         Fault { error, length: length as u64, raw: Some(raw.to_vec()), kept: false }

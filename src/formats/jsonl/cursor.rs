@@ -1,12 +1,12 @@
 //! A position in the text of some records, and parsing of punctuation. No value tree is built: the caller states what
 //! it expects. Numbers, strings and skipping are in `number`, `string` and `skip`.
 //!
-//! Source of the meaning: RFC 8259, plus the bare tokens `NaN`, `Infinity` and `-Infinity` that Python writes. Nothing
+//! Semantics: RFC 8259, plus the bare tokens `NaN`, `Infinity` and `-Infinity` that Python writes. Nothing
 //! here recurses or reads beyond the end, where the text reads as NUL, which no token contains. Written by hand because
 //! no available parser reads directly into typed columns and reports the position of an error.
 
 use super::error::{Parse, ParseError};
-use crate::formats::short::same;
+use crate::tensor::short::same;
 
 /// A one in each byte of a word.
 pub const ONES: u64 = u64::MAX / 255;

@@ -57,7 +57,7 @@ pub fn fits_float(number: &Number) -> bool {
 pub fn overflow(start: usize, number: &Number, name: &str) -> Box<ParseError> {
     let text: String = number.text().chars().take(40).collect();
     ParseError::new(start, Cause::Invalid, format!("the number {text} is out of range for {name}"), Fix::Json)
-        .help("infinity is written as the string \"Infinity\"")
+        .help("write infinity as the string \"Infinity\"")
 }
 
 /// `NaN`, `Infinity` or `-Infinity`, as a string or as the bare token.

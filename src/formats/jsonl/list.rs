@@ -147,8 +147,10 @@ impl<C: Builder> List<C> {
         let message = format!("expected a list of {expected} {}, found {size}", if expected == 1 { "element" } else { "elements" });
         let error = ParseError::new(start, self.rules.misfit(), message, Fix::None);
         Err(match self.size {
-            Size::Known(_) => error.help("lists of different lengths are declared with `?`, rows that differ inside one record with `(?)`"),
-            _ => error.help("rows that differ inside one record are declared with `(?)` instead of `?`"),
+            Size::Known(_) => {
+                error.help("declare lists of different lengths with `?`, rows of different lengths within a record with `(?)`")
+            }
+            _ => error.help("declare rows of different lengths within a record with `(?)` instead of `?`"),
         })
     }
 

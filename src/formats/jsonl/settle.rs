@@ -53,7 +53,7 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
                 at.input = inputs.get(first.input()).cloned();
                 at.line = first.is_set().then(|| first.line());
             })
-            .help("if the keys of an object are data, declare a map: --schema 'NAME: map<string, int64>'; or they are kept as json: as the field of another object, or whole with --from text"));
+            .help("if the keys of an object are data, declare a map: --schema 'NAME: map<string, int64>'; to keep each record as JSON text: --from text"));
     }
     let rule = if !request.options.on_error.skips() || request.options.mixed { Rule::Json } else { Rule::FirstWins };
     let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new(), nulls: request.nulls(), lost: false };

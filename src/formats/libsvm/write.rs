@@ -44,7 +44,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                 _ if is_number(field) && ty.rank() == 1 => {
                     let name = path::in_expression(&field.name);
                     error.help(format!(
-                        "make it sparse, without its zeros: map {}",
+                        "convert it to sparse, without zeros: map {}",
                         shell_word(&format!("{name} = sparse.from_dense({name})"))
                     ))
                 }
@@ -58,7 +58,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         return Err(Error::usage(format!("libsvm needs {missing}")).help(if features.is_none() {
             "make one: to-sparse"
         } else {
-            "rename a field, rename y=label, or make one: map label=0"
+            "rename a field (rename y=label) or add one (map label=0)"
         }));
     };
     let base = options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
@@ -119,7 +119,7 @@ impl Encode for LineEncoder {
             for entry in features.entries().range(row) {
                 out.push(b' ');
                 let index = features.indices()[entry].checked_add(self.base);
-                put_integer(index.ok_or_else(|| Error::data("an index exceeds 63 bits").at_row(row))?, &mut out);
+                put_integer(index.ok_or_else(|| Error::data("an index does not fit in 63 bits").at_row(row))?, &mut out);
                 out.push(b':');
                 values.put(entry, &mut out);
             }

@@ -63,7 +63,7 @@ impl Shape {
 
     fn tensor(&self, part: Part, sums: bool) -> Result<Tensor> {
         let nrows = part.nrows();
-        let n = i64::try_from(self.ncolumns).map_err(|_| Error::data("the number of columns exceeds 63 bits"))?;
+        let n = i64::try_from(self.ncolumns).map_err(|_| Error::data("the number of columns does not fit in 63 bits"))?;
         let mut tensors = match part {
             Part::Sparse { splits, indices, values } => {
                 let one = |values: &ArrayRef| match sums {

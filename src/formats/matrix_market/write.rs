@@ -129,7 +129,7 @@ impl Encode for EntryEncoder {
         for row in 0..chunk.nrows {
             for entry in real.entries().range(row) {
                 let index = real.indices()[entry].checked_add(1);
-                put_integer(index.ok_or_else(|| Error::data("an index exceeds 63 bits").at_row(row))?, &mut text);
+                put_integer(index.ok_or_else(|| Error::data("an index does not fit in 63 bits").at_row(row))?, &mut text);
                 if !self.is_pattern {
                     text.push(b' ');
                     values.put(entry, &mut text);

@@ -4,7 +4,7 @@
 //! value goes through a hash table, and the dictionary is added to indices that are as long as the values. Instead, the
 //! number of distinct values among the first rows of a group predicts their number in the whole group.
 
-use super::encode::Numbers;
+use crate::tensor::interner::Numbers;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, ByteArrayType};
 use arrow_array::{Array, ArrayRef, GenericByteArray, PrimitiveArray, downcast_primitive_array};

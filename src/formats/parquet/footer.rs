@@ -25,7 +25,8 @@ const TYPES: [&str; 8] = ["BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE
 /// A length exceeds the footer, nesting is too deep, or a column has another type.
 pub fn check(footer: &[u8]) -> Result<()> {
     let mut walk = Walk::over(footer);
-    walk.structure(0, Context::File).ok_or_else(|| Error::data(format!("the Parquet footer is damaged at its byte {}", walk.at)))?;
+    walk.structure(0, Context::File)
+        .ok_or_else(|| Error::data(format!("the Parquet footer is damaged at byte {} of the footer", walk.at)))?;
     if let Some((column, stored, declared)) = walk.mismatch {
         let name =
             |ty: i64| usize::try_from(ty).ok().and_then(|ty| TYPES.get(ty)).map_or_else(|| format!("type {ty}"), |s| (*s).to_owned());

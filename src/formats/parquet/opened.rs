@@ -157,7 +157,7 @@ fn check_single(source: &Source, metadata: &ParquetMetaData, footer: u64) -> Res
         if let Some(found) = memchr::memmem::find(&bytes, &between) {
             let end = at + (found + MAGIC.len()) as u64;
             return Err(Error::data(format!("another Parquet file ends at byte {end}: this is several files, concatenated"))
-                .help("give them as several inputs instead"));
+                .help("pass them as several inputs instead"));
         }
         at += if nbytes < STEP { nbytes } else { nbytes - (between.len() as u64 - 1) };
     }

@@ -143,7 +143,7 @@ impl Limits {
 
     fn exceeds_memory(&self, what: &str, size: &str) -> Error {
         let message = format!("a {what} of {size} than --max-memory of {} bytes", self.memory);
-        Error::data(message).help("leave the column out, or allow more memory with --max-memory")
+        Error::data(message).help("drop the column, or raise the limit with --max-memory")
     }
 
     /// Whether a record with values of that size is too large to be decoded.

@@ -94,7 +94,7 @@ impl ArrayFile {
             return Err(Error::data(format!(
                 "{nbytes} bytes follow the footer, which does not list them: this may be several files, concatenated"
             ))
-            .help("give them as several inputs instead"));
+            .help("pass them as several inputs instead"));
         }
         let limit = options.max_memory / PLACE_NBYTES;
         let lost = || {

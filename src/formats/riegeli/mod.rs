@@ -5,7 +5,7 @@
 //! |<- 64 KiB, the first 24 bytes of which are the header of the block ->|                                          |<- the last block              ->|
 //! ```
 //!
-//! Sources of the meaning: `doc/riegeli_records_file_format.md` in google/riegeli; `cpp/layout.proto`, `cpp/array_record_reader.cc` and
+//! Semantics: `doc/riegeli_records_file_format.md` in google/riegeli; `cpp/layout.proto`, `cpp/array_record_reader.cc` and
 //! `cpp/array_record_writer.cc` in google/array_record.
 //!
 //! - [`block`]: the bytes of a chunk between block headers, and the hashes of both.

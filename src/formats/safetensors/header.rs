@@ -144,7 +144,7 @@ struct Described {
 
 impl Described {
     fn parse(value: &str) -> Result<Described> {
-        let wrong = |what: &str| Error::data(format!("the header does not give {what}"));
+        let wrong = |what: &str| Error::data(format!("the header lacks {what}"));
         let value: Value = if value.len() > MAX_ENTRY_NBYTES { Value::Null } else { serde_json::from_str(value).unwrap_or_default() };
         let dtype = value.get("dtype").and_then(Value::as_str).ok_or_else(|| wrong("the dtype"))?.to_owned();
         let numbers = |key: &str| value.get(key).and_then(Value::as_array)?.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>();
@@ -259,10 +259,10 @@ mod tests {
             ("[]".to_owned(), 0, "the header is not the JSON object of a safetensors file"),
             ("{} x".to_owned(), 0, "the header is not the JSON object of a safetensors file"),
             (deep, 0, "the header is not the JSON object of a safetensors file"),
-            (one("3"), 0, "the header does not give the dtype"),
-            (one(r#"{"dtype":"F32"}"#), 0, "the header does not give the shape"),
-            (one(r#"{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}"#), 4, "the header does not give the shape"),
-            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0]}"#), 4, "the header does not give the data_offsets"),
+            (one("3"), 0, "the header lacks the dtype"),
+            (one(r#"{"dtype":"F32"}"#), 0, "the header lacks the shape"),
+            (one(r#"{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}"#), 4, "the header lacks the shape"),
+            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0]}"#), 4, "the header lacks the data_offsets"),
             (one(r#"{"dtype":"F32","shape":[2],"data_offsets":[0,4]}"#), 4, "the shape (2,) of F32 does not fit the bytes 0 to 4"),
             (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[4,0]}"#), 4, "the shape (1,) of F32 does not fit the bytes 4 to 0"),
             (

@@ -65,7 +65,7 @@ impl Container for Safetensors {
         match layout.arrays.iter().zip(&layout.leaves).find(|(spec, _)| spec.name == header::METADATA) {
             Some((_, leaf)) => {
                 let error = Error::usage("safetensors reserves this name").in_field(&leaf.path);
-                Err(error.help(format!("give the field another name: rename {}=metadata", header::METADATA)))
+                Err(error.help(format!("choose another name for the field: rename {}=metadata", header::METADATA)))
             }
             None => Ok(()),
         }

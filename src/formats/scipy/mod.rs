@@ -24,7 +24,7 @@ impl Format for Scipy {
     }
 
     fn summary(&self) -> &'static str {
-        "SciPy sparse matrix in an npz: rows in CSR, CSC or COO form"
+        "SciPy sparse matrix in an npz: rows in CSR, CSC or COO format"
     }
 
     fn options(&self) -> &'static [&'static str] {

@@ -65,7 +65,7 @@ impl<'a> Archive<'a> {
         let mut sizes = Vec::new();
         let mut numbers = archive.numbers("shape")?;
         if numbers.left() != 2 {
-            return Err(Error::data(format!("a matrix must have two sizes, but this shape has {}", numbers.left())));
+            return Err(Error::data(format!("a matrix must have two dimensions, but this shape has {}", numbers.left())));
         }
         numbers.take(2, &mut sizes)?;
         let size = |n: &i64| u64::try_from(*n).map_err(|_| Error::data(format!("the matrix has the invalid size {n}")));
@@ -239,7 +239,7 @@ impl RowSource for CsrRows {
                     .help("raise the limit with --max-record-bytes"));
             }
             if next - start > self.indices.left() as i64 {
-                return Err(Error::data(format!("the array indptr goes to {next}, beyond the last of the values")));
+                return Err(Error::data(format!("the array indptr points to {next}, beyond the last value")));
             }
             taken.clear();
             self.indptr.take(1, &mut taken)?;

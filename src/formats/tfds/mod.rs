@@ -12,7 +12,7 @@
 //! shards). The number of records in each shard is compared with that in dataset_info.json. `get` counts the records of
 //! the selected split across all shards; messages and `--source` give the shard and the number within it.
 //!
-//! Sources of the meaning, in tensorflow/datasets: `core/features/*.py`, `core/example_parser.py`,
+//! Semantics, from tensorflow/datasets: `core/features/*.py`, `core/example_parser.py`,
 //! `core/example_serializer.py`, `core/splits.py`, `core/naming.py`, `core/utils/shard_utils.py`. Data is read as
 //! stored: images, video and audio files are their encoded bytes, and a missing optional feature is null.
 

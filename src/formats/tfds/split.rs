@@ -76,7 +76,7 @@ fn slice(part: &str, splits: &[Split]) -> Result<Slice> {
         if name.is_empty() {
             return Err(unreadable());
         }
-        return Err(Error::usage(format!("--split: there is no split {name}")).help(format!("the dataset has {}", listed(splits))));
+        return Err(Error::usage(format!("--split: unknown split {name}")).help(format!("the dataset has {}", listed(splits))));
     };
     let Some(selector) = selector else { return Ok(Slice { split: position, from: 0, to: None }) };
     let split = &splits[position];

@@ -54,7 +54,7 @@ pub fn check(schema: &Schema, options: &Options, sequences: bool) -> Result<()> 
     if let Some((name, path)) = names.iter().find(|(name, _)| !seen.insert(name.as_str())) {
         return Err(Error::usage(format!("two fields would become the feature `{name}`"))
             .in_field(path)
-            .help("give one another name: rename old=new"));
+            .help("choose another name for one of them: rename old=new"));
     }
     for (name, path) in &names {
         let other = name
@@ -64,7 +64,7 @@ pub fn check(schema: &Schema, options: &Options, sequences: bool) -> Result<()> 
         if let Some(other) = other.filter(|x| !own && (seen.contains(x) || name.ends_with("/values"))) {
             return Err(Error::usage(format!("a feature of this name would read back as a part of `{other}`"))
                 .in_field(path)
-                .help("give the field another name: rename old=new"));
+                .help("choose another name for the field: rename old=new"));
         }
     }
     Ok(())

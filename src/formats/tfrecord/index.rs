@@ -1,6 +1,6 @@
 //! Index files of TFRecords: the offset of each record, and its length including the frame.
 //!
-//! There are two forms. `x.tfrecord.idx` is text with a line `OFFSET LENGTH` for each record, as written by DALI's
+//! There are two formats. `x.tfrecord.idx` is text with a line `OFFSET LENGTH` for each record, as written by DALI's
 //! `tfrecord2idx`; `x.tfrecord.offsets` has pairs of uint64, little-endian.
 
 use super::framing::{FOOTER, HEADER, header};

@@ -316,12 +316,12 @@ impl Mapping {
                     given.next();
                     axes.push(AxisRows::Stored(*encoding, self.slot(feature.clone())));
                 }
-                (_, None) => return Err(Error::usage("give one partition for each axis after axis 0")),
+                (_, None) => return Err(Error::usage("write one partition for each axis after axis 0")),
             }
         }
         if given.next().is_some() {
             return Err(Error::usage(format!("{} partitions split {} axes", split_by.len(), split_by.len() + 1))
-                .help("give one partition for each axis after axis 0, outermost first"));
+                .help("write one partition for each axis after axis 0, outermost first"));
         }
         Ok(axes)
     }

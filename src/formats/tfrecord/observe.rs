@@ -212,13 +212,13 @@ impl Observed for Observation {
             let error = Error::data(format!("the payload is not a tf.Example: {reason}")).in_input(first.input.clone());
             return Err(error
                 .locate(|at| at.records = Some((first.record, first.record)))
-                .help("read records of any bytes with --raw-records"));
+                .help("to read records of arbitrary bytes: --raw-records"));
         }
         if let Some(first) = &self.featureless {
             if self.proper.is_none() && stops_at_errors(request) {
                 let error = Error::data("the payload is not a tf.Example: it has no features").in_input(first.input.clone());
                 let error = error.locate(|at| at.records = Some((first.record, first.record)));
-                return Err(error.help("read records of any bytes with --raw-records"));
+                return Err(error.help("to read records of arbitrary bytes: --raw-records"));
             }
             let have = if self.nfeatureless == 1 { "has" } else { "have" };
             let text = format!(

@@ -6,7 +6,7 @@
 //!                                                            Int64List int64_list = 3; }
 //! ```
 //!
-//! Source of the meaning: `tensorflow/core/util/example_proto_fast_parsing.cc`, which is stricter than protobuf in some
+//! Semantics: `tensorflow/core/util/example_proto_fast_parsing.cc`, which is stricter than protobuf in some
 //! places and more lenient in others:
 //! - unknown fields are allowed in an Example and after the list of a Feature, nowhere else;
 //! - an entry of the map holds exactly one key and one value, in either order;
@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
             2 => return self.delimited().map(drop),
             5 => 4,
             3 | 4 => return fail(start, "found a protobuf group, which a tf.Example does not have"),
-            other => return fail(start, format!("{other} is not a protobuf wire type; is this a tf.Example?")),
+            other => return fail(start, format!("{other} is not a protobuf wire type")),
         };
         if self.bytes.len() - self.at < width {
             return fail(start, "the bytes end inside a number");

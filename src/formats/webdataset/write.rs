@@ -61,7 +61,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         if field.name.contains('/') || field.name != field.name.to_lowercase() || field.name.contains('\0') {
             return Err(Error::usage(format!("a member's extension cannot contain capitals or slashes, as the field {name} does"))
                 .in_field(&name)
-                .help(format!("give it another name: rename {}", shell_word(&format!("{name}=json")))));
+                .help(format!("choose another name: rename {}", shell_word(&format!("{name}=json")))));
         }
         let dtype = field.ty.dtype().filter(|_| field.ty.dims.is_empty());
         let is_text = matches!(dtype, Some(DType::String));

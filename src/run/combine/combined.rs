@@ -169,7 +169,7 @@ fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads:
 fn check_list(schema: &Schema, field: &str, name: Arc<str>) -> Result<()> {
     let Some(position) = schema.index_of(field) else {
         let names: Vec<String> = schema.fields.iter().map(|f| crate::path::quoted(&f.name).to_string()).collect();
-        let error = Error::usage(format!("there is no field {}", crate::path::quoted(field))).in_input(name);
+        let error = Error::usage(format!("unknown field {}", crate::path::quoted(field))).in_input(name);
         return Err(error.help(format!("the fields are: {}", names.join(", "))));
     };
     let ty = &schema.fields[position].ty;

@@ -31,14 +31,14 @@ fn combine(several: combine::Combined, branches: &Branches, options: Arc<Options
         return Err(Error::usage("--from none reads no file, but the first verb combines several"));
     }
     if standard_inputs(&several.inputs, branches) > 1 {
-        let error = Error::usage("standard input is given twice");
+        let error = Error::usage("standard input is named twice");
         return Err(error.help("an input can be generated from a file: [ head 10 data.jsonl ]"));
     }
     let plain: Vec<OsString> = several.inputs.iter().filter(|input| !branches.contains_key(*input)).cloned().collect();
     let files = if plain.is_empty() { None } else { Some(Inputs::open(&plain, options.clone())?) };
     if matches!(several.how, Combination::Zipped { .. }) && options.schema.is_some() {
         let error = Error::usage("zip takes no --schema: each input has its own");
-        return Err(error.help("give it to one input: zip [ convert --schema TEXT a.jsonl ] b.jsonl"));
+        return Err(error.help("apply it to one input: zip [ convert --schema TEXT a.jsonl ] b.jsonl"));
     }
     let mut sizes = Vec::new();
     for input in &plain {

@@ -2,7 +2,7 @@
 
 use super::flow::{Line, Merge, Node, Origin, Piece, Serial, Source, Ticket, Times};
 use crate::error::Error;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ const MAX_NBYTES: usize = 96 << 20;
 pub struct State<'a, W> {
     /// The line being run comes first. Lines from which a merge pulls have higher numbers.
     pub lines: Vec<LineState<'a, W>>,
+    /// The numbers of the lines that can have jobs: the line being run, and those that were pulled from and have not
+    /// ended. A merge can have thousands of lines, most of which have not begun or have ended.
+    pub active: BTreeSet<usize>,
     /// Number of lines created so far.
     pub generations: u64,
     pub window: usize,
@@ -37,7 +40,7 @@ pub struct LineState<'a, W> {
     /// The lines from which its own merge pulls.
     sources: Vec<usize>,
     /// Whether a piece has been pulled from it yet.
-    pub is_asked: bool,
+    is_asked: bool,
     /// Number of workers waiting for a piece from it.
     pub waiting: usize,
     /// Number of pieces the source has produced.
@@ -124,7 +127,7 @@ impl<W: Piece> LineState<'_, W> {
     }
 
     /// Takes the next piece to pull.
-    pub fn take_next(&mut self) -> Option<W> {
+    fn take_next(&mut self) -> Option<W> {
         self.take_pending(self.stations.len().checked_sub(1)?)
     }
 
@@ -141,6 +144,11 @@ impl<W: Piece> LineState<'_, W> {
 
     fn count(&self) -> usize {
         self.stations.iter().map(Station::count).sum()
+    }
+
+    /// For a line that is pulled from: whether all its pieces have been taken.
+    fn is_exhausted(&self) -> bool {
+        self.merge.is_some() && self.stations.last().is_none_or(|end| end.total == Some(end.next))
     }
 
     fn is_open(&self) -> bool {
@@ -187,6 +195,11 @@ impl<'a, W: Piece> State<'a, W> {
             stations.push(Station::new(None));
         }
         self.generations += 1;
+        if merge.is_none() {
+            self.active.insert(number);
+        } else {
+            self.active.remove(&number);
+        }
         let state = LineState {
             generation: self.generations,
             origin: Some(origin),
@@ -223,7 +236,8 @@ impl<'a, W: Piece> State<'a, W> {
     /// The line numbers, starting with lines that workers wait for.
     fn by_urgency(&self) -> impl Iterator<Item = usize> {
         let is_urgent = |line: &usize| self.lines[*line].waiting > 0;
-        (0..self.lines.len()).filter(is_urgent).chain((0..self.lines.len()).filter(move |line| !is_urgent(line)))
+        let active = || self.active.iter().copied();
+        active().filter(is_urgent).chain(active().filter(move |line| !is_urgent(line)))
     }
 
     /// The runnable job nearest to the output, for a worker that waits for a piece of that line.
@@ -269,7 +283,7 @@ impl<'a, W: Piece> State<'a, W> {
     /// Whether there is a job.
     pub fn has_job(&self) -> bool {
         let can_run = |line: &LineState<W>| (0..line.stations.len()).any(|at| line.can_run(at, self.window));
-        (0..self.lines.len()).any(|line| self.can_read(line)) || self.lines.iter().any(can_run)
+        self.active.iter().any(|line| self.can_read(*line) || can_run(&self.lines[*line]))
     }
 
     /// Whether the source of a line may be called now.
@@ -279,7 +293,8 @@ impl<'a, W: Piece> State<'a, W> {
             return false;
         }
         // The limit on pieces read ahead applies to all lines together.
-        let is_due = || line.count() == 0 || self.lines[1..].iter().map(LineState::count).sum::<usize>() < self.window;
+        let read_ahead = || self.active.range(1..).map(|line| self.lines[*line].count()).sum::<usize>();
+        let is_due = || line.count() == 0 || read_ahead() < self.window;
         line.merge.is_none() || (line.is_asked && is_due())
     }
 
@@ -346,6 +361,29 @@ impl<'a, W: Piece> State<'a, W> {
                 self.set_total(line, at + 1, total);
             }
         }
+        self.forget_if_exhausted(line);
+    }
+
+    /// Marks a line as pulled from.
+    pub fn ask(&mut self, line: Ticket) {
+        if let Some(state) = self.line(line) {
+            state.is_asked = true;
+            state.waiting += 1;
+            self.active.insert(line.number);
+        }
+    }
+
+    /// Takes the next piece to pull from a line.
+    pub fn take_next(&mut self, line: Ticket) -> Option<W> {
+        let piece = self.line(line)?.take_next();
+        self.forget_if_exhausted(line.number);
+        piece
+    }
+
+    fn forget_if_exhausted(&mut self, line: usize) {
+        if self.lines[line].is_exhausted() {
+            self.active.remove(&line);
+        }
     }
 
     /// Ends a station that needs no more input, and drops everything before it.
@@ -379,6 +417,7 @@ impl<'a, W: Piece> State<'a, W> {
                 station.total.get_or_insert(0);
             }
             closed.is_closed = true;
+            self.active.remove(&source);
             self.is_pull_changed = true;
         }
         dropped

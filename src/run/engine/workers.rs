@@ -4,6 +4,7 @@ use super::flow::{Line, Lines, Node, Origin, Piece, Pull, Serial, Ticket, Times}
 use super::state::{At, Job, State};
 use crate::error::Result;
 use crate::panic;
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,7 @@ pub fn run<'a, W: Piece + Send + 'a>(line: Line<'a, W>, threads: usize) -> Resul
     let times = Times { merged, nodes: vec![Duration::ZERO; line.nodes.len()], ..Times::default() };
     let mut state = State {
         lines: Vec::new(),
+        active: BTreeSet::new(),
         generations: 0,
         window: threads + 2,
         idle: 0,
@@ -69,9 +71,10 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
     fn work(&self, awaited: Option<Ticket>) -> MutexGuard<'_, State<'a, W>> {
         let mut state = self.lock();
         if let Some(line) = awaited {
-            let Some(line) = state.line(line) else { return state };
-            line.is_asked = true;
-            line.waiting += 1;
+            if state.line(line).is_none() {
+                return state;
+            }
+            state.ask(line);
         }
         loop {
             if std::mem::take(&mut state.is_pull_changed) {
@@ -193,7 +196,7 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
 impl<'a, W: Piece + Send> Pull<'a, W> for Shared<'a, W> {
     fn pull(&self, line: Ticket) -> Option<W> {
         let mut state = self.work(Some(line));
-        let piece = state.line(line)?.take_next();
+        let piece = state.take_next(line);
         // There is room for another piece.
         self.wake_another(&state);
         piece

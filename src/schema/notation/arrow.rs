@@ -143,7 +143,7 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
         if word.is_empty() {
             return Err(cursor.unexpected("an Arrow type"));
         }
-        let error = cursor.fail(start, start + word.len(), format!("there is no Arrow type `{word}`"));
+        let error = cursor.fail(start, start + word.len(), format!("unknown Arrow type `{word}`"));
         let names = PLAIN.iter().map(|(name, _)| *name).filter(|name| !name.contains('[')).chain(COMPOUND);
         return Err(match nearest(word, names.clone()) {
             Some(near) => error.help(format!("did you mean {near}?")),

@@ -1,4 +1,4 @@
-//! The text form of schemas and types, parsed and printed by the same rules.
+//! The text notation of schemas and types, parsed and printed by the same rules.
 //!
 //! ```text
 //! schema  = field { (";" | new line) field }               comments run from # to the end of the line

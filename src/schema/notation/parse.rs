@@ -84,10 +84,12 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
     let end = cursor.end();
     if cursor.peek() == Some('.') {
         let error = cursor.unexpected("`:` after the field name");
-        return Err(error.help(format!("a field of a structure is written {name}: {{field: type}}; a name with a dot in it in backquotes")));
+        return Err(
+            error.help(format!("write a field of a structure as {name}: {{field: type}}, and a name that contains a dot in backquotes"))
+        );
     }
     if !cursor.eat(':') {
-        return Err(cursor.unexpected("`:` after the field name").help("a field is written `name: type`, as in tokens: int64[?]"));
+        return Err(cursor.unexpected("`:` after the field name").help("write a field as `name: type`, such as tokens: int64[?]"));
     }
     if names.len() >= MAX_FIELDS {
         return Err(cursor
@@ -172,7 +174,7 @@ fn split(cursor: &mut Cursor) -> Result<SplitBy> {
     let Some(encoding) = PartitionEncoding::OF_FEATURES.into_iter().find(|e| e.name() == word) else {
         let near = nearest(word, names).map(|near| format!("did you mean {near}?"));
         return Err(cursor
-            .fail(start, start + word.len(), format!("there is no partition `{word}`"))
+            .fail(start, start + word.len(), format!("unknown partition `{word}`"))
             .help(near.unwrap_or_else(|| format!("the partitions are: {}", names.join(", ")))));
     };
     cursor.advance(word.len());
@@ -348,10 +350,10 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
     if ARROW_VALUES.contains(&word) {
         return Ok(DType::Arrow(Box::new(arrow_type(cursor)?)));
     }
-    let error = cursor.fail(start, start + word.len(), format!("there is no dtype `{word}`"));
+    let error = cursor.fail(start, start + word.len(), format!("unknown dtype `{word}`"));
     match word.to_lowercase().as_str() {
         "nullable" => return Err(error.help(OPTIONAL)),
-        "array" | "vector" | "tensor" => return Err(error.help("a list is written with its axes, as in int64[?]")),
+        "array" | "vector" | "tensor" => return Err(error.help("write a list with its axes, as in int64[?]")),
         _ => {}
     }
     let names = DType::NAMED.map(|(name, _)| name);
@@ -378,7 +380,7 @@ fn dims(cursor: &mut Cursor, inside: bool, sparse: bool) -> Result<Vec<Dim>> {
         }
         if dim.size == Size::Ragged && sparse {
             let error = cursor.fail(start, cursor.end(), "a sparse tensor has no ragged axes");
-            return Err(error.help("a size of its dense shape that differs between records is written `?`"));
+            return Err(error.help("write `?` for a size of the dense shape that differs between records"));
         }
         if dim.size == Size::Ragged && dims.is_empty() && !inside {
             let error = cursor.fail(start, cursor.end(), "axis 0 cannot be ragged");
@@ -409,7 +411,7 @@ fn dim(cursor: &mut Cursor) -> Result<Dim> {
         Some('-') => Err(cursor.unexpected("a size: a number, `?`, `(?)` or a label")),
         Some(']') => Err(cursor
             .unexpected("a size: a number, `?`, `(?)` or a label")
-            .help("a list of any length is written [?], as in int64[?]; a scalar has no brackets")),
+            .help("write a list of any length with [?], as in int64[?], and a scalar without brackets")),
         _ => Ok(Dim { size: Size::Uniform, label: Some(name(cursor, "a size: a number, `?`, `(?)` or a label")?.into()) }),
     }
 }

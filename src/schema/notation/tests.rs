@@ -77,8 +77,8 @@ fn types_stand_in_one_column() {
 #[test]
 fn what_is_wrong_is_shown_at_its_place() {
     let cases = [
-        ("x: itn64", "line 1, column 4: there is no dtype `itn64`\n  x: itn64\n     ^^^^^\n  did you mean int64?"),
-        ("a: int64\nx: str[?]", "line 2, column 4: there is no dtype `str`\n  x: str[?]\n     ^^^\n  did you mean string?"),
+        ("x: itn64", "line 1, column 4: unknown dtype `itn64`\n  x: itn64\n     ^^^^^\n  did you mean int64?"),
+        ("a: int64\nx: str[?]", "line 2, column 4: unknown dtype `str`\n  x: str[?]\n     ^^^\n  did you mean string?"),
         (
             "x: int64[(?)]",
             "line 1, column 10: axis 0 cannot be ragged\n  x: int64[(?)]\n           ^^^\n  \
@@ -98,12 +98,12 @@ fn what_is_wrong_is_shown_at_its_place() {
         (
             "docs.tokens: int64[?]",
             "line 1, column 5: expected `:` after the field name, found `.`\n  docs.tokens: int64[?]\n      ^\n  \
-             a field of a structure is written docs: {field: type}; a name with a dot in it in backquotes",
+             write a field of a structure as docs: {field: type}, and a name that contains a dot in backquotes",
         ),
         (
             "tokens",
             "line 1, column 7: expected `:` after the field name, found the end\n  tokens\n        ^\n  \
-             a field is written `name: type`, as in tokens: int64[?]",
+             write a field as `name: type`, such as tokens: int64[?]",
         ),
         ("a: int8; a: int8", "line 1, column 10: the field `a` appears twice\n  a: int8; a: int8\n           ^"),
         (
@@ -116,7 +116,7 @@ fn what_is_wrong_is_shown_at_its_place() {
         ),
         (
             "r: int64[?] from v split by row_length(l)",
-            "line 1, column 29: there is no partition `row_length`\n  r: int64[?] from v split by row_length(l)\n                              ^^^^^^^^^^\n  did you mean row_lengths?",
+            "line 1, column 29: unknown partition `row_length`\n  r: int64[?] from v split by row_length(l)\n                              ^^^^^^^^^^\n  did you mean row_lengths?",
         ),
         (
             "w: arrow<timestamp[um]>",

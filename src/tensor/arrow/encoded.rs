@@ -3,13 +3,13 @@
 
 use super::leaf::{leaf_type, stored};
 use crate::error::{Error, Result};
+use crate::tensor::interner::Strings;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, LargeBinaryArray, UInt64Array, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Which encodings of the source file are preserved on output.
@@ -101,12 +101,13 @@ pub fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
 pub fn encode(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     match ty {
         DataType::Dictionary(_, values) => {
-            let (mut numbers, mut firsts, bytes) = (HashMap::new(), Vec::new(), ByteRows::of(array)?);
+            let (mut strings, mut firsts, bytes) = (Strings::new(), Vec::new(), ByteRows::of(array)?);
             let number = |row: usize| {
-                *numbers.entry(bytes.get(row)).or_insert_with(|| {
+                let number = bytes.intern(row, &mut strings);
+                if strings.count() > firsts.len() {
                     firsts.push(row as u64);
-                    firsts.len() as i64 - 1
-                })
+                }
+                i64::from(number)
             };
             let keys: Vec<i64> = (0..array.len()).map(number_of_valid(array, number)).collect();
             let distinct = leaf(&taken(array, firsts)?, values)?;
@@ -200,10 +201,24 @@ impl ByteRows {
 
     /// The bytes of a row; unspecified for a null.
     pub fn get(&self, row: usize) -> &[u8] {
+        let (bytes, start, end) = self.range(row);
+        bytes.get(start..end).unwrap_or(&[])
+    }
+
+    /// The index of a row's value among distinct values.
+    pub fn intern(&self, row: usize, strings: &mut Strings) -> u32 {
+        let (bytes, start, end) = self.range(row);
+        strings.intern(bytes, start, end)
+    }
+
+    fn range(&self, row: usize) -> (&[u8], usize, usize) {
         match self {
-            ByteRows::Texts(texts) => texts.value(row),
-            ByteRows::Fixed { bytes, width } => bytes.get(row * width..(row + 1) * width).unwrap_or(&[]),
-            ByteRows::Bits(bits) => &[[0], [1]][usize::from(bits.value(row))],
+            ByteRows::Texts(texts) => {
+                let offsets = texts.value_offsets();
+                (texts.value_data(), offsets[row] as usize, offsets[row + 1] as usize)
+            }
+            ByteRows::Fixed { bytes, width } => (bytes.as_slice(), row * width, (row + 1) * width),
+            ByteRows::Bits(bits) => (&[[0], [1]][usize::from(bits.value(row))], 0, 1),
         }
     }
 }

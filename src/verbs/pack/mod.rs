@@ -69,8 +69,7 @@ first with `select`. Records with an empty sequence are dropped and counted; --e
 empty or contain only the separator.
 
 A sequence goes into the first open row with enough room (first-fit) or into the one it fits best (best-fit). At most \
---window rows are open; when another one is needed, the oldest is written. best-fit-decreasing takes --window sequences at a time, \
-the longest first, and then writes all rows: it packs most densely, but changes the order.
+--window rows are open; when another one is needed, the oldest is written. best-fit-decreasing places --window sequences at a time, longest first, and then writes all rows: it packs most densely, but changes the order.
 
 A sequence longer than a row is an error unless --overflow says otherwise. With --strategy concat, sequences are concatenated and split \
 where a row ends; only the last row is padded. Each piece of a sequence is a separate segment, with positions that start at 0 or, with \
@@ -117,7 +116,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         let row_nbytes = (packed.len() as u64 + 2).saturating_mul(8).saturating_mul(self.length as u64);
         if row_nbytes > options.max_memory {
             let error = Error::usage(format!("--length {}: a row of that length needs more memory than is allowed", self.length));
-            return Err(error.help("choose a smaller --length, or allow more memory with --max-memory"));
+            return Err(error.help("choose a smaller --length, or raise the limit with --max-memory"));
         }
         for name in [SEGMENT_IDS, POSITIONS] {
             if schema.index_of(name).is_some() {
@@ -170,7 +169,7 @@ impl Pack {
             let (positions, field) = schema.find(path)?;
             if positions.len() > 1 {
                 let error = Error::usage("is inside a structure; only fields of the record are packed").in_field(path);
-                return Err(error.help(format!("move it up first: promote {path} --as {}", quoted(path.last()))));
+                return Err(error.help(format!("move it out first: promote {path} --as {}", quoted(path.last()))));
             }
             if let Some(misfit) = misfit(&field.ty) {
                 let error = Error::usage(misfit).in_field(path);

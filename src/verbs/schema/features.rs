@@ -83,7 +83,7 @@ fn sparse(name: &str, dtype: &str, dims: &[Dim]) -> Result<String, String> {
         if dims.len() == 1 {
             return Ok(format!("tf.io.VarLenFeature({dtype})"));
         }
-        return Err("tf.io.SparseFeature needs all sizes; give them with --schema".to_owned());
+        return Err("tf.io.SparseFeature needs all sizes; declare them with --schema".to_owned());
     };
     let keys: Vec<String> = (0..dims.len()).map(|axis| quote(&format!("{name}/indices_{axis}"))).collect();
     Ok(format!(

@@ -36,9 +36,9 @@ enum Form {
     Tf,
     /// RaggedTensorSpec, TensorSpec and SparseTensorSpec of one record
     TfSpec,
-    /// Lines that load an npz with NumPy
+    /// Code that loads an npz with NumPy
     Numpy,
-    /// Lines that load an npz with PyTorch
+    /// Code that loads an npz with PyTorch
     Torch,
 }
 
@@ -59,9 +59,9 @@ from a file: --schema @types.txt.
     optional int64          the field itself may be null
     int64[?] with nulls     values inside it may be null
 
---as json prints one JSON object, for other programs; arrow, tf, tf-spec, numpy and torch print Python code to paste: a pyarrow \
+--as json prints one JSON object, for other programs; arrow, tf, tf-spec, numpy and torch print Python code: a pyarrow \
 schema, the feature_specification that reads the records from a TFRecord written by tatter, the specs of the tensors, \
-and lines that load an npz of all records (for a safetensors file replace np.load with safetensors.numpy.load_file).";
+and code that loads an npz of all records (for a safetensors file replace np.load with safetensors.numpy.load_file).";
     const MEANING: &'static str = "tf.data.Dataset.element_spec, tf.io.parse_example";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -86,7 +86,7 @@ and lines that load an npz of all records (for a safetensors file replace np.loa
         let form = self.form.unwrap_or(if options.output_extension() == Some("json") { Form::Json } else { Form::Text });
         if let (Some(format), false) = (&options.to, matches!(form, Form::Tf)) {
             let error = Error::usage(format!("`schema` prints text, not records: --to {format} has no effect"));
-            return Err(error.help("choose its form with --as"));
+            return Err(error.help("choose its format with --as"));
         }
         let text = match form {
             Form::Text => {

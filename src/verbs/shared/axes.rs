@@ -19,8 +19,8 @@ pub fn own_axes(schema: &Schema, path: &FieldPath, outer: i64, inner: i64) -> Re
         usize::try_from(counted).ok().filter(|a| *a < rank).ok_or_else(|| {
             let error = match rank {
                 0 => Error::usage(format!("is a scalar and has no axis {axis}")),
-                1 => Error::usage(format!("has only axis 0; there is no axis {axis}")),
-                _ => Error::usage(format!("has axes 0 to {}; there is no axis {axis}", rank - 1)),
+                1 => Error::usage(format!("has only axis 0; axis {axis} is out of range")),
+                _ => Error::usage(format!("has axes 0 to {}; axis {axis} is out of range", rank - 1)),
             };
             error.in_field(path).help(format!("its type is {}", field.ty))
         })

@@ -43,7 +43,7 @@ impl RecordLimit {
                 None => Ok(()),
                 Some((row, axis, size, most)) => {
                     let error = Error::data(format!("{size} items do not fit into the {most} of the shape")).at_row(row).on_axis(axis);
-                    Err(error.help("give a larger --shape, or truncate with: batch N then to-dense --shape"))
+                    Err(error.help("use a larger --shape, or truncate with: batch N then to-dense --shape"))
                 }
             }
         })

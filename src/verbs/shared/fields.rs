@@ -242,10 +242,10 @@ mod tests {
     #[test]
     fn names_that_are_not_there() {
         for (text, want) in [
-            ("idd", "there is no field `idd`\n  did you mean id?"),
-            ("docs.token", "there is no field `token` in docs\n  did you mean docs.tokens?"),
+            ("idd", "unknown field `idd`\n  did you mean id?"),
+            ("docs.token", "unknown field `token` in docs\n  did you mean docs.tokens?"),
             ("q*", "no field matches q*\n  the fields are: id, docs, a_id, `x*`"),
-            ("", "`` contains an empty name\n  the empty name is written as two backquotes"),
+            ("", "`` contains an empty name\n  write the empty name as two backquotes"),
         ] {
             let error = Patterns::parse(text).and_then(|p| p.resolve(&schema())).expect_err(text);
             assert_eq!(error.to_string(), want, "{text}");

@@ -9,9 +9,10 @@ use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::{DType, Schema};
-use crate::tensor::hash::row_hashes;
+use crate::tensor::hash::{Identity, row_hashes};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::BuildHasherDefault;
 
 /// The fields given to `--by`.
 #[derive(Clone, Debug)]
@@ -111,7 +112,7 @@ fn matching(names: &[String], schema: &Schema) -> Option<String> {
 /// ([`crate::tensor::Tensor::keys_equal`]): nulls are equal to each other, and so are NaNs and the two zeros.
 pub struct KeyTable {
     /// The latest key with each hash.
-    last: HashMap<u64, u32>,
+    last: HashMap<u64, u32, BuildHasherDefault<Identity>>,
     /// For each key, the previous key with the same hash, or the key itself if there is none.
     before: Vec<u32>,
     /// The location of each key: a part, and a row in it.
@@ -135,7 +136,7 @@ impl KeyTable {
     /// An empty table. `verb` and `way_out` appear in the error when `--max-memory` is exceeded.
     pub fn new(verb: &'static str, way_out: &'static str, options: &Options) -> KeyTable {
         let budget = Budget::new(verb, way_out, options);
-        KeyTable { last: HashMap::new(), before: Vec::new(), at: Vec::new(), parts: Vec::new(), budget }
+        KeyTable { last: HashMap::default(), before: Vec::new(), at: Vec::new(), parts: Vec::new(), budget }
     }
 
     /// An empty table for a verb that checks [`KeyTable::nbytes`] itself.

@@ -69,7 +69,7 @@ pub fn parse_shape(text: &str) -> Result<Shape, Error> {
     let (name, sizes) = match text.trim_start().starts_with('[') {
         true => (None, text),
         false => {
-            let (name, sizes) = super::fields::split_assignment(text, "a shape as 'x=[?, 512]'")?;
+            let (name, sizes) = super::fields::split_assignment(text, "a shape such as 'x=[?, 512]'")?;
             (Some(FieldPath::parse(name)?), sizes)
         }
     };
@@ -179,7 +179,7 @@ impl PaddingArgs {
                 if shape.sizes.len() == 1 { "size" } else { "sizes" }
             ))
             .in_field(path);
-            return Err(error.help(format!("give one size per axis, such as --shape '{path}=[{question}]'")));
+            return Err(error.help(format!("write one size per axis, such as --shape '{path}=[{question}]'")));
         }
         Ok(Some(&shape.sizes))
     }
@@ -235,7 +235,7 @@ impl PaddingArgs {
             if is_named {
                 e.help("the value is not cast")
             } else {
-                e.help(format!("the value is not cast; give this field its own: '{path}=VALUE'"))
+                e.help(format!("the value is not cast; add a value for this field: '{path}=VALUE'"))
             }
         })?;
         Ok(Some(array))
@@ -246,7 +246,7 @@ fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &
     for (i, path) in paths.iter().enumerate() {
         if paths[..i].contains(path) {
             let of = path.as_ref().map_or_else(|| "all fields".to_owned(), ToString::to_string);
-            return Err(Error::usage(format!("{option} is given twice for {of}")));
+            return Err(Error::usage(format!("{option} appears twice for {of}")));
         }
         let Some(path) = path else { continue };
         let (_, field) = schema.find(path).map_err(|e| e.help(format!("named by {option}")))?;
@@ -262,7 +262,7 @@ fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &
 pub fn not_padded(path: &FieldPath, dtype: &DType) -> Error {
     if *dtype == DType::Null {
         let error = Error::usage("is null in every record, so its dtype is unknown").in_field(path);
-        return error.help(format!("give its type, such as --schema '{path}: int64[?]'; int64[?, (?)] for lists of lists"));
+        return error.help(format!("declare its type, such as --schema '{path}: int64[?]'; int64[?, (?)] for lists of lists"));
     }
     Error::usage(format!("{dtype} values cannot be padded")).in_field(path)
 }

@@ -25,7 +25,7 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
             return Err(Error::usage(format!("{option}: expected a share {least} for `{name}`, found {share}")));
         }
         if shares.iter().any(|(other, _)| other == name) {
-            return Err(Error::usage(format!("{option}: `{name}` is given twice")));
+            return Err(Error::usage(format!("{option}: `{name}` appears twice")));
         }
         shares.push((name.to_owned(), share));
     }
@@ -37,7 +37,7 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
             // Without the digits of a binary fraction.
             let left = ((1.0 - share) * 1e6).round() / 1e6;
             let both = shell_word(&format!("{name}={share},{rest}={left}"));
-            return Err(error.help(format!("give the rest of the records a name too: {option} {both}")));
+            return Err(error.help(format!("name the rest of the records too: {option} {both}")));
         }
         // Counts or percentages.
         let fractions: Vec<String> = shares.iter().map(|(name, share)| format!("{name}={}", share / sum)).collect();

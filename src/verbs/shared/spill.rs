@@ -172,7 +172,7 @@ impl SpillFile {
 
     fn failed(&self, doing: &str, error: &std::io::Error) -> Error {
         Error::io(&self.directory.display().to_string(), &format!("{doing} a temporary file"), error)
-            .help("choose a directory with more room: --temp-dir DIR")
+            .help("choose a directory with more space: --temp-dir DIR")
     }
 }
 

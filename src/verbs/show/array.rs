@@ -1,7 +1,7 @@
 //! Arrays as NumPy prints them: nested brackets, lines of 75 characters, long axes shortened to three items
 //! at each end.
 //!
-//! Source of the form: `array2string`, `_formatArray` and `array_repr` of NumPy 2, with their defaults;
+//! Format: `array2string`, `_formatArray` and `array_repr` of NumPy 2, with their defaults;
 //! `RaggedTensor.numpy` and `_formatter` of TensorFlow for ragged tensors.
 
 use super::values::FlatValues;

@@ -1,6 +1,6 @@
 //! A field of one record as TensorFlow prints it.
 //!
-//! Source of the forms: `EagerTensor.__repr__` and `__str__`, `RaggedTensor.__repr__`,
+//! Formats: `EagerTensor.__repr__` and `__str__`, `RaggedTensor.__repr__`,
 //! `SparseTensor.__repr__`, `StructuredTensor.__repr__` of TensorFlow 2.21. Other values (nulls,
 //! tensors with nulls, other Arrow types) are printed as Python values.
 

@@ -1,6 +1,6 @@
 //! Single values as Python and NumPy print them.
 //!
-//! Source of the forms: `numpy/_core/arrayprint.py` of NumPy 2 (`FloatingFormat`, `IntegerFormat`,
+//! Formats: `numpy/_core/arrayprint.py` of NumPy 2 (`FloatingFormat`, `IntegerFormat`,
 //! `BoolFormat`), `repr` of Python's bytes and floats.
 
 use crate::schema::DType;

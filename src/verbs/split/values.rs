@@ -56,7 +56,7 @@ impl Map for Named {
         for row in 0..chunk.nrows {
             if keys.is_null(row) {
                 let error = Error::data("the key of --by is null, which cannot be the name of a file").at_row(row);
-                return Err(error.help(format!("give nulls a value: --by {}", self.filled)));
+                return Err(error.help(format!("replace nulls with a value: --by {}", self.filled)));
             }
             let key = match keys.data_type() {
                 DataType::LargeBinary => keys.as_binary::<i64>().value(row),

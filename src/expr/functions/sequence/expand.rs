@@ -45,7 +45,7 @@ fn repeats(rows: &RowPartition, sizes: &RowPartition, items: &RowPartition, time
         let (own, of) = (rows.range(record), items.range(record));
         if own.len() != of.len() {
             return Err(Error::data(format!(
-                "x has {}, and y {} to repeat them by",
+                "x has {}, but y has {}",
                 counted(own.len() as u64, what),
                 counted(of.len() as u64, "sequence")
             ))
@@ -71,7 +71,7 @@ fn expand(call: &mut Call) -> ExprResult<OperandKind> {
         Some(1) => true,
         None => false,
         Some(_) => {
-            return Err(ExprError::at(x.span.clone(), format!("sequence_expand works on an x with one LoD level; this is {}", x.ty))
+            return Err(ExprError::at(x.span.clone(), format!("sequence_expand expects an x with one LoD level, found {}", x.ty))
                 .help("merge_dims(x, 0, 1) merges the outer levels, x.values removes one"));
         }
     };

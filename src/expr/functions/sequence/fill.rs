@@ -31,7 +31,7 @@ pub fn filling(call: &mut Call, i: usize, x: &Sequences, whole: bool) -> ExprRes
         return Ok(filling);
     }
     let expected = if whole { format!("one value, or a step of shape {}", shape(step)) } else { "one value".to_owned() };
-    Err(ExprError::at(filling.span.clone(), format!("{}: {} must be {expected}; this is {}", call.name, call.param(i), filling.ty)))
+    Err(ExprError::at(filling.span.clone(), format!("{}: {} must be {expected}, not {}", call.name, call.param(i), filling.ty)))
 }
 
 impl Sequences {

@@ -8,7 +8,7 @@
 //! are those of a step: `[w]`, or none. The functions work on these sequences at any depth; operations that Paddle
 //! supports on one level only work on the innermost of several. A result without LoD is dense.
 //!
-//! Source of the meaning: `paddle.static.nn.sequence_*` of PaddlePaddle 2.6 in static graph mode.
+//! Semantics: `paddle.static.nn.sequence_*` of PaddlePaddle 2.6 in static graph mode.
 
 pub mod expand;
 mod fill;

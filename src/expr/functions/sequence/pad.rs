@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["tf.sequence_mask"],
         "lengths|x, maxlen=None, dtype=bool",
-        "TensorFlow's sequence_mask, which gives bools by default.",
+        "TensorFlow's sequence_mask, which returns bools by default.",
         [("tf.sequence_mask([1, 2])", "[[true, false], [true, true]]")],
         |c| mask(c, DType::Bool, false)
     ),
@@ -113,10 +113,10 @@ fn padded_size(wanted: Option<&Integers>, record: usize, longest: usize) -> Resu
 fn sequence_unpad(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, length) = (call.tensor(0)?, call.integers(1)?);
     if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(ExprError::at(x.span.clone(), format!("sequence_unpad works on padded, dense tensors; axis {axis} of this is ragged")));
+        return Err(ExprError::at(x.span.clone(), format!("sequence_unpad expects a dense tensor, but axis {axis} is ragged")));
     }
     if x.rank() < 2 {
-        return Err(ExprError::at(x.span.clone(), format!("sequence_unpad works on tensors of rank 2 or higher; this is {}", x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("sequence_unpad expects a tensor of rank 2 or higher, found {}", x.ty)));
     }
     if length.rank() != 1 {
         return Err(ExprError::at(length.span.clone(), format!("sequence_unpad: length must be a vector, not {}", length.ty)));

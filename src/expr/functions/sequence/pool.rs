@@ -15,7 +15,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["sequence_pool"],
         "input|x, pool_type, pad_value=0.0, is_test=False",
         "Pool each sequence into one step: \"sum\", \"average\", \"sqrt\" (sum divided by the square root of the length), \"max\", \
-         \"first\" or \"last\". An empty sequence gives pad_value.",
+         \"first\" or \"last\". An empty sequence yields pad_value.",
         [
             ("sequence_pool([[1.0, 3.0], [], [2.0, 4.0, 6.0]], \"average\")", "[2.0, 0.0, 4.0]"),
             ("sequence_pool([[[1.0, 8.0], [3.0, 2.0]], []], \"max\", pad_value=-1.0)", "[[3.0, 8.0], [-1.0, -1.0]]")
@@ -60,7 +60,7 @@ fn kind(call: &Call) -> ExprResult<Kind> {
         "sqrt" => Kind::Of(Pool::Sqrt),
         "max" => Kind::Of(Pool::Max),
         _ => {
-            return Err(ExprError::at(item.span.clone(), format!("{}: there is no pool_type {name:?}", call.name))
+            return Err(ExprError::at(item.span.clone(), format!("{}: unknown pool_type {name:?}", call.name))
                 .help("use \"average\", \"sum\", \"sqrt\", \"max\", \"first\" or \"last\""));
         }
     })

@@ -87,7 +87,7 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
             return Err(ExprError::at(
                 other.arg.span.clone(),
                 format!(
-                    "sequence_concat works on tensors of the same shape except along the sequence axis; this is {}, the first {}",
+                    "sequence_concat expects tensors of the same shape except along the sequence axis; this is {}, the first {}",
                     shape(found),
                     shape(&first.arg.ty.dims)
                 ),
@@ -215,7 +215,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     if x.step().len() > 1 {
         return Err(ExprError::at(
             x.arg.span.clone(),
-            format!("sequence_reshape works on steps with at most one axis; these have shape {}", shape(x.step())),
+            format!("sequence_reshape expects steps with at most one axis; these have shape {}", shape(x.step())),
         )
         .help("merge_dims(x, -2, -1) merges two axes into one"));
     }
@@ -254,7 +254,7 @@ fn enumerate(call: &mut Call) -> ExprResult<OperandKind> {
         let inner = x.step().len();
         let blocks = merged(cut.list.values(), 0, inner)?;
         if let Some(step) = (0..blocks.nrows()).find(|step| blocks.row_length(*step) != 1) {
-            let error = format!("sequence_enumerate works on steps of one value; this has {}", blocks.row_length(step));
+            let error = format!("sequence_enumerate expects steps of one value; this has {}", blocks.row_length(step));
             return Err(Error::data(error).at_row(record_of(&tensor, x.axis + 1, step)));
         }
         let nsteps = blocks.nrows();

@@ -37,7 +37,7 @@ fn sequence_scatter(call: &mut Call) -> ExprResult<OperandKind> {
         if sequences.axis != 1 {
             return Err(ExprError::at(
                 sequences.arg.span.clone(),
-                format!("sequence_scatter works on indices and updates with one LoD level; this is {}", sequences.arg.ty),
+                format!("sequence_scatter expects indices and updates with one LoD level, found {}", sequences.arg.ty),
             ));
         }
         sequences.one_value_a_step(call)?;

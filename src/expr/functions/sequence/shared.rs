@@ -38,7 +38,7 @@ impl Sequences {
             Some(axis) => Ok(Sequences { arg, axis }),
             None => Err(ExprError::at(
                 arg.span.clone(),
-                format!("{} works on sequences, the rows of a ragged axis; this is {}", call.name, arg.ty),
+                format!("{} expects sequences (rows of a ragged axis), found {}", call.name, arg.ty),
             )
             .help("create_lod_tensor(x, [[2, 1]]) splits rows into sequences, --schema 'x: float32[?, (?)]' reads them, `batch` makes them from records")),
         }
@@ -71,7 +71,7 @@ impl Sequences {
         if self.step().iter().any(|d| matches!(d.size, Size::Known(n) if n != 1)) {
             return Err(ExprError::at(
                 self.arg.span.clone(),
-                format!("{} works on steps of one value; these have shape {}", call.name, crate::expr::types::shape(self.step())),
+                format!("{} expects steps of one value; these have shape {}", call.name, crate::expr::types::shape(self.step())),
             ));
         }
         Ok(())

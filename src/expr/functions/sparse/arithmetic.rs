@@ -5,7 +5,7 @@
 //!           3 . .                                   30 . .      repeated along its axes of size 1
 //! ```
 //!
-//! Source of the meaning: the operators of `tf.SparseTensor`; `tf.math.abs`, `negative`, `sign`, `square`,
+//! Semantics: the operators of `tf.SparseTensor`; `tf.math.abs`, `negative`, `sign`, `square`,
 //! `sqrt`, `sin`, `tanh`, `erf` of sparse tensors.
 
 use super::shared::{dense, is_sparse, size_of, with_dtype};
@@ -50,7 +50,7 @@ pub fn with_dense(call: &mut Call, op: Binary) -> ExprResult<Option<OperandKind>
     }
     if left && right {
         return Err(call
-            .error(format!("{} works on a sparse and a dense tensor; both of these are sparse", call.name))
+            .error(format!("{} expects a sparse and a dense tensor; both of these are sparse", call.name))
             .help("sparse.to_dense(x) makes one of them dense"));
     }
     if op == Binary::Divide && right {
@@ -65,7 +65,7 @@ fn broadcast(call: &mut Call, op: Binary, sparse: &Operand, other: &Operand) -> 
     let y = dense(call, y)?;
     let dtype = x.dtype()?.clone();
     if !dtype.is_number() {
-        return Err(call.error(format!("{} works on numbers; these are {dtype}", call.name)));
+        return Err(call.error(format!("{} expects numbers, found {dtype}", call.name)));
     }
     let refused = || {
         ExprError::at(

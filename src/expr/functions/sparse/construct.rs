@@ -1,6 +1,6 @@
 //! Sparse tensors from components, from dense tensors, and with a diagonal of ones.
 //!
-//! Source of the meaning: `tf.SparseTensor`, `tf.sparse.from_dense`, `tf.sparse.eye`.
+//! Semantics: `tf.SparseTensor`, `tf.sparse.from_dense`, `tf.sparse.eye`.
 
 use super::shared::{dense, dim_of, is_vector, said};
 use crate::error::{Error, Result};
@@ -72,7 +72,7 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
     let indices = dense(call, indices)?;
     let values = call.tensor(1)?;
     if values.rank() != 1 {
-        return Err(ExprError::at(values.span.clone(), format!("{}: values must be a vector; this is {}", call.name, said(&values))));
+        return Err(ExprError::at(values.span.clone(), format!("{}: values must be a vector, not {}", call.name, said(&values))));
     }
     let ty = Type::sparse(values.dtype()?.clone(), shape.iter().map(Integer::dim).collect());
     call.one(ty, move |args| {

@@ -1,6 +1,6 @@
 //! Counts how often each integer occurs, as a sparse tensor.
 //!
-//! Source of the meaning: `tf.sparse.bincount`.
+//! Semantics: `tf.sparse.bincount`.
 
 use super::shared::{is_sparse_item, plain, said, sparse};
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     if axis == -1 && (x.rank() == 0 || (!of_sparse && x.rank() > 2)) {
         return Err(ExprError::at(
             x.span.clone(),
-            format!("{}: axis=-1 works on vectors and on rows of values; this is {}", call.name, said(&x)),
+            format!("{}: axis=-1 expects a vector or rows of values, found {}", call.name, said(&x)),
         ));
     }
     let dtype = weights.as_ref().map_or(x.dtype(), |w| w.dtype())?.clone();
@@ -291,7 +291,7 @@ impl Counted {
                 Some(most) => Some(most),
                 None => greatest.checked_add(1).map(|size| size.max(limits.least)),
             };
-            shapes.push(size.ok_or_else(|| Error::data(format!("the value {greatest} is too large to be counted")).at_row(record))?);
+            shapes.push(size.ok_or_else(|| Error::data(format!("the value {greatest} is too large to count")).at_row(record))?);
         }
         let sizes = || ends.iter().scan(0, |start, end| Some(*end - std::mem::replace(start, *end)));
         let counts: ArrayRef = match &self.weights {

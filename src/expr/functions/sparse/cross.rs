@@ -3,7 +3,7 @@
 //! A row that is empty in any input has no combinations. Sparse inputs come before dense ones, and the last input
 //! varies fastest.
 //!
-//! Source of the meaning: `tf.sparse.cross`, `tf.sparse.cross_hashed`.
+//! Semantics: `tf.sparse.cross`, `tf.sparse.cross_hashed`.
 
 use super::shared::is_sparse;
 use super::shared::{dense, said, size_of};
@@ -87,7 +87,7 @@ impl Inputs {
                 arg = dense(call, arg)?;
             }
             if arg.rank() != 2 {
-                return Err(ExprError::at(arg.span.clone(), format!("{} works on matrices; this is {}", call.name, said(&arg))));
+                return Err(ExprError::at(arg.span.clone(), format!("{} expects a matrix, found {}", call.name, said(&arg))));
             }
             args.push(arg);
         }

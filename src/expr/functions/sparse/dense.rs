@@ -1,6 +1,6 @@
 //! Conversion of sparse tensors to dense tensors.
 //!
-//! Source of the meaning: `tf.sparse.to_dense`, `tf.sparse.to_indicator`, `tf.compat.v1.sparse_to_dense`.
+//! Semantics: `tf.sparse.to_dense`, `tf.sparse.to_indicator`, `tf.compat.v1.sparse_to_dense`.
 
 use super::shared::{dense, is_vector, one_per_axis, plain, rows_of, said, sparse};
 use crate::error::{Error, Result};
@@ -73,7 +73,7 @@ fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> Expr
     if default.rank() > 0 {
         return Err(ExprError::at(
             default.span.clone(),
-            format!("{}: default_value must be a single value; this is {}", call.name, said(&default)),
+            format!("{}: default_value must be a single value, not {}", call.name, said(&default)),
         ));
     }
     Ok(default)
@@ -221,7 +221,7 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
     if values.rank() > 1 {
         return Err(ExprError::at(
             values.span.clone(),
-            format!("{}: sparse_values must be a vector or a single value; this is {}", call.name, said(&values)),
+            format!("{}: sparse_values must be a vector or a single value, not {}", call.name, said(&values)),
         ));
     }
     let dtype = values.dtype()?.clone();

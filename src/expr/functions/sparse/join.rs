@@ -5,7 +5,7 @@
 //!                        . a . b          split       boxes along one axis
 //! ```
 //!
-//! Source of the meaning: `tf.sparse.concat`, `slice`, `split`.
+//! Semantics: `tf.sparse.concat`, `slice`, `split`.
 
 use super::shared::{common, dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
 use crate::error::Error;
@@ -40,7 +40,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sparse.split", "sparse_split"],
         "sp_input, num_split, axis|split_dim",
-        "Split along an axis into num_split parts. If the size does not divide evenly, the first parts are longer by one.",
+        "Split along an axis into num_split parts. If the size does not divide evenly, the first parts are one item longer.",
         [("dense_shape(sparse.split(sparse.from_dense([[1, 0, 2]]), 2, axis=1)[0])", "[1, 2]")],
         split
     ),
@@ -272,8 +272,8 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
         }
         let kept = s.nrows().checked_mul(parts).and_then(|n| n.checked_mul(rank + 2));
         check_count(kept.and_then(|n| n.checked_mul(2)), 0).map_err(|_| {
-            Error::data(format!("splitting {} records at once into {parts} parts takes too much memory", s.nrows()))
-                .help("--chunk-rows 64 takes fewer records at a time")
+            Error::data(format!("splitting {} records at once into {parts} parts needs too much memory", s.nrows()))
+                .help("--chunk-rows 64 processes fewer records at a time")
         })?;
         // The part of each entry, then the entries of each part, in a single pass for all parts. Short axes use a
         // lookup table.

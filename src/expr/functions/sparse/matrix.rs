@@ -1,6 +1,6 @@
 //! Products of a sparse and a dense matrix.
 //!
-//! Source of the meaning: `tf.sparse.sparse_dense_matmul`. For each entry, in order, adds its value times a row of the
+//! Semantics: `tf.sparse.sparse_dense_matmul`. For each entry, in order, adds its value times a row of the
 //! dense matrix to a row of the result.
 
 use super::arithmetic::meeting;
@@ -44,7 +44,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     let first = is_sparse(&a);
     if first == is_sparse(&b) {
         let what = if first { "both of these are" } else { "neither of these is" };
-        return Err(call.error(format!("{} works on a sparse and a dense matrix; {what} sparse", call.name)).help(if first {
+        return Err(call.error(format!("{} expects a sparse and a dense matrix; {what} sparse", call.name)).help(if first {
             "sparse.to_dense(x) makes one of them dense"
         } else {
             "a @ b multiplies dense matrices"
@@ -58,7 +58,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     for arg in [&x, &y] {
         call.check_dtype(arg, "numbers", DType::is_number)?;
         if arg.rank() != 2 {
-            return Err(ExprError::at(arg.span.clone(), format!("{} works on matrices; this is {}", call.name, said(arg))));
+            return Err(ExprError::at(arg.span.clone(), format!("{} expects a matrix, found {}", call.name, said(arg))));
         }
     }
     let y = dense(call, y)?;

@@ -6,7 +6,7 @@
 //! dense_shape  [3 3]                  b . .
 //! ```
 //!
-//! Source of the meaning: `tf.sparse`, `tf.SparseTensor`. As there, entries may be in any order and an index may be
+//! Semantics: `tf.sparse`, `tf.SparseTensor`. As there, entries may be in any order and an index may be
 //! repeated; functions that need the canonical order check it. Every kernel is a single pass over the entries of a
 //! chunk, on the columns of [`crate::tensor::Sparse`].
 //!

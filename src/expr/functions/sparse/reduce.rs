@@ -3,7 +3,7 @@
 //! Only entries take part; a result without entries is 0. A dense result is accumulated in place, in any entry order;
 //! for a sparse result, entries are sorted by the remaining axes.
 //!
-//! Source of the meaning: `tf.sparse.reduce_sum`, `reduce_max`, and their `_sparse` forms.
+//! Semantics: `tf.sparse.reduce_sum`, `reduce_max`, and their `_sparse` forms.
 
 use super::shared::{numbers as check_numbers, plain, sparse};
 use crate::error::{Error, Result};

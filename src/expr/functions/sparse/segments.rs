@@ -4,7 +4,7 @@
 //! data [a b c]   indices [0 2 1]   segment_ids [0 0 2]     [a+c  0  b]
 //! ```
 //!
-//! Source of the meaning: `tf.sparse.segment_sum`, `segment_mean`, `segment_sqrt_n`.
+//! Semantics: `tf.sparse.segment_sum`, `segment_mean`, `segment_sqrt_n`.
 
 use super::shared::{dense, said};
 use crate::error::Error;
@@ -57,7 +57,7 @@ fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
         if arg.rank() != 1 {
             return Err(ExprError::at(
                 arg.span.clone(),
-                format!("{}: indices and segment_ids must be vectors; this is {}", call.name, said(arg)),
+                format!("{}: indices and segment_ids must be vectors, not {}", call.name, said(arg)),
             ));
         }
     }

@@ -35,8 +35,8 @@ pub fn sparse_of(call: &mut Call, item: &Operand) -> ExprResult<Arg> {
 pub fn sparse_node(call: &Call, item: &Operand) -> ExprResult<Node> {
     let node = item.node().map(|_| strict_node(item)).transpose()?;
     let node = node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
-        ExprError::at(item.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, item.describe()))
-            .help("sparse.from_dense(x) keeps what is not 0, to_sparse(x) every value")
+        ExprError::at(item.span.clone(), format!("{} expects a sparse tensor, found {}", call.name, item.describe()))
+            .help("sparse.from_dense(x) keeps nonzero values, to_sparse(x) all values")
     })?;
     call.beside_bytes(node)
 }
@@ -54,7 +54,7 @@ pub fn dense(call: &Call, arg: Arg) -> ExprResult<Arg> {
     call.plain(&arg)?;
     match last_ragged(&arg.ty.dims) {
         None => Ok(arg),
-        Some(axis) => Err(ExprError::at(arg.span.clone(), format!("{} works on dense tensors; axis {axis} of this is ragged", call.name))
+        Some(axis) => Err(ExprError::at(arg.span.clone(), format!("{} expects a dense tensor, but axis {axis} is ragged", call.name))
             .help("to_tensor(x) pads the rows, to_sparse(x) makes a sparse tensor")),
     }
 }
@@ -92,13 +92,13 @@ pub fn common(call: &mut Call, items: &[Operand]) -> ExprResult<Vec<Arg>> {
 /// The shapes differ.
 pub fn same_shape(call: &Call, a: &Arg, b: &Arg) -> ExprResult<()> {
     if a.rank() != b.rank() {
-        return Err(call.error(format!("{} works on tensors of the same shape; these have {} and {} axes", call.name, a.rank(), b.rank())));
+        return Err(call.error(format!("{} expects tensors of the same shape; these have {} and {} axes", call.name, a.rank(), b.rank())));
     }
     for (axis, (m, n)) in a.ty.dims.iter().zip(&b.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (m.size, n.size)
             && m != n
         {
-            return Err(call.error(format!("{} works on tensors of the same shape; axis {axis} has {m} and {n} items", call.name)));
+            return Err(call.error(format!("{} expects tensors of the same shape; axis {axis} has {m} and {n} items", call.name)));
         }
     }
     Ok(())

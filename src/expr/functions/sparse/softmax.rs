@@ -1,6 +1,6 @@
 //! Softmax over the entries of each row; missing entries take no part.
 //!
-//! Source of the meaning: `tf.sparse.softmax`. Entries keep their order.
+//! Semantics: `tf.sparse.softmax`. Entries keep their order.
 
 use super::shared::sparse;
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ fn softmax(call: &mut Call) -> ExprResult<OperandKind> {
     if x.rank() < 2 {
         return Err(ExprError::at(
             x.span.clone(),
-            format!("{} works on tensors of rank 2 or higher; this is {}", call.name, super::shared::said(&x)),
+            format!("{} expects a tensor of rank 2 or higher, found {}", call.name, super::shared::said(&x)),
         )
         .help("sparse.expand_dims(x, 0) turns a vector into a row"));
     }

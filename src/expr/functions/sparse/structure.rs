@@ -1,6 +1,6 @@
 //! Changing the shape, order and selection of entries.
 //!
-//! Source of the meaning: `tf.sparse.reorder`, `reset_shape`, `retain`, `reshape`, `transpose`,
+//! Semantics: `tf.sparse.reorder`, `reset_shape`, `retain`, `reshape`, `transpose`,
 //! `expand_dims`, `fill_empty_rows`.
 
 use super::shared::{dim_of, is_vector, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
@@ -112,7 +112,7 @@ fn reset_shape(call: &mut Call) -> ExprResult<OperandKind> {
                 place,
                 format!("{}: new_shape has {new} items on axis {axis}, fewer than the {old} of the tensor", call.name),
             )
-            .help("without new_shape the result has the smallest shape that contains the entries; sparse.slice cuts"));
+            .help("without new_shape the result has the smallest shape that contains the entries; sparse.slice truncates"));
         }
     }
     let dims = shape.iter().map(Integer::dim).collect();
@@ -139,7 +139,7 @@ fn retain(call: &mut Call) -> ExprResult<OperandKind> {
     if mask.rank() != 1 {
         return Err(ExprError::at(
             mask.span.clone(),
-            format!("{}: to_retain must be a vector of bools; this is {}", call.name, super::shared::said(&mask)),
+            format!("{}: to_retain must be a vector of bools, not {}", call.name, super::shared::said(&mask)),
         ));
     }
     call.one(x.ty.clone(), move |args| {
@@ -332,7 +332,7 @@ fn fill_empty_rows(call: &mut Call) -> ExprResult<OperandKind> {
     if default.rank() != 0 {
         return Err(ExprError::at(
             default.span.clone(),
-            format!("{}: default_value must be a single value; this is {}", call.name, super::shared::said(&default)),
+            format!("{}: default_value must be a single value, not {}", call.name, super::shared::said(&default)),
         ));
     }
     let Some(rows) = x.ty.dims.first().map(plain) else {

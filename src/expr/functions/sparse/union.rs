@@ -2,7 +2,7 @@
 //!
 //! The entries of both are merged in index order; an index that is missing in one of them counts as 0 there.
 //!
-//! Source of the meaning: `tf.sparse.add`, `maximum`, `minimum`.
+//! Semantics: `tf.sparse.add`, `maximum`, `minimum`.
 
 use super::arithmetic::meeting;
 use super::shared::is_sparse;
@@ -74,7 +74,7 @@ fn merge(call: &mut Call, op: Op, items: &[Operand]) -> ExprResult<OperandKind> 
     if let Some(other) = threshold.as_ref().filter(|t| t.rank() > 0) {
         return Err(ExprError::at(
             other.span.clone(),
-            format!("{}: threshold must be a single number; this is {}", call.name, super::shared::said(other)),
+            format!("{}: threshold must be a single number, not {}", call.name, super::shared::said(other)),
         ));
     }
     let ty = with_dims(&a.ty, known_of(&a.ty.dims, &b.ty.dims));
@@ -141,7 +141,7 @@ fn add(call: &mut Call) -> ExprResult<OperandKind> {
         (true, false) => add_dense(call, 0, 1),
         (false, true) => add_dense(call, 1, 0),
         (false, false) => {
-            Err(call.error(format!("{} works on sparse tensors; neither of these is one", call.name)).help("a + b adds dense tensors"))
+            Err(call.error(format!("{} expects sparse tensors; neither of these is one", call.name)).help("a + b adds dense tensors"))
         }
     }
 }

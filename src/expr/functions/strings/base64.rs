@@ -1,6 +1,6 @@
 //! Web-safe base64 encoding and decoding.
 //!
-//! Source of the meaning: `tf.io.encode_base64`, `tf.io.decode_base64`.
+//! Semantics: `tf.io.encode_base64`, `tf.io.decode_base64`.
 
 use super::shared::{each, text};
 use crate::error::Error;
@@ -45,7 +45,7 @@ pub static FUNCTIONS: &[Function] = &[
             each(c, x, DType::Bytes, |text, out| {
                 let engine = if text.ends_with(b"=") { WITH_PADDING } else { WITHOUT_PADDING };
                 engine.decode_vec(text, out).map_err(|e| {
-                    Error::data(format!("{:?} is not base64: {e}", String::from_utf8_lossy(&text[..text.len().min(40)])))
+                    Error::data(format!("{:?} is not valid base64: {e}", String::from_utf8_lossy(&text[..text.len().min(40)])))
                         .help("the alphabet is A-Z a-z 0-9 - _")
                 })
             })

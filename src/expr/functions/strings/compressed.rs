@@ -1,6 +1,6 @@
 //! Decompression of byte strings.
 //!
-//! Source of the meaning: `tf.io.decode_compressed`.
+//! Semantics: `tf.io.decode_compressed`.
 
 use super::shared::{each, text};
 use crate::error::Error;

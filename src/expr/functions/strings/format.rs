@@ -8,7 +8,7 @@
 //! strings.format("a {}", ragged.constant([[1], []]))  a [[1], []]
 //! ```
 //!
-//! Source of the meaning: `tf.strings.format`.
+//! Semantics: `tf.strings.format`.
 
 use super::shared::is_text;
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! Hash buckets of strings.
 //!
-//! Source of the meaning: `tf.strings.to_hash_bucket_fast`, `tf.strings.to_hash_bucket_strong`, `tf.strings.to_hash_bucket`.
+//! Semantics: `tf.strings.to_hash_bucket_fast`, `tf.strings.to_hash_bucket_strong`, `tf.strings.to_hash_bucket`.
 
 use super::shared::{flat, text};
 use crate::expr::call::{Call, Function};

@@ -1,6 +1,6 @@
 //! Joining and splitting strings.
 //!
-//! Source of the meaning: `tf.strings.join`, `reduce_join`, `split`.
+//! Semantics: `tf.strings.join`, `reduce_join`, `split`.
 
 use super::shared::{is_text, rows, text};
 use crate::error::Result;
@@ -107,7 +107,7 @@ fn reduce_join(call: &mut Call) -> ExprResult<OperandKind> {
     let kept = perm.len();
     perm.extend(axes.iter().rev());
     if perm.len() != x.rank() {
-        return Err(ExprError::at(call.operand(1)?.span.clone(), "an axis is given twice"));
+        return Err(ExprError::at(call.operand(1)?.span.clone(), "an axis appears twice"));
     }
     let keepdims = call.flag(2, false)?;
     let moved: Vec<Dim> = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();

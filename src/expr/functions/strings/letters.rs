@@ -1,6 +1,6 @@
 //! Lengths, substrings, case and bytes of strings.
 //!
-//! Source of the meaning: `tf.strings.length`, `substr`, `lower`, `upper`, `strip`, `bytes_split`. TensorFlow's `lower`
+//! Semantics: `tf.strings.length`, `substr`, `lower`, `upper`, `strip`, `bytes_split`. TensorFlow's `lower`
 //! and `upper` drop everything after a NUL; these functions do not.
 
 use super::shared::{each, flat, rows, text};

@@ -3,7 +3,7 @@
 //! A string is UTF-8; bytes are arbitrary. Both are accepted everywhere. Functions that can cut a character or produce
 //! invalid UTF-8 return bytes.
 //!
-//! Source of the meaning: `tf.strings`.
+//! Semantics: `tf.strings`.
 
 pub mod base64;
 pub mod compressed;

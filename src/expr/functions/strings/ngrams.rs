@@ -1,6 +1,6 @@
 //! n-grams: joins adjacent strings of each row.
 //!
-//! Source of the meaning: `tf.strings.ngrams`.
+//! Semantics: `tf.strings.ngrams`.
 
 use super::shared::text;
 use crate::expr::call::{Call, Function, text_literal};
@@ -35,7 +35,7 @@ struct Ngrams {
 fn ngrams(call: &mut Call) -> ExprResult<OperandKind> {
     let x = text(call, 0)?;
     let Some((last, outer)) = x.ty.dims.split_last() else {
-        return Err(ExprError::at(x.span.clone(), format!("{} works on rows of strings; this is a scalar", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{} expects rows of strings, found a scalar", call.name)));
     };
     let dtype = x.dtype()?.clone();
     let options = options(call)?;

@@ -1,6 +1,6 @@
 //! Conversion of numbers to strings, and of strings to numbers.
 //!
-//! Source of the meaning: `tf.strings.as_string`, `to_number`.
+//! Semantics: `tf.strings.as_string`, `to_number`.
 
 use super::shared::{flat, is_text, text};
 use crate::error::{Error, Result};

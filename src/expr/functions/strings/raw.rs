@@ -1,6 +1,6 @@
 //! Reinterprets bytes as numbers.
 //!
-//! Source of the meaning: `tf.io.decode_raw`.
+//! Semantics: `tf.io.decode_raw`.
 
 use super::shared::{rows, text};
 use crate::error::Error;

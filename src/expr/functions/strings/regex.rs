@@ -1,6 +1,6 @@
 //! Regular expressions, in the syntax of RE2.
 //!
-//! Source of the meaning: `tf.strings.regex_replace`, `regex_full_match`.
+//! Semantics: `tf.strings.regex_replace`, `regex_full_match`.
 
 use super::shared::{each, flat, text};
 use crate::expr::call::{Call, Function};
@@ -45,9 +45,9 @@ fn pattern(call: &Call, i: usize, whole: bool) -> ExprResult<Pattern> {
     let text = call.string(i)?.unwrap_or_default();
     if text.contains('\u{8}') {
         let error = ExprError::at(item.span.clone(), format!("{}: \"\\b\" is a backspace", call.name));
-        return Err(error.help("a word boundary is written \\\\b, or r\"\\b\"; a backspace in a pattern is \\\\x08"));
+        return Err(error.help("write a word boundary as \\\\b, or r\"\\b\"; a backspace in a pattern is \\\\x08"));
     }
-    Pattern::new(&text, whole).map_err(|e| ExprError::at(item.span.clone(), format!("{}: the pattern {text:?}: {e}", call.name)))
+    Pattern::new(&text, whole).map_err(|e| ExprError::at(item.span.clone(), format!("{}: invalid pattern {text:?}: {e}", call.name)))
 }
 
 fn replace(call: &mut Call) -> ExprResult<OperandKind> {
@@ -55,7 +55,7 @@ fn replace(call: &mut Call) -> ExprResult<OperandKind> {
     let pattern = pattern(call, 1, false)?;
     let rewrite = call.bytes(2)?.unwrap_or_default();
     let rewrite = Rewrite::new(&rewrite, &pattern).map_err(|e| match call.operand(2) {
-        Ok(item) => ExprError::at(item.span.clone(), format!("{}: the rewrite: {e}", call.name)),
+        Ok(item) => ExprError::at(item.span.clone(), format!("{}: invalid rewrite: {e}", call.name)),
         Err(missing) => missing,
     })?;
     let global = call.flag(3, true)?;

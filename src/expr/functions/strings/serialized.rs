@@ -1,6 +1,6 @@
 //! Tensors serialized as TensorProto messages.
 //!
-//! Source of the meaning: `tf.io.parse_tensor`, `tf.io.serialize_tensor`; `tensorflow/core/framework/tensor.proto`, `types.proto`, `tensor_shape.proto`.
+//! Semantics: `tf.io.parse_tensor`, `tf.io.serialize_tensor`; `tensorflow/core/framework/tensor.proto`, `types.proto`, `tensor_shape.proto`.
 
 use super::shared::{is_text, rows, text};
 use crate::error::{Error, Result};
@@ -108,7 +108,7 @@ fn parse_tensor(call: &mut Call) -> ExprResult<OperandKind> {
 fn serialize_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     if let Some(axis) = last_ragged(&x.ty.dims) {
-        return Err(ExprError::at(x.span.clone(), format!("io.serialize_tensor works on dense tensors; axis {axis} of this is ragged"))
+        return Err(ExprError::at(x.span.clone(), format!("io.serialize_tensor expects a dense tensor, but axis {axis} is ragged"))
             .help("to_tensor(x) pads its rows"));
     }
     let dtype = x.dtype()?.clone();

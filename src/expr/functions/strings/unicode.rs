@@ -1,6 +1,6 @@
 //! Strings as code points and characters; encodings and scripts.
 //!
-//! Source of the meaning: `tf.strings.unicode_decode`, `unicode_split`, `unicode_encode`,
+//! Semantics: `tf.strings.unicode_decode`, `unicode_split`, `unicode_encode`,
 //! `unicode_transcode`, `unicode_script`.
 
 use super::shared::{each, rows, text};
@@ -242,7 +242,7 @@ fn encode(call: &mut Call) -> ExprResult<OperandKind> {
     let to = output_encoding(call, 1)?;
     let policy = Policy::new(call, 2, None)?;
     let Some((_, outer)) = x.ty.dims.split_last() else {
-        return Err(ExprError::at(x.span.clone(), format!("{} works on rows of code points; this is a scalar", call.name)));
+        return Err(ExprError::at(x.span.clone(), format!("{} expects rows of code points, found a scalar", call.name)));
     };
     let (axis, dtype) = (outer.len(), dtype_in(to));
     call.one(Type::tensor(dtype.clone(), outer.to_vec()), move |args| {

@@ -1,6 +1,6 @@
 //! Structured tensors from fields and shapes.
 //!
-//! Source of the meaning: `tf.experimental.StructuredTensor.from_fields`, `from_shape`.
+//! Semantics: `tf.experimental.StructuredTensor.from_fields`, `from_shape`.
 
 use super::pyval::key_name;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Reading and updating the fields of structures, and comparing structures.
 //!
-//! Source of the meaning: `tf.experimental.StructuredTensor`.
+//! Semantics: `tf.experimental.StructuredTensor`.
 
 use crate::expr::call::{Arg, Call, Function, as_node, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
@@ -58,7 +58,7 @@ fn structure(call: &Call) -> ExprResult<Node> {
     let item = call.operand(0)?;
     let node = as_node(item, None)?;
     if node.ty.fields().is_none() {
-        return Err(ExprError::at(item.span.clone(), format!("{} works on structures; this is {}", call.name, describe(&node.ty))));
+        return Err(ExprError::at(item.span.clone(), format!("{} expects structures, found {}", call.name, describe(&node.ty))));
     }
     Ok(node)
 }
@@ -87,7 +87,7 @@ fn walk(node: &Node, path: &[String]) -> ExprResult<Node> {
     path.iter().try_fold(node.clone(), |node, name| {
         field_of(&node, name).ok_or_else(|| match node.ty.fields() {
             Some(fields) => unknown_in(fields, name, ""),
-            None => ExprError::new(format!("there is no field `{name}`: {} is not a structure", describe(&node.ty))),
+            None => ExprError::new(format!("unknown field `{name}`: {} is not a structure", describe(&node.ty))),
         })
     })
 }

@@ -1,6 +1,6 @@
 //! Structured tensors.
 //!
-//! Source of the meaning: `tf.experimental.StructuredTensor`.
+//! Semantics: `tf.experimental.StructuredTensor`.
 
 pub mod construct;
 pub mod fields;

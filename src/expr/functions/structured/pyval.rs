@@ -1,6 +1,6 @@
 //! Structured tensors from Python dictionaries and lists.
 //!
-//! Source of the meaning: `tf.experimental.StructuredTensor.from_pyval`.
+//! Semantics: `tf.experimental.StructuredTensor.from_pyval`.
 
 use crate::expr::call::{Call, Function, dtype_named};
 use crate::expr::error::{ExprError, ExprResult};

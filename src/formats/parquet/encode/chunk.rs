@@ -1,12 +1,12 @@
 //! Encodes the values of a leaf in a row group, page by page.
 
 use super::codec::Codec;
-use super::interner::{Numbers, Strings};
 use super::levels::{Leaf, Slots};
 use super::page::{EncodedChunk, PageInWork, Pages};
 use super::range::ValueRange;
 use super::{Kind, hybrid};
 use crate::error::{Error, Result};
+use crate::tensor::interner::{Numbers, Strings};
 use arrow_array::cast::AsArray;
 use arrow_array::types::ByteArrayType;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, GenericByteArray, OffsetSizeTrait, PrimitiveArray, downcast_primitive_array};

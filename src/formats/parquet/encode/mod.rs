@@ -2,7 +2,6 @@
 //!
 //! - [`levels`]: the repetition and definition levels of the leaves of a column;
 //! - [`hybrid`]: the run-length and bit-packing encoding of levels and dictionary indices;
-//! - [`interner`]: values to dictionary indices;
 //! - [`range`]: minimum and maximum values; [`codec`]: compression;
 //! - [`chunk`]: the values of a leaf in a row group, [`page`]: its pages.
 //!
@@ -12,14 +11,12 @@
 mod chunk;
 mod codec;
 mod hybrid;
-mod interner;
 mod levels;
 mod page;
 mod range;
 
 pub use chunk::ChunkWriter;
 pub use codec::Codec;
-pub use interner::Numbers;
 pub use levels::leaves_of;
 pub use page::EncodedChunk;
 

@@ -131,7 +131,7 @@ fn identity(directory: &Path, options: &Options) -> Result<Identity> {
         return Ok(Identity { name, version, known: None });
     }
     let error = Error::usage(format!("{name:?} is not the name of a dataset: expected a letter, then letters, digits and underscores"));
-    Err(error.help("give it with --name NAME"))
+    Err(error.help("choose one with --name NAME"))
 }
 
 /// Checks that an existing dataset has the same features.

@@ -129,7 +129,7 @@ impl Planner {
         if !self.keys.insert(key.clone()) {
             return Err(Error::usage(format!("two fields would become the feature `{key}`"))
                 .in_field(&path)
-                .help("give one another name: rename old=new"));
+                .help("choose another name for one of them: rename old=new"));
         }
         let optional = optional && depth + levels == 0;
         let shape = sizes[levels..].to_vec();

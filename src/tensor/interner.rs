@@ -3,7 +3,7 @@
 //! Keys are 64 bits. Numbers are their own keys, and so are strings of up to seven bytes, with their length in the top
 //! byte, so most words never access the text of the dictionary. Only longer strings are hashed into a key and compared.
 
-use crate::formats::short::same;
+use super::short::same;
 use std::hash::{BuildHasher, RandomState};
 
 /// Numbers below this use a separate table, without hashing.
@@ -14,7 +14,7 @@ const FIRST_SLOTS: usize = 1024;
 const HASHED: u64 = 0xff << 56;
 
 /// A key, its index, and the position of its text in the dictionary, if it is compared.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Slot {
     key: u64,
     index: u32,
@@ -22,6 +22,7 @@ struct Slot {
 }
 
 /// Keys with open addressing.
+#[derive(Clone, Debug)]
 struct Table {
     slots: Vec<Slot>,
     count: usize,
@@ -75,18 +76,28 @@ fn mixed(key: u64, seed: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Numbers, as their bits.
+/// Distinct numbers, as their bits.
+#[derive(Debug)]
 pub struct Numbers {
     table: Table,
     direct: Vec<u32>,
+    /// The numbers by index.
     pub values: Vec<u64>,
 }
 
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers::new()
+    }
+}
+
 impl Numbers {
+    /// No numbers.
     pub fn new() -> Numbers {
         Numbers { table: Table::new(), direct: Vec::new(), values: Vec::new() }
     }
 
+    /// Appends the index of each number to `indices`. Expected O(numbers).
     pub fn intern(&mut self, numbers: &[u64], indices: &mut Vec<u32>) {
         indices.extend(numbers.iter().map(|number| {
             let next = self.values.len() as u32;
@@ -122,28 +133,39 @@ impl Numbers {
     }
 }
 
-/// Strings in the layout of a dictionary page: each preceded by its four-byte length.
+/// Distinct strings, in the layout of a Parquet dictionary page: each preceded by its four-byte length.
+#[derive(Clone, Debug)]
 pub struct Strings {
     table: Table,
+    /// The strings, with their lengths.
     pub page: Vec<u8>,
     /// The end of each string in the page.
     ends: Vec<usize>,
 }
 
+impl Default for Strings {
+    fn default() -> Strings {
+        Strings::new()
+    }
+}
+
 impl Strings {
+    /// No strings.
     pub fn new() -> Strings {
         Strings { table: Table::new(), page: Vec::new(), ends: Vec::new() }
     }
 
+    /// The number of distinct strings.
     pub fn count(&self) -> usize {
         self.ends.len()
     }
 
+    /// The strings by index.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.ends.len()).map(|index| string_at(&self.page, &self.ends, index))
     }
 
-    /// The index of the string in a range of `bytes`.
+    /// The index of the string in a range of `bytes`, which is the number of strings before if it is new.
     #[inline]
     pub fn intern(&mut self, bytes: &[u8], start: usize, end: usize) -> u32 {
         let next = self.ends.len() as u32;
