@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
         [("linalg.diag_part([[1, 2], [3, 4]])", "[1, 4]"), ("linalg.diag_part([[1, 2], [3, 4]], k=-1)", "[3]")],
         |call| {
             matrices(call)?;
-            part(call, call.optional_int(1)?.unwrap_or(0))
+            part(call, number(call)?)
         }
     ),
     formula!(
@@ -61,6 +61,12 @@ fn dense(call: &Call) -> ExprResult<Type> {
     Ok(ty)
 }
 
+/// The number of the diagonal, argument 1.
+fn number(call: &Call) -> ExprResult<i64> {
+    let k = call.optional_int(1)?.unwrap_or(0);
+    if k.unsigned_abs() > 1 << 28 { Err(call.error(format!("{}: there is no diagonal {k}", call.name))) } else { Ok(k) }
+}
+
 /// The zero of a dtype, as a formula.
 fn nothing(ty: &Type, of: &str) -> ExprResult<String> {
     Ok(match zero(ty.dtype().unwrap_or(&DType::Float32))? {
@@ -75,7 +81,7 @@ fn diag(call: &Call) -> ExprResult<String> {
     if ty.rank() == 0 {
         return Err(call.error("linalg.diag expects a vector, found a scalar"));
     }
-    let k = call.optional_int(1)?.unwrap_or(0);
+    let k = number(call)?;
     let elsewhere = match call.given(2) {
         None => nothing(&ty, "diagonal")?,
         Some(value) if value.is_literal() => "constant(padding_value, identity(diagonal).dtype)".to_owned(),
