@@ -108,7 +108,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["--overwrite"], "an existing output file is replaced without it"),
     (&["--inplace"], "did you mean --in-place?"),
     (&["--append"], "let the shell append JSON Lines: tatter ... >> FILE"),
-    (&["-c", "--compact", "--compact-output"], "JSON Lines are written without spaces"),
+    (&["-c", "--compact", "--compact-output"], "JSON Lines are written without spaces; to choose fields, use the verb select"),
     (&["-r", "--raw-output", "--raw"], "to write strings as lines, choose their field: select FIELD then rename FIELD=text --to text"),
     (&["--sort-keys", "-S"], "choose the order of fields with the verb select: select a,b then ..."),
     (&["--ignore-errors", "--skip-errors"], "did you mean --on-error skip?"),
@@ -122,8 +122,8 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
 /// Advice for an option of another tool with this verb.
 pub fn of_option(verb: &str, option: &str) -> Option<&'static str> {
     let own = OPTIONS.iter().find(|(verbs, names, _)| names.contains(&option) && verbs.contains(&verb)).map(|(.., advice)| *advice);
-    // `-k2` is `-k 2`.
-    let letter = || option.get(..2).filter(|letter| *letter != "--" && option[2..].starts_with(|c: char| c.is_ascii_digit()));
+    // `-k2` is `-k 2`, and `-d,` is `-d ,`.
+    let letter = || option.get(..2).filter(|letter| *letter != "--" && option[2..].starts_with(|c: char| !c.is_ascii_alphabetic()));
     own.or_else(|| of_global_option(option)).or_else(|| letter().and_then(|letter| of_option(verb, letter)))
 }
 

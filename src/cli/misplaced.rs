@@ -24,6 +24,9 @@ type Outlined<'a> = &'a dyn Fn(Vec<OsString>) -> Option<Schema>;
 /// A misplaced word, with the intended command.
 pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Options, words: &Words, outlined: Outlined) -> Result<()> {
     let is_plain = |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && !is_there(OsStr::new(name));
+    if verb.name == "convert" {
+        note_input_as_output(files, options)?;
+    }
     let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
     let Some(name) = missing.next() else { return Ok(()) };
     // Not an error of the file system: a word is misplaced.
@@ -114,6 +117,15 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
     if condition.is_some_and(|arg| arg.get_id() == "condition") && name.contains([' ', '<', '>', '=']) {
         return Err(error().help("a condition is a single shell argument; `and` joins two: filter '(x > 3) and (y < 5)'"));
     }
+    if name == "help" {
+        return Err(error().help(format!("for help on the verb: tatter {} --help", verb.name)));
+    }
+    if of_fields.is_none() && condition.is_none() && others_exist && is_field(name) && has_field(name, files, words, outlined) {
+        let mut meant = without_word(words, name);
+        let at = meant.verbs.len().saturating_sub(1);
+        meant.verbs.insert(at, vec!["select".into(), name.into()]);
+        return Err(ambiguous().help(format!("to choose fields, use select: {}", line(&meant))));
+    }
     let extension = |file: &OsString| Path::new(file).extension().map(OsStr::to_owned);
     if let ([input, output], None, false) = (files, &options.output, is_report)
         && output == name
@@ -123,6 +135,21 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
         return Err(ambiguous().help(format!("to write to this file, use -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
     }
     Ok(())
+}
+
+/// Adds a notice for `convert a.jsonl a.parquet`, as for `cp`, where the second FILE exists and is read as well.
+fn note_input_as_output(files: &[OsString], options: &Options) -> Result<()> {
+    let ([input, output], None) = (files, &options.output) else { return Ok(()) };
+    let (input, output) = (Path::new(input), Path::new(output));
+    let is_of_a_format = |file: &Path| file.is_file() && file.to_str().is_some_and(is_file_of_a_format);
+    if input.file_stem() != output.file_stem()
+        || input.extension() == output.extension()
+        || ![input, output].into_iter().all(is_of_a_format)
+    {
+        return Ok(());
+    }
+    let name = output.display();
+    options.notices.add(format!("{name} is read as well; to write to it, use -o {name}"), options.strict)
 }
 
 /// Whether the records that reach the last verb have the field, or are not known.
@@ -353,10 +380,15 @@ pub fn without_option(error: Error, words: &Words) -> Error {
                 command.as_ref().and_then(|command| find_option(command, word)).is_some_and(|arg| !arg.get_action().takes_values())
             };
             let is_meant = |word: &&str| is_field(word) && !Path::new(word).exists();
-            match own.iter().skip(1).map_while(|word| word.to_str()).find(|word| !is_flag(word)).filter(is_meant) {
+            let mut arguments = own.iter().skip(1).map_while(|word| word.to_str()).filter(|word| !is_flag(word));
+            let first = arguments.next().filter(is_meant);
+            // `sort by price`, as in SQL.
+            let second = arguments.next().filter(|field| first.is_some_and(|by| by.eq_ignore_ascii_case("by")) && is_meant(field));
+            match second.or(first) {
                 Some(field) => {
-                    let at = own.iter().position(|word| word == field).unwrap_or(1);
-                    error.help(format!("use --by to name a field: {}", moved(words, field, at, &["--by", field])))
+                    let meant = first.filter(|_| second.is_some()).map_or_else(|| copy(words), |by| without_word(words, by));
+                    let at = meant.verbs.last().and_then(|own| own.iter().position(|word| word == field)).unwrap_or(1);
+                    error.help(format!("use --by to name a field: {}", moved(&meant, field, at, &["--by", field])))
                 }
                 None => error,
             }
@@ -380,6 +412,10 @@ fn after_last_verb(file: &str, words: &Words) -> Option<String> {
     let matches = matches_of(verb, &bare(verb.command()), &arguments.iter().collect::<Vec<_>>()).ok()?;
     if verb.parse(&matches).ok()?.is_report() {
         return None;
+    }
+    // `convert FILE then`
+    if moved.verbs.last().is_some_and(Vec::is_empty) {
+        moved.verbs.pop();
     }
     moved.verbs.iter_mut().last().into_iter().for_each(|last| last.push(file.into()));
     Some(line(&moved))

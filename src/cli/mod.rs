@@ -23,6 +23,7 @@ mod patterns;
 mod reword;
 mod scripts;
 mod split;
+mod sql;
 mod standalone;
 mod synonyms;
 mod topics;

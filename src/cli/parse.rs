@@ -8,6 +8,7 @@ use super::matches::{bare, files_argument, given_files, matches_of, settings, wh
 use super::misplaced;
 use super::reword::{Owner, reword};
 use super::split::{Words, find_option, split};
+use super::sql;
 use super::standalone::Standalone;
 use super::synonyms::{self, Known};
 use super::topics;
@@ -176,7 +177,7 @@ fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> 
         return Err(Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", standalone.name)));
     }
     if let ("help", [_, option]) = (standalone.name, words.verbs[0].as_slice())
-        && let Some(option) = option.to_str().filter(|option| option.starts_with("--") && *option != "--help")
+        && let Some(option) = option.to_str().filter(|option| option.starts_with('-') && !["--help", "-h"].contains(option))
     {
         return Ok(Request::Text(topics::of_word(option, COMMANDS)?));
     }
@@ -236,6 +237,9 @@ fn files_and_options(matches: &clap::ArgMatches, after_dashes: &[OsString]) -> R
 
 /// Detects `tatter head 3 count x.jsonl`, where a verb is given instead of a file.
 fn forgotten_then(files: &[OsString], last: &str) -> Result<()> {
+    if let Some(word) = files.iter().filter_map(|f| f.to_str()).find(|f| f.eq_ignore_ascii_case("then") && !Path::new(f).exists()) {
+        return Err(Error::usage(format!("`{word}` does not chain verbs")).help("write `then` in lowercase"));
+    }
     match files.iter().filter_map(|f| f.to_str()).find(|f| verbs::find(f).is_some() && !Path::new(f).exists()) {
         Some(verb) => Err(Error::usage(format!("expected a FILE after `{last}`, found the verb `{verb}`"))
             .help(format!("chain verbs with `then`: {last} ... then {verb} ..."))
@@ -268,6 +272,16 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         let word = w.to_string_lossy();
         word.starts_with("-o") || word.starts_with("--output")
     });
+    if let [.., option, value] = words.before.as_slice()
+        && let (Some(option), Some(value)) = (option.to_str(), value.to_str())
+        && index == 0
+        && verbs::find(value).is_some()
+        && option.starts_with('-')
+    {
+        let rest = typed(&words.verbs[0]);
+        return Error::usage(format!("{option} needs a value, found the verb `{value}`"))
+            .help(format!("write the value before the verb: tatter {option} VALUE {value} {rest}"));
+    }
     if index == 0 && (name == "-" || Path::new(name).exists()) {
         let error = Error::usage(format!("expected a verb, found the file `{name}`"));
         if let Some(command) = misplaced::verb_after_file(words) {
@@ -281,6 +295,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     }
     let names = verbs::VERBS.iter().map(|v| v.name).chain(COMMANDS.iter().map(|c| c.name));
     let error = Error::usage(format!("unknown verb `{name}`"));
+    if let Some(command) = foreign_program(name, index, words) {
+        return error.help(command);
+    }
     let known = Known { accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))), outline: &outlined };
     let suggestions = synonyms::suggestions(name, index, words, &known);
     if !suggestions.is_empty() {
@@ -297,6 +314,28 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         }
         None => error.help("`tatter -h` lists the verbs"),
     }
+}
+
+/// The command for a query of SQL or a path of jq where a verb is expected.
+fn foreign_program(name: &str, index: usize, words: &Words) -> Option<String> {
+    if index > 0 || words.verbs.len() > 1 {
+        return None;
+    }
+    let rest = words.verbs[0].get(1..)?;
+    let query = if ["sql", "query"].contains(&name) { rest.first()?.to_str()? } else { name };
+    sql::equivalent(query, |table| Path::new(table).is_file()).or_else(|| {
+        let field = path_of_jq(name)?;
+        let files = if rest.is_empty() { String::new() } else { format!(" {}", typed(rest)) };
+        Some(format!("to print a field: tatter select {}{files}", shell_word(&field)))
+    })
+}
+
+/// The field path for a path of jq: `.docs[].title` is docs.title.
+fn path_of_jq(program: &str) -> Option<String> {
+    let path = program.strip_prefix('.')?.replace("[]", "");
+    let is_name =
+        |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    path.split('.').all(is_name).then_some(path)
 }
 
 fn no_verb(words: &Words) -> Error {

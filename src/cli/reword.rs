@@ -61,7 +61,15 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             let value = value.unwrap_or_default();
             let valid = texts(error, ContextKind::ValidValue);
             if let ([word], false) = (&valid[..], argument.starts_with('-')) {
-                return Error::usage(format!("{name}: expected the word `{word}`, found `{value}`")).help(see);
+                let wrong = Error::usage(format!("{name}: expected the word `{word}`, found `{value}`"));
+                let before = words.iter().take_while(|typed| **typed != value.as_str()).map(|typed| shell_word(&typed.to_string_lossy()));
+                let before = before.collect::<Vec<_>>().join(" ");
+                let wrong = if Path::new(&value).is_file() {
+                    wrong.help(format!("write the word before it: {name} {before} {word} {value}"))
+                } else {
+                    wrong
+                };
+                return wrong.help(see);
             }
             let wrong = Error::usage(format!("{whose}{argument}: expected {}, found `{value}`", alternatives(&valid)));
             match nearest(&value, valid.iter().map(String::as_str)) {
@@ -80,6 +88,13 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             let mut files = words.iter().filter(|word| Path::new(word).is_file());
             let file =
                 files.next().filter(|_| files.next().is_none()).map_or("FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));
+            // `rename id key`
+            let next = words.windows(2).find(|pair| *pair[0] == value.as_str()).and_then(|pair| pair[1].to_str());
+            let next =
+                next.filter(|next| argument.contains("=") && !value.contains('=') && !next.starts_with('-') && !Path::new(next).exists());
+            if let Some(next) = next {
+                return wrong.help(format!("join both with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
+            }
             let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start().replace("FILE", &file)));
             if Path::new(&value).exists() { wrong.help(see) } else { wrong }
         }

@@ -148,10 +148,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["unpad", "from-tensor", "from_tensor"], &["tatter from-dense {args}"]),
     (&["sparse"], &["tatter to-sparse {args}", "tatter to-sparse {fields} {files}"]),
     (&["one-hot", "one_hot", "onehot", "get-dummies", "get_dummies"], &["tatter map 'one_hot = one_hot({field}, {n})' {files}"]),
-    (
-        &["train-test-split", "train_test_split", "random-split"],
-        &["tatter split --into train=0.9,test=0.1 -o data.parquet --no-clobber {files}"],
-    ),
+    (&["train-test-split", "train_test_split", "random-split"], &["tatter split --into {shares} -o data.parquet --no-clobber {files}"]),
     (&["ensure", "require"], &["tatter assert {args}"]),
     (&["verify", "check", "lint"], &["tatter validate {args}"]),
     (&["describe", "summary", "summarize", "summarise", "profile", "csvstat"], &["tatter stats {args}"]),
@@ -238,6 +235,7 @@ pub fn forms(name: &str) -> Vec<String> {
         "other" => "OTHER",
         "pattern" => "PATTERN",
         "old" => "OLD",
+        "shares" => "train=0.9,test=0.1",
         "new" => "NEW",
         _ => "",
     };
@@ -262,7 +260,7 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known
     let substitution = Substitution::of(name, &given);
     let after = |option: &str| given.iter().skip_while(|word| *word != option).nth(1).filter(is_name);
     let is_field = |word: &&String| !is_there(word) && !is_file_of_a_format(word);
-    let key = ["-f", "-j", "--on", "-c", "--columns", "--by", "--key"].into_iter().find_map(after).filter(is_field);
+    let key = ["-f", "-j", "--on", "-c", "--columns", "--by", "--key", "on", "using"].into_iter().find_map(after).filter(is_field);
     let key = key.or_else(|| given.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word)));
     let key = key.filter(|_| substitution.is_none());
     let mut others = given.iter().filter(|word| !is_file(word) && !is_option(word) && Some(*word) != key);
@@ -343,6 +341,11 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known
             (first > 0).then(|| format!("{first}-{last}"))
         }
         "value" => Some(in_single_quotes(value?)),
+        "shares" => {
+            let size = given.iter().skip_while(|word| !["--test-size", "--test_size"].contains(&word.as_str())).nth(1);
+            let size = size.and_then(|size| size.parse::<f32>().ok()).filter(|size| *size > 0.0 && *size < 1.0).unwrap_or(0.1);
+            Some(format!("train={},test={size}", 1.0 - size))
+        }
         "by" => Some(key.map_or_else(String::new, |key| format!("--by {}", shell_word(&as_field(key))))),
         "fields" => Some(key.map_or_else(String::new, |key| format!("-f {}", shell_word(&as_field(key))))),
         "shape" => Some(

@@ -56,7 +56,7 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     if let Some(command) = commands.iter().find(|c| c.name == word) {
         return Ok(of_command(command));
     }
-    if word.starts_with("--") {
+    if word.starts_with('-') {
         return option(word.split('=').next().unwrap_or(word));
     }
     let module = || topic(word).is_none().then(|| expr::functions_of(word.strip_prefix("tf.").unwrap_or(word))).flatten();

@@ -40,7 +40,7 @@ pub struct Typed {
     /// Names in LIST are NUL-terminated, as `find -print0` writes them
     #[arg(short = '0', long = "null", help_heading = "Files")]
     null_separated: bool,
-    /// Types of some or all fields; @FILE reads them from a text file, or from a data file that stores its types
+    /// Types of some or all fields; @FILE reads them from the output of `schema`, as text or JSON, or from a data file that stores its types
     #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
     schema: Option<OsString>,
     /// Write N shards: OUT-00000-of-0000N, ...
@@ -301,6 +301,7 @@ fn known_format(name: &str, option: &str) -> Result<()> {
     let error = Error::usage(format!("{option} {name}: unknown format"));
     let same = match name {
         "jsonlines" | "json-lines" | "ldjson" | "jl" => Some("jsonl"),
+        "numpy" | "np" => Some("npz"),
         _ => FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name()),
     };
     if let ("--to", "html") = (option, name) {

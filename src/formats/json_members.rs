@@ -59,7 +59,7 @@ impl Members {
             framing: Framing::Values { ranges: self.ranges, array: false },
             bytes: self.bytes.into(),
             first_record,
-            first_line: 1,
+            first_line: 0,
             first_column: 0,
             offset: 0,
             ends: OnceLock::new(),

@@ -81,10 +81,14 @@ fn several(directory: &Path, datasets: &[PathBuf], files: &[PathBuf]) -> Error {
     Error::usage(message).in_input(directory.display().to_string()).help(format!("name one: {}{more}", names.join(" ")))
 }
 
+/// Files with which Hugging Face datasets describe the data beside them.
+const DESCRIPTIONS: [&str; 3] = ["dataset_info.json", "state.json", "dataset_dict.json"];
+
 /// A glob for the most common extension among the files.
 fn glob(directory: &Path, files: &[PathBuf]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for extension in files.iter().filter_map(|path| path.extension()?.to_str()) {
+    let is_data = |path: &&PathBuf| !path.file_name().and_then(OsStr::to_str).is_some_and(|name| DESCRIPTIONS.contains(&name));
+    for extension in files.iter().filter(is_data).filter_map(|path| path.extension()?.to_str()) {
         *counts.entry(extension).or_default() += 1;
     }
     let extension = counts.into_iter().max_by_key(|(extension, count)| (*count, std::cmp::Reverse(*extension)));
@@ -151,6 +155,7 @@ mod tests {
     fn data_files_are_found_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let names = ["b.x", "a/z.x", "a/_SUCCESS", ".part.crc", "_metadata", "_temporary/0/a.x", "c=1/d.x", "c=0/d.x", "_k=1/e.x"];
+        assert_eq!(glob(Path::new("d"), &["d/dataset_info.json", "d/state.json", "d/a.arrow"].map(PathBuf::from)), "d/**/*.arrow");
         for name in names {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

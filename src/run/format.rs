@@ -17,8 +17,7 @@ const COMPRESSORS: &[(&str, &str)] = &[("bz2", "bzip2"), ("xz", "xz"), ("lzma", 
 pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format> {
     if let Some(name) = &options.from {
         let given = named(name, "--from")?;
-        let found = instead_of(given, input);
-        let Some(found) = found.or_else(|| is_just_text(given, input).then_some("text")) else { return Ok(given) };
+        let Some(found) = other_than(given, input) else { return Ok(given) };
         let error = Error::data(format!("this looks like {found}, not {name}")).in_input(input.name().clone());
         return Err(match found {
             "text" => error.help("to read its lines: --from text"),
@@ -34,6 +33,11 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
         Some(format) => Ok(format),
         None => Err(input.unrecognised(&names(|f| f.name() != "none"))),
     }
+}
+
+/// The name of the format that an input evidently has instead of the given one; `text` for any text.
+pub fn other_than(given: &dyn Format, input: &Input) -> Option<&'static str> {
+    instead_of(given, input).or_else(|| is_just_text(given, input).then_some("text"))
 }
 
 /// The name of the format that an input evidently has instead of the given one. Any input can be read as lines of text, or left

@@ -1,7 +1,7 @@
 //! `tatter index`: writes the offsets of the records of TFRecord files, for random access.
 
 use crate::error::{Error, Result};
-use crate::formats::{IndexForm, write_index};
+use crate::formats::{self, IndexForm, write_index};
 use crate::io::{Input, Outputs, expand};
 use crate::options::Options;
 use crate::printable::counted;
@@ -24,6 +24,11 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
             return Err(Error::usage("cannot index standard input: expected a file").help("name the file"));
         };
         let input = Input::regular(&path)?;
+        let tfrecord = formats::find("tfrecord").ok_or_else(|| Error::internal("there is no format tfrecord"))?;
+        if let Some(found) = super::format::other_than(tfrecord, &input) {
+            let error = Error::data(format!("this looks like {found}, not tfrecord")).in_input(path.display().to_string());
+            return Err(error.help("only TFRecord files can be indexed"));
+        }
         let name = options.output.clone().unwrap_or_else(|| form.path(&path).into_os_string());
         let output = Outputs::plan(&Options { output: Some(name), is_output_literal: true, shards: None, ..options.clone() })?;
         if output.replaces(&path) {

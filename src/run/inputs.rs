@@ -362,13 +362,15 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     if let Some(format) = FORMATS.iter().find(|f| !f.is_text() && f.sniff(input.head())) {
         return stated_schema(*format, input, options);
     }
-    if FORMATS.iter().any(|f| f.family() == "jsonl" && f.is_evident(&input)) {
+    let is_json = notation::is_json(input.head());
+    if !is_json && FORMATS.iter().any(|f| f.family() == "jsonl" && f.is_evident(&input)) {
         let error = Error::usage("expected types in the notation of `tatter schema`, found JSON").in_input(name);
         return Err(error.help(types_of(name)));
     }
     let mut text = String::new();
     input.open()?.read_to_string(&mut text).map_err(|e| Error::io(name, "cannot read the schema", &e))?;
-    notation::parse(&text).map_err(|e| e.in_input(name))
+    let parsed = if is_json { notation::parse_json(&text) } else { notation::parse(&text) };
+    parsed.map_err(|e| e.in_input(name))
 }
 
 fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>) -> Result<Schema> {

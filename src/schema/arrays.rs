@@ -21,9 +21,9 @@
 //! A string is stored as an innermost axis of bytes. Fields of structures are named by their paths.
 
 use super::leaves::Leaf;
-use super::{DType, Dim, Size};
+use super::{DType, Dim, Size, Type};
 use crate::error::{Error, Result};
-use crate::printable::shell_word;
+use crate::printable::{shell_quoted, shell_word};
 
 /// The meaning of the first axis of the arrays of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,14 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
     let refused = |message: String, help: String| Err(Error::usage(message).in_field(path).help(help));
     let contents = match ty.dtype() {
         Some(DType::Null) | None => {
-            let help = format!("declare its type: --schema '{path}: int64[?]'; or leave it out: drop {}", shell_word(&path.to_string()));
+            let drop = format!("leave it out: drop {}", shell_word(&path.to_string()));
+            // A field that is null everywhere would still be null with another dtype.
+            let ty = Type::tensor(DType::Int64, leaf.field.ty.dims.clone());
+            let is_null = ty.dims.is_empty() || leaf.field.ty.with_nulls || leaf.field.ty.optional;
+            let help = match is_null || path.names().len() > 1 {
+                true => drop,
+                false => format!("declare its type, such as --schema {}; or {drop}", shell_quoted(&format!("{path}: {ty}"))),
+            };
             return refused("has no value in any record, so the dtype of its array is unknown".to_owned(), help);
         }
         Some(dtype @ DType::Arrow(_)) => {

@@ -31,7 +31,7 @@ pub use encoding::PartitionEncoding;
 
 use crate::error::{Error, Reason, Result, nearest};
 use crate::path::FieldPath;
-use crate::printable::listed;
+use crate::printable::{listed, shell_word};
 use arrow_schema::DataType;
 use facts::{Facts, Storage};
 use std::sync::Arc;
@@ -446,6 +446,14 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
             Some(p) => format!("{p} is not a structure"),
             None => "the records have no fields".to_owned(),
         });
+    }
+    if let Some((field, new)) = name.split_once(" as ").or_else(|| name.split_once(" AS "))
+        && fields.iter().any(|known| known.name == field)
+    {
+        return error.help(format!("to rename a field, use the verb rename: rename {}", shell_word(&format!("{field}={new}"))));
+    }
+    if let Some(field) = name.strip_prefix('!').filter(|field| fields.iter().any(|known| known.name == *field)) {
+        return error.help(format!("to leave out a field, use the verb drop: drop {}", shell_word(field)));
     }
     let dotted = path.names()[depth..].join(".");
     if let Some(field) = fields.iter().find(|field| path.names().len() > depth + 1 && field.name == dotted) {

@@ -111,6 +111,7 @@ fn time_of(ty: &DataType, value: i64, unit: i128) -> String {
     let nanos = i128::from(value) * unit;
     let text = match ty {
         DataType::Date32 => date_text(i128::from(value)),
+        DataType::Date64 if nanos % (86_400 * NANOS) == 0 => date_text(nanos / (86_400 * NANOS)),
         DataType::Time32(_) | DataType::Time64(_) => time_text(nanos),
         DataType::Duration(_) => Some(duration_text(nanos)),
         DataType::Timestamp(_, Some(_)) => datetime_text(nanos).map(|text| text + "Z"),
@@ -357,6 +358,7 @@ mod tests {
             (DataType::Date32, "2024-01-31", Ok("2024-01-31")),
             (DataType::Date32, "2024-01-31T00:00:00", Ok("2024-01-31")),
             (DataType::Date32, "2024-01-31T12:00:00", Err("cannot represent")),
+            (DataType::Date64, "2024-01-31T00:00:00", Ok("2024-01-31")),
             (DataType::Date64, "2024-01-31T00:00:00.001", Ok("2024-01-31T00:00:00.001")),
             (DataType::Time32(TimeUnit::Second), "12:30:00", Ok("12:30:00")),
             (DataType::Time32(TimeUnit::Second), "12:30:00.5", Err("cannot represent")),

@@ -226,6 +226,9 @@ fn cast(array: &ArrayRef, from: &DType, to: &DType) -> Result<ArrayRef> {
     };
     match first {
         None => Ok(result),
+        Some(row) if from.is_integer() && to.is_float() => {
+            Err(Error::data(format!("{to} cannot represent {} exactly", shown(array, row))).at_row(row))
+        }
         Some(row) => Err(Error::data(format!("{} is not a valid {to}", shown(array, row))).at_row(row)),
     }
 }

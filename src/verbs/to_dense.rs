@@ -203,7 +203,7 @@ fn check_named(schema: &Schema, path: &FieldPath, ty: &Type) -> Result<()> {
         outer = at.parent();
     }
     match ty.dtype() {
-        Some(dtype) if !dtype.is_tensor() => Err(not_padded(path, dtype)),
+        Some(dtype) if !dtype.is_tensor() => Err(not_padded(path, dtype, &ty.dims)),
         _ => Ok(()),
     }
 }

@@ -30,7 +30,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("keys.jsonl", "ten thousand fields take long without optimisation"),
     ("convert array.json", "records of an array are not skipped, but the advice says so"),
     ("18446744073709551615", "the first record decides on int64, then the second is not skipped"),
-    (r#"{"x":[[]]}"#, "the type given has one axis too few"),
 ];
 
 /// The advice of a failed command that does not work when followed.

@@ -82,8 +82,8 @@ fn lines() -> Vec<(String, &'static str)> {
 }
 
 const JSON: &str = r#"{"fields": [
-  {"name":"colors","kind":"tensor","dtype":"string","shape":[null],"ragged":[false]},
-  {"name":"lengths","kind":"tensor","dtype":"int64","shape":[null],"ragged":[false]}
+  {"name":"colors","type":"string[?]","kind":"tensor","dtype":"string","shape":[null],"ragged":[false]},
+  {"name":"lengths","type":"int64[?]","kind":"tensor","dtype":"int64","shape":[null],"ragged":[false]}
 ]}
 "#;
 

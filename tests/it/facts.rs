@@ -420,3 +420,164 @@ fn json_that_is_not_text_is_refused() {
         assert_eq!(outcome.status, status, "{}", outcome.stderr);
     }
 }
+
+#[test]
+fn timestamps_that_no_unit_holds_are_cut_with_a_notice() {
+    use parquet::data_type::{Int96, Int96Type};
+    const EPOCH: u32 = 2_440_588;
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let schema = Arc::new(parquet::schema::parser::parse_message_type("message m { required int96 t; required int96 u; }").unwrap());
+    let at = |day: u32, nanos: u32| {
+        let mut value = Int96::new();
+        value.set_data(nanos, 0, day);
+        value
+    };
+    let columns = [[at(EPOCH, 1_000), at(EPOCH + 2_932_896, 1)], [at(EPOCH, 1), at(EPOCH, 2)]];
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(File::create(here.join("a.parquet")).unwrap(), schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for values in columns {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int96Type>().write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    for (command, status, notice) in [
+        ("convert a.parquet", 0, "note: a.parquet: t: INT96 timestamps are cut to microseconds: finer units cannot hold their range\n"),
+        ("select u a.parquet", 0, ""),
+        ("convert --strict a.parquet", 1, ""),
+    ] {
+        let outcome = shell(&format!("tatter {command}"), here, b"");
+        assert_eq!(outcome.status, status, "{command}: {}", outcome.stderr);
+        assert!(status != 0 || outcome.stderr == notice, "{command}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn values_of_dictionaries_that_do_not_occur_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let words: ArrayRef = Arc::new(StringArray::from(vec!["z", "b", "a"]));
+    let sizes: ArrayRef = Arc::new(Int64Array::from(vec![900, 7, -5]));
+    let dictionary =
+        |values: &ArrayRef, keys: Vec<Option<i8>>| Arc::new(DictionaryArray::new(Int8Array::from(keys), values.clone())) as ArrayRef;
+    let inside = dictionary(&words, vec![Some(1), Some(1), None]);
+    let item = Arc::new(Field::new("element", inside.data_type().clone(), true));
+    let lists: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::new(vec![0, 2, 2, 3].into()), inside, None));
+    let flat = dictionary(&words, vec![Some(2), None, Some(1)]);
+    let fields = vec![Field::new("d", flat.data_type().clone(), true)];
+    let structure: ArrayRef = Arc::new(StructArray::new(fields.into(), vec![flat.clone()], None));
+    let numbers = dictionary(&sizes, vec![Some(1), Some(1), Some(1)]);
+    let columns = [("flat", flat), ("lists", lists), ("structure", structure), ("numbers", numbers)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    write_arrow(&here.join("a.arrow"), &batch);
+    for line in [
+        "convert a.arrow -o b.parquet && tatter convert b.parquet -o c.arrow",
+        "convert a.arrow -o b.parquet --row-group-rows 1 && tatter convert b.parquet -o c.parquet && tatter convert c.parquet -o c.arrow",
+        "repeat 2 a.arrow -o b.parquet && tatter head 3 b.parquet -o c.arrow",
+    ] {
+        let outcome = done(shell(&format!("tatter {line}"), here, b""));
+        assert_eq!(outcome.stderr, "", "{line}");
+        let (_, batches) = read_arrow(&here.join("c.arrow"));
+        let found = |batch: &RecordBatch| {
+            let data: Vec<_> = batch.columns().iter().map(|column| column.to_data()).collect();
+            let [flat, lists, structure, numbers] = &data[..] else { panic!("{line}") };
+            [flat, &lists.child_data()[0], &structure.child_data()[0], numbers].map(|data| data.child_data()[0].clone())
+        };
+        assert_eq!(found(&batches[0]), found(&batch), "{line}");
+        assert_eq!(arrow_select::concat::concat_batches(&batch.schema(), &batches).unwrap(), batch, "{line}");
+    }
+    // Statistics are those of the values that occur.
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(here.join("b.parquet")).unwrap()).unwrap();
+    let column = |index: usize| reader.metadata().row_group(0).column(index).statistics().unwrap().clone();
+    assert_eq!((column(0).min_bytes_opt(), column(0).max_bytes_opt()), (Some(b"a".as_slice()), Some(b"b".as_slice())));
+    assert_eq!(column(3).min_bytes_opt(), column(3).max_bytes_opt());
+    let filled = done(shell("tatter fill-null flat=new b.parquet -o d.parquet && tatter select flat d.parquet | sort -u", here, b""));
+    assert_eq!(filled.text(), "{\"flat\":\"a\"}\n{\"flat\":\"b\"}\n{\"flat\":\"new\"}\n");
+}
+
+#[test]
+fn each_field_id_is_that_of_one_field() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (name, field) in [("a.arrow", "a"), ("b.arrow", "b")] {
+        let inner = Arc::new(Field::new("c", DataType::Int32, true).with_metadata(metadata(&[("PARQUET:field_id", "2")])));
+        let structure = StructArray::new(vec![inner].into(), vec![Arc::new(Int32Array::from(vec![1]))], None);
+        let ty = structure.data_type().clone();
+        let fields = vec![Field::new(field, ty, true).with_metadata(metadata(&[("PARQUET:field_id", "1"), ("unit", "m")]))];
+        write_arrow(&here.join(name), &RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![Arc::new(structure)]).unwrap());
+    }
+    let notes = "note: b.c: the metadata `PARQUET:field_id` was dropped: it is that of another field\n\
+                 note: b: the metadata `PARQUET:field_id` was dropped: it is that of another field\n";
+    for output in ["c.arrow", "c.parquet"] {
+        let outcome = done(shell(&format!("tatter zip a.arrow b.arrow -o {output}"), here, b""));
+        assert_eq!(outcome.stderr, notes);
+    }
+    let (schema, _) = read_arrow(&here.join("c.arrow"));
+    assert_eq!(schema.field(1).metadata(), &metadata(&[("unit", "m")]));
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(here.join("c.parquet")).unwrap()).unwrap();
+    let has_ids: Vec<bool> = reader.parquet_schema().root_schema().get_fields().iter().map(|f| f.get_basic_info().has_id()).collect();
+    assert_eq!(has_ids, [true, false]);
+    assert_eq!(reader.schema().field(0).metadata().get("PARQUET:field_id"), Some(&"1".to_owned()));
+    assert_eq!(reader.schema().field(1).metadata(), &metadata(&[("unit", "m")]));
+}
+
+/// A Parquet file with one required column and one row.
+fn write_column<T: parquet::data_type::DataType>(path: &Path, column: &str, values: &[T::T]) {
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(&format!("message m {{ required {column}; }}")).unwrap());
+    let mut writer = parquet::file::writer::SerializedFileWriter::new(File::create(path).unwrap(), schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<T>().write_batch(values, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn logical_types_of_later_versions_are_read_as_physical_types() {
+    use parquet::data_type::{ByteArray, FixedLenByteArray, FixedLenByteArrayType, Int64Type};
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    // The field of the union of logical types, which begins with its number, becomes one that is not defined.
+    let rename = |name: &str, from: &[u8]| {
+        let mut bytes = std::fs::read(here.join(name)).unwrap();
+        let at = memchr::memmem::rfind(&bytes, from).unwrap();
+        bytes[at] = 0x9c;
+        std::fs::write(here.join(name), bytes).unwrap();
+    };
+    write_column::<Int64Type>(&here.join("a.parquet"), "int64 t (TIMESTAMP(NANOS,true))", &[5]);
+    rename("a.parquet", &[0x8c, 0x11, 0x1c, 0x3c, 0]);
+    write_column::<FixedLenByteArrayType>(
+        &here.join("b.parquet"),
+        "fixed_len_byte_array(16) u (UUID)",
+        &[FixedLenByteArray::from(ByteArray::from(vec![7; 16]))],
+    );
+    rename("b.parquet", &[0xec, 0, 0]);
+    for (name, line, physical) in
+        [("a.parquet", "{\"t\":5}\n", "INT64"), ("b.parquet", "{\"u\":\"BwcHBwcHBwcHBwcHBwcHBw==\"}\n", "FIXED_LEN_BYTE_ARRAY")]
+    {
+        let outcome = done(shell(&format!("tatter convert {name}"), here, b""));
+        assert_eq!(outcome.text(), line);
+        let column = &line[2..3];
+        assert_eq!(outcome.stderr, format!("note: {name}: {column}: its logical type is not known: it is read as {physical}\n"));
+        done(shell(&format!("tatter convert {name} -o c.parquet && tatter convert c.parquet -o c.arrow"), here, b""));
+    }
+}
+
+#[test]
+fn decimals_longer_than_their_digits_are_read() {
+    use parquet::data_type::{ByteArray, ByteArrayType};
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let bytes = |sign: u8, value: i64, length: usize| ByteArray::from([vec![sign; length - 8], value.to_be_bytes().to_vec()].concat());
+    let values = [bytes(0, 12345, 20), bytes(0xff, -1, 17), bytes(0, 7, 8)];
+    write_column::<ByteArrayType>(&here.join("a.parquet"), "binary d (DECIMAL(38,2))", &values);
+    let outcome = done(shell("tatter schema a.parquet && tatter convert a.parquet -o b.parquet && tatter convert b.parquet", here, b""));
+    assert_eq!(outcome.text(), "d: arrow<decimal128(38, 2)>\n{\"d\":\"123.45\"}\n{\"d\":\"-0.01\"}\n{\"d\":\"0.07\"}\n");
+    let large = ByteArray::from([vec![1u8; 20]].concat());
+    write_column::<ByteArrayType>(&here.join("a.parquet"), "binary d (DECIMAL(38,2))", &[large]);
+    assert_eq!(shell("tatter convert a.parquet", here, b"").status, 1);
+}

@@ -290,6 +290,33 @@ def types(harness):
 
     harness.check("the index of pandas", pandas_index)
 
+    def categories():
+        # Those that do not occur are kept too.
+        path, out, again = harness.path("categories.parquet"), harness.path("categories-out.parquet"), harness.path("categories-out.arrow")
+        array = pa.DictionaryArray.from_arrays(pa.array([2, None, 1, 2], pa.int8()), pa.array(["z", "b", "a"]))
+        pq.write_table(pa.table({"c": array}), path, row_group_size=3)
+        harness.run("convert", path, "-o", out)
+        harness.run("convert", out, "-o", again)
+        for table in [pq.read_table(out), ipc.open_file(again).read_all()]:
+            for chunk in table["c"].chunks:
+                expect(chunk.dictionary.to_pylist(), ["z", "b", "a"])
+            expect(table["c"].to_pylist(), ["a", None, "b", "a"])
+
+    harness.check("categories that do not occur", categories)
+
+    def integers():
+        # Polars' integers of 128 bits, and other columns beside them.
+        if not hasattr(pl, "Int128"):
+            return
+        path = harness.path("int128.arrow")
+        frame = pl.DataFrame({"i": pl.Series([2**100, None, -1], dtype=pl.Int128), "d": pl.Series([1, 2, 3], dtype=pl.Duration("us"))})
+        frame.write_ipc(path)
+        expect([record["i"] for record in harness.records("convert", path)], [str(2**100), None, "-1"])
+        frame.write_parquet(path)
+        expect([record["d"] for record in harness.records("select", "d", "--from", "parquet", path)], ["PT0.000001S", "PT0.000002S", "PT0.000003S"])
+
+    harness.check("integers of 128 bits", integers)
+
     def several():
         first, second, out = harness.path("one.parquet"), harness.path("two.parquet"), harness.path("both.parquet")
         pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32()), "y": ["a", "b"]}), first)

@@ -183,7 +183,10 @@ pub fn items(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) -
             Some(i) => places.push(partition.start(row) + i),
             None => {
                 let items = if length == 1 { "1 item".to_owned() } else { format!("{length} items") };
-                return Err((row, Error::data(format!("index {index} is out of range for {items}"))));
+                return Err((
+                    row,
+                    Error::data(format!("index {index} is out of range for {items}")).help("slices accept short rows, as in x[:1]"),
+                ));
             }
         }
     }

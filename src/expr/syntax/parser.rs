@@ -536,7 +536,8 @@ impl Parser {
             }
         }
         if keys.is_empty() {
-            return Err(ExprError::at(opened.start..self.end_of_last(), "empty subscript").help("write x[0], x[1:], x[:, -1:]"));
+            return Err(ExprError::at(opened.start..self.end_of_last(), "empty subscript")
+                .help("write x[0], x[1:], x[:, -1:]; omit [] for the fields of all structures, as in docs.title"));
         }
         Ok(keys)
     }

@@ -8,17 +8,21 @@ use crate::formats::columnar::adapt::{Columns, DecodedRows, chosen, declared_ove
 use crate::formats::columnar::contain::contain;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
+use crate::formats::columnar::wide_integers::{self, Place};
 use crate::formats::format::{Inference, Numbered, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::notice::Notices;
+use crate::path::quoted;
 use crate::schema::facts::{Facts, Storage};
 use crate::schema::{Element, Field, Schema, columns};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::{encoded, from_arrow_field, longest};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal128Type;
 use arrow_array::{ArrayRef, new_empty_array};
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
-use arrow_ipc::{Block, MessageHeader, MetadataVersion, convert::try_fb_to_schema, root_as_footer};
-use arrow_schema::{ArrowError, DataType, Field as ArrowField, FieldRef, SchemaRef};
+use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_footer};
+use arrow_schema::{ArrowError, DECIMAL128_MAX_PRECISION, DataType, Field as ArrowField, FieldRef, SchemaRef};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
 use std::sync::Arc;
@@ -40,6 +44,10 @@ struct Known {
     fields: Vec<Field>,
     arrow: Vec<FieldRef>,
     renamed: Renamed,
+    /// The index of each column with integers of 128 bits, and what they are read as.
+    wide: Vec<(usize, String)>,
+    /// The columns with integers of 128 bits that are read as decimals.
+    decimals: Vec<usize>,
 }
 
 impl Known {
@@ -47,12 +55,19 @@ impl Known {
         if schema.endianness() != arrow_ipc::Endianness::Little {
             return Err(Error::data("big-endian Arrow is not supported").help("convert it on the machine that wrote it"));
         }
-        let schema = Arc::new(try_fb_to_schema(schema).map_err(unexpected)?);
+        let (schema, places) = wide_integers::to_schema(schema).map_err(unexpected)?;
+        let schema = Arc::new(schema);
         check_number(schema.fields())?;
         let mut fields: Vec<Field> = schema.fields().iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
         let arrow = schema.fields().iter().cloned().collect();
         let renamed = names::distinct_fields(&mut fields);
-        Ok(Known { name, schema, fields, arrow, renamed })
+        let wide = places.iter().map(|place| {
+            let (column, read) = (quoted(&fields[place.root()].name), if place.is_decimal() { "decimal128(38, 0)" } else { "its bytes" });
+            (place.root(), format!("{name}: {column}: {} is read as {read}", place.name()))
+        });
+        let wide = wide.collect();
+        let decimals = places.iter().filter(|place| place.is_decimal()).map(Place::root).collect();
+        Ok(Known { name, schema, fields, arrow, renamed, wide, decimals })
     }
 
     /// The contents of dictionaries that precede the first batch.
@@ -69,6 +84,9 @@ impl Known {
     /// The tasks for the batches produced by `messages`. `dictionaries` are those that precede them.
     fn tasks(&self, messages: Messages, dictionaries: Dictionaries, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
         let columns = Columns::plan(&self.fields, schema, request).map_err(|e| e.in_input(self.name.clone()))?;
+        for (_, text) in self.wide.iter().filter(|(root, _)| columns.roots().contains(root)) {
+            request.options.notices.add(text, request.options.strict)?;
+        }
         let name = self.name.clone();
         let batches = Batches {
             known: Arc::new(self.clone()),
@@ -81,6 +99,9 @@ impl Known {
             open: None,
             longest: None,
             memory: SPREAD_NBYTES.min(request.options.max_memory / 4).max(1),
+            notices: request.options.notices.clone(),
+            strict: request.options.strict,
+            noted: false,
         };
         Ok(Box::new(batches.map(move |task| task.map_err(|e| e.in_input(name.clone())))))
     }
@@ -107,7 +128,8 @@ fn decode_dictionary(framed: &Framed, schema: &SchemaRef, into: &mut HashMap<i64
     let message = framed.message()?;
     let (version, body) = (message.version(), framed.load()?);
     let dictionary = message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch has no header"))?;
-    contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, into, &version).map_err(unexpected))
+    let unreadable = |e: ArrowError| Error::data(format!("an Arrow dictionary cannot be read: {}", unexpected(e).message()));
+    contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, into, &version).map_err(unreadable))
 }
 
 /// The messages after the schema, in order.
@@ -388,6 +410,10 @@ struct Batches {
     longest: Option<u64>,
     /// The most bytes to which the entries in one part of a batch may expand.
     memory: u64,
+    notices: Notices,
+    strict: bool,
+    /// Whether there is a notice about the metadata of a batch.
+    noted: bool,
 }
 
 /// A record batch to be decoded, or a range of its rows.
@@ -443,6 +469,12 @@ impl Batches {
                     let nrows = framed.nrows(self.known.fields.len())?;
                     if self.pass_unwanted(nrows) {
                         continue;
+                    }
+                    let keys: Vec<&str> = message.custom_metadata().iter().flatten().filter_map(|pair| pair.key()).collect();
+                    if !keys.is_empty() && !self.noted {
+                        self.noted = true;
+                        let text = format!("{}: the metadata of record batches is not kept: {}", self.known.name, keys.join(", "));
+                        self.notices.add(text, self.strict)?;
                     }
                     let mut batch = Batch {
                         known: self.known.clone(),
@@ -520,6 +552,13 @@ impl Batch {
                 .map_err(unexpected)?;
             if batch.num_rows() as u64 != self.nrows {
                 return Err(Error::data(format!("a record batch of {} rows claims {}", batch.num_rows(), self.nrows)));
+            }
+            for (root, array) in roots.iter().zip(batch.columns()).filter(|(root, _)| self.known.decimals.contains(root)) {
+                let numbers = array.as_primitive::<Decimal128Type>();
+                numbers.validate_decimal_precision(DECIMAL128_MAX_PRECISION).map_err(|_| {
+                    let error = Error::data("an int128 has more than 38 digits, which no decimal128 has");
+                    error.in_field(quoted(&self.known.fields[*root].name))
+                })?;
             }
             let start = usize::try_from(start).map_err(|_| Error::data("a record batch has too many rows"))?;
             let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();

@@ -76,7 +76,8 @@ impl ArrowWriter {
         };
         let form = Form { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
         let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, options);
-        let fields = schema.fields.iter().map(field).collect::<Result<Vec<_>>>()?;
+        let mut fields = schema.fields.iter().map(field).collect::<Result<Vec<_>>>()?;
+        facts::announce_ids(&facts::distinct_ids(&mut fields), options)?;
         if let Some(field) = fields.iter().find(|f| has_dictionary_in_union(f.data_type(), false)) {
             return Err(Error::usage("a dictionary inside a type that is passed through unchanged cannot be written")
                 .in_field(quoted(field.name()))

@@ -8,7 +8,7 @@ use crate::demand::Numbers;
 use crate::error::{Error, Kind, Result};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
-use crate::printable::shell_quoted;
+use crate::printable::{shell_quoted, shell_word};
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::Tensor;
 use crate::tensor::arrow::from_arrow;
@@ -278,10 +278,18 @@ impl Column {
         let ty = &self.target.ty;
         let Some((place, from)) = &self.source else { return self.null(file.nrows) };
         let found = file.columns.get(*place).ok_or_else(|| Error::internal("a column is missing"))?;
+        let to_round = |error: Error| match (from.dtype(), ty.dtype()) {
+            (Some(own), Some(dtype)) if own.is_integer() && dtype.is_float() && error.kind() == Kind::Data => {
+                let name = self.target.source.values.as_ref().unwrap_or(&self.target.name);
+                let cast = shell_word(&format!("{}={dtype}", quoted(name)));
+                error.help(format!("to round such numbers, change the type in this file first: cast {cast}"))
+            }
+            _ => error,
+        };
         if self.target.default.is_some() {
-            return self.filled(found.widen(from, &ty.clone().with_optional(true))?);
+            return self.filled(found.widen(from, &ty.clone().with_optional(true)).map_err(to_round)?);
         }
-        found.widen(from, ty)
+        found.widen(from, ty).map_err(to_round)
     }
 
     /// Rows without a value: null, or the default.

@@ -3,7 +3,7 @@
 //! - [`adapt`]: adapts the columns of a file to the schema of the run;
 //! - [`source`]: a file that threads read at different positions;
 //! - [`facts`]: metadata to write, and notices for what is dropped;
-//! - [`names`]: columns with the same name;
+//! - [`names`]: columns with the same name; [`wide_integers`]: integers of 128 bits;
 //! - [`contain`]: containment of decoder panics.
 
 pub(super) mod adapt;
@@ -11,3 +11,4 @@ pub(super) mod contain;
 pub(super) mod facts;
 pub(super) mod names;
 pub(super) mod source;
+pub(super) mod wide_integers;

@@ -87,6 +87,7 @@ impl Cutter {
             chunk_rows: request.options.chunk_rows.unwrap_or(usize::MAX).max(1),
             max_record_bytes: usize::try_from(request.options.max_record_bytes).unwrap_or(usize::MAX),
         };
+        cutter.pass_separator(dialect.delimiter)?;
         let names = match &dialect.columns {
             Some(names) => check(names).map_err(|e| e.in_input(input.name().clone()))?.clone(),
             None => {
@@ -140,6 +141,16 @@ impl Cutter {
             })
         };
         (0..block.ends.len()).map(name).collect()
+    }
+
+    /// Passes the line `sep=;` with which Excel names the delimiter, if it is this one.
+    fn pass_separator(&mut self, delimiter: u8) -> Result<()> {
+        self.fill()?;
+        let line = [b"sep=".as_slice(), &[delimiter]].concat();
+        if self.buffer.strip_prefix(line.as_slice()).is_some_and(|rest| matches!(rest, [] | [b'\r' | b'\n', ..])) {
+            self.at = line.len();
+        }
+        Ok(())
     }
 
     fn fill(&mut self) -> Result<()> {

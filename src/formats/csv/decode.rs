@@ -98,7 +98,11 @@ impl Decoder {
             if nfields != self.nfields {
                 let (found, columns) = (counted(nfields as u64, "field"), counted(self.nfields as u64, "column"));
                 let message = format!("found {found}, but there {} {columns}", is_or_are(self.nfields));
-                faults.push((*row, self.fault(block, *row, Error::data(message), false)));
+                let mut error = Error::data(message);
+                if self.dialect.columns.is_some() && nfields > self.nfields {
+                    error = error.help("--columns names all columns of a file without a header; to choose fields, use the verb select");
+                }
+                faults.push((*row, self.fault(block, *row, error, false)));
             }
             nfields == self.nfields
         });

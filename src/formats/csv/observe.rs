@@ -41,20 +41,28 @@ impl Clash {
     }
 }
 
-/// The line of a value, and its text for messages.
+/// The line of a value, its text for messages, and its file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct First {
     line: u64,
     text: Vec<u8>,
+    input: Arc<str>,
 }
 
-impl std::fmt::Display for First {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+impl First {
+    /// `line 2`, or `line 2 of FILE` if there are several.
+    fn place(&self, several: bool) -> String {
+        if several { format!("line {} of {}", self.line, self.input) } else { format!("line {}", self.line) }
+    }
+
+    /// The text and its place.
+    fn shown(&self, several: bool) -> String {
+        let place = self.place(several);
         match self.text.len() {
-            0 => write!(f, "empty in line {}", self.line),
+            0 => format!("empty in {place}"),
             nbytes => {
                 let cut = if nbytes == SHOWN_NBYTES { "..." } else { "" };
-                write!(f, "{:?}{cut} in line {}", String::from_utf8_lossy(&self.text), self.line)
+                format!("{:?}{cut} in {place}", String::from_utf8_lossy(&self.text))
             }
         }
     }
@@ -69,12 +77,12 @@ struct ColumnSeen {
     firsts: [Option<First>; KINDS.len()],
     smallest: i128,
     largest: i128,
-    /// The line of a number beyond 64 bits.
-    beyond: Option<u64>,
+    /// A number beyond 64 bits.
+    beyond: Option<First>,
     /// A number beyond float64.
     infinite: Option<First>,
-    /// The line of an empty field, which is an empty list, null or text, depending on the rest of the column.
-    empty: Option<u64>,
+    /// An empty field, which is an empty list, null or text, depending on the rest of the column.
+    empty: Option<First>,
     is_empty_null: bool,
     has_nulls: bool,
     has_null_items: bool,
@@ -104,9 +112,9 @@ impl ColumnSeen {
         }
     }
 
-    fn see(&mut self, text: &[u8], line: u64) {
+    fn see(&mut self, text: &[u8], line: u64, input: &Arc<str>) {
         let kind = Kind::of(text);
-        let first = || First { line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec() };
+        let first = || First { line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec(), input: input.clone() };
         // Lines are seen in order.
         self.firsts[kind as usize].get_or_insert_with(first);
         match kind {
@@ -117,7 +125,7 @@ impl ColumnSeen {
                 }
             }
             Kind::Float if text.iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
-                self.beyond = Some(self.beyond.map_or(line, |before| before.min(line)));
+                self.beyond.get_or_insert_with(first);
             }
             Kind::Float if self.infinite.is_none() && is_infinite(text) => self.infinite = Some(first()),
             _ => {}
@@ -125,15 +133,15 @@ impl ColumnSeen {
     }
 
     fn merge(&mut self, other: &ColumnSeen) {
-        let earlier = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        let earlier = |a: &mut Option<First>, b: &Option<First>| a.take().into_iter().chain(b.clone()).min();
         for (own, theirs) in self.firsts.iter_mut().zip(&other.firsts) {
-            *own = own.take().into_iter().chain(theirs.clone()).min();
+            *own = earlier(own, theirs);
         }
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
-        self.beyond = earlier(self.beyond, other.beyond);
-        self.infinite = self.infinite.take().into_iter().chain(other.infinite.clone()).min();
-        self.empty = earlier(self.empty, other.empty);
+        self.beyond = earlier(&mut self.beyond, &other.beyond);
+        self.infinite = earlier(&mut self.infinite, &other.infinite);
+        self.empty = earlier(&mut self.empty, &other.empty);
         self.is_empty_null &= other.is_empty_null;
         self.has_nulls |= other.has_nulls;
         self.has_null_items |= other.has_null_items;
@@ -143,8 +151,7 @@ impl ColumnSeen {
 
     /// The first value of a kind, including other kinds that count as this kind here.
     fn first(&self, kind: Kind) -> Option<First> {
-        let empty = self.empty.filter(|_| kind == Kind::Text && !self.holds_lists() && !self.is_empty_null);
-        let empty = empty.map(|line| First { line, text: Vec::new() });
+        let empty = self.empty.clone().filter(|_| kind == Kind::Text && !self.holds_lists() && !self.is_empty_null);
         let firsts = KINDS.into_iter().filter(|seen| self.resolved(*seen) == kind).filter_map(|seen| self.firsts[seen as usize].clone());
         firsts.chain(empty).min()
     }
@@ -170,9 +177,9 @@ impl ColumnSeen {
     }
 
     /// The type that holds all observed values, or the conflict.
-    fn ty(&self) -> Result<Type, Clash> {
+    fn ty(&self, several: bool) -> Result<Type, Clash> {
         let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| self.first(*kind).is_some()).collect();
-        let at = |kind: Kind| self.first(kind).map_or(0, |first| first.line);
+        let at = |kind: Kind| self.first(kind).map_or_else(String::new, |first| first.place(several));
         let dtype = match kinds.as_slice() {
             [] => DType::Null,
             [Kind::Bool] => DType::Bool,
@@ -180,17 +187,17 @@ impl ColumnSeen {
             [Kind::Integer] if self.largest <= i128::from(i64::MAX) => DType::Int64,
             [Kind::Integer] if self.smallest >= 0 => DType::UInt64,
             [Kind::Integer] => {
-                return Err(Clash::new(format!("contains negative integers and integers beyond int64 (line {})", at(Kind::Integer))));
+                return Err(Clash::new(format!("contains negative integers and integers beyond int64 ({})", at(Kind::Integer))));
             }
-            [Kind::Float] | [Kind::Integer, Kind::Float] => match (self.beyond, &self.infinite) {
-                (Some(line), _) => return Err(Clash::new(format!("contains integers beyond 64 bits (line {line})"))),
+            [Kind::Float] | [Kind::Integer, Kind::Float] => match (&self.beyond, &self.infinite) {
+                (Some(first), _) => return Err(Clash::new(format!("contains integers beyond 64 bits ({})", first.place(several)))),
                 (None, Some(first)) => {
-                    let message = format!("contains numbers out of range for float64 ({first})");
+                    let message = format!("contains numbers out of range for float64 ({})", first.shown(several));
                     return Err(Clash { others: Some(DType::Float64), ..Clash::new(message) });
                 }
                 (None, None) if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
                     return Err(Clash::new(format!(
-                        "contains fractions or non-finite numbers (line {}) and integers beyond 2^53, which float64 cannot represent exactly (line {})",
+                        "contains fractions or non-finite numbers ({}) and integers beyond 2^53, which float64 cannot represent exactly ({})",
                         at(Kind::Float),
                         at(Kind::Integer)
                     )));
@@ -205,7 +212,7 @@ impl ColumnSeen {
                         None => parts.push((found, kind.plural())),
                     }
                 }
-                let parts: Vec<String> = parts.iter().map(|(first, name)| format!("{name} ({first})")).collect();
+                let parts: Vec<String> = parts.iter().map(|(first, name)| format!("{name} ({})", first.shown(several))).collect();
                 let word = self.first(Kind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
                 let word_line = word.as_ref().map_or(0, |first| first.line);
                 let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
@@ -259,17 +266,17 @@ pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, reque
         for (number, column) in columns.iter_mut().enumerate().filter(|(number, _)| looked_at[*number]) {
             let cell = block.cell(first + number);
             if cell.is_empty() {
-                column.empty = Some(column.empty.map_or(line, |before| before.min(line)));
+                column.empty.get_or_insert_with(|| First { line, text: Vec::new(), input: block.input.clone() });
                 column.is_empty_null &= dialect.is_null(cell);
             } else if dialect.is_null(cell) {
                 column.has_nulls = true;
             } else if dialect.separator.is_some_and(|separator| memchr::memchr(separator, cell).is_some()) {
                 column.is_list = true;
                 for item in dialect.items(cell) {
-                    if dialect.is_null(item) { column.has_null_items = true } else { column.see(item, line) }
+                    if dialect.is_null(item) { column.has_null_items = true } else { column.see(item, line, &block.input) }
                 }
             } else {
-                column.see(cell, line);
+                column.see(cell, line, &block.input);
             }
         }
     }
@@ -310,7 +317,7 @@ impl Observed for Seen {
         let given = words.len();
         let mut may_be_header = false;
         for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
-            match column.ty() {
+            match column.ty(self.inputs.len() > 1) {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
                 Err(clash) => {
                     let optional = column.has_nulls || (column.empty.is_some() && column.is_empty_null);

@@ -24,7 +24,7 @@ pub struct Block {
     pub nrecords: usize,
     /// Number of the first record, from 1.
     pub first_record: u64,
-    /// Number of the line that contains the start of `bytes`, from 1.
+    /// Number of the line that contains the start of `bytes`, from 1; 0 if lines mean nothing.
     pub first_line: u64,
     /// Bytes of that line that precede `bytes`.
     pub first_column: u64,

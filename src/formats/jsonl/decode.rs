@@ -8,10 +8,12 @@ use super::error::{Cause, Fix, Parse, ParseError};
 use super::limits::{LONGER, too_long};
 use super::object::Object;
 use super::observe::Observation;
+use super::seen::FirstSeen;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::Result;
 use crate::formats::format::Request;
 use crate::schema::Schema;
+use std::sync::Arc;
 
 /// Decodes a piece cut from the input.
 ///
@@ -101,6 +103,24 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
             }
         };
         let mut errors = record.take_field_errors();
+        let read = match read {
+            Err(error) if nulls && error.cause != Cause::Invalid => {
+                // An inferred type is not one for the value, but no type is.
+                match unreadable_of(&records, start, index, request) {
+                    Unreadable::Fields(found)
+                        if !found.is_empty() && record.force_nulls_by_name(found.iter().filter_map(|e| e.path().next())) =>
+                    {
+                        record.truncate(before);
+                        let read = records.read(start, index, |cursor| record.read(cursor));
+                        errors = record.take_field_errors();
+                        errors.extend(found);
+                        read
+                    }
+                    _ => Err(error),
+                }
+            }
+            read => read,
+        };
         match read {
             Ok(end) => {
                 errors.extend(here.iter().map(|error| *late(error)));
@@ -120,7 +140,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
                 if error.cause != Cause::Invalid {
                     // A record with an error further on was ignored by inference.
                     let mut seen = Observation::new(block.input.clone());
-                    error = match records.read(start, index, |cursor| seen.see(cursor, request, 0)) {
+                    error = match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
                         Err(bad) if skip => bad,
                         _ => return Err(block.error(&error, start, index, Some(schema))),
                     };
@@ -198,25 +218,37 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
         Piece::TooLong { error, .. } if fail => return Err(error.help(LEAVE_OUT)),
         Piece::TooLong { .. } => return Ok(Observation::default()),
     };
-    let mut left_out: Vec<usize> = Vec::new();
+    let mut left_out: Vec<(usize, Unreadable)> = Vec::new();
     loop {
         let mut seen = Observation::new(block.input.clone());
         let mut records = Records::new(&block);
         let mut bad = Vec::new();
         let mut line = LineCount { block: &block, pos: 0, line: block.first_line };
         while let Some((index, start)) = records.next_start() {
-            if left_out.binary_search(&index).is_ok() {
-                records.advance(block.record_end(start, index));
-                continue;
-            }
-            let here = line.at(start);
+            let unreadable = left_out.binary_search_by_key(&index, |(bad, _)| *bad).ok().map(|at| &left_out[at].1);
+            seen.record.unreadable = match unreadable {
+                Some(Unreadable::Record) => {
+                    records.advance(block.record_end(start, index));
+                    continue;
+                }
+                Some(Unreadable::Fields(errors)) => errors.iter().filter_map(|e| e.path().next()).map(str::to_owned).collect(),
+                None => Vec::new(),
+            };
+            let here = match block.first_line {
+                0 => FirstSeen::record(block.first_record + index as u64),
+                _ => FirstSeen::new(0, line.at(start)),
+            };
             match records.read(start, index, |cursor| seen.see(cursor, request, here)) {
                 Ok(end) => records.advance(end),
+                Err(_) if request.nulls() && unreadable.is_none() => {
+                    bad.push((index, unreadable_of(&records, start, index, request)));
+                    records.advance(block.record_end(start, index));
+                }
                 Err(error) if fail || matches!(block.framing, Framing::Values { array: true, .. }) => {
                     return Err(block.fault(&error, start, index, None, false).error);
                 }
                 Err(_) => {
-                    bad.push(index);
+                    bad.push((index, Unreadable::Record));
                     records.advance(block.record_end(start, index));
                 }
             }
@@ -225,8 +257,34 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
             return Ok(seen);
         }
         // Part of a bad record has been observed, so start again without it.
+        left_out.retain(|(index, _)| bad.binary_search_by_key(index, |(bad, _)| *bad).is_err());
         left_out.extend(bad);
-        left_out.sort_unstable();
+        left_out.sort_unstable_by_key(|(index, _)| *index);
+    }
+}
+
+/// What of a bad record is not observed.
+enum Unreadable {
+    /// All of it.
+    Record,
+    /// The values with these errors, whose outermost fields become null.
+    Fields(Vec<ParseError>),
+}
+
+/// The fields of a bad record that make it bad.
+#[cold]
+fn unreadable_of(records: &Records, start: usize, index: usize, request: &Request) -> Unreadable {
+    let (mut seen, mut errors) = (Observation::new(Arc::from("")), Vec::new());
+    loop {
+        match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
+            Ok(_) => return Unreadable::Fields(errors),
+            Err(error) => {
+                let name = error.path().next().map(str::to_owned);
+                let Some(name) = name.filter(|name| !seen.record.unreadable.contains(name)) else { return Unreadable::Record };
+                seen.record.unreadable.push(name);
+                errors.push(*error);
+            }
+        }
     }
 }
 

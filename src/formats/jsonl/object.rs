@@ -201,6 +201,20 @@ impl<C: Builder> Object<C> {
         self.forced_nulls = columns.into_iter().filter_map(|column| self.order.get(column).copied()).collect();
     }
 
+    /// Sets the fields with these names to null in the next record, with those that are set to null already. Returns whether
+    /// all of them may be null; otherwise, nothing changes.
+    #[cold]
+    pub fn force_nulls_by_name<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> bool {
+        let id = |name: &str| {
+            let id = self.keys.find(name)?;
+            matches!(&self.members[id], Member::Column { column, .. } if column.nullable()).then_some(id)
+        };
+        let found: Option<Vec<usize>> = names.map(id).collect();
+        let Some(found) = found else { return false };
+        self.forced_nulls.extend(found);
+        true
+    }
+
     #[cold]
     fn read_other(&mut self, cursor: &mut Cursor) -> Parse<()> {
         self.rules.expect_null(cursor, self.expected())?;

@@ -29,12 +29,11 @@ impl Observation {
     ///
     /// # Errors
     /// Invalid text, or not an object. Part of the record may have been observed.
-    pub fn see(&mut self, cursor: &mut Cursor, request: &Request, line: u64) -> Parse<()> {
+    pub fn see(&mut self, cursor: &mut Cursor, request: &Request, here: FirstSeen) -> Parse<()> {
         if cursor.peek() != b'{' {
             cursor.clone().skip_value()?;
             return Err(cursor.unexpected("an object: a record is a structure of named fields"));
         }
-        let here = FirstSeen::new(0, line);
         let mut interest = |key: &str| match Interest::at(&request.declared.fields, key) {
             Interest::All if !request.wanted.includes(key) => Interest::None,
             Interest::All if request.dropped.includes(key) => Interest::Declared(Arc::new(Field::new(key, Type::NULL))),

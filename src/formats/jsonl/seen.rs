@@ -16,6 +16,9 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FirstSeen(u64);
 
+/// Marks the number of a record.
+const IN_RECORD: u64 = 1 << 47;
+
 impl Default for FirstSeen {
     fn default() -> FirstSeen {
         FirstSeen::NEVER
@@ -28,7 +31,17 @@ impl FirstSeen {
 
     /// In that line of the input with that number.
     pub fn new(input: usize, line: u64) -> FirstSeen {
-        FirstSeen(((input as u64) << 48) | (line & ((1 << 48) - 1)))
+        FirstSeen(((input as u64) << 48) | (line & (IN_RECORD - 1)))
+    }
+
+    /// In the record with that number, where lines mean nothing.
+    pub fn record(number: u64) -> FirstSeen {
+        FirstSeen(IN_RECORD | number & (IN_RECORD - 1))
+    }
+
+    /// Whether it is a record instead of a line.
+    pub fn is_record(self) -> bool {
+        self.0 & IN_RECORD != 0
     }
 
     /// Number of the input.
@@ -38,7 +51,7 @@ impl FirstSeen {
 
     /// The line.
     pub fn line(self) -> u64 {
-        self.0 & ((1 << 48) - 1)
+        self.0 & (IN_RECORD - 1)
     }
 
     /// Whether it has been seen at all.
@@ -56,7 +69,8 @@ impl FirstSeen {
     /// Keeps the earlier one. `renumber` maps the input numbers of the other observations.
     pub fn merge(&mut self, other: FirstSeen, renumber: &[usize]) {
         if other.is_set() {
-            let other = FirstSeen::new(renumber.get(other.input()).copied().unwrap_or(0), other.line());
+            let input = renumber.get(other.input()).copied().unwrap_or(0) as u64;
+            let other = FirstSeen(input << 48 | other.0 & ((1 << 48) - 1));
             *self = (*self).min(other);
         }
     }
@@ -146,6 +160,8 @@ pub struct Members {
     pub list: Vec<Member>,
     /// Number of objects.
     pub objects: u64,
+    /// Fields of the next object whose values are observed as null, because they cannot be read.
+    pub unreadable: Vec<String>,
 }
 
 /// Observations of one field.
@@ -393,6 +409,10 @@ impl Members {
                     member.count += 1;
                     match &member.interest {
                         Interest::Declared(_) | Interest::None => cursor.skip_value(),
+                        _ if self.unreadable.contains(&member.name) => {
+                            member.node.null.set(here);
+                            cursor.skip_value()
+                        }
                         interest => member.node.see(cursor, interest, depth + 1, here),
                     }
                     .map_err(|e| e.in_field(&member.name))?;

@@ -51,7 +51,7 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
         return Err(Error::data("the records have more than 10,000 different fields")
             .locate(|at| {
                 at.input = inputs.get(first.input()).cloned();
-                at.line = first.is_set().then(|| first.line());
+                at.line = (first.is_set() && !first.is_record()).then(|| first.line());
             })
             .help("if the keys of an object are data, declare a map: --schema 'NAME: map<string, int64>'; to keep each record as JSON text: --from text"));
     }
@@ -269,9 +269,10 @@ impl Settling<'_> {
     }
 
     fn place(&self, first: FirstSeen) -> String {
+        let unit = if first.is_record() { "record" } else { "line" };
         match self.inputs {
-            [_] | [] => format!("line {}", first.line()),
-            many => format!("{} line {}", many.get(first.input()).map_or("", |i| i), first.line()),
+            [_] | [] => format!("{unit} {}", first.line()),
+            many => format!("{} {unit} {}", many.get(first.input()).map_or("", |i| i), first.line()),
         }
     }
 }

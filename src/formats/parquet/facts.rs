@@ -16,9 +16,16 @@ use std::sync::Arc;
 pub fn written_schema(metadata: &ParquetMetaData) -> Option<ArrowSchema> {
     let pairs = metadata.file_metadata().key_value_metadata()?;
     let text = pairs.iter().find(|pair| pair.key == ARROW_SCHEMA_META_KEY)?.value.as_ref()?;
-    let bytes = base64::prelude::BASE64_STANDARD.decode(text).ok()?;
-    let message = if bytes.starts_with(&[0xff; 4]) { bytes.get(8..)? } else { &bytes };
-    arrow_ipc::convert::try_schema_from_flatbuffer_bytes(message).ok()
+    arrow_ipc::convert::try_schema_from_flatbuffer_bytes(&stored_message(text)?).ok()
+}
+
+/// The message of a stored Arrow schema.
+pub fn stored_message(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = base64::prelude::BASE64_STANDARD.decode(text).ok()?;
+    if bytes.starts_with(&[0xff; 4]) {
+        bytes.drain(..bytes.len().min(8));
+    }
+    Some(bytes)
 }
 
 /// Walks the columns of a file together with their Arrow fields.

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::wire::split_varint;
+use std::collections::BTreeSet;
 
 /// Maximum nesting depth of structures in the footer.
 const MAX_DEPTH: usize = 32;
@@ -18,12 +19,12 @@ pub const MAGIC: &[u8] = b"PAR1";
 /// The physical types, by their numbers.
 const TYPES: [&str; 8] = ["BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"];
 
-/// Checks that lengths and lists end inside the footer, that nesting is bounded, and that columns are stored with the
+/// The index of each leaf that is encrypted, in a footer that is not. Checks that lengths and lists end inside the footer, that nesting is bounded, and that columns are stored with the
 /// physical type that the schema declares, which the decoder takes for granted.
 ///
 /// # Errors
 /// A length exceeds the footer, nesting is too deep, or a column has another type.
-pub fn check(footer: &[u8]) -> Result<()> {
+pub fn check(footer: &[u8]) -> Result<BTreeSet<usize>> {
     let mut walk = Walk::over(footer);
     walk.structure(0, Context::File)
         .ok_or_else(|| Error::data(format!("the Parquet footer is damaged at byte {} of the footer", walk.at)))?;
@@ -34,7 +35,8 @@ pub fn check(footer: &[u8]) -> Result<()> {
         return Err(Error::data(format!("the Parquet footer is damaged: column {} is {declared}, but stored as {stored}", column + 1)));
     }
     let mut open: Vec<u64> = Vec::new();
-    for children in walk.children {
+    for children in &walk.children {
+        let children = *children;
         if let Some(left) = open.last_mut() {
             *left = left.saturating_sub(1);
         }
@@ -48,7 +50,7 @@ pub fn check(footer: &[u8]) -> Result<()> {
             return Err(Error::data(format!("columns are nested more than {} levels deep", MAX_SCHEMA_DEPTH / 2)));
         }
     }
-    Ok(())
+    Ok(walk.encrypted)
 }
 
 /// A page header. Sizes are in bytes.
@@ -126,11 +128,13 @@ struct Walk<'a> {
     columns: usize,
     /// The first column whose type is not that of the schema: its index, its type and that of the schema.
     mismatch: Option<(usize, i64, i64)>,
+    /// The columns of a row group that are encrypted.
+    encrypted: BTreeSet<usize>,
 }
 
 impl Walk<'_> {
     fn over(bytes: &[u8]) -> Walk<'_> {
-        Walk { bytes, at: 0, children: Vec::new(), types: Vec::new(), columns: 0, mismatch: None }
+        Walk { bytes, at: 0, children: Vec::new(), types: Vec::new(), columns: 0, mismatch: None, encrypted: BTreeSet::new() }
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -206,6 +210,11 @@ impl Walk<'_> {
                 // `type` and `num_children`.
                 (Context::SchemaElement | Context::ColumnMetaData, 1, 5) => ty = Some(self.zigzag()?),
                 (Context::SchemaElement, 5, 5) => *self.children.get_mut(element)? = self.size()?,
+                // `crypto_metadata`.
+                (Context::ColumnChunk, 8, 12) => {
+                    self.encrypted.insert(self.columns);
+                    self.structure(depth + 1, Context::Other)?;
+                }
                 (_, _, kind) => self.value(kind, depth, context.of_field(field), true)?,
             }
         }

@@ -12,7 +12,7 @@ use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::Int96;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Number of values examined at a time.
@@ -20,19 +20,28 @@ const BLOCK_VALUES: usize = 1 << 14;
 const EPOCH: i64 = 2_440_588;
 const DAY_NANOS: i128 = 86_400_000_000_000;
 
+/// The INT96 columns of a file, by leaf.
+#[derive(Default)]
+pub struct Int96Columns {
+    /// The Arrow type of each.
+    pub types: HashMap<usize, DataType>,
+    /// Those with timestamps between two units of their type, and the unit.
+    pub cut: Vec<(usize, &'static str)>,
+}
+
 /// The Arrow type of each INT96 column: with the finest unit that can hold every timestamp, for which all pages of these
 /// columns are read. In files of Spark they are in UTC, and in microseconds if every value is a whole number of them.
 ///
 /// # Errors
 /// The pages are damaged.
-pub fn types(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usize, DataType>> {
+pub fn columns(source: &Source, metadata: &ParquetMetaData, encrypted: &BTreeSet<usize>) -> Result<Int96Columns> {
     let pairs = metadata.file_metadata().key_value_metadata();
     let is_spark = pairs.is_some_and(|pairs| pairs.iter().any(|pair| pair.key == SPARK_ROW));
-    let mut types = HashMap::new();
+    let mut found = Int96Columns::default();
     let reader = Arc::new(source.clone());
-    for leaf in int96_leaves(metadata) {
+    for leaf in int96_leaves(metadata).into_iter().filter(|leaf| !encrypted.contains(leaf)) {
         let descriptor = metadata.file_metadata().schema_descr().column(leaf);
-        let (mut unit, mut are_micros) = (TimeUnit::Nanosecond, is_spark);
+        let (mut unit, mut exact) = (TimeUnit::Nanosecond, TimeUnit::Millisecond);
         for group in metadata.row_groups() {
             let nrows = usize::try_from(group.num_rows()).unwrap_or(0);
             let pages = SerializedPageReader::new(reader.clone(), group.column(leaf), nrows, None).map_err(lifted)?;
@@ -47,23 +56,40 @@ pub fn types(source: &Source, metadata: &ParquetMetaData) -> Result<HashMap<usiz
                     break;
                 }
                 unit = values.iter().map(holding).fold(unit, coarser);
-                are_micros = are_micros && values.iter().all(|value| nanos_of_day(value).is_multiple_of(1_000));
+                exact = values.iter().map(expressing).fold(exact, |a, b| if order(a) <= order(b) { a } else { b });
             }
         }
-        let unit = if are_micros { coarser(unit, TimeUnit::Microsecond) } else { unit };
-        types.insert(leaf, DataType::Timestamp(unit, is_spark.then(|| "UTC".into())));
+        if is_spark && exact != TimeUnit::Nanosecond {
+            unit = coarser(unit, TimeUnit::Microsecond);
+        }
+        if order(exact) < order(unit) {
+            found.cut.push((leaf, if unit == TimeUnit::Millisecond { "milliseconds" } else { "microseconds" }));
+        }
+        found.types.insert(leaf, DataType::Timestamp(unit, is_spark.then(|| "UTC".into())));
     }
-    Ok(types)
+    Ok(found)
 }
 
-fn coarser(a: TimeUnit, b: TimeUnit) -> TimeUnit {
-    let order = |unit: &TimeUnit| match unit {
+fn order(unit: TimeUnit) -> u8 {
+    match unit {
         TimeUnit::Nanosecond => 0,
         TimeUnit::Microsecond => 1,
         TimeUnit::Millisecond => 2,
         TimeUnit::Second => 3,
-    };
-    if order(&a) >= order(&b) { a } else { b }
+    }
+}
+
+fn coarser(a: TimeUnit, b: TimeUnit) -> TimeUnit {
+    if order(a) >= order(b) { a } else { b }
+}
+
+/// The coarsest unit, up to milliseconds, of which the timestamp is a multiple.
+fn expressing(value: &Int96) -> TimeUnit {
+    match nanos_of_day(value) {
+        nanos if nanos.is_multiple_of(1_000_000) => TimeUnit::Millisecond,
+        nanos if nanos.is_multiple_of(1_000) => TimeUnit::Microsecond,
+        _ => TimeUnit::Nanosecond,
+    }
 }
 
 /// The finest unit in which the timestamp fits in 64 bits.

@@ -31,15 +31,21 @@ pub fn json_columns(schema: &SchemaDescriptor) -> HashSet<String> {
     leaves.map(|leaf| schema.get_column_root(leaf).name().to_owned()).collect()
 }
 
-/// The metadata of a file with intervals, changed so that they are read as stored bytes; `None` if there are none. The
-/// crate reads intervals as days and milliseconds, without months.
+/// Whether a later version of the format defines the logical type of a column.
+pub fn is_unknown(node: &Node) -> bool {
+    matches!(node.get_basic_info().logical_type_ref(), Some(LogicalType::_Unknown { .. }))
+}
+
+/// The metadata of a file, changed so that columns with unknown logical types are read as their physical types and, unless
+/// they are kept, intervals as their bytes; `None` if there are none. The crate reads intervals as days and milliseconds,
+/// without months.
 ///
 /// # Errors
 /// None for schemas read by the crate.
-pub fn without_intervals(metadata: &ParquetMetaData) -> Result<Option<ParquetMetaData>> {
+pub fn with_known_types(metadata: &ParquetMetaData, keeps_intervals: bool) -> Result<Option<ParquetMetaData>> {
     let file = metadata.file_metadata();
     let root = file.schema_descr().root_schema();
-    let Some(nodes) = plain_nodes(root)? else { return Ok(None) };
+    let Some(nodes) = plain_nodes(root, keeps_intervals)? else { return Ok(None) };
     let root = Node::group_type_builder(root.name()).with_fields(nodes).build().map_err(lifted)?;
     let file = FileMetaData::new(
         file.version(),
@@ -52,14 +58,14 @@ pub fn without_intervals(metadata: &ParquetMetaData) -> Result<Option<ParquetMet
     Ok(Some(ParquetMetaData::new(file, metadata.row_groups().to_vec())))
 }
 
-/// The nodes of a group without the interval type; `None` if nothing changes.
-fn plain_nodes(group: &Node) -> Result<Option<Vec<TypePtr>>> {
+/// The nodes of a group without unknown types and intervals; `None` if nothing changes.
+fn plain_nodes(group: &Node, keeps_intervals: bool) -> Result<Option<Vec<TypePtr>>> {
     let plain = |node: &TypePtr| -> Result<Option<TypePtr>> {
         if node.is_group() {
-            return plain_nodes(node)?.map(|nodes| rebuilt(node, nodes, None)).transpose();
+            return plain_nodes(node, keeps_intervals)?.map(|nodes| rebuilt(node, nodes, None)).transpose();
         }
         let Node::PrimitiveType { basic_info, physical_type, type_length, .. } = node.as_ref() else { return Ok(None) };
-        if basic_info.converted_type() != ConvertedType::INTERVAL {
+        if !is_unknown(node) && (keeps_intervals || basic_info.converted_type() != ConvertedType::INTERVAL) {
             return Ok(None);
         }
         let builder = Node::primitive_type_builder(node.name(), *physical_type).with_repetition(basic_info.repetition());

@@ -7,11 +7,13 @@
 //! - [`schema`]: the Arrow fields as which columns are read and written;
 //! - [`opened`]: a file with its footer read; [`ranges`]: divides row groups into ranges of rows; [`read`]: decodes
 //!   each range in a task;
+//! - [`categories`]: the values of dictionaries, whether they occur or not;
 //! - [`lanes`]: a large row group, read once by all its tasks;
 //! - [`write`]: encodes groups of rows on any thread; [`dictionary`]: decides on dictionary encoding;
 //! - [`encode`]: encodes column chunks, page by page.
 
 mod annotation;
+mod categories;
 mod dictionary;
 mod encode;
 mod facts;

@@ -3,22 +3,31 @@
 use super::failure::{from_io, lifted};
 use super::footer::{self, MAGIC};
 use super::schema::widened;
-use super::{facts, int96, logical};
+use super::{categories, facts, int96, logical};
 use crate::error::{Error, Result};
 use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
+use crate::formats::columnar::wide_integers::{self, Place};
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::facts::{Facts, Storage};
 use crate::schema::{Element, Field, columns};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
-use std::collections::{HashMap, HashSet};
+use parquet::basic::{ConvertedType, Type as PhysicalType};
+use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+
+const NO_ENCRYPTION: &str = "decrypt it first: tatter does not support encryption";
 
 /// A file with its footer read.
 pub struct Opened {
@@ -36,8 +45,14 @@ pub struct Opened {
     pub unusable_schema: Option<String>,
     /// Number of rows in each row group.
     pub rows: Vec<u64>,
+    /// Notices about columns that are not read exactly as declared, each with the index of its outermost column.
+    remarks: Vec<(usize, String)>,
+    /// The outermost columns that are encrypted.
+    encrypted: HashSet<usize>,
     /// The columns that contain JSON, whose text the crate does not check.
     json: HashSet<String>,
+    /// The columns of decimal128 that are decoded as decimal256.
+    decimals: HashSet<String>,
 }
 
 impl Opened {
@@ -46,7 +61,11 @@ impl Opened {
     /// # Errors
     /// The footer is damaged.
     pub fn new(name: Arc<str>, source: Source) -> Result<Opened> {
-        let metadata = Arc::new(read_footer(&source)?);
+        let (metadata, encrypted) = read_footer(&source)?;
+        let (metadata, wide_integers) = match wide_integers_of(&metadata) {
+            Some((changed, places)) => (Arc::new(changed), places),
+            None => (Arc::new(metadata), Vec::new()),
+        };
         let rows = metadata.row_groups().iter().map(|g| u64::try_from(g.num_rows())).collect::<Result<Vec<_>, _>>();
         let rows = rows.map_err(|_| Error::data("a row group has a negative number of rows"))?;
         let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
@@ -60,52 +79,144 @@ impl Opened {
         let footer = metadata;
         // A writer that supports Arrow's intervals records their kind.
         let is_interval = |field: &&ArrowField| matches!(field.data_type(), DataType::Interval(_));
-        let metadata = match written.as_ref().is_some_and(|schema| schema.flattened_fields().iter().any(is_interval)) {
-            true => footer.clone(),
-            false => logical::without_intervals(&footer)?.map_or_else(|| footer.clone(), Arc::new),
-        };
+        let keeps_intervals = written.as_ref().is_some_and(|schema| schema.flattened_fields().iter().any(is_interval));
+        let metadata = logical::with_known_types(&footer, keeps_intervals)?.map_or_else(|| footer.clone(), Arc::new);
         let open = |skip| ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_skip_arrow_metadata(skip));
         let (found, unusable_schema) = match open(false) {
             Ok(found) => (found, None),
             Err(error) => (open(true).map_err(lifted)?, Some(lifted(error).message().to_owned())),
         };
         let file_metadata = found.schema().metadata().clone();
-        let int96 = int96::types(&source, &footer)?;
-        let stored = facts::Columns::completed(&footer, found.schema().fields(), written.as_ref(), &int96);
+        let int96 = int96::columns(&source, &footer, &encrypted)?;
+        let stored = facts::Columns::completed(&footer, found.schema().fields(), written.as_ref(), &int96.types);
         let with = |fields: Fields| {
             ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(fields))))
         };
         // If the crate rejects the wider type, values are converted after decoding.
-        let metadata = with(stored.iter().map(|f| Arc::new(widened(f))).collect())
+        let decimals = long_decimals(&metadata);
+        let metadata = with(stored.iter().map(|f| with_decimals(&Arc::new(widened(f)), &decimals, true)).collect())
             .or_else(|_| with(stored.iter().cloned().collect()))
             .unwrap_or(found);
         check_number(metadata.schema().fields())?;
+        let arrow: Vec<FieldRef> = metadata.schema().fields().iter().map(|f| with_decimals(f, &decimals, false)).collect();
         let none = HashMap::new();
-        let narrowed = facts::Columns::narrowed(metadata.metadata(), metadata.schema().fields(), &none);
-        let arrow = metadata.schema().fields().iter().cloned().collect();
-        let mut decoded: Vec<Field> = metadata.schema().fields().iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
+        let narrowed = facts::Columns::narrowed(metadata.metadata(), &arrow, &none);
+        let mut decoded: Vec<Field> = arrow.iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
         let mut fields: Vec<Field> = narrowed.iter().map(|f| from_arrow_field(f)).collect::<Result<_>>()?;
         for (field, stored) in fields.iter_mut().zip(&stored) {
             restore(field, stored);
         }
+        categories::learn(&mut fields, &stored, &source, metadata.metadata(), &encrypted);
         let renamed = names::distinct_fields(&mut fields);
         names::distinct_fields(&mut decoded);
         let facts = Facts::of_file(file_metadata, columns(&fields));
         let json = logical::json_columns(metadata.parquet_schema());
-        Ok(Opened { name, source, arrow, metadata, decoded, fields, facts, renamed, unusable_schema, rows, json })
+        let root_of = |leaf: usize| metadata.parquet_schema().get_column_root_idx(leaf);
+        let about = |root: usize, text: String| {
+            let column = fields.get(root).map_or_else(String::new, |field| quoted(&field.name));
+            (root, format!("{name}: {column}: {text}"))
+        };
+        let cut = int96
+            .cut
+            .iter()
+            .map(|(leaf, unit)| about(root_of(*leaf), format!("INT96 timestamps are cut to {unit}: finer units cannot hold their range")));
+        let wide = wide_integers.iter().map(|place| about(place.root(), format!("{} is read as its bytes", place.name())));
+        let unknown =
+            footer.file_metadata().schema_descr().columns().iter().enumerate().filter(|(_, c)| logical::is_unknown(c.self_type()));
+        let unknown =
+            unknown.map(|(leaf, c)| about(root_of(leaf), format!("its logical type is not known: it is read as {}", c.physical_type())));
+        let remarks = cut.chain(wide).chain(unknown).collect();
+        let encrypted =
+            encrypted.iter().filter(|leaf| **leaf < metadata.parquet_schema().num_columns()).map(|leaf| root_of(*leaf)).collect();
+        Ok(Opened {
+            name,
+            source,
+            arrow,
+            metadata,
+            decoded,
+            fields,
+            facts,
+            renamed,
+            unusable_schema,
+            rows,
+            remarks,
+            encrypted,
+            json,
+            decimals,
+        })
+    }
+
+    /// The notices about columns.
+    pub fn remarks(&self, roots: &[usize]) -> impl Iterator<Item = &str> {
+        self.remarks.iter().filter(|(root, _)| roots.contains(root)).map(|(_, text)| text.as_str())
+    }
+
+    /// Checks that columns are not encrypted.
+    ///
+    /// # Errors
+    /// The first that is.
+    pub fn check_readable(&self, roots: &[usize]) -> Result<()> {
+        let Some(root) = roots.iter().find(|root| self.encrypted.contains(root)) else { return Ok(()) };
+        let name = quoted(&self.fields[*root].name);
+        let error = Error::data("the column is encrypted").in_field(&name).in_input(self.name.clone());
+        Err(error.help(format!("{NO_ENCRYPTION}, or leave it out: drop {}", shell_word(&name))))
     }
 
     /// The columns of a batch.
     ///
     /// # Errors
-    /// The text of a column of JSON is not valid UTF-8.
+    /// The text of a column of JSON is not valid UTF-8, or a decimal has too many digits.
     pub fn arrays(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()).filter(|(field, _)| self.json.contains(field.name()))
         {
             array.to_data().validate_full().map_err(|_| Error::data("the JSON is not valid UTF-8").in_field(quoted(field.name())))?;
         }
-        Ok(batch.columns().to_vec())
+        let narrow = |(field, array): (&FieldRef, &ArrayRef)| match (self.decimals.contains(field.name()), field.data_type()) {
+            (true, DataType::Decimal256(precision, scale)) => {
+                let options = CastOptions { safe: false, ..Default::default() };
+                let narrowed = cast_with_options(array, &DataType::Decimal128(*precision, *scale), &options);
+                narrowed.map_err(|e| Error::data(e.to_string()).in_field(quoted(field.name())))
+            }
+            _ => Ok(array.clone()),
+        };
+        batch.schema_ref().fields().iter().zip(batch.columns()).map(narrow).collect()
     }
+}
+
+/// The columns of decimals with as many bytes as the writer chose, by name. Its values can be longer than a decimal128 if their
+/// sign is repeated.
+fn long_decimals(metadata: &ParquetMetaData) -> HashSet<String> {
+    let schema = metadata.file_metadata().schema_descr();
+    let is_long = |leaf: &usize| {
+        let (column, root) = (schema.column(*leaf), schema.get_column_root(*leaf));
+        root.is_primitive() && column.physical_type() == PhysicalType::BYTE_ARRAY && column.converted_type() == ConvertedType::DECIMAL
+    };
+    (0..schema.num_columns()).filter(is_long).map(|leaf| schema.get_column_root(leaf).name().to_owned()).collect()
+}
+
+/// The field as decoded, if it is one of these decimals: as decimal256, or as decimal128 again.
+fn with_decimals(field: &FieldRef, decimals: &HashSet<String>, long: bool) -> FieldRef {
+    let ty = match field.data_type() {
+        _ if !decimals.contains(field.name()) => return field.clone(),
+        DataType::Decimal128(precision, scale) if long => DataType::Decimal256(*precision, *scale),
+        DataType::Decimal256(precision, scale) if !long && *precision <= DECIMAL128_MAX_PRECISION => {
+            DataType::Decimal128(*precision, *scale)
+        }
+        _ => return field.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(ty))
+}
+
+/// The metadata with a stored Arrow schema that can be read, if it has integers of 128 bits, and their places.
+fn wide_integers_of(metadata: &ParquetMetaData) -> Option<(ParquetMetaData, Vec<Place>)> {
+    let file = metadata.file_metadata();
+    let mut pairs = file.key_value_metadata()?.clone();
+    let pair = pairs.iter_mut().find(|pair| pair.key == ARROW_SCHEMA_META_KEY)?;
+    let (message, places) = wide_integers::narrowed(&facts::stored_message(pair.value.as_ref()?)?)?;
+    pair.value = Some(BASE64_STANDARD.encode(message));
+    let (version, nrows, schema) = (file.version(), file.num_rows(), file.schema_descr_ptr());
+    let file = FileMetaData::new(version, nrows, file.created_by().map(str::to_owned), Some(pairs), schema, file.column_orders().cloned());
+    Some((ParquetMetaData::new(file, metadata.row_groups().to_vec()), places))
 }
 
 /// Fields are written in their stored form, not in their decoded form.
@@ -116,13 +227,14 @@ fn restore(field: &mut Field, stored: &FieldRef) {
     }
 }
 
-fn read_footer(source: &Source) -> Result<ParquetMetaData> {
+/// The metadata, and the leaves that are encrypted.
+fn read_footer(source: &Source) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
     let too_short = || Error::data(format!("{} bytes are too few for a Parquet file", source.nbytes()));
     let tail_at = source.nbytes().checked_sub(8).filter(|at| *at >= 4).ok_or_else(too_short)?;
     let tail = source.bytes(tail_at, 8).map_err(|e| from_io(&e))?;
     let (length, magic) = tail.split_at(4);
     if magic == b"PARE" {
-        return Err(Error::data("the Parquet file is encrypted").help("decrypt it first: tatter does not support encryption"));
+        return Err(Error::data("the Parquet file is encrypted").help(NO_ENCRYPTION));
     }
     if magic != MAGIC {
         return Err(Error::data("the file has no Parquet footer at its end: it is truncated, or still being written"));
@@ -131,13 +243,13 @@ fn read_footer(source: &Source) -> Result<ParquetMetaData> {
     let start = tail_at.checked_sub(u64::from(length)).filter(|at| *at >= 4);
     let start = start.ok_or_else(|| Error::data(format!("a footer of {length} bytes in a Parquet file of {}", source.nbytes())))?;
     let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
-    footer::check(&bytes)?;
+    let encrypted = footer::check(&bytes)?;
     let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(|e| match lifted(e) {
         e if e.message().contains("invalid utf-8") => not_text("the Parquet footer"),
         e => Error::data(format!("the Parquet footer is damaged: {}", e.message())),
     })?;
     check_single(source, &metadata, start)?;
-    without_zero_offsets(metadata).map_err(lifted)
+    Ok((without_zero_offsets(metadata).map_err(lifted)?, encrypted))
 }
 
 /// Checks that no other file ends between the last column chunk and the footer, as in concatenated files of equal size,

@@ -71,6 +71,8 @@ impl Reader for ParquetReader {
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
         let opened = self.opened()?;
         let columns = Columns::plan(&opened.decoded, schema, request).map_err(|e| e.in_input(opened.name.clone()))?;
+        opened.check_readable(columns.roots())?;
+        opened.remarks(columns.roots()).try_for_each(|text| request.options.notices.add(text, request.options.strict))?;
         let mask = ProjectionMask::roots(opened.metadata.parquet_schema(), columns.roots().iter().copied());
         let ranges = RowRanges::new(opened.clone(), mask.clone(), columns.roots(), request);
         let limits = Limits::new(&request.options);

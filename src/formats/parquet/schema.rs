@@ -5,7 +5,7 @@
 //! support.
 
 use super::failure::lifted;
-use super::logical;
+use super::{categories, logical};
 use crate::error::{Error, Reason, Result};
 use crate::formats::columnar::facts;
 use crate::options::Options;
@@ -14,6 +14,7 @@ use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::arrow::encoded::Encodings;
 use crate::tensor::arrow::{Form, to_arrow_field};
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::schema::types::SchemaDescriptor;
@@ -28,6 +29,8 @@ pub struct OutputSchema {
     /// As stored in the file.
     pub standard: SchemaRef,
     pub parquet: SchemaDescriptor,
+    /// The values that the dictionary of each leaf of each column starts with, if its source declares them.
+    pub categories: Vec<Vec<Option<ArrayRef>>>,
 }
 
 impl OutputSchema {
@@ -39,19 +42,19 @@ impl OutputSchema {
         if schema.fields.is_empty() {
             return Err(Error::usage("Parquet needs a column, but the records have no fields").because(Reason::NoFields));
         }
-        let (mut memories, mut wide, mut standard) = (Vec::new(), Vec::new(), Vec::new());
-        for field in &schema.fields {
-            check(field, &FieldPath::name(&field.name))?;
-            let memory = to_arrow_field(field, Form { wide: true, tensor_types, encodings: Encodings::None })?;
-            let arrow = stored(&memory);
+        let form = Form { wide: true, tensor_types, encodings: Encodings::None };
+        let memory = |field: &Field| check(field, &FieldPath::name(&field.name)).and_then(|()| to_arrow_field(field, form));
+        let mut memories = schema.fields.iter().map(memory).collect::<Result<Vec<_>>>()?;
+        facts::announce_ids(&facts::distinct_ids(&mut memories), options)?;
+        let (mut wide, mut standard, mut categories) = (Vec::new(), Vec::new(), Vec::new());
+        for (field, memory) in schema.fields.iter().zip(&memories) {
+            let arrow = stored(memory);
             let alone = ArrowSchema::new(vec![arrow.clone()]);
             converter().convert(&alone).map_err(|e| {
                 Error::usage(format!("Parquet has no type for {}: {}", field.ty, lifted(e).message()))
                     .in_field(quoted(&field.name))
                     .help("leave it out with drop, or write Arrow with --to arrow-file")
             })?;
-            memories.push(memory);
-            wide.push(arrow);
             let form = Form { wide: false, tensor_types, encodings: Encodings::Dictionaries };
             let own = facts::encoded(field, to_arrow_field(field, form)?, form, options)?;
             let in_file = stored(&own);
@@ -61,11 +64,20 @@ impl OutputSchema {
                     options.strict,
                 )?;
             }
+            let (known, is_complete) = categories::of(field, &own, &arrow, form);
+            if !is_complete {
+                let text = format!("{}: values of the dictionary that do not occur are not kept", quoted(&field.name));
+                options.notices.add(text, options.strict)?;
+            }
+            categories.push(known);
+            wide.push(arrow);
             standard.push(in_file);
         }
+        facts::distinct_ids(&mut standard);
         let wide = Arc::new(ArrowSchema::new(wide));
         let parquet = logical::annotated(converter().schema_root("schema").convert(&wide).map_err(lifted)?, wide.fields())?;
-        Ok(OutputSchema { memory: memories, wide, standard: Arc::new(ArrowSchema::new_with_metadata(standard, metadata)), parquet })
+        let standard = Arc::new(ArrowSchema::new_with_metadata(standard, metadata));
+        Ok(OutputSchema { memory: memories, wide, standard, parquet, categories })
     }
 }
 

@@ -66,18 +66,20 @@ struct Column {
     arrow: SchemaRef,
     /// How its leaves are stored; `None` if the parquet crate encodes them.
     kinds: Option<Vec<Kind>>,
+    /// The values that the dictionary of each leaf starts with, if its source declares them.
+    categories: Vec<Option<ArrayRef>>,
 }
 
 impl Column {
-    fn all(parquet: &SchemaDescriptor, arrow: &SchemaRef) -> Result<Vec<Column>> {
-        let roots = parquet.root_schema().get_fields().iter().zip(arrow.fields());
-        let column = |(root, field): (&TypePtr, &FieldRef)| {
+    fn all(output: &OutputSchema) -> Result<Vec<Column>> {
+        let roots = output.parquet.root_schema().get_fields().iter().zip(output.wide.fields()).zip(&output.categories);
+        let column = |((root, field), categories): ((&TypePtr, &FieldRef), &Vec<Option<ArrayRef>>)| {
             let root = Type::group_type_builder("schema").with_fields(vec![root.clone()]).build().map_err(lifted)?;
             let parquet = SchemaDescriptor::new(Arc::new(root));
             let mut types = Vec::new();
             leaf_types(field, &mut types);
             let kinds = types.iter().zip(parquet.columns()).map(|(ty, column)| Kind::of(ty, column)).collect();
-            Ok(Column { parquet, arrow: Arc::new(Schema::new(vec![field.clone()])), kinds })
+            Ok(Column { parquet, arrow: Arc::new(Schema::new(vec![field.clone()])), kinds, categories: categories.clone() })
         };
         roots.map(column).collect()
     }
@@ -128,7 +130,7 @@ impl ParquetWriter {
         let encoder = Arc::new(GroupEncoder {
             memory: output.memory.clone(),
             schema: output.wide.clone(),
-            columns: Column::all(&output.parquet, &output.wide)?,
+            columns: Column::all(&output)?,
             properties: of_columns().build(),
             compression,
         });
@@ -302,11 +304,17 @@ impl GroupEncoder {
 
     /// A writer for each leaf of a column, without dictionaries if they do not pay off.
     fn column_writers(&self, index: usize, pays: Vec<bool>) -> Result<Writers> {
-        let Column { parquet, arrow, kinds } = &self.columns[index];
+        let Column { parquet, arrow, kinds, categories } = &self.columns[index];
         if let Some(kinds) = kinds {
-            let columns = parquet.columns().iter().zip(kinds).zip(pays);
-            let writer =
-                |((column, kind), pays): ((&ColumnDescPtr, &Kind), bool)| ChunkWriter::new(column.clone(), *kind, pays, self.compression);
+            let columns = parquet.columns().iter().zip(kinds).zip(pays).enumerate();
+            let writer = |(leaf, ((column, kind), pays)): (usize, ((&ColumnDescPtr, &Kind), bool))| {
+                let categories = categories.get(leaf).and_then(Option::as_ref);
+                let mut writer = ChunkWriter::new(column.clone(), *kind, pays || categories.is_some(), self.compression);
+                if let Some(values) = categories {
+                    writer.start_with(values);
+                }
+                writer
+            };
             return Ok(Writers::Own(columns.map(writer).collect()));
         }
         let mut properties = self.properties.clone().into_builder();

@@ -1,7 +1,7 @@
 //! Decodes a block into a chunk: keys, text and bytes column by column, JSON values all at once.
 
 use super::cut::{Block, Record};
-use super::names::{KEY, Kind, Kinds, json_text, source};
+use super::names::{KEY, Kind, Kinds, is_integer, json_text, source};
 use super::observe::json_request;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::demand::Wanted;
@@ -139,7 +139,10 @@ impl Decoder {
     fn check_contents(&self, kind: Kind, extension: &str, contents: &[u8]) -> Result<()> {
         let error = match kind {
             Kind::Text if simdutf8::basic::from_utf8(contents).is_err() => "these bytes are not valid UTF-8",
-            Kind::Json if !is_value(&json_text(extension, contents)) => "these bytes are not a single JSON value",
+            Kind::Json if !is_value(&json_text(extension, contents)) => match is_integer(extension) {
+                true => "these bytes are not an integer, as members with this extension are",
+                false => "these bytes are not a single JSON value",
+            },
             // The schema may lack a field because inference has left out the bad records that have it.
             Kind::Json if !self.kinds.is_known(extension) => {
                 let mut member = Members::default();

@@ -16,13 +16,15 @@
 //! axes, `(?)` is accepted there with the same meaning.
 
 mod arrow;
+mod json;
 mod name;
 mod parse;
 mod print;
 
 pub use arrow::arrow_type_text;
+pub use json::{is_json, parse_json};
 pub use parse::{parse, parse_type};
-pub use print::{fitted, lines};
+pub use print::{fitted, lines, typed};
 
 pub use super::literal::{parse_literal, parse_literal_for};
 

@@ -132,6 +132,11 @@ impl fmt::Display for SplitBy {
     }
 }
 
+/// The type of a field as after its name, with its default and source.
+pub fn typed(field: &Field) -> String {
+    Typed(field).to_string()
+}
+
 /// A field without its name.
 struct Typed<'a>(&'a Field);
 

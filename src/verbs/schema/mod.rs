@@ -48,7 +48,7 @@ impl Verb for Schema {
     const ABOUT: &'static str = "\
 Prints the types of the records that reach this verb, which must be the last of a chain. Types are inferred from all records, not from a \
 sample; if the file does not store them, all of it is read. --schema accepts this output, as in --schema \"$(tatter schema FILE)\", or \
-from a file: --schema @types.txt.
+from a file: --schema @types.txt; also the JSON form.
 
     int64                   a scalar in each record
     int64[?]                a vector; its size may differ between records

@@ -13,14 +13,24 @@ fn one_object_for_programs() {
         notation::parse("out: int64[3, (w), 2]; s: optional sparse<float32>[?, 1000]; p: {a: string[?] with nulls}[?]; w: arrow<date32>")
             .unwrap();
     let want = r#"{"fields": [
-  {"name":"out","kind":"tensor","dtype":"int64","shape":[3,null,2],"ragged":[false,true,false],"labels":[null,"w",null]},
-  {"name":"s","kind":"sparse","dtype":"float32","shape":[null,1000],"optional":true},
-  {"name":"p","kind":"struct","shape":[null],"ragged":[false],"fields":[{"name":"a","kind":"tensor","dtype":"string","shape":[null],"ragged":[false],"with_nulls":true}]},
-  {"name":"w","kind":"tensor","dtype":"arrow<date32>","shape":[],"ragged":[]}
+  {"name":"out","type":"int64[3, (w), 2]","kind":"tensor","dtype":"int64","shape":[3,null,2],"ragged":[false,true,false],"labels":[null,"w",null]},
+  {"name":"s","type":"optional sparse<float32>[?, 1000]","kind":"sparse","dtype":"float32","shape":[null,1000],"optional":true},
+  {"name":"p","type":"{a: string[?] with nulls}[?]","kind":"struct","shape":[null],"ragged":[false],"fields":[{"name":"a","kind":"tensor","dtype":"string","shape":[null],"ragged":[false],"with_nulls":true}]},
+  {"name":"w","type":"arrow<date32>","kind":"tensor","dtype":"arrow<date32>","shape":[],"ragged":[]}
 ]}
 "#;
     assert_eq!(json::object(&schema), want);
     assert_eq!(json::object(&notation::parse("").unwrap()), "{\"fields\": []}\n");
+    for text in
+        [RECORD, "", "`a b`: map<string, int64>[?]; `c``: d`: int64 = -1; u: arrow<uuid>; v: int64[?, (?)] from w split by row_lengths(n)"]
+    {
+        let object = json::object(&notation::parse(text).unwrap());
+        assert!(notation::is_json(object.as_bytes()));
+        assert_eq!(notation::parse_json(&object).unwrap().to_string(), notation::parse(text).unwrap().to_string());
+    }
+    for text in ["{\"fields\": [", "{\"fields\": [1]}", "{\"fields\": [{\"name\": \"x\", \"type\": \"int64; y: int64\"}]}"] {
+        assert!(notation::parse_json(text).is_err(), "{text}");
+    }
 }
 
 #[test]

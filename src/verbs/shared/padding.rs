@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::path::{self, FieldPath};
+use crate::printable::shell_quoted;
 use crate::schema::literal::{parse_literal, parse_literal_for};
-use crate::schema::{DType, Literal, Schema};
+use crate::schema::{DType, Dim, Literal, Schema, Type};
 use crate::tensor::literal::{literal_array, zero};
 use arrow_array::ArrayRef;
 
@@ -189,7 +190,7 @@ impl PaddingArgs {
     /// # Errors
     /// A default that does not fit the field's dtype, or a dtype that tensors do not have.
     pub fn filling(&self, path: &FieldPath, dtype: &DType) -> Result<ArrayRef> {
-        let zero = zero(dtype).ok_or_else(|| not_padded(path, dtype))?;
+        let zero = zero(dtype).ok_or_else(|| not_padded(path, dtype, &[]))?;
         match self.given(path, dtype)? {
             Some(given) => Ok(given),
             None => literal_array(&zero, dtype),
@@ -258,10 +259,14 @@ fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &
     Ok(())
 }
 
-/// The error for values of a dtype that tensors do not have.
-pub fn not_padded(path: &FieldPath, dtype: &DType) -> Error {
+/// The error for values of a dtype that tensors do not have. `dims`: the axes of the field, if known.
+pub fn not_padded(path: &FieldPath, dtype: &DType, dims: &[Dim]) -> Error {
     if *dtype == DType::Null {
-        let error = Error::usage("is null in every record, so its dtype is unknown").in_field(path);
+        let error = Error::usage("has no value in any record, so its dtype is unknown").in_field(path);
+        if !dims.is_empty() {
+            let given = format!("{path}: {}", Type::tensor(DType::Int64, dims.to_vec()));
+            return error.help(format!("declare its type, such as --schema {}", shell_quoted(&given)));
+        }
         return error.help(format!("declare its type, such as --schema '{path}: int64[?]'; int64[?, (?)] for lists of lists"));
     }
     Error::usage(format!("{dtype} values cannot be padded")).in_field(path)

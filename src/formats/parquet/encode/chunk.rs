@@ -35,6 +35,8 @@ pub struct ChunkWriter {
     numbers: Vec<u64>,
     range: ValueRange,
     pages: Pages,
+    /// Which of the values that the dictionary starts with occur.
+    occur: Vec<bool>,
 }
 
 enum Dictionary {
@@ -81,7 +83,15 @@ impl ChunkWriter {
             numbers: Vec::new(),
             range: ValueRange::default(),
             pages: Pages::new(column, compression),
+            occur: Vec::new(),
         }
+    }
+
+    /// Starts the dictionary with these values, whether they occur or not.
+    pub fn start_with(&mut self, values: &ArrayRef) {
+        self.push_values(values, 0..values.len());
+        self.page = PageInWork::default();
+        self.occur = vec![false; self.dictionary.count()];
     }
 
     /// Appends some rows.
@@ -117,7 +127,7 @@ impl ChunkWriter {
     }
 
     fn push_values(&mut self, array: &ArrayRef, range: Range<usize>) {
-        let array = array.as_ref();
+        let (array, before) = (array.as_ref(), self.page.indices.len());
         match array.data_type() {
             DataType::Boolean => {
                 let values = array.as_boolean();
@@ -136,6 +146,13 @@ impl ChunkWriter {
                     array => self.push_numbers(array, range),
                     _ => {}
                 );
+            }
+        }
+        if !self.occur.is_empty() {
+            for index in &self.page.indices[before..] {
+                if let Some(occurs) = self.occur.get_mut(*index as usize) {
+                    *occurs = true;
+                }
             }
         }
     }
@@ -192,13 +209,17 @@ impl ChunkWriter {
     fn end_dictionary(&mut self, codec: &mut Codec) -> Result<()> {
         let count = self.dictionary.count();
         let mut page = Vec::new();
+        let occurs = std::mem::take(&mut self.occur);
+        let occurs = |index: &usize| occurs.get(*index).copied().unwrap_or(true);
         match std::mem::replace(&mut self.dictionary, Dictionary::None) {
             Dictionary::Numbers(numbers) => {
-                self.range.see_numbers(self.kind, &numbers.values);
+                let values: Vec<u64> = (0..numbers.values.len()).filter(occurs).map(|index| numbers.values[index]).collect();
+                self.range.see_numbers(self.kind, &values);
                 plain_numbers(self.kind, &numbers.values, &mut page);
             }
             Dictionary::Strings(strings) => {
-                strings.iter().for_each(|string| self.range.see_string(string));
+                let values = strings.iter().enumerate().filter(|(index, _)| occurs(index));
+                values.for_each(|(_, string)| self.range.see_string(string));
                 page = strings.page;
             }
             Dictionary::None => {}

@@ -78,6 +78,13 @@ impl Kind {
         (physical == column.physical_type() && has_order).then_some(kind)
     }
 
+    /// Whether columns of that type can have a dictionary here.
+    pub fn has_dictionary(ty: &DataType) -> bool {
+        use DataType::*;
+        let is_number = ty.is_integer() || matches!(ty, Float32 | Float64 | Date32 | Time32(_) | Time64(_) | Timestamp(..));
+        is_number || matches!(ty, Utf8 | LargeUtf8 | Binary | LargeBinary)
+    }
+
     /// The size of a number in bytes.
     fn width(self) -> usize {
         match self {

@@ -1,0 +1,44 @@
+//! The JSON of `schema --as json`, in which each field has its name and its type in the notation.
+
+use super::name::name_text;
+use super::parse;
+use crate::error::{Error, Result};
+use crate::schema::Schema;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Whether a text begins like such an object, `{"fields": [`.
+pub fn is_json(head: &[u8]) -> bool {
+    let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    [b"{".as_slice(), b"\"fields\"", b":", b"["].into_iter().all(|token| match rest.trim_ascii_start().strip_prefix(token) {
+        Some(after) => {
+            rest = after;
+            true
+        }
+        None => false,
+    })
+}
+
+/// Parses such an object.
+///
+/// # Errors
+/// It is not one, or a type is not in the notation.
+pub fn parse_json(text: &str) -> Result<Schema> {
+    let wrong = |what: String| Error::usage(format!("expected the JSON of `tatter schema --as json`, {what}"));
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let value: Value = serde_json::from_str(text).map_err(|e| wrong(format!("found invalid JSON: {e}")))?;
+    let entries = value.get("fields").and_then(Value::as_array).ok_or_else(|| wrong("found no list of fields".to_owned()))?;
+    let (mut fields, mut names) = (Vec::new(), HashSet::new());
+    for (i, entry) in entries.iter().enumerate() {
+        let member = |key: &str| entry.get(key).and_then(Value::as_str);
+        let (Some(name), Some(ty)) = (member("name"), member("type")) else {
+            return Err(wrong(format!("found a field without `name` and `type`, number {}", i + 1)));
+        };
+        let mut parsed = parse(&format!("{}: {ty}", name_text(name)))?.fields;
+        match (parsed.pop(), parsed.is_empty() && names.insert(name)) {
+            (Some(field), true) => fields.push(field),
+            _ => return Err(wrong(format!("found a field that is not one or is there twice: {name}"))),
+        }
+    }
+    Ok(Schema::new(fields))
+}
