@@ -37,7 +37,7 @@ pub fn missing(path: &Path) -> Error {
     let names: Vec<String> = entries.take(10_000).filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
     let wanted = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     // A name that has only the extension in common is no suggestion.
-    let stem = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    let stem = |name: &str| name.trim_start_matches('.').split('.').next().unwrap_or_default().to_owned();
     let is_near = |name: &&str| nearest(&stem(&wanted), [stem(name).as_str()]).is_some();
     match nearest(&wanted, names.iter().map(String::as_str).filter(is_near)) {
         Some(near) => error.help(format!("did you mean {}?", path.with_file_name(near).display())),

@@ -35,7 +35,7 @@ pub static FUNCTIONS: &[Function] = &[
         merge_dims
     ),
     function!(
-        ["reshape"],
+        ["reshape", "manip.reshape"],
         "tensor|x, shape",
         "Reshape to a dense shape; one size may be -1, to be inferred.",
         [("reshape([1, 2, 3, 4], [2, -1])", "[[1, 2], [3, 4]]")],

@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
         |call| {
             let ty = as_node(call.operand(0)?, None)?.ty;
             if ty.is_sparse() || ty.is_ragged() {
-                return Err(call.error(format!("{} works on dense tensors; this is {ty}", call.name)));
+                return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)));
             }
             Ok("cast(reduce_sum(cast(value == zeros_like(value), int64)), float32) / cast(size(value), float32)".to_owned())
         }
@@ -89,7 +89,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn bias_add(call: &Call) -> ExprResult<String> {
     let (ty, bias) = (as_node(call.operand(0)?, None)?.ty, as_node(call.operand(1)?, None)?.ty);
     if ty.is_ragged() || ty.is_sparse() || ty.rank() < 2 || bias.rank() != 1 {
-        return Err(call.error(format!("nn.bias_add works on dense tensors of rank 2 or higher and a vector; these are {ty} and {bias}")));
+        return Err(call.error(format!("nn.bias_add expects a dense tensor of rank 2 or higher and a vector, found {ty} and {bias}")));
     }
     let channels = match call.string(2)?.as_deref() {
         None => ty.rank() - 1,
@@ -110,7 +110,7 @@ fn invert_permutation(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "int32 and int64", |d| matches!(d, DType::Int32 | DType::Int64))?;
     if x.rank() != 1 {
-        return Err(ExprError::at(x.span.clone(), format!("{} works on vectors; this is {}", call.name, x.ty)));
+        return Err(ExprError::at(x.span.clone(), format!("{} expects a vector, found {}", call.name, x.ty)));
     }
     let dtype = x.dtype()?.clone();
     call.one(x.ty.clone(), move |args| {

@@ -32,7 +32,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn dense(call: &Call, item: &Operand) -> ExprResult<Type> {
     let ty = as_node(item, None)?.ty;
     if ty.is_sparse() || ty.is_ragged() || ty.fields().is_some() {
-        let error = ExprError::at(item.span.clone(), format!("{} works on dense tensors; this is {ty}", call.name));
+        let error = ExprError::at(item.span.clone(), format!("{} expects a dense tensor, found {ty}", call.name));
         return Err(error.help("to_tensor(x) pads its rows"));
     }
     Ok(ty)
@@ -46,9 +46,10 @@ fn product(sizes: &[String]) -> String {
 fn tensordot(call: &Call) -> ExprResult<String> {
     let types = [dense(call, call.operand(0)?)?, dense(call, call.operand(1)?)?];
     let item = call.operand(2)?;
-    let wrong = || ExprError::at(item.span.clone(), "tensordot: axes must be a number of axes, or two lists of axes");
+    let wrong =
+        || ExprError::at(item.span.clone(), "tensordot: axes must be a number of axes that both tensors have, or two lists of axes");
     let given: [Vec<i64>; 2] = match (static_int(item), item.elements()) {
-        (Some(n), _) if n >= 0 => {
+        (Some(n), _) if n >= 0 && types.iter().all(|ty| n <= ty.rank() as i64) => {
             let first = types[0].rank() as i64 - n;
             [(first..first + n).collect(), (0..n).collect()]
         }

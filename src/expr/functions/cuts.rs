@@ -46,7 +46,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn dense(call: &Call) -> ExprResult<Type> {
     let ty = as_node(call.operand(0)?, None)?.ty;
     if ty.is_sparse() || ty.is_ragged() || ty.fields().is_some() {
-        let error = call.error(format!("{} works on dense tensors; this is {ty}", call.name));
+        let error = call.error(format!("{} expects a dense tensor, found {ty}", call.name));
         return Err(error.help("x[1:, :2] slices ragged tensors"));
     }
     Ok(ty)

@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
         [("linalg.diag_part([[1, 2], [3, 4]])", "[1, 4]"), ("linalg.diag_part([[1, 2], [3, 4]], k=-1)", "[3]")],
         |call| {
             matrices(call)?;
-            part(call, call.optional_int(1)?.unwrap_or(0))
+            part(call, number(call)?)
         }
     ),
     formula!(
@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn matrices(call: &Call) -> ExprResult<Type> {
     let ty = dense(call)?;
     if ty.rank() < 2 {
-        return Err(call.error(format!("{} works on matrices; this is {ty}", call.name)));
+        return Err(call.error(format!("{} expects a matrix, found {ty}", call.name)));
     }
     Ok(ty)
 }
@@ -56,9 +56,15 @@ fn matrices(call: &Call) -> ExprResult<Type> {
 fn dense(call: &Call) -> ExprResult<Type> {
     let ty = as_node(call.operand(0)?, None)?.ty;
     if ty.is_sparse() || ty.is_ragged() {
-        return Err(call.error(format!("{} works on dense tensors; this is {ty}", call.name)).help("to_tensor(x) pads its rows"));
+        return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)).help("to_tensor(x) pads its rows"));
     }
     Ok(ty)
+}
+
+/// The number of the diagonal, argument 1.
+fn number(call: &Call) -> ExprResult<i64> {
+    let k = call.optional_int(1)?.unwrap_or(0);
+    if k.unsigned_abs() > 1 << 28 { Err(call.error(format!("{}: there is no diagonal {k}", call.name))) } else { Ok(k) }
 }
 
 /// The zero of a dtype, as a formula.
@@ -73,9 +79,9 @@ fn nothing(ty: &Type, of: &str) -> ExprResult<String> {
 fn diag(call: &Call) -> ExprResult<String> {
     let ty = dense(call)?;
     if ty.rank() == 0 {
-        return Err(call.error("linalg.diag works on vectors; this is a scalar"));
+        return Err(call.error("linalg.diag expects a vector, found a scalar"));
     }
-    let k = call.optional_int(1)?.unwrap_or(0);
+    let k = number(call)?;
     let elsewhere = match call.given(2) {
         None => nothing(&ty, "diagonal")?,
         Some(value) if value.is_literal() => "constant(padding_value, identity(diagonal).dtype)".to_owned(),

@@ -34,7 +34,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| running(c, false)
     ),
     function!(
-        ["math.cumprod"],
+        ["math.cumprod", "cumprod"],
         "x, axis=0, exclusive=False, reverse=False",
         "Cumulative products.",
         [("math.cumprod([1, 2, 3])", "[1, 2, 6]")],
@@ -103,25 +103,22 @@ impl AlongLine for Softmax {
 }
 
 /// The sum of floats in the order of TensorFlow's vectorized loops, which a result near 0 shows: the lanes of a vector
-/// register are summed, in four registers if there are many values, and the remaining values one by one.
+/// register are summed, in four registers by turns, and the remaining values one by one.
 fn sum_by_lanes<T: Number>(n: usize, value: impl Fn(usize) -> T::Native) -> T::Native {
     const REGISTERS: usize = 4;
     let width = if size_of::<T::Native>() == 8 { 4 } else { 8 };
     let blocks = n / width;
-    let registers = if blocks >= 2 * REGISTERS { REGISTERS } else { 1 };
-    let even = blocks / registers * registers;
+    let even = blocks / REGISTERS * REGISTERS;
     let mut lanes = [[T::ZERO; 8]; REGISTERS];
     let add = |block: usize, sums: &mut [T::Native; 8]| {
         for (lane, sum) in sums.iter_mut().enumerate().take(width) {
             *sum = T::add(*sum, value(block * width + lane));
         }
     };
-    (0..even).for_each(|block| add(block, &mut lanes[block % registers]));
+    (0..even).for_each(|block| add(block, &mut lanes[block % REGISTERS]));
     let [mut sums, second, third, fourth] = lanes;
-    if registers > 1 {
-        for (((sum, b), c), d) in sums.iter_mut().zip(second).zip(third).zip(fourth) {
-            *sum = T::add(T::add(*sum, b), T::add(c, d));
-        }
+    for register in [second, third, fourth] {
+        sums.iter_mut().zip(register).for_each(|(sum, other)| *sum = T::add(*sum, other));
     }
     (even..blocks).for_each(|block| add(block, &mut sums));
     let sum = if size_of::<T::Native>() == 2 {

@@ -74,7 +74,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| { arithmetic(c, Binary::SquaredDifference) }
     ),
     function!(
-        ["math.divide_no_nan", "divide_no_nan"],
+        ["math.divide_no_nan", "divide_no_nan", "div_no_nan"],
         "x, y",
         "Quotient, or 0 where y is 0.",
         [("math.divide_no_nan([1.0, 2.0], [0.0, 4.0])", "[0.0, 0.5]")],
@@ -220,19 +220,26 @@ pub static FUNCTIONS: &[Function] = &[
         clip
     ),
     function!(
-        ["math.is_finite", "is_finite"],
+        ["math.is_finite", "is_finite", "debugging.is_finite"],
         "x",
         "Whether values are finite.",
         [("math.is_finite([1.0, math.inf])", "[true, false]")],
         |c| test(c, Test::Finite)
     ),
-    function!(["math.is_inf", "is_inf"], "x", "Whether values are infinite.", [("math.is_inf([1.0, math.inf])", "[false, true]")], |c| {
-        test(c, Test::Infinite)
-    }),
-    function!(["math.is_nan", "is_nan"], "x", "Whether values are NaN.", [("math.is_nan([1.0, math.nan])", "[false, true]")], |c| test(
-        c,
-        Test::Nan
-    )),
+    function!(
+        ["math.is_inf", "is_inf", "debugging.is_inf"],
+        "x",
+        "Whether values are infinite.",
+        [("math.is_inf([1.0, math.inf])", "[false, true]")],
+        |c| { test(c, Test::Infinite) }
+    ),
+    function!(
+        ["math.is_nan", "is_nan", "debugging.is_nan"],
+        "x",
+        "Whether values are NaN.",
+        [("math.is_nan([1.0, math.nan])", "[false, true]")],
+        |c| test(c, Test::Nan)
+    ),
     function!(["floor", "math.floor"], "x", "Round down.", [("floor([1.5, -1.5])", "[1.0, -2.0]")], |c| float(c, Float::Floor)),
     function!(["math.ceil", "ceil"], "x", "Round up.", [("math.ceil([1.5, -1.5])", "[2.0, -1.0]")], |c| float(c, Float::Ceil)),
     function!(

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["random.uniform"],
+        ["random.uniform", "random_uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
         "Uniform random numbers from minval up to, but not including, maxval (1). All random functions depend on --seed, the name of \
          the input as given, the record number in it, and the call; so a pipe gives different numbers than the file.",
@@ -28,20 +28,20 @@ pub static FUNCTIONS: &[Function] = &[
         uniform
     ),
     function!(
-        ["random.normal"],
+        ["random.normal", "random_normal"],
         "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None",
         "Random numbers from a normal distribution.",
         [],
         |c| { normal(c, Random::normal) }
     ),
     function!(
-        ["random.truncated_normal"],
+        ["random.truncated_normal", "truncated_normal"],
         "shape, mean=0.0, stddev=1.0, dtype=float32, seed=None",
         "Random numbers from a normal distribution, limited to two standard deviations from the mean.",
         [],
         |c| normal(c, Random::truncated_normal)
     ),
-    function!(["random.shuffle"], "value|x, seed=None", "Shuffle the items of axis 0.", [], shuffle),
+    function!(["random.shuffle", "random_shuffle"], "value|x, seed=None", "Shuffle the items of axis 0.", [], shuffle),
     function!(
         ["random.categorical"],
         "logits, num_samples, dtype=int64, seed=None",

@@ -39,7 +39,7 @@ pub static FUNCTIONS: &[Function] = &[
         broadcast_to
     ),
     function!(
-        ["reverse", "manip.reverse"],
+        ["reverse", "manip.reverse", "reverse_v2"],
         "tensor|x, axis",
         "Reverse the order of items along axes.",
         [("reverse([[3, 1], [2]], axis=[1])", "[[1, 3], [2]]")],

@@ -63,7 +63,7 @@ pub static FUNCTIONS: &[Function] = &[
         boolean_mask
     ),
     function!(
-        ["where"],
+        ["where", "where_v2"],
         "condition, x=None, y=None",
         "x where the condition is true, else y. Without x and y, the indices where it is true or nonzero.",
         [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
@@ -481,7 +481,7 @@ fn embedding_lookup(call: &Call) -> ExprResult<String> {
     }
     let ids = as_node(call.operand(1)?, None)?.ty;
     if ids.is_ragged() {
-        return Err(call.error("nn.embedding_lookup: max_norm works on dense ids").help("to_tensor(ids) pads their rows"));
+        return Err(call.error("nn.embedding_lookup: max_norm expects dense ids").help("to_tensor(ids) pads their rows"));
     }
     let first = match call.operand(0)?.elements().and_then(|parts| parts.into_iter().next()) {
         Some(part) => as_node(&part, None)?.ty,

@@ -25,21 +25,21 @@ use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["sets.intersection"],
+        ["sets.intersection", "sets.set_intersection"],
         "a, b, validate_indices=True",
         "The values that a row of a and the same row of b have in common, sorted, as a sparse tensor.",
         [("sets.intersection([[1, 2, 2]], [[2, 3]])", "{[0, 0]: 2} of [1, 1]")],
         |c| operation(c, Operation::Intersection)
     ),
     function!(
-        ["sets.union"],
+        ["sets.union", "sets.set_union"],
         "a, b, validate_indices=True",
         "The values of a row of a or the same row of b, sorted, as a sparse tensor.",
         [("sets.union([[2, 1]], [[2, 3]])", "{[0, 0]: 1, [0, 1]: 2, [0, 2]: 3} of [1, 3]")],
         |c| operation(c, Operation::Union)
     ),
     function!(
-        ["sets.difference"],
+        ["sets.difference", "sets.set_difference"],
         "a, b, aminusb=True, validate_indices=True",
         "The values of a row of a that the same row of b does not have, sorted, as a sparse tensor; the reverse with aminusb=False.",
         [("sets.difference([[2, 1]], [[2, 3]])", "{[0, 0]: 1} of [1, 1]")],
@@ -49,7 +49,7 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     function!(
-        ["sets.size"],
+        ["sets.size", "sets.set_size"],
         "a, validate_indices=True",
         "The number of distinct values in each row of a sparse tensor (int32).",
         [("sets.size(sparse.from_dense([[2, 2, 0], [1, 0, 3]]))", "[1, 2]")],
@@ -171,7 +171,7 @@ fn operand(call: &mut Call, i: usize) -> ExprResult<Arg> {
     };
     call.check_dtype(&arg, "integers and strings", |d| d.is_integer() || matches!(d, DType::String | DType::Bytes))?;
     if arg.rank() < 2 {
-        return Err(ExprError::at(arg.span.clone(), format!("{} works on tensors of rank 2 or higher; this is {}", call.name, said(&arg))));
+        return Err(ExprError::at(arg.span.clone(), format!("{} expects a tensor of rank 2 or higher, found {}", call.name, said(&arg))));
     }
     Ok(arg)
 }
@@ -189,7 +189,7 @@ fn operation(call: &mut Call, op: Operation) -> ExprResult<OperandKind> {
     };
     if a.rank() != b.rank() || a.dtype()? != b.dtype()? {
         let (a, b) = (said(&a), said(&b));
-        return Err(call.error(format!("{} works on tensors of the same rank and dtype; these are {a} and {b}", call.name)));
+        return Err(call.error(format!("{} expects tensors of the same rank and dtype, found {a} and {b}", call.name)));
     }
     let outer = a.rank() - 1;
     let mut dims = known_of(&a.ty.dims[..outer], &b.ty.dims[..outer]);
@@ -237,7 +237,7 @@ fn operation(call: &mut Call, op: Operation) -> ExprResult<OperandKind> {
 fn typed(call: &mut Call, i: usize, dtype: &DType) -> ExprResult<Arg> {
     let arg = call.tensor_of(i, dtype)?;
     if arg.rank() < 2 {
-        return Err(ExprError::at(arg.span.clone(), format!("{} works on tensors of rank 2 or higher; this is {}", call.name, said(&arg))));
+        return Err(ExprError::at(arg.span.clone(), format!("{} expects a tensor of rank 2 or higher, found {}", call.name, said(&arg))));
     }
     dense(call, arg)
 }
@@ -257,7 +257,7 @@ fn push_index(row: usize, shape: &[i64], out: &mut Vec<i64>) {
 fn size(call: &mut Call) -> ExprResult<OperandKind> {
     let a = operand(call, 0)?;
     if !a.ty.is_sparse() {
-        return Err(ExprError::at(a.span.clone(), format!("{} works on sparse tensors; this is {}", call.name, said(&a))));
+        return Err(ExprError::at(a.span.clone(), format!("{} expects a sparse tensor, found {}", call.name, said(&a))));
     }
     let dims: Vec<Dim> = a.ty.dims[..a.rank() - 1].iter().map(plain).collect();
     call.one(Type::tensor(DType::Int32, dims.clone()), move |args| {
@@ -286,7 +286,7 @@ fn distance(call: &mut Call) -> ExprResult<OperandKind> {
     if a.rank() != b.rank() || a.rank() < 2 || a.dtype()? != b.dtype()? {
         let (a, b) = (said(&a), said(&b));
         return Err(
-            call.error(format!("edit_distance works on two sparse tensors of the same dtype and rank, at least 2; these are {a} and {b}"))
+            call.error(format!("edit_distance expects two sparse tensors of the same dtype and rank, at least 2, found {a} and {b}"))
         );
     }
     let normalize = call.flag(2, true)?;

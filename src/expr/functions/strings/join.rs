@@ -20,14 +20,14 @@ use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["strings.join"],
+        ["strings.join", "string_join"],
         "inputs, separator=\"\"",
         "Join the strings of several tensors element-wise.",
         [("strings.join([[\"a\", \"b\"], \"x\"], separator=\"-\")", "[\"a-x\", \"b-x\"]")],
         join
     ),
     function!(
-        ["strings.reduce_join"],
+        ["strings.reduce_join", "reduce_join"],
         "inputs|input|x, axis|reduction_indices=None, keepdims|keep_dims=False, separator=\"\"",
         "Join strings along axes.",
         [("strings.reduce_join([[\"a\", \"b\"], [\"c\"]], axis=1, separator=\"+\")", "[\"a+b\", \"c\"]")],

@@ -30,7 +30,7 @@ pub static FUNCTIONS: &[Function] = &[
         as_string
     ),
     function!(
-        ["strings.to_number"],
+        ["strings.to_number", "string_to_number"],
         "input|x|string_tensor, out_type=float32",
         "Convert strings to numbers.",
         [("strings.to_number([\"1.5\", \" -inf\"])", "[1.5, -inf]"), ("strings.to_number(\"42\", out_type=int64)", "42")],

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
-        ["strings.regex_replace"],
+        ["strings.regex_replace", "regex_replace"],
         "input|x, pattern, rewrite, replace_global=True",
         "Replace matches of a regular expression; \\\\0 is the match, \\\\1 its first group.",
         [
