@@ -69,6 +69,12 @@ impl Arg {
     }
 }
 
+/// Whether TensorFlow accepts the name for a node of a graph.
+fn is_node_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.\\-/>".contains(c))
+}
+
 impl Call {
     /// Matches the arguments to the parameters.
     ///
@@ -78,8 +84,11 @@ impl Call {
         let Written { name, span, text, positional, keywords } = written;
         let params = &signature.params;
         let (mut positional, keywords, rest) = variadic(params, span.clone(), positional, keywords);
-        // Every TensorFlow function takes a `name` for its graph node, which is ignored here.
-        let is_name = |item: &Operand| matches!(item.kind, OperandKind::Literal(Literal::String(_) | Literal::None));
+        // Every TensorFlow function takes a `name` for its graph node, which is ignored here. A separator is no such name.
+        let is_name = |item: &Operand| match &item.kind {
+            OperandKind::Literal(Literal::String(name)) => is_node_name(name),
+            other => matches!(other, OperandKind::Literal(Literal::None)),
+        };
         if positional.get(signature.before_name).is_some_and(is_name) {
             positional.remove(signature.before_name);
         }
