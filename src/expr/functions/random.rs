@@ -213,7 +213,7 @@ fn categorical(call: &mut Call) -> ExprResult<OperandKind> {
                 let weights: Vec<f64> = own.iter().map(|v| (v - most).exp()).collect();
                 let sum: f64 = weights.iter().sum();
                 if n > 0 && !(sum > 0.0 && sum.is_finite()) {
-                    return Err(Error::data("a row of logits is empty: unknown character class to draw from").at_row(record));
+                    return Err(Error::data("a row of logits is empty: there is no class to draw from").at_row(record));
                 }
                 for _ in 0..n {
                     let mut rest = stream.uniform(53) * sum;
