@@ -153,6 +153,13 @@ impl Error {
         self
     }
 
+    /// Adds lines of the text in question, which precede the hints.
+    pub fn excerpt(mut self, lines: String) -> Error {
+        let at = self.0.help.iter().take_while(|said| said.contains('\n')).count();
+        self.0.help.insert(at, lines);
+        self
+    }
+
     /// Removes the hints that contain `text`, for an outer layer that knows that they do not work.
     pub fn without_help(mut self, text: &str) -> Error {
         self.0.help.retain(|line| !line.contains(text));

@@ -385,7 +385,7 @@ impl CallNode {
         let results = self.kernel.run(&args).map_err(|e| {
             // A constant fails for every record, so no row is named. During binding, the caller adds the place.
             let e = if constant { e.locate(|at| at.row = None) } else { e };
-            if frame.slots.is_empty() { e } else { e.help(underlined(&self.text, &self.span)) }
+            if frame.slots.is_empty() { e } else { e.excerpt(underlined(&self.text, &self.span)) }
         })?;
         if let Some(most) = frame.most_nbytes.as_ref().filter(|_| !constant) {
             most.set(most.get().max(results.iter().map(Tensor::nbytes).sum()));
