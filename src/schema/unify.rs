@@ -212,7 +212,7 @@ pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
     }
 }
 
-/// The decimal type with all digits of both, before and after the point; `None` if none has so many, or one is not a decimal.
+/// The decimal type with all digits of both, before and after the point; `None` if no type has that many, or one is not a decimal.
 /// PyArrow infers the precision from the values of each file.
 pub fn wider_decimal(a: &DataType, b: &DataType) -> Option<DataType> {
     let digits = |ty: &DataType| match ty {

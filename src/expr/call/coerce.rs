@@ -104,17 +104,15 @@ fn with_bytes(node: Node, element: &Element, text: &Arc<str>) -> ExprResult<Node
         return Ok(node);
     }
     let (from, to) = (node.ty.clone(), Type { element: element.clone(), ..node.ty.clone() });
-    let (span, ty) = (node.span.clone(), to.clone());
-    let kernel: Kernel = Kernel::One(Box::new(move |args| args.tensor(0)?.widen(&from, &to)));
-    let call = CallNode {
-        span: span.clone(),
-        text: text.clone(),
-        args: vec![node],
-        outputs: vec![ty.clone()],
-        names: Vec::new(),
-        maps: false,
-        kernel,
-    };
+    let ty = to.clone();
+    converted(node, ty, text, Kernel::One(Box::new(move |args| args.tensor(0)?.widen(&from, &to))))
+}
+
+/// The tensor that the kernel makes of `node`, of type `ty`.
+fn converted(node: Node, ty: Type, text: &Arc<str>, kernel: Kernel) -> ExprResult<Node> {
+    let span = node.span.clone();
+    let (args, outputs) = (vec![node], vec![ty.clone()]);
+    let call = CallNode { span: span.clone(), text: text.clone(), args, outputs, names: Vec::new(), maps: false, kernel };
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
 
@@ -243,24 +241,16 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
     let sparse = node.ty.is_sparse();
     let element = if sparse { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
     let ty = Type { element, ..node.ty.clone() };
-    let (span, levels, to) = (node.span.clone(), node.ty.rank(), dtype.clone());
-    let call = CallNode {
-        span: span.clone(),
-        text: text.clone(),
-        args: vec![node],
-        outputs: vec![ty.clone()],
-        names: Vec::new(),
-        maps: false,
-        kernel: Kernel::One(Box::new(move |args| {
-            if sparse {
-                let tensor = args.tensor(0)?;
-                let s = entries::sparse(&tensor)?;
-                return entries::with_values(s, cast::cast(s.values(), &to)?);
-            }
-            args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))
-        })),
-    };
-    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
+    let (levels, to) = (node.ty.rank(), dtype.clone());
+    let kernel: Kernel = Kernel::One(Box::new(move |args| {
+        if sparse {
+            let tensor = args.tensor(0)?;
+            let s = entries::sparse(&tensor)?;
+            return entries::with_values(s, cast::cast(s.values(), &to)?);
+        }
+        args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))
+    }));
+    converted(node, ty, text, kernel)
 }
 
 /// The tensor, checked to have no nulls and a dtype that functions support.

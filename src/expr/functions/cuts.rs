@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["strided_slice"],
         "input_|x, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0, var=None",
-        "The subscript x[begin:end:strides]. Bit i of a mask stands for key i: no begin, no end, `...`, None, or an index.",
+        "The subscript x[begin:end:strides]. Bit i of a mask applies to key i: no begin, no end, `...`, None, or an index.",
         [("strided_slice([[1, 2, 3], [4, 5, 6]], [0, 2], [2, 0], [1, -1])", "[[3, 2], [6, 5]]")],
         strided
     ),
@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ensure_shape"],
         "x, shape",
-        "The tensor unchanged; fails if it does not have this shape. None stands for any size.",
+        "The tensor unchanged; fails if it does not have this shape. None matches any size.",
         [("ensure_shape([[1, 2]], [None, 2])", "[[1, 2]]")],
         ensure_shape
     ),
