@@ -29,8 +29,8 @@ pub enum ParamKind {
 }
 
 impl Signature {
-    /// Parses `params, indices, axis=None -> values, indices`. A parameter `name` stands for TensorFlow's, which is ignored, if
-    /// it is not the last one.
+    /// Parses `params, indices, axis=None -> values, indices`. A parameter `name` marks the
+    /// position of TensorFlow's, which is ignored, unless it is the last one.
     pub fn parse(text: &'static str) -> Signature {
         let (text, results) = text.split_once(" -> ").map_or((text, Vec::new()), |(text, results)| (text, results.split(", ").collect()));
         let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);

@@ -1,6 +1,6 @@
 //! Classes: counts, ranks and permutations of class numbers, and other measures of dense tensors.
 //!
-//! Source of the meaning: `tf.math.confusion_matrix`, `tf.math.in_top_k`, `tf.math.zero_fraction`,
+//! Semantics: `tf.math.confusion_matrix`, `tf.math.in_top_k`, `tf.math.zero_fraction`,
 //! `tf.math.invert_permutation`, `tf.math.polyval`, `tf.nn.bias_add`.
 
 use crate::error::Error;

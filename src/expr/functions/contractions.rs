@@ -1,6 +1,6 @@
 //! Sums of products of dense tensors over shared axes, as products of matrices.
 //!
-//! Source of the meaning: `tf.tensordot`, `tf.einsum`.
+//! Semantics: `tf.tensordot`, `tf.einsum`.
 
 use crate::expr::call::{Call, Function, as_node, positive_axis, static_int, static_ints};
 use crate::expr::error::{ExprError, ExprResult};

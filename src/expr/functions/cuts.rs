@@ -1,6 +1,6 @@
 //! Blocks of dense tensors, given by their start and size, and reversed parts of sequences.
 //!
-//! Source of the meaning: `tf.slice`, `tf.strided_slice`, `tf.reverse_sequence`, `tf.ensure_shape`.
+//! Semantics: `tf.slice`, `tf.strided_slice`, `tf.reverse_sequence`, `tf.ensure_shape`.
 
 use crate::error::Error;
 use crate::expr::call::{Call, Function, as_node, positive_axis, static_ints};

@@ -1,6 +1,6 @@
 //! Diagonals of matrices, as formulas.
 //!
-//! Source of the meaning: `tf.linalg.diag`, `diag_part`, `trace`, `band_part`.
+//! Semantics: `tf.linalg.diag`, `diag_part`, `trace`, `band_part`.
 
 use crate::expr::call::{Call, Function, as_node};
 use crate::expr::error::ExprResult;

@@ -39,8 +39,6 @@ pub struct LineState<'a, W> {
     merge: Option<usize>,
     /// The lines from which its own merge pulls.
     sources: Vec<usize>,
-    /// Whether a piece has been pulled from it yet.
-    is_asked: bool,
     /// Number of workers waiting for a piece from it.
     pub waiting: usize,
     /// Number of pieces the source has produced.
@@ -205,7 +203,6 @@ impl<'a, W: Piece> State<'a, W> {
             origin: Some(origin),
             merge,
             sources: Vec::new(),
-            is_asked: false,
             waiting: 0,
             emitted: 0,
             stations,
@@ -286,7 +283,7 @@ impl<'a, W: Piece> State<'a, W> {
         self.active.iter().any(|line| self.can_read(*line) || can_run(&self.lines[*line]))
     }
 
-    /// Whether the source of a line may be called now.
+    /// Whether the source of an active line may be called now.
     fn can_read(&self, number: usize) -> bool {
         let line = &self.lines[number];
         if !line.is_open() || !line.room_at(0, self.window) {
@@ -295,7 +292,7 @@ impl<'a, W: Piece> State<'a, W> {
         // The limit on pieces read ahead applies to all lines together.
         let read_ahead = || self.active.range(1..).map(|line| self.lines[*line].count()).sum::<usize>();
         let is_due = || line.count() == 0 || read_ahead() < self.window;
-        line.merge.is_none() || (line.is_asked && is_due())
+        line.merge.is_none() || is_due()
     }
 
     /// Returns a source to the state, with the piece it produced.
@@ -367,7 +364,6 @@ impl<'a, W: Piece> State<'a, W> {
     /// Marks a line as pulled from.
     pub fn ask(&mut self, line: Ticket) {
         if let Some(state) = self.line(line) {
-            state.is_asked = true;
             state.waiting += 1;
             self.active.insert(line.number);
         }

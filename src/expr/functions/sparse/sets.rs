@@ -4,7 +4,7 @@
 //! a  [[1 2] [3]]     b  [[2 5] [4]]     union  [[1 2 5] [3 4]]
 //! ```
 //!
-//! Source of the meaning: `tf.sets`, `tf.edit_distance`.
+//! Semantics: `tf.sets`, `tf.edit_distance`.
 
 use super::shared::{dense, is_sparse, known_of, plain, said, sparse_of};
 use crate::error::{Error, Result};
