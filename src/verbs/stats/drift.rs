@@ -150,7 +150,8 @@ fn values(old: &Summary, new: &Summary) -> Option<DriftRow> {
         return Some(distance(new, "values".to_owned(), &classes, None, Default::default()));
     }
     let is_categorical = |values: &ValueSummary| is_text(values) || (values.top.is_exact() && values.top.len() <= FEW);
-    let is_sketched = |values: &ValueSummary| values.top.len() > 0 || values.count == 0;
+    let is_float = |values: &ValueSummary| matches!(values.range, Some(Range::Float(..)));
+    let is_sketched = |values: &ValueSummary| (values.top.len() > 0 && !is_float(values)) || values.count == 0;
     if is_categorical(a) && is_categorical(b) && is_sketched(a) && is_sketched(b) && (a.count > 0 || b.count > 0) {
         let is_unique =
             |values: &ValueSummary| values.distinct().is_some_and(|(distinct, _)| distinct > MANY && distinct > values.count / 2);

@@ -80,12 +80,12 @@ pub fn mean_and_std(values: &ValueSummary) -> Option<(f64, f64)> {
     values.moments.mean_and_std()
 }
 
-/// Quantiles of the finite numbers: exact for integers if all are held, otherwise a number in the bin.
+/// Quantiles of the finite numbers: exact if all are held, otherwise a number in the bin.
 pub fn value_quantiles(values: &ValueSummary, shares: &[f64]) -> Option<Vec<f64>> {
     values.moments.mean_and_std()?;
     let extent = value_extent(values)?;
     let runs: Vec<Run> = match values.top.len() > 0 && values.top.is_exact() {
-        true => values.top.integers().into_iter().map(|(value, count)| (value, value, count)).collect(),
+        true => values.top.numbers().into_iter().map(|(value, count)| (value, value, count)).collect(),
         false => values.bins.iter().collect(),
     };
     let total: u64 = runs.iter().map(|(.., count)| count).sum();

@@ -1,10 +1,10 @@
-//! The most frequent values, in bounded memory.
+//! The most frequent strings and integers, and all floats while they are few, in bounded memory.
 //!
 //! Counts are exact until the number of distinct values exceeds the capacity of the sketch. Then the rarer half is
 //! dropped, and with it at most `floor` occurrences of any value (Misra and Gries, "Finding repeated elements", 1982,
 //! with the smallest counts subtracted in batches): `floor <= 2 n / capacity` for n values. The sketch is defined by
 //! the sequence of values: the counts of a part are added only where that gives the same result as adding its values
-//! one by one.
+//! one by one. Floats are held only for exact quantiles: none is held once there are too many.
 
 use super::distinct::{bits_of_hash, hash_bits, hash_bytes};
 use super::tally::{Count, Tally};
@@ -17,6 +17,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasherDefault;
+use std::ops::ControlFlow;
 
 /// Maximum number of bytes kept of a string.
 const SHOWN: usize = 64;
@@ -43,6 +44,8 @@ enum Labels {
     Int,
     /// Unsigned integers, also recovered from the hash.
     Unsigned,
+    /// Floats, as float64, also recovered from the hash.
+    Float,
     /// Strings, of which the first bytes are kept.
     Text(Starts),
 }
@@ -83,11 +86,13 @@ pub struct Top {
     /// Maximum number of values held.
     capacity: usize,
     tally: Tally,
-    /// Used instead for all integers of a short column: their ranks, ascending, and counts.
+    /// Used instead for all numbers of a short column: their ranks, ascending, and counts.
     all: Vec<(u64, u64)>,
     labels: Labels,
     /// Maximum number of occurrences of a value that is not held.
     floor: u64,
+    /// There were too many floats.
+    is_abandoned: bool,
     /// Whether arrays are kept for [`Top::merge`], because this is a sketch of a part of the values.
     is_part: bool,
     parts: Vec<(ArrayRef, Option<Counts>)>,
@@ -101,7 +106,16 @@ pub fn capacity(nfields: usize) -> usize {
 impl Top {
     /// An empty sketch.
     pub fn new(capacity: usize) -> Top {
-        Top { capacity, tally: Tally::default(), all: Vec::new(), labels: Labels::Int, floor: 0, is_part: false, parts: Vec::new() }
+        Top {
+            capacity,
+            tally: Tally::default(),
+            all: Vec::new(),
+            labels: Labels::Int,
+            floor: 0,
+            is_abandoned: false,
+            is_part: false,
+            parts: Vec::new(),
+        }
     }
 
     /// An empty sketch for a part of the values, which will be merged.
@@ -128,13 +142,16 @@ impl Top {
         other.parts.into_iter().for_each(|(array, counts)| self.add(&array, counts));
     }
 
-    /// Stores the counts of all integers of a column, in ascending order. Nothing may be added afterwards.
+    /// Stores the counts of all numbers of a column, in ascending order. Nothing may be added afterwards.
     pub fn hold_all(&mut self, array: &ArrayRef, counts: &Counts) {
         self.labels = labels(array);
         self.all = counts.iter().map(|(_, bits, count)| (self.rank(*bits), *count)).collect();
     }
 
     fn absorb(&mut self, array: &ArrayRef, counts: Option<Counts>) {
+        if self.is_abandoned {
+            return;
+        }
         if self.tally.counts().is_empty() {
             self.labels = labels(array);
         }
@@ -147,11 +164,17 @@ impl Top {
                 return;
             }
         }
-        for_each_value(array, |hash, key| {
+        let _ = for_each_value(array, |hash, key| {
             self.count(array, hash, key, 1);
             if self.tally.counts().len() > self.capacity {
+                if matches!(self.labels, Labels::Float) {
+                    self.is_abandoned = true;
+                    self.tally = Tally::default();
+                    return ControlFlow::Break(());
+                }
                 self.drop_rare();
             }
+            ControlFlow::Continue(())
         });
     }
 
@@ -179,7 +202,7 @@ impl Top {
 
     /// Whether all values are held, so that the counts are exact.
     pub fn is_exact(&self) -> bool {
-        self.floor == 0
+        self.floor == 0 && !self.is_abandoned
     }
 
     /// Maximum error of a count, which is never too high.
@@ -201,30 +224,43 @@ impl Top {
         self.all.binary_search_by_key(&rank, |(rank, _)| *rank).map_or(0, |number| self.all[number].1)
     }
 
-    /// The integers held, in ascending order, with their counts.
-    pub fn integers(&self) -> Vec<(f64, u64)> {
+    /// The numbers held, in ascending order, with their counts.
+    pub fn numbers(&self) -> Vec<(f64, u64)> {
         if matches!(self.labels, Labels::Text(..)) {
             return Vec::new();
         }
         let mut all: Vec<(u64, u64)> = self.ranked().collect();
         all.sort_unstable();
-        let value = |rank: u64| if matches!(self.labels, Labels::Int) { unranked(rank) as f64 } else { rank as f64 };
+        let value = |rank: u64| match self.labels {
+            Labels::Int => unranked(rank) as f64,
+            Labels::Float => f64::from_bits(if rank >> 63 == 1 { rank ^ (1 << 63) } else { !rank }),
+            _ => rank as f64,
+        };
         all.into_iter().map(|(rank, seen)| (value(rank), seen)).collect()
     }
 
-    /// The ranks of the integers held, with their counts.
+    /// The ranks of the numbers held, with their counts.
     fn ranked(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let held = self.tally.counts().iter().map(|count| (self.rank(bits_of_hash(count.hash)), count.seen));
         self.all.iter().copied().chain(held)
     }
 
-    /// The rank of an integer, given its bits: larger integers have larger ranks.
+    /// The rank of a number, given its bits: larger numbers have larger ranks.
     fn rank(&self, bits: u64) -> u64 {
-        if matches!(self.labels, Labels::Int) { bits ^ (1 << 63) } else { bits }
+        match self.labels {
+            Labels::Int => bits ^ (1 << 63),
+            Labels::Float if bits >> 63 == 1 => !bits,
+            Labels::Float => bits ^ (1 << 63),
+            _ => bits,
+        }
     }
 
-    /// The most frequent values with their hashes and counts. Among equal counts, the smallest value comes first.
+    /// The most frequent strings or integers with their hashes and counts. Among equal counts, the smallest value comes
+    /// first.
     pub fn first(&self, most: usize) -> Vec<(u64, Label, u64)> {
+        if matches!(self.labels, Labels::Float) {
+            return Vec::new();
+        }
         let counts = self.tally.counts();
         let Labels::Text(labels) = &self.labels else {
             let keys = self.ranked().map(|(rank, seen)| (Reverse(seen), rank));
@@ -262,6 +298,7 @@ fn labels(array: &ArrayRef) -> Labels {
     match array.data_type() {
         DataType::LargeUtf8 | DataType::LargeBinary => Labels::Text(Starts::default()),
         DataType::UInt64 => Labels::Unsigned,
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => Labels::Float,
         _ => Labels::Int,
     }
 }
@@ -281,20 +318,33 @@ fn least<T>(mut all: Vec<T>, most: usize, order: impl Fn(&T, &T) -> Ordering) ->
     all
 }
 
-/// Calls `each` with the hash and key of every value. O(values).
-fn for_each_value(array: &ArrayRef, mut each: impl FnMut(u64, u64)) {
+/// The key of a finite float: the bits of float64, with one zero. NaN and infinities have none.
+#[inline]
+pub fn float_key(x: f64) -> Option<u64> {
+    x.is_finite().then(|| (x + 0.0).to_bits())
+}
+
+/// Calls `each` with the hash and key of every value until it breaks. O(values).
+fn for_each_value(array: &ArrayRef, mut each: impl FnMut(u64, u64) -> ControlFlow<()>) -> ControlFlow<()> {
+    let mut float = |x: f64| float_key(x).map_or(ControlFlow::Continue(()), |key| each(hash_bits(key), key));
+    match array.data_type() {
+        DataType::Float16 => return array.as_primitive::<Float16Type>().values().iter().try_for_each(|x| float(x.to_f64())),
+        DataType::Float32 => return array.as_primitive::<Float32Type>().values().iter().try_for_each(|x| float(f64::from(*x))),
+        DataType::Float64 => return array.as_primitive::<Float64Type>().values().iter().try_for_each(|x| float(*x)),
+        _ => {}
+    }
     macro_rules! integers {
         ($($variant:ident => $t:ty),*) => {
             match array.data_type() {
-                $(DataType::$variant => array.as_primitive::<$t>().values().iter().for_each(|x| each(hash_bits(*x as u64), *x as u64)),)*
-                DataType::LargeUtf8 => (0u64..).zip(array.as_string::<i64>().iter().flatten()).for_each(|(row, text)| each(hash_bytes(text.as_bytes()), row)),
-                DataType::LargeBinary => (0u64..).zip(array.as_binary::<i64>().iter().flatten()).for_each(|(row, bytes)| each(hash_bytes(bytes), row)),
-                _ => {}
+                $(DataType::$variant => array.as_primitive::<$t>().values().iter().try_for_each(|x| each(hash_bits(*x as u64), *x as u64)),)*
+                DataType::LargeUtf8 => (0u64..).zip(array.as_string::<i64>().iter().flatten()).try_for_each(|(row, text)| each(hash_bytes(text.as_bytes()), row)),
+                DataType::LargeBinary => (0u64..).zip(array.as_binary::<i64>().iter().flatten()).try_for_each(|(row, bytes)| each(hash_bytes(bytes), row)),
+                _ => ControlFlow::Continue(()),
             }
         };
     }
     integers!(Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
-        UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type);
+        UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type)
 }
 
 /// The first bytes of a string, and whether it is longer.

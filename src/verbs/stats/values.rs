@@ -4,7 +4,7 @@ use super::bins::Bins;
 use super::distinct::{Distinct, hash_bits, hash_bytes};
 use super::moments::Moments;
 use super::sizes::Sizes;
-use super::top::{self, Counts, Top, prefix};
+use super::top::{self, Counts, Top, float_key, prefix};
 use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::tensor::concat::concat_leaves;
@@ -140,6 +140,14 @@ fn sorted_counts<T: Number + Ord>(values: &[T]) -> Counts {
     counts
 }
 
+/// How often each float occurs, in ascending order, given their keys.
+fn sorted_float_counts(keys: impl Iterator<Item = u64>) -> Counts {
+    let mut sorted: Vec<f64> = keys.map(f64::from_bits).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let run = |run: &[f64]| (hash_bits(run[0].to_bits()), run[0].to_bits(), run.len() as u64);
+    sorted.chunk_by(|a, b| a == b).map(run).collect()
+}
+
 impl ValueSummary {
     /// An empty summary; `top` is an empty sketch.
     pub fn new(top: Top) -> ValueSummary {
@@ -230,9 +238,9 @@ impl ValueSummary {
             DataType::UInt16 => self.add_integers::<UInt16Type>(array, is_all),
             DataType::UInt32 => self.add_integers::<UInt32Type>(array, is_all),
             DataType::UInt64 => self.add_integers::<UInt64Type>(array, is_all),
-            DataType::Float16 => self.add_floats(array.as_primitive::<Float16Type>().values().iter().map(|x| x.to_f64())),
-            DataType::Float32 => self.add_floats(array.as_primitive::<Float32Type>().values().iter().map(|x| f64::from(*x))),
-            DataType::Float64 => self.add_floats(array.as_primitive::<Float64Type>().values().iter().copied()),
+            DataType::Float16 => self.add_floats(array, is_all, array.as_primitive::<Float16Type>().values().iter().map(|x| x.to_f64())),
+            DataType::Float32 => self.add_floats(array, is_all, array.as_primitive::<Float32Type>().values().iter().map(|x| f64::from(*x))),
+            DataType::Float64 => self.add_floats(array, is_all, array.as_primitive::<Float64Type>().values().iter().copied()),
             DataType::LargeUtf8 => {
                 let texts = array.as_string::<i64>();
                 self.add_texts(array, is_all, texts.offsets(), |row| texts.value(row).as_bytes());
@@ -315,7 +323,7 @@ impl ValueSummary {
         self.top.add(array, counts.filter(|counts| counts.len() <= capacity));
     }
 
-    fn add_floats(&mut self, values: impl Iterator<Item = f64> + Clone) {
+    fn add_floats(&mut self, array: &ArrayRef, is_all: bool, values: impl Iterator<Item = f64> + Clone) {
         let numbers = values.clone().filter(|x| !x.is_nan());
         let range = numbers.clone().fold(None, |range, x| Some(range.map_or((x, x), |(a, b)| (least(a, x), greatest(b, x)))));
         if let Some((a, b)) = range {
@@ -334,7 +342,16 @@ impl ValueSummary {
         self.nan += (values.clone().count() - count) as u64;
         // All NaNs count as one value, and so do both zeros.
         let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
-        self.hashes().extend(values.map(|x| hash_bits(bits(x))));
+        self.hashes().extend(values.clone().map(|x| hash_bits(bits(x))));
+        let keys = values.filter_map(float_key);
+        if is_all {
+            self.top.hold_all(array, &sorted_float_counts(keys));
+        } else {
+            // Counting takes time that is lost if most values are distinct.
+            let most = (array.len() / 8).min(self.top.capacity());
+            let counts = top::count(keys.map(|key| (hash_bits(key), key)), most);
+            self.top.add(array, counts);
+        }
     }
 
     fn add_texts<'a>(&mut self, array: &ArrayRef, is_all: bool, offsets: &OffsetBuffer<i64>, text: impl Fn(usize) -> &'a [u8]) {
@@ -391,8 +408,35 @@ impl ValueSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::Int64Array;
+    use arrow_array::{Float64Array, Int64Array};
     use std::sync::Arc;
+
+    #[test]
+    fn few_floats_are_held_whatever_the_parts() {
+        let prices = [0.5, 9.99, 19.99, -1e300, f64::NAN, 1299.0, -0.0, f64::INFINITY, 0.0];
+        let held = [(-1e300, 8), (0.0, 16), (0.5, 8), (9.99, 8), (19.99, 8), (1299.0, 8)];
+        let values: Vec<f64> = prices.repeat(8);
+        let many: Vec<f64> = (0..50).map(f64::from).collect();
+        for size in [1, 7, 60, 72] {
+            let mut whole = ValueSummary::new(Top::new(40));
+            let add = |whole: &mut ValueSummary, values: &[f64]| {
+                let mut part = ValueSummary::new(whole.top.part());
+                part.add(&(Arc::new(Float64Array::from(values.to_vec())) as ArrayRef)).unwrap();
+                whole.merge(part);
+            };
+            values.chunks(size).for_each(|values| add(&mut whole, values));
+            assert!(whole.top.is_exact());
+            assert_eq!(whole.top.numbers(), held, "{size}");
+            many.chunks(size).for_each(|values| add(&mut whole, values));
+            assert!(!whole.top.is_exact(), "{size}");
+            assert_eq!(whole.top.len(), 0);
+        }
+        let mut short = ValueSummary::new(Top::new(2));
+        short.wait(1 << 20);
+        values.chunks(10).for_each(|values| short.add(&(Arc::new(Float64Array::from(values.to_vec())) as ArrayRef)).unwrap());
+        short.end().unwrap();
+        assert_eq!(short.top.numbers(), held);
+    }
 
     #[test]
     fn there_are_never_more_distinct_values_than_values() {
