@@ -175,6 +175,16 @@ impl ValueSummary {
 
     /// The number of distinct values, and whether it is exact; `None` for values that are not examined.
     pub fn distinct(&self) -> Option<(u64, bool)> {
+        if self.top.len() > 0 && self.top.is_exact() {
+            // Numbers that are not finite are not held.
+            let others = match self.range {
+                Some(Range::Float(least, greatest)) => {
+                    u64::from(least == f64::NEG_INFINITY) + u64::from(greatest == f64::INFINITY) + u64::from(self.nan > 0)
+                }
+                _ => 0,
+            };
+            return Some((self.top.len() as u64 + others, true));
+        }
         // An estimate can exceed the number of values.
         self.distinct.as_ref().map(Distinct::count).map(|(count, is_exact)| (count.min(self.count), is_exact))
     }
@@ -426,10 +436,10 @@ mod tests {
             };
             values.chunks(size).for_each(|values| add(&mut whole, values));
             assert!(whole.top.is_exact());
-            assert_eq!(whole.top.numbers(), held, "{size}");
+            assert_eq!((whole.top.numbers(), whole.distinct()), (held.to_vec(), Some((8, true))), "{size}");
             many.chunks(size).for_each(|values| add(&mut whole, values));
             assert!(!whole.top.is_exact(), "{size}");
-            assert_eq!(whole.top.len(), 0);
+            assert_eq!((whole.top.len(), whole.distinct()), (0, Some((57, true))));
         }
         let mut short = ValueSummary::new(Top::new(2));
         short.wait(1 << 20);
@@ -442,7 +452,7 @@ mod tests {
     fn there_are_never_more_distinct_values_than_values() {
         let mut is_estimated = false;
         for n in (2000..6000).step_by(100) {
-            let mut summary = ValueSummary::new(Top::new(1 << 16));
+            let mut summary = ValueSummary::new(Top::new(1024));
             let array: ArrayRef = Arc::new(Int64Array::from_iter_values((0..n).map(|i| i * 7919)));
             summary.add(&array).unwrap();
             let (distinct, is_exact) = summary.distinct().unwrap();
