@@ -1,4 +1,5 @@
-//! The kinds of values in fields, recognized from their text: the rules of JSON, without quotes.
+//! The kinds of values in fields, recognized from their text: the rules of JSON, without quotes, and the spellings that
+//! statistics programs, spreadsheets and people use. Numbers may be surrounded by spaces.
 
 use crate::formats::decimal::float;
 
@@ -8,28 +9,41 @@ pub enum Kind {
     Bool,
     Integer,
     Float,
-    /// `NaN`, `Infinity` and `-Infinity`: floats, unless the column contains text.
+    /// `NaN`, `Infinity`, `-Infinity`, and fractions that are not JSON, such as `.5`, `5.` and `+0.5`: floats, unless the
+    /// column contains text.
     Special,
     /// The spellings of C, Python, R and NumPy, such as `nan` and `-inf`: floats in a numeric column, otherwise text.
     Word,
+    /// Digits that begin with a zero, such as `007`: text, and so are the integers of the column.
+    Digits,
+    /// `NA` and its variants: null in a column of numbers or booleans, otherwise text.
+    Missing,
     Text,
 }
 
 /// The kinds, in declaration order.
-pub const KINDS: [Kind; 6] = [Kind::Bool, Kind::Integer, Kind::Float, Kind::Special, Kind::Word, Kind::Text];
+pub const KINDS: [Kind; 8] = [Kind::Bool, Kind::Integer, Kind::Float, Kind::Special, Kind::Word, Kind::Digits, Kind::Missing, Kind::Text];
 
 impl Kind {
     /// The kind of a text.
     pub fn of(text: &[u8]) -> Kind {
+        if let [b' ' | b'\t', ..] | [.., b' ' | b'\t'] = text
+            && is_number(text.trim_ascii())
+        {
+            return Kind::of(text.trim_ascii());
+        }
         match text.first() {
             Some(b'N' | b'I' | b'n' | b'i' | b'-' | b'+') if is_special(text) => Kind::Special,
             Some(b'N' | b'I' | b'n' | b'i' | b'-' | b'+') if is_word(text) => Kind::Word,
-            Some(b'0'..=b'9' | b'-') => match (whole(text), is_number(text)) {
-                (Some(_), _) => Kind::Integer,
-                (None, true) => Kind::Float,
-                _ => Kind::Text,
+            Some(b'0'..=b'9' | b'-' | b'+' | b'.') => match Spelling::of(text) {
+                Spelling::Json if whole(text).is_some() => Kind::Integer,
+                Spelling::Json => Kind::Float,
+                Spelling::Loose => Kind::Special,
+                Spelling::Digits => Kind::Digits,
+                Spelling::None => Kind::Text,
             },
             _ if boolean(text).is_some() => Kind::Bool,
+            _ if is_missing(text) => Kind::Missing,
             _ => Kind::Text,
         }
     }
@@ -39,7 +53,7 @@ impl Kind {
         match self {
             Kind::Bool => "booleans",
             Kind::Integer | Kind::Float | Kind::Special => "numbers",
-            Kind::Word | Kind::Text => "strings",
+            Kind::Word | Kind::Digits | Kind::Missing | Kind::Text => "strings",
         }
     }
 }
@@ -63,27 +77,65 @@ fn is_word(text: &[u8]) -> bool {
     ["nan", "inf", "infinity"].iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()))
 }
 
-/// Whether a text is a finite number in JSON syntax.
-fn is_number(text: &[u8]) -> bool {
-    let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
-    let rest = text.strip_prefix(b"-").unwrap_or(text);
-    let whole = digits(rest);
-    if whole == 0 || (whole > 1 && rest.first() == Some(&b'0')) {
-        return false;
-    }
-    let mut rest = &rest[whole..];
-    if let Some(fraction) = rest.strip_prefix(b".") {
-        let length = digits(fraction);
-        if length == 0 {
-            return false;
+/// Words for a missing value in the files of R, pandas, spreadsheets and databases.
+pub fn is_missing(text: &[u8]) -> bool {
+    matches!(text, b"NA" | b"N/A" | b"n/a" | b"<NA>" | b"#N/A" | b"NULL" | b"null" | b"None")
+}
+
+/// How a text writes a finite number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    /// As in JSON.
+    Json,
+    /// A fraction with a plus sign, or without digits before or after the point.
+    Loose,
+    /// An integer without a sign that begins with a zero.
+    Digits,
+    /// Not at all.
+    None,
+}
+
+impl Spelling {
+    fn of(text: &[u8]) -> Spelling {
+        let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+        let rest = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+        let whole = digits(rest);
+        let is_padded = whole > 1 && rest.first() == Some(&b'0');
+        let mut is_loose = whole == 0 || text.starts_with(b"+");
+        let (mut rest, mut length) = (&rest[whole..], whole);
+        let is_integer = rest.is_empty();
+        if let Some(fraction) = rest.strip_prefix(b".") {
+            let places = digits(fraction);
+            is_loose |= places == 0;
+            length += places;
+            rest = &fraction[places..];
         }
-        rest = &fraction[length..];
+        if let Some(exponent) = rest.strip_prefix(b"e").or_else(|| rest.strip_prefix(b"E")) {
+            let exponent = exponent.strip_prefix(b"-").or_else(|| exponent.strip_prefix(b"+")).unwrap_or(exponent);
+            rest = &exponent[digits(exponent)..];
+            length = if exponent.is_empty() { 0 } else { length };
+        }
+        match () {
+            _ if length == 0 || !rest.is_empty() => Spelling::None,
+            _ if is_padded && is_integer && whole == text.len() => Spelling::Digits,
+            _ if is_padded || (is_loose && is_integer) => Spelling::None,
+            _ if is_loose => Spelling::Loose,
+            _ => Spelling::Json,
+        }
     }
-    if let Some(exponent) = rest.strip_prefix(b"e").or_else(|| rest.strip_prefix(b"E")) {
-        let exponent = exponent.strip_prefix(b"-").or_else(|| exponent.strip_prefix(b"+")).unwrap_or(exponent);
-        return digits(exponent) > 0 && digits(exponent) == exponent.len();
+}
+
+fn is_number(text: &[u8]) -> bool {
+    matches!(Spelling::of(text), Spelling::Json | Spelling::Loose)
+}
+
+/// The text of a number without the spaces around it and without a plus sign.
+pub fn plain(text: &[u8]) -> &[u8] {
+    let text = text.trim_ascii();
+    match text {
+        [b'+', unsigned @ ..] if unsigned.first().is_some_and(|b| b.is_ascii_digit() || *b == b'.') => unsigned,
+        _ => text,
     }
-    rest.is_empty()
 }
 
 /// Parses an integer of up to 64 bits, signed or unsigned.
@@ -110,18 +162,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_those_of_json() {
+    fn kinds_of_texts() {
         for (text, kind) in [
             ("0", Kind::Integer),
             ("-12", Kind::Integer),
             ("18446744073709551615", Kind::Integer),
             ("18446744073709551616", Kind::Float),
-            ("007", Kind::Text),
+            ("007", Kind::Digits),
+            ("00", Kind::Digits),
+            ("-007", Kind::Text),
+            ("00.5", Kind::Text),
+            ("0x1", Kind::Text),
             ("-0.5", Kind::Float),
             ("1e3", Kind::Float),
-            ("1.", Kind::Text),
-            (".5", Kind::Text),
+            ("1.", Kind::Special),
+            (".5", Kind::Special),
+            ("-.5e-3", Kind::Special),
+            ("+1.5", Kind::Special),
+            ("1.e5", Kind::Special),
+            (".", Kind::Text),
+            (".e5", Kind::Text),
+            ("+", Kind::Text),
             ("+1", Kind::Text),
+            ("1.2.3", Kind::Text),
+            ("1e+", Kind::Text),
             ("1e", Kind::Text),
             ("2024-01-02", Kind::Text),
             ("NaN", Kind::Special),
@@ -134,10 +198,43 @@ mod tests {
             ("true", Kind::Bool),
             ("False", Kind::Bool),
             ("TRUE", Kind::Bool),
-            (" 1", Kind::Text),
+            (" 1", Kind::Integer),
+            ("1.5  ", Kind::Float),
+            ("-8\t", Kind::Integer),
+            (" ", Kind::Text),
+            (" .5", Kind::Special),
+            (" x", Kind::Text),
+            (" 007", Kind::Text),
+            ("1 2", Kind::Text),
+            ("NA", Kind::Missing),
+            ("n/a", Kind::Missing),
+            ("Na", Kind::Text),
             ("", Kind::Text),
         ] {
             assert_eq!(Kind::of(text.as_bytes()), kind, "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_are_parsed_in_every_spelling() {
+        for (text, value) in [
+            ("1.5", Some(1.5)),
+            (" -.5 ", Some(-0.5)),
+            ("5.", Some(5.0)),
+            ("+5", Some(5.0)),
+            ("+1.25e1", Some(12.5)),
+            (".0", Some(0.0)),
+            ("+inf", Some(f64::INFINITY)),
+            ("1e999", None),
+            (".1e999", None),
+            ("007", None),
+            ("NA", None),
+            ("", None),
+            ("--5", None),
+            ("+-5", None),
+        ] {
+            assert_eq!(number(plain(text.as_bytes())), value, "{text}");
+        }
+        assert_eq!([" +5", "-5 ", "+-5", "05"].map(|text| whole(plain(text.as_bytes()))), [Some(5), Some(-5), None, None]);
     }
 }

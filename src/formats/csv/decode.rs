@@ -316,18 +316,19 @@ impl Values {
 
     /// Appends a value, or returns what was expected without appending anything.
     fn push(&mut self, text: &[u8]) -> Result<(), &'static str> {
+        let plain = cell::plain(text);
         match self {
             Values::Nulls(_) => return Err("null"),
             Values::Bools(values) => values.push(boolean(text).ok_or("true or false")?),
-            Values::Integers(values) => values.push(whole(text).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
-            Values::Unsigned(values) => values.push(whole(text).and_then(|n| u64::try_from(n).ok()).ok_or("an integer of 0 or more")?),
+            Values::Integers(values) => values.push(whole(plain).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
+            Values::Unsigned(values) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("an integer of 0 or more")?),
             Values::Floats(values, exact) => {
-                let expected = || if cell::Kind::of(text) == cell::Kind::Float { "a number in the range of float64" } else { "a number" };
-                let value = number(text).ok_or_else(expected)?;
-                if !exact.holds(value, text) {
+                let expected = || if cell::Kind::of(plain) == cell::Kind::Float { "a number in the range of float64" } else { "a number" };
+                let value = number(plain).ok_or_else(expected)?;
+                if !exact.holds(value, plain) {
                     return Err(exact.expected);
                 }
-                let near = (exact.rounded)(value, text);
+                let near = (exact.rounded)(value, plain);
                 // A number beyond the type is refused later.
                 values.push(if near.is_finite() { near } else { value });
             }
@@ -430,7 +431,14 @@ impl ColumnReader {
         let (mut values, mut valid) = (Values::new(dtype, self.floats), Vec::with_capacity(cells.len()));
         for (row, cell) in cells {
             let pushed = match self.not_null(*row, *cell, dialect.is_null(cell.unwrap_or_default()), note) {
-                Some(cell) => values.push(cell).map_err(|what| note(*row, expected(what, cell))).is_ok(),
+                Some(cell) => match values.push(cell) {
+                    Ok(()) => true,
+                    Err(_) if dialect.is_missing(cell) => self.not_null(*row, Some(cell), true, note).is_some(),
+                    Err(what) => {
+                        note(*row, expected(what, cell));
+                        false
+                    }
+                },
                 None => false,
             };
             if !pushed {

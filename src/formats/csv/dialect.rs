@@ -1,5 +1,6 @@
 //! The CSV dialect: how fields are written.
 
+use super::cell;
 use crate::error::{Error, Result};
 use crate::options::CsvOptions;
 
@@ -12,6 +13,8 @@ pub struct Dialect {
     pub separator: Option<u8>,
     /// The words that mean null; the first one is written.
     pub nulls: Vec<String>,
+    /// Whether `NA` and its variants are null among numbers and booleans: unless the words are given.
+    pub guesses_nulls: bool,
     /// The column names, if the first line does not contain them.
     pub columns: Option<Vec<String>>,
 }
@@ -42,6 +45,7 @@ impl Dialect {
             delimiter: options.delimiter.unwrap_or(delimiter),
             separator: options.list_separator,
             nulls: options.nulls.clone().unwrap_or_else(|| vec![String::new()]),
+            guesses_nulls: options.nulls.is_none(),
             columns: options.columns.clone(),
         }
     }
@@ -59,6 +63,11 @@ impl Dialect {
     #[inline]
     pub fn is_null(&self, cell: &[u8]) -> bool {
         self.nulls.iter().any(|word| word.as_bytes() == cell)
+    }
+
+    /// Whether a field that is no number or boolean, although its column contains them, is null.
+    pub fn is_missing(&self, cell: &[u8]) -> bool {
+        self.guesses_nulls && cell::is_missing(cell)
     }
 
     /// The items of a field.

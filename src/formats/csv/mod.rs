@@ -1,7 +1,7 @@
 //! CSV and TSV: one record per line, one field per column. Source: RFC 4180; quoting is that of the crate `csv-core`.
 //!
 //! Types are inferred as in JSON: a column holds booleans, integers, floats or strings, and a column with several of
-//! these is rejected. `007` is a string, because numbers are written as in JSON. With `--list-separator`, columns that
+//! these is rejected. A column of integers some of which begin with a zero, such as `007`, holds strings. With `--list-separator`, columns that
 //! contain it hold lists; `--schema 'x: sparse<float32>[N]'` reads items `id:weight`. Column names are in the first
 //! line, or given by `--columns`.
 //!

@@ -1,15 +1,15 @@
 //! Observes columns and infers their types.
 
-use super::cell::{KINDS, Kind, number, whole};
+use super::cell::{KINDS, Kind, number, plain, whole};
 use super::cut::Block;
 use super::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::path::quoted;
-use crate::printable::{shell_quoted, shell_word};
+use crate::printable::{is_or_are, shell_quoted, shell_word};
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The largest magnitude up to which a float64 holds every integer.
@@ -27,8 +27,8 @@ pub struct Seen {
 /// Why a column has no type.
 struct Clash {
     message: String,
-    /// A string among other values, which may be a word for null.
-    word: Option<String>,
+    /// A string among other values, which may be a word for null, and `NA`, which would be null without it.
+    words: Vec<String>,
     /// The line of that string.
     word_line: u64,
     /// The type of the other values.
@@ -37,7 +37,7 @@ struct Clash {
 
 impl Clash {
     fn new(message: String) -> Clash {
-        Clash { message, word: None, word_line: 0, others: None }
+        Clash { message, words: Vec::new(), word_line: 0, others: None }
     }
 }
 
@@ -53,6 +53,10 @@ impl First {
     /// `line 2`, or `line 2 of FILE` if there are several.
     fn place(&self, several: bool) -> String {
         if several { format!("line {} of {}", self.line, self.input) } else { format!("line {}", self.line) }
+    }
+
+    fn lossy(&self) -> String {
+        String::from_utf8_lossy(&self.text).into_owned()
     }
 
     /// The text and its place.
@@ -89,12 +93,14 @@ struct ColumnSeen {
     is_list: bool,
     /// Whether fields can hold several items.
     has_separator: bool,
+    /// Whether `NA` can be null.
+    guesses_nulls: bool,
     /// Whether a file does not have the column.
     is_absent: bool,
 }
 
 impl ColumnSeen {
-    fn new(name: &str, has_separator: bool) -> ColumnSeen {
+    fn new(name: &str, dialect: &Dialect) -> ColumnSeen {
         ColumnSeen {
             name: name.to_owned(),
             firsts: [const { None }; KINDS.len()],
@@ -107,7 +113,8 @@ impl ColumnSeen {
             has_nulls: false,
             has_null_items: false,
             is_list: false,
-            has_separator,
+            has_separator: dialect.separator.is_some(),
+            guesses_nulls: dialect.guesses_nulls,
             is_absent: false,
         }
     }
@@ -119,15 +126,15 @@ impl ColumnSeen {
         self.firsts[kind as usize].get_or_insert_with(first);
         match kind {
             Kind::Integer => {
-                if let Some(value) = whole(text) {
+                if let Some(value) = whole(plain(text)) {
                     self.smallest = self.smallest.min(value);
                     self.largest = self.largest.max(value);
                 }
             }
-            Kind::Float if text.iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
+            Kind::Float if plain(text).iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
                 self.beyond.get_or_insert_with(first);
             }
-            Kind::Float if self.infinite.is_none() && is_infinite(text) => self.infinite = Some(first()),
+            Kind::Float | Kind::Special if self.infinite.is_none() && is_infinite(plain(text)) => self.infinite = Some(first()),
             _ => {}
         }
     }
@@ -152,13 +159,18 @@ impl ColumnSeen {
     /// The first value of a kind, including other kinds that count as this kind here.
     fn first(&self, kind: Kind) -> Option<First> {
         let empty = self.empty.clone().filter(|_| kind == Kind::Text && !self.holds_lists() && !self.is_empty_null);
-        let firsts = KINDS.into_iter().filter(|seen| self.resolved(*seen) == kind).filter_map(|seen| self.firsts[seen as usize].clone());
+        // Another string says more about a column of text than a word for null.
+        let is_shown = |seen: &Kind| *seen != Kind::Missing || self.firsts[Kind::Text as usize].is_none();
+        let firsts = KINDS
+            .into_iter()
+            .filter(|seen| self.resolved(*seen) == kind && is_shown(seen))
+            .filter_map(|seen| self.firsts[seen as usize].clone());
         firsts.chain(empty).min()
     }
 
     /// Whether it is a column of lists. Between numbers, an empty field that is not null can only be an empty list.
     fn holds_lists(&self) -> bool {
-        let is_number = |kind: Kind| !matches!(kind, Kind::Text | Kind::Word);
+        let is_number = |kind: Kind| !matches!(kind, Kind::Text | Kind::Word | Kind::Digits | Kind::Missing);
         let seen = || KINDS.into_iter().filter(|kind| self.firsts[*kind as usize].is_some());
         let has_empty = self.empty.is_some() && !self.is_empty_null;
         self.is_list || (self.has_separator && has_empty && seen().next().is_some() && seen().all(is_number))
@@ -167,18 +179,30 @@ impl ColumnSeen {
     /// The effective kind, given the other kinds of the column.
     fn resolved(&self, kind: Kind) -> Kind {
         let has = |kind: Kind| self.firsts[kind as usize].is_some();
-        let has_numbers = has(Kind::Integer) || has(Kind::Float);
+        let are_codes = has(Kind::Digits) && !has(Kind::Float);
+        let has_numbers = has(Kind::Float) || (has(Kind::Integer) && !are_codes);
+        let has_text = has(Kind::Text) || has(Kind::Digits);
+        let may_be_null = has_numbers || has(Kind::Special) || has(Kind::Bool);
         match kind {
-            Kind::Special if !has_numbers && has(Kind::Text) => Kind::Text,
-            Kind::Word if !has_numbers && (has(Kind::Text) || !has(Kind::Special)) => Kind::Text,
+            Kind::Integer if are_codes => Kind::Text,
+            Kind::Digits => Kind::Text,
+            Kind::Special if !has_numbers && has_text => Kind::Text,
+            Kind::Word if !has_numbers && (has_text || !has(Kind::Special)) => Kind::Text,
             Kind::Special | Kind::Word => Kind::Float,
+            Kind::Missing if has_text || !may_be_null || !self.guesses_nulls || self.is_list => Kind::Text,
             _ => kind,
         }
     }
 
+    /// The first `NA` or variant that is null.
+    fn missing(&self) -> Option<&First> {
+        self.firsts[Kind::Missing as usize].as_ref().filter(|_| self.resolved(Kind::Missing) == Kind::Missing)
+    }
+
     /// The type that holds all observed values, or the conflict.
     fn ty(&self, several: bool) -> Result<Type, Clash> {
-        let kinds: Vec<Kind> = KINDS.into_iter().filter(|kind| self.first(*kind).is_some()).collect();
+        let is_typed = |kind: &Kind| *kind != Kind::Missing && self.first(*kind).is_some();
+        let kinds: Vec<Kind> = KINDS.into_iter().filter(is_typed).collect();
         let at = |kind: Kind| self.first(kind).map_or_else(String::new, |first| first.place(several));
         let dtype = match kinds.as_slice() {
             [] => DType::Null,
@@ -216,7 +240,7 @@ impl ColumnSeen {
                 let word = self.first(Kind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
                 let word_line = word.as_ref().map_or(0, |first| first.line);
                 let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
-                // No word for null, whatever its spelling, such as `+5` or ` 3`.
+                // No word for null, whatever its spelling, such as `+5`.
                 let is_boolean = |word: &String| ["true", "false"].iter().any(|other| word.eq_ignore_ascii_case(other));
                 let is_value = |word: &String| is_boolean(word) || word.trim().parse::<f64>().is_ok_and(f64::is_finite);
                 let others = match kinds.as_slice() {
@@ -226,9 +250,11 @@ impl ColumnSeen {
                     [Kind::Float, Kind::Text] | [Kind::Integer, Kind::Float, Kind::Text] => Some(DType::Float64),
                     _ => None,
                 };
+                let words = word.filter(|word| !is_value(word)).into_iter();
+                let missing = self.firsts[Kind::Missing as usize].as_ref().map(First::lossy);
                 return Err(Clash {
                     message: format!("contains {}", parts.join(" and ")),
-                    word: word.filter(|word| !is_value(word)),
+                    words: words.flat_map(|word| [Some(word), missing.clone()]).flatten().collect(),
                     word_line,
                     others,
                 });
@@ -238,9 +264,28 @@ impl ColumnSeen {
         Ok(Type {
             element: Element::Value(dtype),
             dims,
-            optional: self.is_absent || self.has_nulls || (self.empty.is_some() && self.is_empty_null && !self.is_list),
+            optional: self.is_absent
+                || self.has_nulls
+                || self.missing().is_some()
+                || (self.empty.is_some() && self.is_empty_null && !self.is_list),
             with_nulls: self.is_list && self.has_null_items,
         })
+    }
+}
+
+impl Seen {
+    /// Names the columns in which a word is read as null.
+    fn announce_nulls(&self, request: &Request) -> Result<()> {
+        let missing: Vec<(&str, &First)> = self.columns.iter().filter_map(|own| Some((own.name.as_str(), own.missing()?))).collect();
+        let Some((_, first)) = missing.first() else { return Ok(()) };
+        let words: BTreeSet<String> = missing.iter().map(|(_, first)| first.lossy()).collect();
+        let verb = is_or_are(words.len());
+        let words = words.into_iter().collect::<Vec<_>>().join(", ");
+        let named = missing.iter().take(LISTED).map(|(name, _)| quoted(name)).collect::<Vec<_>>().join(", ");
+        let more = if missing.len() > LISTED { ", ..." } else { "" };
+        let input = if let [input] = self.inputs.as_slice() { input } else { &first.input };
+        let text = format!("{input}: {words} {verb} read as null in {named}{more}; --nulls sets the words for null");
+        request.options.notices.add(text, request.options.strict)
     }
 }
 
@@ -254,7 +299,7 @@ fn is_infinite(text: &[u8]) -> bool {
 /// # Errors
 /// A record has a different number of fields, and bad records are not skipped.
 pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
-    let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name, dialect.separator.is_some())).collect();
+    let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name, dialect)).collect();
     let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref().unwrap_or(&f.name) == name);
     let is_of_interest = |name: &String| !is_declared(name) && request.wanted.includes(name) && !request.dropped.includes(name);
     let looked_at: Vec<bool> = names.iter().map(is_of_interest).collect();
@@ -315,25 +360,35 @@ impl Observed for Seen {
         let (mut fields, mut clashes) = (Vec::new(), Vec::new());
         let mut words = request.options.csv.nulls.clone().unwrap_or_default();
         let given = words.len();
+        let add = |word: String, words: &mut Vec<String>| {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        };
         let mut may_be_header = false;
         for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
             match column.ty(self.inputs.len() > 1) {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
                 Err(clash) => {
                     let optional = column.has_nulls || (column.empty.is_some() && column.is_empty_null);
-                    let text = match (column.is_list, optional) {
-                        (true, _) => "string[?]",
-                        (false, true) => "optional string",
-                        (false, false) => "string",
+                    let typed = |dtype: &str, optional: bool| match (column.is_list, optional) {
+                        (true, _) => format!("{dtype}[?]"),
+                        (false, true) => format!("optional {dtype}"),
+                        (false, false) => dtype.to_owned(),
                     };
+                    let text = typed("string", optional);
+                    let has_missing = column.guesses_nulls && column.firsts[Kind::Missing as usize].is_some();
                     may_be_header |= clash.word_line == 1 && request.options.csv.columns.is_some();
-                    words.extend(clash.word.filter(|word| !words.contains(word)));
-                    let others = clash.others.map(|dtype| text.replace("string", &dtype.to_string()));
+                    clash.words.into_iter().for_each(|word| add(word, &mut words));
+                    let others = clash.others.map(|dtype| typed(&dtype.to_string(), optional || has_missing));
                     clashes.push((quoted(&column.name), clash.message, text, others));
                 }
             }
         }
-        let Some(((name, clash, _, most), others)) = clashes.split_first() else { return Ok(Schema::new(fields)) };
+        let Some(((name, clash, _, most), others)) = clashes.split_first() else {
+            self.announce_nulls(request)?;
+            return Ok(Schema::new(fields));
+        };
         let mut error = Error::data(clash.clone()).in_field(name);
         if let [input] = self.inputs.as_slice() {
             error = error.in_input(input.clone());
@@ -356,6 +411,8 @@ impl Observed for Seen {
         let [word, ..] = &words[given..] else { return Err(error) };
         let meaning = if words.len() > given + 1 { "such strings mean".to_owned() } else { format!("{word:?} means") };
         if request.options.csv.nulls.is_none() {
+            // Given words replace those that are null without them.
+            self.columns.iter().filter_map(ColumnSeen::missing).for_each(|first| add(first.lossy(), &mut words));
             words.push(String::new());
         }
         Err(error.help(format!("if {meaning} null: --nulls {}", shell_word(&words.join(",")))))
