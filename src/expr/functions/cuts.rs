@@ -3,7 +3,7 @@
 //! Semantics: `tf.slice`, `tf.strided_slice`, `tf.reverse_sequence`, `tf.ensure_shape`.
 
 use crate::error::Error;
-use crate::expr::call::{Call, Function, as_node, positive_axis, static_ints};
+use crate::expr::call::{Call, Function, positive_axis, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::level::{bounding, merged};
@@ -44,12 +44,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 /// The type of argument 0, which must be dense.
 fn dense(call: &Call) -> ExprResult<Type> {
-    let ty = as_node(call.operand(0)?, None)?.ty;
-    if ty.is_sparse() || ty.is_ragged() || ty.fields().is_some() {
-        let error = call.error(format!("{} expects a dense tensor, found {ty}", call.name));
-        return Err(error.help("x[1:, :2] slices ragged tensors"));
-    }
-    Ok(ty)
+    call.dense(call.operand(0)?, "x[1:, :2] slices ragged tensors")
 }
 
 /// The number of integers in argument `i`.

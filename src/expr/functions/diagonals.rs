@@ -2,7 +2,7 @@
 //!
 //! Semantics: `tf.linalg.diag`, `diag_part`, `trace`, `band_part`.
 
-use crate::expr::call::{Call, Function, as_node};
+use crate::expr::call::{Call, Function};
 use crate::expr::error::ExprResult;
 use crate::expr::literal::zero;
 use crate::schema::{DType, Literal, Type};
@@ -54,11 +54,7 @@ fn matrices(call: &Call) -> ExprResult<Type> {
 }
 
 fn dense(call: &Call) -> ExprResult<Type> {
-    let ty = as_node(call.operand(0)?, None)?.ty;
-    if ty.is_sparse() || ty.is_ragged() {
-        return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)).help("to_tensor(x) pads its rows"));
-    }
-    Ok(ty)
+    call.dense(call.operand(0)?, "to_tensor(x) pads its rows")
 }
 
 /// The number of the diagonal, argument 1.
