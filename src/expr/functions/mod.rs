@@ -44,6 +44,7 @@ mod decompose;
 mod dense;
 mod diagonals;
 mod distinct;
+mod embeddings;
 mod formulas;
 mod higher;
 mod join;
@@ -100,6 +101,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Diagonals", functions: diagonals::FUNCTIONS, grows: true },
     Family { title: "Sums of products", functions: contractions::FUNCTIONS, grows: true },
     Family { title: "Selection", functions: select::FUNCTIONS, grows: true },
+    Family { title: "Embeddings", functions: embeddings::FUNCTIONS, grows: true },
     Family { title: "Sorting and counting", functions: sort::FUNCTIONS, grows: true },
     Family { title: "Distinct values", functions: distinct::FUNCTIONS, grows: false },
     Family { title: "Classes", functions: classes::FUNCTIONS, grows: true },

@@ -310,7 +310,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         Some(-1) => true,
         Some(other) => return Err(call.error(format!("axis must be 0 (all values) or -1 (row by row), not {other}"))),
     };
-    if per_row && (x.rank() == 0 || x.rank() > 2) {
+    if per_row && x.rank() > 2 {
         let found = x.rank();
         return Err(ExprError::at(x.span.clone(), format!("bincount with axis=-1 expects a vector or a matrix; this has {found} axes")));
     }
