@@ -11,9 +11,13 @@ use crate::schema::{DType, Dim, Literal, Size, Type};
 pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.diag", "matrix_diag"],
-        "diagonal|x, k=0, padding_value=None",
-        "Matrices with the values of the last axis on diagonal k, and padding_value (0) elsewhere.",
-        [("linalg.diag([1, 2])", "[[1, 0], [0, 2]]"), ("linalg.diag([1, 2], k=1)", "[[0, 1, 0], [0, 0, 2], [0, 0, 0]]")],
+        "diagonal|x, k=0, num_rows=-1, num_cols=-1, padding_value=None",
+        "Matrices with the values of the last axis on diagonal k, and padding_value (0) elsewhere; square and just large enough, unless the number of rows or columns is given.",
+        [
+            ("linalg.diag([1, 2])", "[[1, 0], [0, 2]]"),
+            ("linalg.diag([1, 2], k=1)", "[[0, 1, 0], [0, 0, 2], [0, 0, 0]]"),
+            ("linalg.diag([1, 2], num_cols=3)", "[[1, 0, 0], [0, 2, 0]]")
+        ],
         diag
     ),
     formula!(
@@ -126,24 +130,35 @@ fn diag(call: &Call) -> ExprResult<String> {
         return Err(call.error("linalg.diag expects a vector, found a scalar"));
     }
     let k = number(call)?;
-    let elsewhere = match call.given(2) {
+    let elsewhere = match call.given(4) {
         None => nothing(&ty, "diagonal")?,
         Some(value) if value.is_literal() => "constant(padding_value, identity(diagonal).dtype)".to_owned(),
         Some(_) => "padding_value".to_owned(),
     };
     let last = ty.rank() - 1;
-    let numbers = format!("range(shape(identity(diagonal))[{last}] + {})", k.unsigned_abs());
-    // The value of each row, shifted to the first row of the diagonal.
-    let rows = match k {
-        0 => "identity(diagonal)".to_owned(),
-        _ => {
-            let sides = if k > 0 { [0, k] } else { [-k, 0] };
-            let mut paddings = vec![[0, 0]; last];
-            paddings.push(sides);
-            format!("pad(diagonal, {paddings:?}, constant_values={elsewhere})")
+    let length = format!("shape(identity(diagonal))[{last}]");
+    // The first row and column that the diagonal meets.
+    let (down, right) = ((-k).max(0), k.max(0));
+    let given = |i: usize| call.optional_int(i).map(|n| n.filter(|n| *n != -1));
+    let (rows, columns) = match (given(2)?, given(3)?) {
+        (None, None) => (format!("({length} + {})", down + right), format!("({length} + {})", down + right)),
+        (rows, columns) => {
+            if let (Some(rows), Some(columns), Size::Known(n)) = (rows, columns, ty.dims[last].size)
+                && i64::try_from(n).is_ok_and(|n| n != (rows - down).min(columns - right))
+            {
+                let message =
+                    format!("linalg.diag: diagonal {k} of a matrix of {rows} rows and {columns} columns does not have {n} values");
+                return Err(call.error(message));
+            }
+            let size = |n: Option<i64>, least: i64| n.map_or_else(|| format!("({length} + {least})"), |n| n.to_string());
+            (size(rows, down), size(columns, right))
         }
     };
-    Ok(format!("where(expand_dims({numbers}, 1) + {k} == {numbers}, expand_dims({rows}, -1), {elsewhere})"))
+    // The value of each row, at the first row of the diagonal. Too few rows or columns are refused: there is no room to pad.
+    let outer = "[0, 0], ".repeat(last);
+    let values = format!("pad(diagonal, [{outer}[{down}, {rows} - {down} - {length}]], constant_values={elsewhere})");
+    let within = format!("pad(range({columns} - {right} - {length}), [[0, {right} + {length}]])");
+    Ok(format!("where(expand_dims(range({rows}), 1) + {k} == range(size({within})), expand_dims({values}, -1), {elsewhere})"))
 }
 
 /// Diagonal `k` of `input`.
