@@ -25,6 +25,7 @@ import oracle
 import calls  # noqa: F401
 import calls_dense  # noqa: F401
 import calls_sparse  # noqa: F401
+import calls_chains  # noqa: F401
 import calls_structured  # noqa: F401
 from calls_lod import LOD_CALLS
 from draw import Draw
@@ -42,7 +43,7 @@ class Call:
     """A random call and the library's result."""
 
     def __init__(self, number, seed, name, text=None):
-        self.number, self.name, self.why, self.kind = number, name, None, None
+        self.number, self.name, self.why, self.kind, self.is_list = number, name, None, None, False
         self.prefix = f"c{number}"
         rng = random.Random(f"{seed}.{number}")
         draw = Draw(rng, self.prefix, rng.choice([1, 1, 2, 3]))
@@ -70,7 +71,9 @@ class Call:
         if self.name in LOD_CALLS:
             return PADDLE.run(self.text, values)
         tensors = {n: oracle.to_tensorflow(v) for n, v in values.items()}
-        return oracle.outputs(eval(self.text, dict(NAMES), tensors))
+        result = eval(self.text, dict(NAMES), tensors)
+        self.is_list = isinstance(result, (list, tuple))
+        return oracle.outputs(result)
 
     def usable(self):
         return self.error is not None or self.noutputs > 0
@@ -87,10 +90,7 @@ class Call:
     def assignment(self):
         """The assignment of the results to names; a list of one is subscripted."""
         several = self.noutputs > 1
-        return f"{', '.join(self.names())} = {self.text}" if several or not self.is_list() else f"{self.names()[0]} = ({self.text})[0]"
-
-    def is_list(self):
-        return self.noutputs == 1 and re.match(r"tf\.(unstack|split|sparse\.split|dynamic_partition|strings\.unicode_\w+_with_offsets)\(|.*\.nested_", self.text)
+        return f"{', '.join(self.names())} = {self.text}" if several or not self.is_list else f"{self.names()[0]} = ({self.text})[0]"
 
     def disagrees(self, kind, why):
         self.kind, self.why = kind, why

@@ -2,11 +2,11 @@
 
 use super::binding::{Arg, Call};
 use super::coerce::{as_node, as_they_are, cast_node, common, not_null, present, strict, strict_node};
-use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, text_literal};
+use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, static_text};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::operand::{FunctionValue, Operand, OperandKind};
+use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
 use crate::expr::types::promote;
-use crate::schema::{DType, Element, Literal};
+use crate::schema::{DType, Element, Literal, Type};
 
 impl Call {
     fn wrong(&self, i: usize, expected: &str) -> ExprError {
@@ -232,7 +232,7 @@ impl Call {
         let Some(item) = self.given(i) else {
             return Ok(None);
         };
-        text_literal(item).map(Some).ok_or_else(|| self.no_text(i))
+        static_text(item).map(Some).ok_or_else(|| self.no_text(i))
     }
 
     fn no_text(&self, i: usize) -> ExprError {
@@ -336,6 +336,20 @@ impl Call {
                     .help("sparse.to_dense(x) and RaggedTensor.from_sparse(x) convert"))
             }
         }
+    }
+
+    /// The type of an item that must be a dense tensor; `advice` is the way out for others.
+    ///
+    /// # Errors
+    /// The item is ragged, sparse, a structure, or not a tensor.
+    pub fn dense(&self, item: &Operand, advice: &str) -> ExprResult<Type> {
+        let ty = as_node(item, None)?.ty;
+        if ty.is_sparse() || ty.is_ragged() || ty.fields().is_some() {
+            return Err(
+                ExprError::at(item.span.clone(), format!("{} expects a dense tensor, found {}", self.name, describe(&ty))).help(advice)
+            );
+        }
+        Ok(ty)
     }
 
     /// Rejects dtypes for which `fits` is false.

@@ -2,6 +2,7 @@
 
 use crate::expr::eval::{Node, NodeKind};
 use crate::expr::kernels::cast;
+use crate::expr::kernels::text::Texts;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::schema::{DType, Literal};
 
@@ -60,11 +61,14 @@ pub fn constant_values(node: &Node) -> Option<usize> {
     }
 }
 
-/// The bytes of a string literal.
-pub fn text_literal(item: &Operand) -> Option<Vec<u8>> {
+/// The bytes of a string known before the first record.
+pub fn static_text(item: &Operand) -> Option<Vec<u8>> {
     match &item.kind {
         OperandKind::Literal(Literal::String(text)) => Some(text.clone().into_bytes()),
         OperandKind::Literal(Literal::Bytes(bytes)) => Some(bytes.clone()),
+        OperandKind::Tensor(Node { ty, kind: NodeKind::Constant(tensor), .. }) if ty.rank() == 0 => {
+            Texts::of(tensor.as_leaf().ok()?).ok()?.iter().next().map(<[u8]>::to_vec)
+        }
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ pub use coerce::{alike, as_node, cast_node, common, computable, not_null, strict
 pub use fold::fold;
 pub use function::{Function, Meaning};
 pub use integer::{Integer, Integers};
-pub use known::{dtype_named, positive_axis, static_int, static_ints, text_literal};
+pub use known::{dtype_named, positive_axis, static_int, static_ints, static_text};
 pub use maps::{is_map, map_lookup, map_part};
 pub use pack::nth;
 pub use shape::shape_vector;

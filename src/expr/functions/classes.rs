@@ -46,10 +46,7 @@ pub static FUNCTIONS: &[Function] = &[
         "The fraction of values that are 0, as a float32.",
         [("math.zero_fraction([1, 0, 2, 0])", "0.5")],
         |call| {
-            let ty = as_node(call.operand(0)?, None)?.ty;
-            if ty.is_sparse() || ty.is_ragged() {
-                return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)));
-            }
+            call.dense(call.operand(0)?, "the values of a ragged or sparse tensor are dense: flat_values(x), values(x)")?;
             Ok("cast(reduce_sum(cast(value == zeros_like(value), int64)), float32) / cast(size(value), float32)".to_owned())
         }
     ),

@@ -2,11 +2,11 @@
 //!
 //! Semantics: `tf.tensordot`, `tf.einsum`.
 
-use crate::expr::call::{Call, Function, as_node, positive_axis, static_int, static_ints};
+use crate::expr::call::{Call, Function, positive_axis, static_int, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::operand::Operand;
 use crate::schema::{Size, Type};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
@@ -22,20 +22,19 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["einsum", "linalg.einsum"],
         "equation, *inputs",
-        "Sums of products by the labels of axes: labels that are not in the result are summed over.",
-        [("einsum(\"ij,jk->ik\", [[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"), ("einsum(\"ij->j\", [[1, 2], [3, 4]])", "[4, 6]")],
+        "Sums of products by the labels of axes: labels that are not in the result are summed over, a label that occurs twice takes a diagonal, and `...` stands for further axes.",
+        [
+            ("einsum(\"ij,jk->ik\", [[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"),
+            ("einsum(\"ij->j\", [[1, 2], [3, 4]])", "[4, 6]"),
+            ("einsum(\"...ii->...\", [[[1, 2], [3, 4]]])", "[5]")
+        ],
         einsum
     ),
 ];
 
-/// An operand as a dense tensor.
+/// The type of an operand, which must be dense.
 fn dense(call: &Call, item: &Operand) -> ExprResult<Type> {
-    let ty = as_node(item, None)?.ty;
-    if ty.is_sparse() || ty.is_ragged() || ty.fields().is_some() {
-        let error = ExprError::at(item.span.clone(), format!("{} expects a dense tensor, found {ty}", call.name));
-        return Err(error.help("to_tensor(x) pads its rows"));
-    }
-    Ok(ty)
+    call.dense(item, "to_tensor(x) pads its rows")
 }
 
 /// A product of sizes, as a formula.
@@ -81,12 +80,14 @@ fn tensordot(call: &Call) -> ExprResult<String> {
     Ok(format!("reshape({} @ {}, [{}])", matrices[0], matrices[1], shape.join(", ")))
 }
 
+/// The size of an axis, if it is the same in all records.
+fn known_size(ty: &Type, axis: usize) -> Option<u64> {
+    if let Size::Known(n) = ty.dims[axis].size { Some(n) } else { None }
+}
+
 /// The size of an axis of a parameter, as a formula.
 fn size(name: &str, ty: &Type, axis: usize) -> String {
-    match ty.dims[axis].size {
-        Size::Known(n) => n.to_string(),
-        _ => format!("shape(identity({name}))[{axis}]"),
-    }
+    known_size(ty, axis).map_or_else(|| format!("shape(identity({name}))[{axis}]"), |n| n.to_string())
 }
 
 /// A tensor whose axes have labels.
@@ -95,50 +96,107 @@ struct Labelled {
     labels: Vec<char>,
 }
 
+/// The size of the axes that have a label.
+struct Axis {
+    known: Option<u64>,
+    formula: String,
+}
+
+/// The sizes of the axes with these labels, as formulas.
+fn sizes_of(sizes: &BTreeMap<char, Axis>, labels: &[char]) -> Vec<String> {
+    labels.iter().filter_map(|label| sizes.get(label)).map(|axis| axis.formula.clone()).collect()
+}
+
+/// The label of `...` in an equation; no letter sorts before it.
+const ELLIPSIS: char = '.';
+
+/// The label of the axis of an ellipsis that is `i` axes before its last one.
+fn open_label(i: usize) -> char {
+    u32::try_from(i).ok().and_then(|i| char::from_u32(0xE000 + i)).unwrap_or(ELLIPSIS)
+}
+
+/// Labels, with those of the `open` axes in place of an ellipsis.
+fn expanded(labels: &[char], open: usize) -> Vec<char> {
+    let all = |label: &char| if *label == ELLIPSIS { (0..open).rev().map(open_label).collect() } else { vec![*label] };
+    labels.iter().flat_map(all).collect()
+}
+
 fn einsum(call: &Call) -> ExprResult<String> {
     let place = call.operand(0)?.span.clone();
     let equation: String = call.string(0)?.unwrap_or_default().split_whitespace().collect();
     let wrong = |why: &str| ExprError::at(place.clone(), format!("einsum: {equation:?} {why}"));
-    let (inputs, output) = equation.split_once("->").map_or((equation.as_str(), None), |(inputs, output)| (inputs, Some(output)));
+    if equation.replace("...", "").contains(ELLIPSIS) {
+        return Err(wrong("has a dot that is not part of an ellipsis"));
+    }
+    let marked = equation.replace("...", &ELLIPSIS.to_string());
+    let (inputs, output) = marked.split_once("->").map_or((marked.as_str(), None), |(inputs, output)| (inputs, Some(output)));
     let items = call.list(1)?;
     let parts: Vec<Vec<char>> = inputs.split(',').map(|labels| labels.chars().collect()).collect();
-    if equation.contains('.') {
-        return Err(wrong("has an ellipsis, which is not supported").help("name each axis"));
-    }
     if parts.len() != items.len() {
         return Err(wrong(&format!("is for {} tensors, not {}", parts.len(), items.len())));
-    }
-    let mut sizes: BTreeMap<char, String> = BTreeMap::new();
-    let mut known: BTreeMap<char, u64> = BTreeMap::new();
-    let mut operands = Vec::with_capacity(items.len());
-    for (i, (item, labels)) in items.iter().zip(&parts).enumerate() {
-        let ty = dense(call, item)?;
-        if !labels.iter().all(char::is_ascii_alphabetic) {
-            return Err(wrong("has a label that is not a letter"));
-        }
-        if (0..labels.len()).any(|i| labels[..i].contains(&labels[i])) {
-            return Err(wrong("repeats a label of one tensor, which is not supported").help("linalg.diag_part(x) takes a diagonal"));
-        }
-        if labels.len() != ty.rank() {
-            return Err(wrong(&format!("has {} labels for {ty}", labels.len())));
-        }
-        let name = format!("inputs[{i}]");
-        for (axis, label) in labels.iter().enumerate() {
-            if let Size::Known(n) = ty.dims[axis].size {
-                let before = *known.entry(*label).or_insert(n);
-                if before != n {
-                    return Err(wrong(&format!("gives {label} the sizes {before} and {n}")));
-                }
-            }
-            sizes.entry(*label).or_insert_with(|| size(&name, &ty, axis));
-        }
-        operands.push(Labelled { formula: name, labels: labels.clone() });
     }
     let count = |label: &char| parts.iter().flatten().filter(|other| *other == label).count();
     let output: Vec<char> = match output {
         Some(output) => output.chars().collect(),
-        None => sizes.keys().copied().filter(|label| count(label) == 1).collect(),
+        // Each label that occurs once, in alphabetical order.
+        None => parts.iter().flatten().copied().collect::<BTreeSet<_>>().into_iter().filter(|label| count(label) == 1).collect(),
     };
+    let mut inputs = Vec::with_capacity(items.len());
+    let mut most_open = 0;
+    for (item, labels) in items.iter().zip(&parts) {
+        let ty = dense(call, item)?;
+        if !labels.iter().all(|label| label.is_ascii_alphabetic() || *label == ELLIPSIS) {
+            return Err(wrong("has a label that is not a letter"));
+        }
+        let named = labels.iter().filter(|label| **label != ELLIPSIS).count();
+        let open = ty.rank().checked_sub(named).filter(|open| match labels.len() - named {
+            0 => *open == 0,
+            n => n == 1,
+        });
+        let open = open.ok_or_else(|| wrong(&format!("has {named} labels for {ty}")))?;
+        most_open = most_open.max(open);
+        inputs.push((ty, expanded(labels, open)));
+    }
+    if most_open > 0 && !output.contains(&ELLIPSIS) {
+        return Err(wrong("has axes for `...`, but no `...` in the result").help("einsum(\"...ij->...ji\", x)"));
+    }
+    let output = expanded(&output, most_open);
+    // Of the axes of an ellipsis, those of size 1 are broadcast to the others.
+    let is_open = |label: char| !label.is_ascii_alphabetic();
+    let is_one = |ty: &Type, axis: usize| known_size(ty, axis) == Some(1);
+    let places =
+        inputs.iter().enumerate().flat_map(|(i, (ty, labels))| labels.iter().enumerate().map(move |(axis, label)| (i, ty, axis, *label)));
+    let wide: BTreeSet<char> = places.clone().filter(|(_, ty, axis, _)| !is_one(ty, *axis)).map(|(.., label)| label).collect();
+    let mut sizes: BTreeMap<char, Axis> = BTreeMap::new();
+    for (i, ty, axis, label) in places.filter(|(_, ty, axis, label)| !is_open(*label) || !is_one(ty, *axis) || !wide.contains(label)) {
+        let own = Axis { known: known_size(ty, axis), formula: size(&format!("inputs[{i}]"), ty, axis) };
+        let all = match sizes.remove(&label) {
+            None => own,
+            Some(Axis { known: Some(m), .. }) if own.known.is_some_and(|n| n != m) => {
+                let axis = if is_open(label) { "an axis of `...`".to_owned() } else { label.to_string() };
+                return Err(wrong(&format!("gives {axis} the sizes {m} and {}", own.formula)));
+            }
+            Some(other) if other.known.is_some() || !is_open(label) => other,
+            Some(_) if own.known.is_some() => own,
+            Some(other) => Axis { known: None, formula: format!("where({0} == 1, {1}, {0})", other.formula, own.formula) },
+        };
+        sizes.insert(label, all);
+    }
+    let mut operands = Vec::with_capacity(items.len());
+    for (i, (ty, labels)) in inputs.iter().enumerate() {
+        let (ones, kept): (Vec<usize>, Vec<usize>) =
+            (0..labels.len()).partition(|axis| is_open(labels[*axis]) && is_one(ty, *axis) && wide.contains(&labels[*axis]));
+        let labels: Vec<char> = kept.iter().map(|axis| labels[*axis]).collect();
+        let mut formula = format!("inputs[{i}]");
+        if !ones.is_empty() {
+            formula = format!("squeeze({formula}, {ones:?})");
+        }
+        // Whether an axis has size 1 may differ from record to record.
+        if kept.iter().zip(&labels).any(|(axis, label)| is_open(*label) && known_size(ty, *axis).is_none()) {
+            formula = format!("broadcast_to({formula}, [{}])", sizes_of(&sizes, &labels).join(", "));
+        }
+        operands.push(diagonal(Labelled { formula, labels }, &sizes));
+    }
     let is_output = (0..output.len()).all(|i| sizes.contains_key(&output[i]) && !output[..i].contains(&output[i]));
     if !is_output {
         return Err(wrong("has a label in the result that no tensor has, or twice"));
@@ -156,6 +214,23 @@ fn einsum(call: &Call) -> ExprResult<String> {
     Ok(if perm.is_empty() { format!("identity({})", all.formula) } else { format!("transpose({}, {perm:?})", all.formula) })
 }
 
+/// The diagonals of a tensor over the axes that have the same label.
+fn diagonal(x: Labelled, sizes: &BTreeMap<char, Axis>) -> Labelled {
+    let mut x = x;
+    let twice = |labels: &[char]| (1..labels.len()).find_map(|q| labels[..q].iter().position(|label| *label == labels[q]).map(|p| (p, q)));
+    while let Some((p, q)) = twice(&x.labels) {
+        let others: Vec<usize> = (0..x.labels.len()).filter(|axis| ![p, q].contains(axis)).collect();
+        let n = product(&sizes_of(sizes, &x.labels[p..=p]));
+        let perm = [others.as_slice(), &[p, q]].concat();
+        let labels: Vec<char> = others.iter().chain([&p]).map(|axis| x.labels[*axis]).collect();
+        let outer: String = sizes_of(sizes, &labels[..others.len()]).iter().map(|size| format!("{size}, ")).collect();
+        // If the axes differ in size, there are not n * n values.
+        let flat = format!("reshape(transpose({}, {perm:?}), [{outer}{n} * {n}])", x.formula);
+        x = Labelled { formula: format!("gather({flat}, range({n}) * ({n} + 1), axis={})", others.len()), labels };
+    }
+    x
+}
+
 /// Sums over the labels that are no longer needed.
 fn summed(x: Labelled, is_needed: &dyn Fn(&char) -> bool) -> Labelled {
     let axes: Vec<usize> = (0..x.labels.len()).filter(|axis| !is_needed(&x.labels[*axis])).collect();
@@ -166,7 +241,7 @@ fn summed(x: Labelled, is_needed: &dyn Fn(&char) -> bool) -> Labelled {
 }
 
 /// The product of two tensors, summed over their common labels that are not needed: batches of products of matrices.
-fn joined(a: Labelled, b: Labelled, sizes: &BTreeMap<char, String>, is_needed: &dyn Fn(&char) -> bool) -> Labelled {
+fn joined(a: Labelled, b: Labelled, sizes: &BTreeMap<char, Axis>, is_needed: &dyn Fn(&char) -> bool) -> Labelled {
     let (own, other) = (a.labels.clone(), b.labels.clone());
     let a = summed(a, &|label| is_needed(label) || other.contains(label));
     let b = summed(b, &|label| is_needed(label) || own.contains(label));
@@ -174,7 +249,7 @@ fn joined(a: Labelled, b: Labelled, sizes: &BTreeMap<char, String>, is_needed: &
     let (batch, inner): (Vec<char>, Vec<char>) = common.iter().partition(|label| is_needed(label));
     let free = |x: &Labelled| x.labels.iter().copied().filter(|label| !common.contains(label)).collect::<Vec<_>>();
     let (left, right) = (free(&a), free(&b));
-    let size_of = |labels: &[char]| product(&labels.iter().filter_map(|label| sizes.get(label).cloned()).collect::<Vec<_>>());
+    let size_of = |labels: &[char]| product(&sizes_of(sizes, labels));
     let matrix = |x: &Labelled, groups: [&[char]; 3]| {
         let place = |label: &char| x.labels.iter().position(|own| own == label);
         let perm: Vec<usize> = groups.iter().flat_map(|labels| labels.iter()).filter_map(place).collect();
@@ -183,6 +258,5 @@ fn joined(a: Labelled, b: Labelled, sizes: &BTreeMap<char, String>, is_needed: &
     };
     let (x, y) = (matrix(&a, [&batch, &left, &inner]), matrix(&b, [&batch, &inner, &right]));
     let labels = [batch, left, right].concat();
-    let shape: Vec<String> = labels.iter().filter_map(|label| sizes.get(label).cloned()).collect();
-    Labelled { formula: format!("reshape({x} @ {y}, [{}])", shape.join(", ")), labels }
+    Labelled { formula: format!("reshape({x} @ {y}, [{}])", sizes_of(sizes, &labels).join(", ")), labels }
 }

@@ -1,15 +1,19 @@
 //! Blocks of dense tensors, given by their start and size, and reversed parts of sequences.
 //!
-//! Semantics: `tf.slice`, `tf.strided_slice`, `tf.reverse_sequence`, `tf.ensure_shape`.
+//! Semantics: `tf.slice`, `tf.strided_slice`, `tf.reverse_sequence`, `tf.ensure_shape`, `tf.signal.frame`,
+//! `tf.unravel_index`.
 
 use crate::error::Error;
-use crate::expr::call::{Call, Function, as_node, positive_axis, static_ints};
+use crate::expr::call::{Call, Function, positive_axis, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::cast::i64s;
-use crate::expr::kernels::level::{bounding, merged};
+use crate::expr::kernels::cast::{cast, i64s};
+use crate::expr::kernels::level::{bounding, merged, partition_of, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::shape;
-use crate::schema::{Dim, Size, Type};
+use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::{RowPartition, Tensor};
+use arrow_array::{ArrayRef, Int64Array};
+use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
@@ -40,16 +44,28 @@ pub static FUNCTIONS: &[Function] = &[
         [("ensure_shape([[1, 2]], [None, 2])", "[[1, 2]]")],
         ensure_shape
     ),
+    formula!(
+        ["signal.frame"],
+        "signal|x, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1",
+        "Windows of frame_length values, each starting frame_step after the one before, along a new axis. With pad_end, a window starts at every step, and pad_value follows the last value.",
+        [
+            ("signal.frame([1, 2, 3, 4, 5], 3, 1)", "[[1, 2, 3], [2, 3, 4], [3, 4, 5]]"),
+            ("signal.frame([1, 2, 3, 4, 5], 2, 2, pad_end=True)", "[[1, 2], [3, 4], [5, 0]]")
+        ],
+        frame
+    ),
+    function!(
+        ["unravel_index"],
+        "indices, dims",
+        "The coordinates, in a tensor with these dims, of indices into its flat values: a row for each axis.",
+        [("unravel_index([2, 5, 7], [3, 3])", "[[0, 1, 2], [2, 2, 1]]")],
+        unravel_index
+    ),
 ];
 
 /// The type of argument 0, which must be dense.
 fn dense(call: &Call) -> ExprResult<Type> {
-    let ty = as_node(call.operand(0)?, None)?.ty;
-    if ty.is_sparse() || ty.is_ragged() || ty.fields().is_some() {
-        let error = call.error(format!("{} expects a dense tensor, found {ty}", call.name));
-        return Err(error.help("x[1:, :2] slices ragged tensors"));
-    }
-    Ok(ty)
+    call.dense(call.operand(0)?, "x[1:, :2] slices ragged tensors")
 }
 
 /// The number of integers in argument `i`.
@@ -208,4 +224,62 @@ fn ensure_shape(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let ty = Type::tensor(x.dtype()?.clone(), dims);
     call.one(ty.clone(), move |args| x.of(args)?.widen(&x.ty, &ty))
+}
+
+fn frame(call: &Call) -> ExprResult<String> {
+    let ty = dense(call)?;
+    let (length, step) = (call.int(1)?, call.int(2)?);
+    if length < 0 || step < 1 {
+        return Err(call.error("signal.frame: frame_length must be at least 0, and frame_step at least 1"));
+    }
+    let axis = call.axis(5, call.optional_int(5)?.unwrap_or(-1), ty.rank())?;
+    let size = format!("shape(identity(signal))[{axis}]");
+    let (count, signal) = match call.flag(3, false)? {
+        false => (format!("maximum(({size} - {length}) // {step} + 1, 0)"), "signal".to_owned()),
+        true => {
+            let count = format!("(({size} + {} - 1) // {step})", step);
+            let paddings = format!("{}[0, maximum(({count} - 1) * {step} + {length} - {size}, 0)]", "[0, 0], ".repeat(axis));
+            let inner = ", [0, 0]".repeat(ty.rank() - 1 - axis);
+            let value = if call.given(4).is_some() { ", constant_values=pad_value" } else { "" };
+            (count, format!("pad(signal, [{paddings}{inner}]{value})"))
+        }
+    };
+    Ok(format!("gather({signal}, expand_dims(range({count}) * {step}, 1) + range({length}), axis={axis})"))
+}
+
+fn unravel_index(call: &mut Call) -> ExprResult<OperandKind> {
+    let x = call.tensor(0)?;
+    call.check_dtype(&x, "int32 and int64", |dtype| matches!(dtype, DType::Int32 | DType::Int64))?;
+    let sizes = call.ints(1)?.unwrap_or_default();
+    let total = sizes.iter().try_fold(1i64, |all, size| all.checked_mul((*size).max(0)));
+    let Some(total) = total else { return Err(call.error("unravel_index: the tensor would have more than 2^63 values")) };
+    if x.rank() > 1 {
+        return Err(call.error(format!("unravel_index expects an index or a vector of them, found {}", x.ty)));
+    }
+    let dtype = x.dtype()?.clone();
+    let dims = [Dim::known(sizes.len() as u64)].into_iter().chain(x.ty.dims.iter().cloned()).collect();
+    call.one(Type::tensor(dtype.clone(), dims), move |args| {
+        let (tensor, rank) = (x.of(args)?, x.rank());
+        let rows = merged(&tensor, 0, rank)?;
+        let wide = cast(tensor.levels(rank)?.1.as_leaf()?, &DType::Int64)?;
+        let indices = i64s(&wide)?;
+        let mut out = Vec::with_capacity(indices.len() * sizes.len());
+        let mut lengths = Vec::with_capacity(rows.nrows() * sizes.len());
+        for record in 0..rows.nrows() {
+            let own = &indices[rows.range(record)];
+            if let Some(bad) = own.iter().find(|index| !(0..total).contains(*index)) {
+                return Err(Error::data(format!("index {bad} is out of range for {total} values")).at_row(record));
+            }
+            let mut stride = total;
+            for size in &sizes {
+                stride /= size.max(&1);
+                out.extend(own.iter().map(|index| index / stride.max(1) % size.max(&1)));
+                lengths.push(own.len());
+            }
+        }
+        let values = cast(&(Arc::new(Int64Array::from(out)) as ArrayRef), &dtype)?;
+        let axes = RowPartition::uniform(sizes.len(), rows.nrows())?;
+        let inner = if rank == 1 { vec![partition_of(&x.ty.dims[0], lengths)?] } else { Vec::new() };
+        wrap([axes].into_iter().chain(inner), Tensor::Leaf(values))
+    })
 }

@@ -1,18 +1,23 @@
 //! Diagonals of matrices, as formulas.
 //!
-//! Semantics: `tf.linalg.diag`, `diag_part`, `trace`, `band_part`.
+//! Semantics: `tf.linalg.diag`, `diag_part`, `trace`, `band_part`, `set_diag`, `tensor_diag`,
+//! `tensor_diag_part`.
 
-use crate::expr::call::{Call, Function, as_node};
+use crate::expr::call::{Call, Function};
 use crate::expr::error::ExprResult;
 use crate::expr::literal::zero;
-use crate::schema::{DType, Literal, Type};
+use crate::schema::{DType, Dim, Literal, Size, Type};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.diag", "matrix_diag"],
-        "diagonal|x, k=0, padding_value=None",
-        "Matrices with the values of the last axis on diagonal k, and padding_value (0) elsewhere.",
-        [("linalg.diag([1, 2])", "[[1, 0], [0, 2]]"), ("linalg.diag([1, 2], k=1)", "[[0, 1, 0], [0, 0, 2], [0, 0, 0]]")],
+        "diagonal|x, k=0, num_rows=-1, num_cols=-1, padding_value=None",
+        "Matrices with the values of the last axis on diagonal k, and padding_value (0) elsewhere; square and just large enough, unless the number of rows or columns is given.",
+        [
+            ("linalg.diag([1, 2])", "[[1, 0], [0, 2]]"),
+            ("linalg.diag([1, 2], k=1)", "[[0, 1, 0], [0, 0, 2], [0, 0, 0]]"),
+            ("linalg.diag([1, 2], num_cols=3)", "[[1, 0, 0], [0, 2, 0]]")
+        ],
         diag
     ),
     formula!(
@@ -42,7 +47,49 @@ pub static FUNCTIONS: &[Function] = &[
         [("linalg.band_part([[1, 2], [3, 4]], 0, -1)", "[[1, 2], [0, 4]]")],
         band
     ),
+    formula!(
+        ["linalg.set_diag", "matrix_set_diag"],
+        "input|x, diagonal, k=0",
+        "Matrices with other values on diagonal k.",
+        [("linalg.set_diag([[1, 2], [3, 4]], [8, 9])", "[[8, 2], [3, 9]]")],
+        set
+    ),
+    formula!(
+        ["linalg.tensor_diag", "diag"],
+        "diagonal|x",
+        "A tensor of twice the rank with the values on its diagonal, and 0 elsewhere.",
+        [("linalg.tensor_diag([1, 2])", "[[1, 0], [0, 2]]")],
+        |call| {
+            let ty = dense(call)?;
+            if ty.rank() == 0 {
+                return Err(call.error(format!("{} expects a tensor with axes, found a scalar", call.name)));
+            }
+            let sizes: String = (0..ty.rank()).map(|axis| format!("shape(identity(diagonal))[{axis}], ")).collect();
+            Ok(format!("reshape(linalg.diag(reshape(diagonal, [-1])), [{sizes}{sizes}])"))
+        }
+    ),
+    formula!(
+        ["linalg.tensor_diag_part", "diag_part"],
+        "input|x",
+        "The diagonal of a tensor whose shape is a shape written twice.",
+        [("linalg.tensor_diag_part([[1, 2], [3, 4]])", "[1, 4]")],
+        |call| {
+            let ty = matrices(call)?;
+            let (first, second) = ty.dims.split_at(ty.rank() / 2);
+            if first.len() != second.len() || first.iter().zip(second).any(|(a, b)| differ(a, b)) {
+                return Err(call.error(format!("{} expects a shape written twice, as in [2, 3, 2, 3], found {ty}", call.name)));
+            }
+            let sizes: Vec<String> = (0..first.len()).map(|axis| format!("shape(identity(input))[{axis}]")).collect();
+            let n = sizes.join(" * ");
+            Ok(format!("reshape(linalg.diag_part(reshape(input, [{n}, {n}])), [{}])", sizes.join(", ")))
+        }
+    ),
 ];
+
+/// Whether two axes never have the same size.
+fn differ(a: &Dim, b: &Dim) -> bool {
+    matches!((a.size, b.size), (Size::Known(m), Size::Known(n)) if m != n)
+}
 
 /// The type of argument 0, which must hold dense matrices.
 fn matrices(call: &Call) -> ExprResult<Type> {
@@ -54,16 +101,17 @@ fn matrices(call: &Call) -> ExprResult<Type> {
 }
 
 fn dense(call: &Call) -> ExprResult<Type> {
-    let ty = as_node(call.operand(0)?, None)?.ty;
-    if ty.is_sparse() || ty.is_ragged() {
-        return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)).help("to_tensor(x) pads its rows"));
-    }
-    Ok(ty)
+    call.dense(call.operand(0)?, "to_tensor(x) pads its rows")
 }
 
 /// The number of the diagonal, argument 1.
 fn number(call: &Call) -> ExprResult<i64> {
-    let k = call.optional_int(1)?.unwrap_or(0);
+    number_at(call, 1)
+}
+
+/// The number of the diagonal, argument `i`.
+fn number_at(call: &Call, i: usize) -> ExprResult<i64> {
+    let k = call.optional_int(i)?.unwrap_or(0);
     if k.unsigned_abs() > 1 << 28 { Err(call.error(format!("{}: there is no diagonal {k}", call.name))) } else { Ok(k) }
 }
 
@@ -82,24 +130,35 @@ fn diag(call: &Call) -> ExprResult<String> {
         return Err(call.error("linalg.diag expects a vector, found a scalar"));
     }
     let k = number(call)?;
-    let elsewhere = match call.given(2) {
+    let elsewhere = match call.given(4) {
         None => nothing(&ty, "diagonal")?,
         Some(value) if value.is_literal() => "constant(padding_value, identity(diagonal).dtype)".to_owned(),
         Some(_) => "padding_value".to_owned(),
     };
     let last = ty.rank() - 1;
-    let numbers = format!("range(shape(identity(diagonal))[{last}] + {})", k.unsigned_abs());
-    // The value of each row, shifted to the first row of the diagonal.
-    let rows = match k {
-        0 => "identity(diagonal)".to_owned(),
-        _ => {
-            let sides = if k > 0 { [0, k] } else { [-k, 0] };
-            let mut paddings = vec![[0, 0]; last];
-            paddings.push(sides);
-            format!("pad(diagonal, {paddings:?}, constant_values={elsewhere})")
+    let length = format!("shape(identity(diagonal))[{last}]");
+    // The first row and column that the diagonal meets.
+    let (down, right) = ((-k).max(0), k.max(0));
+    let given = |i: usize| call.optional_int(i).map(|n| n.filter(|n| *n != -1));
+    let (rows, columns) = match (given(2)?, given(3)?) {
+        (None, None) => (format!("({length} + {})", down + right), format!("({length} + {})", down + right)),
+        (rows, columns) => {
+            if let (Some(rows), Some(columns), Size::Known(n)) = (rows, columns, ty.dims[last].size)
+                && i64::try_from(n).is_ok_and(|n| n != (rows - down).min(columns - right))
+            {
+                let message =
+                    format!("linalg.diag: diagonal {k} of a matrix of {rows} rows and {columns} columns does not have {n} values");
+                return Err(call.error(message));
+            }
+            let size = |n: Option<i64>, least: i64| n.map_or_else(|| format!("({length} + {least})"), |n| n.to_string());
+            (size(rows, down), size(columns, right))
         }
     };
-    Ok(format!("where(expand_dims({numbers}, 1) + {k} == {numbers}, expand_dims({rows}, -1), {elsewhere})"))
+    // The value of each row, at the first row of the diagonal. Too few rows or columns are refused: there is no room to pad.
+    let outer = "[0, 0], ".repeat(last);
+    let values = format!("pad(diagonal, [{outer}[{down}, {rows} - {down} - {length}]], constant_values={elsewhere})");
+    let within = format!("pad(range({columns} - {right} - {length}), [[0, {right} + {length}]])");
+    Ok(format!("where(expand_dims(range({rows}), 1) + {k} == range(size({within})), expand_dims({values}, -1), {elsewhere})"))
 }
 
 /// Diagonal `k` of `input`.
@@ -128,4 +187,17 @@ fn band(call: &Call) -> ExprResult<String> {
     let lower = within("num_lower", ty.rank() - 2, format!("{row} - {column}"));
     let upper = within("num_upper", ty.rank() - 1, format!("{column} - {row}"));
     Ok(format!("where({lower} & {upper}, input, {})", nothing(&ty, "input")?))
+}
+
+fn set(call: &Call) -> ExprResult<String> {
+    let (rank, k) = (matrices(call)?.rank(), number_at(call, 2)?);
+    let size = |axis: usize| format!("shape(identity(input))[{axis}]");
+    let (rows, columns) = (size(rank - 2), size(rank - 1));
+    let (down, right) = ((-k).max(0), k.max(0));
+    let length = format!("minimum({rows} - {down}, {columns} - {right})");
+    // The value of each row, which does not fit the rows if the diagonal is not as long as that of the matrix.
+    let outer = "[0, 0], ".repeat(rank - 2);
+    let values = format!("pad(diagonal, [{outer}[{down}, {rows} - {down} - {length}]])");
+    let values = format!("reshape({values}, [{}{rows}, 1])", (0..rank - 2).map(|axis| format!("{}, ", size(axis))).collect::<String>());
+    Ok(format!("where(expand_dims(range({rows}), 1) + {k} == range({columns}), {values}, input)"))
 }

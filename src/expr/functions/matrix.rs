@@ -6,13 +6,14 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::broadcast::align;
-use crate::expr::kernels::cast::{i64s, native};
+use crate::expr::kernels::cast::{cast, i64s, native};
 use crate::expr::kernels::level::{check_count, partition_of, record_below, wrap};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{broadcast, last_ragged};
-use crate::schema::{Dim, Size, Type};
+use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
+use arrow_array::types::Float32Type;
 use arrow_array::{ArrayRef, Int64Array, PrimitiveArray};
 use std::sync::Arc;
 
@@ -163,7 +164,14 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
         }
         let (_, vx) = x.levels(a.arg.rank())?;
         let (_, vy) = y.levels(b.arg.rank())?;
-        let flat = numbers!(&dtype, T => products::<T>(&pairs, vx.as_leaf()?, vy.as_leaf()?, count)?, return Err(Error::internal("a product of other values")));
+        let (vx, vy) = (vx.as_leaf()?, vy.as_leaf()?);
+        // Sums of float16 are rounded once, as in TensorFlow.
+        let flat = if dtype == DType::Float16 {
+            let wide = DType::Float32;
+            cast(&products::<Float32Type>(&pairs, &cast(vx, &wide)?, &cast(vy, &wide)?, count)?, &dtype)?
+        } else {
+            numbers!(&dtype, T => products::<T>(&pairs, vx, vy, count)?, return Err(Error::internal("a product of other values")))
+        };
         let [m, n] = &dims[dims.len() - 2..] else { return Err(Error::internal("a product without axes")) };
         let inner: [RowPartition; 2] = [partition_of(m, rows)?, partition_of(n, columns)?];
         wrap(aligned.partitions.into_iter().chain(inner), Tensor::Leaf(flat))

@@ -44,12 +44,15 @@ mod decompose;
 mod dense;
 mod diagonals;
 mod distinct;
+mod embeddings;
 mod formulas;
 mod higher;
 mod join;
 mod left_out;
+mod linear;
 mod lines;
 mod lookup;
+mod losses;
 mod maps;
 mod math;
 mod matrix;
@@ -82,6 +85,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Arithmetic", functions: math::FUNCTIONS, grows: false },
     Family { title: "Special functions", functions: special::FUNCTIONS, grows: false },
     Family { title: "Activations", functions: activations::FUNCTIONS, grows: false },
+    Family { title: "Losses", functions: losses::FUNCTIONS, grows: false },
     Family { title: "Number conversions", functions: casts::FUNCTIONS, grows: false },
     Family { title: "Reductions", functions: reduce::FUNCTIONS, grows: false },
     Family { title: "Norms and moments", functions: formulas::FUNCTIONS, grows: false },
@@ -93,13 +97,15 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Joining and splitting", functions: join::FUNCTIONS, grows: false },
     Family { title: "Axes", functions: axes::FUNCTIONS, grows: false },
     Family { title: "Dense tensors", functions: dense::FUNCTIONS, grows: true },
-    Family { title: "Blocks", functions: cuts::FUNCTIONS, grows: false },
+    Family { title: "Blocks", functions: cuts::FUNCTIONS, grows: true },
     Family { title: "Values at indices", functions: scatter::FUNCTIONS, grows: true },
     Family { title: "Repetition", functions: repeat::FUNCTIONS, grows: true },
     Family { title: "Matrices", functions: matrix::FUNCTIONS, grows: true },
+    Family { title: "Linear algebra", functions: linear::FUNCTIONS, grows: true },
     Family { title: "Diagonals", functions: diagonals::FUNCTIONS, grows: true },
     Family { title: "Sums of products", functions: contractions::FUNCTIONS, grows: true },
     Family { title: "Selection", functions: select::FUNCTIONS, grows: true },
+    Family { title: "Embeddings", functions: embeddings::FUNCTIONS, grows: true },
     Family { title: "Sorting and counting", functions: sort::FUNCTIONS, grows: true },
     Family { title: "Distinct values", functions: distinct::FUNCTIONS, grows: false },
     Family { title: "Classes", functions: classes::FUNCTIONS, grows: true },

@@ -70,6 +70,13 @@ pub static FUNCTIONS: &[Function] = &[
         [("tensor_scatter_nd_min([1, 2, 3, 4], [[0], [3]], [9, 2])", "[1, 2, 3, 2]")],
         |call| reduced(call, "min", str::to_owned)
     ),
+    formula!(
+        ["dynamic_stitch"],
+        "indices, data",
+        "One tensor of the slices of several, each at its index, the last one if an index occurs twice; slices without an index are 0.",
+        [("dynamic_stitch([[0, 2], [1]], [[10, 30], [20]])", "[10, 20, 30]")],
+        stitch
+    ),
 ];
 
 /// The formulas common to all scatter functions. A "row" is what one index selects: a value or a slice.
@@ -187,4 +194,30 @@ fn reduced(call: &Call, reduction: &str, derived: impl Fn(&str) -> String) -> Ex
     let scatter = Scatter::over(call)?;
     let (all, ids) = (scatter.all(&derived(&own_dtype(call)?)), scatter.all_ids());
     Ok(scatter.shaped(&format!("math.unsorted_segment_{reduction}({all}, {ids}, {})", scatter.nrows)))
+}
+
+fn stitch(call: &Call) -> ExprResult<String> {
+    let (indices, data) = (call.list(0)?, call.list(1)?);
+    if indices.len() != data.len() || data.is_empty() {
+        return Err(call.error(format!("dynamic_stitch expects as many tensors as indices, found {} and {}", data.len(), indices.len())));
+    }
+    let (mut all, mut slices, mut inner) = (Vec::new(), Vec::new(), String::new());
+    for (i, (own, tensor)) in indices.iter().zip(&data).enumerate() {
+        let [own, tensor] = [own, tensor].map(|item| call.dense(item, "to_tensor(x) pads its rows"));
+        let (own, tensor) = (own?, tensor?);
+        let fits = own.rank() <= tensor.rank()
+            && own.dims.iter().zip(&tensor.dims).all(|(m, n)| !matches!((m.size, n.size), (Size::Known(m), Size::Known(n)) if m != n));
+        if !fits {
+            return Err(call.error(format!("dynamic_stitch: the axes of the indices {own} are not the first ones of {tensor}")));
+        }
+        if i == 0 {
+            inner = (own.rank()..tensor.rank()).map(|axis| format!(", shape(identity(data[0]))[{axis}]")).collect();
+        }
+        all.push(format!("reshape(indices[{i}], [-1])"));
+        slices.push(format!("reshape(data[{i}], [size(indices[{i}]){inner}])"));
+    }
+    let (all, slices) = (format!("concat([{}], 0)", all.join(", ")), format!("concat([{}], 0)", slices.join(", ")));
+    let count = format!("maximum(reduce_max({all}) + 1, 0)");
+    let empty = format!("zeros([{count}{inner}], {slices}.dtype)");
+    Ok(format!("tensor_scatter_nd_update({empty}, expand_dims({all}, -1), {slices})"))
 }

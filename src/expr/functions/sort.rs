@@ -77,6 +77,20 @@ pub static FUNCTIONS: &[Function] = &[
         [("argmin([3, 1, 2])", "1")],
         |c| arg_extreme(c, Ordering::Less)
     ),
+    formula!(
+        ["math.is_non_decreasing", "is_non_decreasing"],
+        "x",
+        "Whether no value is less than the one before it.",
+        [("math.is_non_decreasing([1, 2, 2])", "true")],
+        |call| monotonic(call, ">=")
+    ),
+    formula!(
+        ["math.is_strictly_increasing", "is_strictly_increasing"],
+        "x",
+        "Whether each value is greater than the one before it.",
+        [("math.is_strictly_increasing([1, 2, 2])", "false")],
+        |call| monotonic(call, ">")
+    ),
 ];
 
 fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
@@ -310,7 +324,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         Some(-1) => true,
         Some(other) => return Err(call.error(format!("axis must be 0 (all values) or -1 (row by row), not {other}"))),
     };
-    if per_row && (x.rank() == 0 || x.rank() > 2) {
+    if per_row && x.rank() > 2 {
         let found = x.rank();
         return Err(ExprError::at(x.span.clone(), format!("bincount with axis=-1 expects a vector or a matrix; this has {found} axes")));
     }
@@ -432,4 +446,13 @@ fn extremes<T: Number>(array: &ArrayRef, partition: &RowPartition, wanted: Order
         Ok(best as i64)
     };
     Ok((0..partition.nrows()).map(row).collect())
+}
+
+/// Whether each value stands in a relation to the one before it.
+fn monotonic(call: &Call, relation: &str) -> ExprResult<String> {
+    let ty = call.dense(call.operand(0)?, "flat_values(x) is dense")?;
+    if !ty.dtype().is_some_and(DType::is_number) {
+        return Err(call.error(format!("{} expects numbers, found {ty}", call.name)));
+    }
+    Ok(format!("reduce_all(reshape(x, [-1])[1:] {relation} reshape(x, [-1])[:-1])"))
 }

@@ -34,6 +34,33 @@ pub static FUNCTIONS: &[Function] = &[
         kernel::polygamma
     ),
     of_two!(["math.zeta", "zeta"], "x, q", "The Hurwitz zeta function.", ("math.zeta(2.0, 1.0)", "1.644934"), kernel::zeta),
+    of_two!(
+        ["math.igamma", "igamma"],
+        "a, x",
+        "The regularized lower incomplete gamma function.",
+        ("math.igamma(1.0, 1.0)", "0.63212055"),
+        kernel::igamma
+    ),
+    of_two!(
+        ["math.igammac", "igammac"],
+        "a, x",
+        "The regularized upper incomplete gamma function, 1 - igamma(a, x).",
+        ("math.igammac(1.0, 1.0)", "0.36787945"),
+        kernel::igammac
+    ),
+    formula!(
+        ["math.lbeta"],
+        "x",
+        "The logarithm of the beta function along the last axis: the sum of lgamma(x), less lgamma of the sum of x.",
+        [("math.lbeta([1.0, 2.0])", "-0.6931472")],
+        |call| {
+            let ty = call.dense(call.operand(0)?, "to_tensor(x) pads its rows")?;
+            if ty.rank() == 0 {
+                return Err(call.error("math.lbeta works along an axis; a scalar has none"));
+            }
+            Ok("reduce_sum(math.lgamma(x), -1) - math.lgamma(reduce_sum(x, -1))".to_owned())
+        }
+    ),
     of_one!(["math.erfinv", "erfinv"], "The inverse of erf.", ("math.erfinv(0.5)", "0.47693628"), kernel::erfinv),
     of_one!(["math.erfcinv", "erfcinv"], "The inverse of erfc.", ("math.erfcinv(0.5)", "0.47693628"), kernel::erfcinv),
     of_one!(

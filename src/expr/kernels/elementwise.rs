@@ -360,7 +360,7 @@ macro_rules! float_loop {
             Float::Sqrt => map(v, <$t>::sqrt),
             Float::Rsqrt => map(v, |x| 1.0 / x.sqrt()),
             Float::Reciprocal => map(v, <$t>::recip),
-            Float::Sigmoid => map_slow(v, |x| flushed!($t, 1.0 / (1.0 + (-x).exp()))),
+            Float::Sigmoid => map_slow(v, |x| if x.is_nan() { x } else { flushed!($t, 1.0 / (1.0 + (-x).exp())) }),
             Float::LogSigmoid => map_slow(v, |x| if x.is_nan() { x } else { -flushed!($t, (-x).max(0.0) + (-x.abs()).exp().ln_1p()) }),
             Float::Softplus => map_slow(v, |x| if x.is_nan() { x } else { flushed!($t, x.max(0.0) + (-x.abs()).exp().ln_1p()) }),
             Float::Softsign => map(v, |x| x / (1.0 + x.abs())),

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::kernels::compare::comparator;
+use crate::expr::kernels::cast::dtype_of;
+use crate::expr::kernels::compare::{Test, comparator, test};
 use crate::expr::kernels::entries::{self, DenseRows, dense_parts, row_major, volume};
 use crate::expr::kernels::level::{check_count, from_lengths};
 use crate::expr::operand::OperandKind;
@@ -19,6 +20,7 @@ use crate::schema::{DType, Dim, Type};
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
 use crate::tensor::{Sparse, Tensor};
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Float32Array, Int32Array};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -309,12 +311,16 @@ fn distance(call: &mut Call) -> ExprResult<OperandKind> {
         let own = x.values.len();
         let both = concat_leaves(&[&x.values, &y.values])?;
         let order = comparator(&both)?;
+        // NaN equals nothing, not even itself.
+        let nan = if dtype_of(&both)?.is_float() { Some(test(Test::Nan, &both)?) } else { None };
+        let nan = nan.as_ref().map(AsArray::as_boolean);
+        let same = |i: usize, j: usize| order(i, j) == Ordering::Equal && !nan.is_some_and(|nan| nan.value(i));
         let out = DenseRows::new(&dims, &shapes, args.nrows)?;
         let mut distances = vec![0f32; out.nvals()];
         let mut costs = Vec::new();
         for record in 0..args.nrows {
             each_row(&x, &y, record, |row, a, b| {
-                let n = levenshtein(a.len(), b.len(), &mut costs, |i, j| order(a[i].1, own + b[j].1) == Ordering::Equal);
+                let n = levenshtein(a.len(), b.len(), &mut costs, |i, j| same(a[i].1, own + b[j].1));
                 distances[out.starts[record] + row] = match (normalize, b.len()) {
                     (false, _) => n as f32,
                     (true, 0) => f32::INFINITY,

@@ -3,7 +3,7 @@
 //! Semantics: `tf.strings.ngrams`.
 
 use super::shared::text;
-use crate::expr::call::{Call, Function, text_literal};
+use crate::expr::call::{Call, Function, static_text};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{check_count, check_nbytes, from_lengths, merged, record_of};
 use crate::expr::kernels::text::{TextBuilder, Texts};
@@ -101,7 +101,7 @@ fn options(call: &Call) -> ExprResult<Ngrams> {
         None => None,
         Some(item) => {
             let items = item.elements().unwrap_or_else(|| vec![item.clone(), item.clone()]);
-            let pads: Option<Vec<Vec<u8>>> = items.iter().map(text_literal).collect();
+            let pads: Option<Vec<Vec<u8>>> = items.iter().map(static_text).collect();
             let [left, right] = pads
                 .unwrap_or_default()
                 .try_into()
