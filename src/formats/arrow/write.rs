@@ -75,7 +75,7 @@ impl ArrowWriter {
             Compression::Snappy | Compression::Gzip => return Err(Error::usage("Arrow supports only lz4 and zstd compression")),
         };
         let form = Form { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
-        let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, options);
+        let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, true, options);
         let mut fields = schema.fields.iter().map(field).collect::<Result<Vec<_>>>()?;
         facts::announce_ids(&facts::distinct_ids(&mut fields), options)?;
         if let Some(field) = fields.iter().find(|f| has_dictionary_in_union(f.data_type(), false)) {
@@ -173,8 +173,7 @@ impl ArrowWriter {
             return Ok(());
         }
         for column in self.dictionaries.reordered() {
-            let text = format!("{}: values were added to an ordered dictionary, at its end", quoted(column));
-            self.notices.add(text, self.strict)?;
+            facts::announce_growth(column, &self.notices, self.strict)?;
         }
         if self.is_file && (self.dictionaries.have_grown() || self.dictionary_blocks.is_empty()) {
             self.dictionary_blocks.clear();

@@ -1,10 +1,11 @@
 //! Metadata that a writer must drop because a verb invalidated it.
 
 use crate::error::{Error, Result};
+use crate::notice::Notices;
 use crate::options::Options;
-use crate::path::FieldPath;
+use crate::path::{FieldPath, quoted};
 use crate::schema::{DType, Field, Schema};
-use crate::tensor::arrow::encoded::{self, Encodings};
+use crate::tensor::arrow::encoded;
 use crate::tensor::arrow::{Form, stored};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
@@ -84,24 +85,32 @@ pub fn not_text(what: &str) -> Error {
         .help("write the file again without it; in PyArrow: table.replace_schema_metadata(None)")
 }
 
-/// The field in its written form, with notices for encodings that are dropped.
+/// The field in its written form, with notices for encodings that are dropped. `are_listed`: whether the output lists the
+/// values of dictionaries in the order of those that the source declares.
 ///
 /// # Errors
 /// The notices, under `--strict`.
-pub fn encoded(field: &Field, arrow: ArrowField, form: Form, options: &Options) -> Result<ArrowField> {
+pub fn encoded(field: &Field, arrow: ArrowField, form: Form, are_listed: bool, options: &Options) -> Result<ArrowField> {
     let path = FieldPath::name(&field.name);
     if let Some(ty) = stored::lost_encoding(field, form) {
         let ty = DType::Arrow(Box::new(ty));
         options.notices.add(format!("{path}: {ty} is written as plain values"), options.strict)?;
     }
     let is_ordered = encoded::dictionaries(&arrow).iter().any(|f| f.dict_is_ordered() == Some(true));
-    // An order refers to the values in the dictionary, but dictionaries of Parquet or of two files list values as they
-    // occur.
-    if is_ordered && (form.encodings != Encodings::All || stored::dictionaries(field, &arrow, form).iter().any(Option::is_none)) {
+    // An order refers to the values in the dictionary, but those of two files are listed as they occur.
+    if is_ordered && (!are_listed || stored::dictionaries(field, &arrow, form).iter().any(Option::is_none)) {
         options.notices.add(format!("{path}: the order of the dictionary is not kept: it is written as unordered"), options.strict)?;
         return Ok(encoded::unordered(&arrow));
     }
     Ok(arrow)
+}
+
+/// The notice for an ordered dictionary of a column to which values were added.
+///
+/// # Errors
+/// The notice, if `strict`.
+pub fn announce_growth(column: &str, notices: &Notices, strict: bool) -> Result<()> {
+    notices.add(format!("{}: values were added to an ordered dictionary, at its end", quoted(column)), strict)
 }
 
 fn lost(field: &Field, path: &FieldPath, note: &dyn Fn(String) -> Result<()>) -> Result<()> {

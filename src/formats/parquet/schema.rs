@@ -4,6 +4,7 @@
 //! conversion is needed in between. The embedded schema (`ARROW:schema`) has the standard types, which all readers
 //! support.
 
+use super::encode::kinds;
 use super::failure::lifted;
 use super::{categories, logical};
 use crate::error::{Error, Reason, Result};
@@ -50,13 +51,16 @@ impl OutputSchema {
         for (field, memory) in schema.fields.iter().zip(&memories) {
             let arrow = stored(memory);
             let alone = ArrowSchema::new(vec![arrow.clone()]);
-            converter().convert(&alone).map_err(|e| {
+            let parquet = converter().convert(&alone).map_err(|e| {
                 Error::usage(format!("Parquet has no type for {}: {}", field.ty, lifted(e).message()))
                     .in_field(quoted(&field.name))
                     .help("leave it out with drop, or write Arrow with --to arrow-file")
             })?;
             let form = Form { wide: false, tensor_types, encodings: Encodings::Dictionaries };
-            let own = facts::encoded(field, to_arrow_field(field, form)?, form, options)?;
+            let own = to_arrow_field(field, form)?;
+            let is_own = kinds(&arrow, &logical::annotated(parquet, alone.fields())?).is_some();
+            let (known, is_complete) = categories::of(field, &own, &arrow, form, is_own);
+            let own = facts::encoded(field, own, form, is_complete, options)?;
             let in_file = stored(&own);
             if in_file.data_type() != own.data_type() {
                 options.notices.add(
@@ -64,7 +68,6 @@ impl OutputSchema {
                     options.strict,
                 )?;
             }
-            let (known, is_complete) = categories::of(field, &own, &arrow, form);
             if !is_complete {
                 let text = format!("{}: values of the dictionary that do not occur are not kept", quoted(&field.name));
                 options.notices.add(text, options.strict)?;
