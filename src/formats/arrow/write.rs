@@ -11,13 +11,13 @@ use crate::options::{Compression, Options};
 use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::Schema;
-use crate::tensor::arrow::encoded::Encodings;
+use crate::tensor::arrow::encoded::{Encodings, keys_only};
 use crate::tensor::arrow::{Form, to_arrow, to_arrow_field};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
-use arrow_schema::{ArrowError, DataType, FieldRef, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 use std::io::Write;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub struct ArrowWriter {
 
 struct BatchEncoder {
     schema: SchemaRef,
+    /// The schema with the keys of dictionaries.
+    keys: SchemaRef,
     options: IpcWriteOptions,
     has_dictionaries: bool,
 }
@@ -91,7 +93,9 @@ impl ArrowWriter {
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;
         write = write.try_with_compression(codec).and_then(|write| write.try_with_compression_level(level)).map_err(unexpected)?;
         let known = Dictionaries::new(&schema.fields, &fields, form, !is_file)?;
+        let keys = |f: &ArrowField| f.clone().with_data_type(keys_only(f.data_type()));
         let encoder = Arc::new(BatchEncoder {
+            keys: Arc::new(ArrowSchema::new(fields.iter().map(keys).collect::<Vec<_>>())),
             has_dictionaries: !known.is_empty(),
             schema: Arc::new(ArrowSchema::new_with_metadata(fields, facts::metadata(schema, options)?)),
             options: write,
@@ -146,11 +150,10 @@ impl ArrowWriter {
     fn put_arrays(&mut self, batch: &RecordBatch) -> Result<()> {
         let arrays = self.dictionaries.joined(batch.columns())?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let batch = RecordBatch::try_new_with_options(batch.schema(), arrays, &options).map_err(unexpected)?;
+        let schema = if self.is_file { self.encoder.keys.clone() } else { batch.schema() };
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(unexpected)?;
         let (dictionaries, batch) = self.encoder.encode_batch(&batch, &mut self.tracker)?;
-        if !self.is_file {
-            dictionaries.into_iter().try_for_each(|dictionary| self.put_message(dictionary).map(|_| ()))?;
-        }
+        dictionaries.into_iter().try_for_each(|dictionary| self.put_message(dictionary).map(|_| ()))?;
         let block = self.put_message(batch)?;
         self.blocks.push(block);
         Ok(())
