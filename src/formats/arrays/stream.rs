@@ -189,7 +189,7 @@ impl Read for Fields {
             if self.filled == 0 {
                 return Ok(0);
             }
-            if self.filled % self.record_nbytes != 0 {
+            if !self.filled.is_multiple_of(self.record_nbytes) {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
