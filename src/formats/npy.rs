@@ -4,7 +4,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::arrays::container::Container;
-use crate::formats::arrays::contents::{Contents, Location, StoredArray};
+use crate::formats::arrays::contents::{Contents, Location};
 use crate::formats::arrays::embedded::EmbeddedSchema;
 use crate::formats::arrays::finished::Finished;
 use crate::formats::arrays::npy_header::{Header, MAGIC, shape_text};
@@ -26,7 +26,7 @@ const FIELD: &str = "value";
 
 impl Container for Npy {
     const NAME: &'static str = "npy";
-    const SUMMARY: &'static str = "a NumPy array: each row is a record with the field `value`";
+    const SUMMARY: &'static str = "a NumPy array: each row is a record with the field `value`, or with the fields of a structured array";
     const CHECKSUMS: bool = false;
 
     fn sniff(head: &[u8]) -> bool {
@@ -52,8 +52,13 @@ impl Container for Npy {
                     .help("a file contains one array; numpy.savez writes several into an npz"));
             }
         }
-        let array = StoredArray::new(FIELD.to_owned(), header, nbytes, location);
-        Ok(Contents { arrays: vec![array], ..Contents::default() })
+        let mut contents = Contents::default();
+        contents.add(FIELD.to_owned(), "", header, nbytes, location)?;
+        if contents.arrays.len() > 1 && !input.is_regular() {
+            let error = Error::data("a structured array cannot be read from a pipe: its fields are read one after the other");
+            return Err(error.help("write it to a file, and read that"));
+        }
+        Ok(contents)
     }
 
     fn check_fields(&self, schema: &Schema) -> Result<()> {

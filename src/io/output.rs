@@ -359,7 +359,7 @@ impl Outputs {
     }
 
     /// The only file, if there is just one.
-    fn single(&self) -> Option<&OsString> {
+    pub fn single(&self) -> Option<&OsString> {
         match &self.target {
             Target::Files(_, Names::Single(name)) if self.seconds.is_none() && self.directory.is_none() => Some(name),
             _ => None,

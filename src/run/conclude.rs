@@ -13,6 +13,8 @@ use crate::options::Options;
 use crate::printable::{counted, printable, size_left_out};
 use crate::verbs::Verdict;
 use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,6 +25,8 @@ pub struct Ended {
     /// The files that are written besides the outputs.
     pub beside: Beside,
     listed: Vec<Listed>,
+    /// The names of the outputs, if each is a single file: of thousands of outputs, not all pairs are compared.
+    singles: Option<HashSet<OsString>>,
     verdict: Verdict,
     counts: Counts,
     first_faults: Vec<Error>,
@@ -43,6 +47,7 @@ impl Ended {
             manifest,
             beside,
             listed,
+            singles: Some(HashSet::new()),
             verdict: Verdict::Good,
             counts: Counts::default(),
             first_faults,
@@ -68,7 +73,8 @@ impl Ended {
     /// # Errors
     /// A usage error that names the output.
     pub fn refuse(&self, outputs: &[Arc<Outputs>]) -> Result<()> {
-        if let Some(twice) = outputs.iter().find(|output| self.outputs().any(|other| other.overlaps(output))) {
+        let is_new = |output: &Outputs| matches!((&self.singles, output.single()), (Some(names), Some(name)) if !names.contains(name));
+        if let Some(twice) = outputs.iter().find(|output| !is_new(output) && self.outputs().any(|other| other.overlaps(output))) {
             let error = Error::usage("two inputs would be written to this file").in_input(twice.name().clone());
             return Err(error.help("convert inputs of the same name in separate runs, to different directories"));
         }
@@ -88,6 +94,11 @@ impl Ended {
         self.counts.add(done.counts);
         self.first_faults.extend(done.first_faults);
         self.first_faults.truncate(FIRST_FAULTS);
+        let names: Option<Vec<&OsString>> = outputs.iter().map(|output| output.single()).collect();
+        match (&mut self.singles, names) {
+            (Some(singles), Some(names)) => singles.extend(names.into_iter().cloned()),
+            (singles, _) => *singles = None,
+        }
         self.listed.push(Listed { outputs, format, records: done.records });
         self.nread += progress.position();
         self.nwritten += progress.nwritten();

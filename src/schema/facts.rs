@@ -3,8 +3,9 @@
 //! These facts are carried with every field and schema that verbs leave unchanged, and written by formats that can
 //! store them. They are ignored in comparisons: two fields with the same name and type are equal.
 
+use super::nested::replaced;
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
+use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -189,18 +190,12 @@ impl Storage {
 
 /// The type with dictionary keys of at least 32 bits.
 fn with_wide_keys(ty: &DataType) -> DataType {
-    let inside = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(with_wide_keys(f.data_type())));
-    match ty {
+    replaced(ty, &|ty| match ty {
         DataType::Dictionary(key, values) if key.primitive_width().is_some_and(|nbytes| nbytes < 4) => {
-            DataType::Dictionary(Box::new(DataType::Int32), values.clone())
+            Some(DataType::Dictionary(Box::new(DataType::Int32), values.clone()))
         }
-        DataType::List(f) => DataType::List(inside(f)),
-        DataType::LargeList(f) => DataType::LargeList(inside(f)),
-        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(inside(f), *size),
-        DataType::Map(f, sorted) => DataType::Map(inside(f), *sorted),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inside).collect()),
-        other => other.clone(),
-    }
+        _ => None,
+    })
 }
 
 /// Whether there is a map below `rank - 1` levels of lists.

@@ -5,7 +5,7 @@
 pub const NANOS: i128 = 1_000_000_000;
 const DAY_SECONDS: i128 = 86_400;
 /// The years that other programs read and write: those of chrono, which Arrow's text form uses.
-const YEARS: std::ops::RangeInclusive<i128> = -262_142..=262_141;
+const YEARS: std::ops::RangeInclusive<i64> = -262_142..=262_141;
 
 /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar. Source of the algorithm: "chrono-Compatible
 /// Low-Level Date Algorithms", `days_from_civil`.
@@ -19,7 +19,7 @@ fn days_from_date(year: i128, month: u32, day: u32) -> i128 {
 }
 
 /// Year, month and day of a day since 1970-01-01: `civil_from_days` from the same source.
-fn date_from_days(days: i128) -> (i128, i128, i128) {
+fn date_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
@@ -28,7 +28,7 @@ fn date_from_days(days: i128) -> (i128, i128, i128) {
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
-    (year_of_era + era * 400 + i128::from(month <= 2), month, day)
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
 fn days_of_month(year: i128, month: u32) -> u32 {
@@ -40,44 +40,78 @@ fn days_of_month(year: i128, month: u32) -> u32 {
     }
 }
 
-/// `2024-01-31`; `None` for years that other programs cannot read.
-pub fn date_text(days: i128) -> Option<String> {
-    let (year, month, day) = date_from_days(days);
-    YEARS.contains(&year).then(|| match year {
-        0..=9999 => format!("{year:04}-{month:02}-{day:02}"),
-        _ => format!("{year:+05}-{month:02}-{day:02}"),
-    })
-}
-
-/// `12:30:00.5`, with 3, 6 or 9 fractional digits; `None` outside a day.
-pub fn time_text(nanos: i128) -> Option<String> {
-    let (seconds, fraction) = (nanos.div_euclid(NANOS), nanos.rem_euclid(NANOS));
-    (0..DAY_SECONDS).contains(&seconds).then(|| {
-        let text = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-        match fraction {
-            0 => text,
-            f if f % 1_000_000 == 0 => format!("{text}.{:03}", f / 1_000_000),
-            f if f % 1_000 == 0 => format!("{text}.{:06}", f / 1_000),
-            f => format!("{text}.{f:09}"),
-        }
-    })
-}
-
-/// `2024-01-31T12:30:00.5`; `None` for years that other programs cannot read.
-pub fn datetime_text(nanos: i128) -> Option<String> {
-    let day = DAY_SECONDS * NANOS;
-    Some(format!("{}T{}", date_text(nanos.div_euclid(day))?, time_text(nanos.rem_euclid(day))?))
-}
-
-/// `PT90.5S`, the seconds of a duration.
-pub fn duration_text(nanos: i128) -> String {
-    let sign = if nanos < 0 { "-" } else { "" };
-    let (seconds, fraction) = (nanos.unsigned_abs() / NANOS.unsigned_abs(), nanos.unsigned_abs() % NANOS.unsigned_abs());
-    match (seconds, fraction) {
-        (0, 0) => "P0D".to_owned(),
-        (_, 0) => format!("{sign}PT{seconds}S"),
-        _ => format!("{sign}PT{seconds}.{}S", format!("{fraction:09}").trim_end_matches('0')),
+/// Appends a number with at least `width` digits.
+fn write_digits(mut number: u64, width: usize, out: &mut String) {
+    let mut digits = [b'0'; 20];
+    let mut start = digits.len();
+    while number > 0 || digits.len() - start < width {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
     }
+    out.extend(digits[start..].iter().map(|digit| char::from(*digit)));
+}
+
+/// Appends `2024-01-31`, given days since 1970-01-01. `None`, and nothing is appended, for years that other programs
+/// cannot read.
+pub fn write_date(days: i64, out: &mut String) -> Option<()> {
+    if days.unsigned_abs() > 366 * YEARS.end().unsigned_abs() {
+        return None;
+    }
+    let (year, month, day) = date_from_days(days);
+    if !YEARS.contains(&year) {
+        return None;
+    }
+    if !(0..=9999).contains(&year) {
+        out.push(if year < 0 { '-' } else { '+' });
+    }
+    for (number, width, end) in [(year, 4, "-"), (month, 2, "-"), (day, 2, "")] {
+        write_digits(number.unsigned_abs(), width, out);
+        out.push_str(end);
+    }
+    Some(())
+}
+
+/// Appends `12:30:00.500`, with 3, 6 or 9 fractional digits. `None`, and nothing is appended, outside a day.
+pub fn write_time(seconds: i64, nanos: u64, out: &mut String) -> Option<()> {
+    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds < DAY_SECONDS as u64)?;
+    for (number, end) in [(seconds / 3600, ":"), (seconds / 60 % 60, ":"), (seconds % 60, "")] {
+        write_digits(number, 2, out);
+        out.push_str(end);
+    }
+    let (fraction, width) = match nanos {
+        0 => return Some(()),
+        n if n % 1_000_000 == 0 => (n / 1_000_000, 3),
+        n if n % 1_000 == 0 => (n / 1_000, 6),
+        n => (n, 9),
+    };
+    out.push('.');
+    write_digits(fraction, width, out);
+    Some(())
+}
+
+/// Appends `2024-01-31T12:30:00`, given seconds since 1970 and nanoseconds. `None`, and nothing is appended, for years that
+/// other programs cannot read.
+pub fn write_datetime(seconds: i64, nanos: u64, out: &mut String) -> Option<()> {
+    const DAY: i64 = DAY_SECONDS as i64;
+    write_date(seconds.div_euclid(DAY), out)?;
+    out.push('T');
+    write_time(seconds.rem_euclid(DAY), nanos, out)
+}
+
+/// Appends `PT90.5S`, the seconds of a duration.
+pub fn write_duration(is_negative: bool, seconds: u64, nanos: u64, out: &mut String) {
+    if (seconds, nanos) == (0, 0) {
+        return out.push_str("P0D");
+    }
+    out.push_str(if is_negative { "-PT" } else { "PT" });
+    write_digits(seconds, 1, out);
+    if nanos > 0 {
+        out.push('.');
+        write_digits(nanos, 9, out);
+        out.truncate(out.trim_end_matches('0').len());
+    }
+    out.push('S');
 }
 
 /// A point in time as written.
@@ -254,15 +288,36 @@ mod tests {
     #[test]
     fn texts_read_back() {
         let day = DAY_SECONDS * NANOS;
+        let split = |nanos: i128| ((nanos.div_euclid(NANOS)) as i64, nanos.rem_euclid(NANOS) as u64);
+        let text = |write: &dyn Fn(&mut String) -> Option<()>| {
+            let mut out = String::new();
+            write(&mut out).map_or_else(|| Err(out.clone()), |()| Ok(out.clone()))
+        };
         for nanos in [0, 1, -1, 999_000, NANOS - 1, -day, day * 365, 1_706_704_200 * NANOS + 5_000_000, -day * 800_000, day * 95_000_000] {
-            let text = datetime_text(nanos).unwrap();
-            assert_eq!(parse_datetime(&text), Some(Written { nanos, offset: None }), "{text}");
-            assert_eq!(parse_duration(&duration_text(nanos)), Some(nanos));
-            assert_eq!(parse_time(&time_text(nanos.rem_euclid(day)).unwrap()), Some(nanos.rem_euclid(day)));
+            let (seconds, fraction) = split(nanos);
+            let found = text(&|out| write_datetime(seconds, fraction, out)).unwrap();
+            assert_eq!(parse_datetime(&found), Some(Written { nanos, offset: None }), "{found}");
+            let (size, rest) = split(nanos.abs());
+            let mut duration = String::new();
+            write_duration(nanos < 0, size.unsigned_abs(), rest, &mut duration);
+            assert_eq!(parse_duration(&duration), Some(nanos), "{duration}");
+            let of_day = seconds.rem_euclid(DAY_SECONDS as i64);
+            assert_eq!(parse_time(&text(&|out| write_time(of_day, fraction, out)).unwrap()), Some(nanos.rem_euclid(day)));
         }
-        assert_eq!(datetime_text(951_782_400 * NANOS).unwrap(), "2000-02-29T00:00:00");
-        assert_eq!(date_text(-719_528).unwrap(), "0000-01-01");
-        assert_eq!(datetime_text(i128::from(i64::MAX) * NANOS), None);
+        for (seconds, expected) in [
+            (951_782_400, Ok("2000-02-29T00:00:00")),
+            (-719_528 * 86_400, Ok("0000-01-01T00:00:00")),
+            (-719_529 * 86_400, Ok("-0001-12-31T00:00:00")),
+            (253_402_300_800, Ok("+10000-01-01T00:00:00")),
+            (8_210_235_340_799, Ok("+262141-12-31T23:59:59")),
+            (8_210_235_340_800, Err("")),
+            (i64::MAX, Err("")),
+            (i64::MIN, Err("")),
+        ] {
+            let found = text(&|out| write_datetime(seconds, 0, out));
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{seconds}");
+        }
+        assert_eq!(text(&|out| write_time(-1, 0, out)), Err(String::new()));
     }
 
     #[test]

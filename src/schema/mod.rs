@@ -22,6 +22,7 @@ pub mod iso8601;
 pub mod leaves;
 pub mod literal;
 pub mod maps;
+pub mod nested;
 pub mod notation;
 pub mod time;
 pub mod unify;

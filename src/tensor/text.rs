@@ -4,8 +4,9 @@
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::schema::iso8601::{
-    NANOS, date_text, datetime_text, duration_text, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, time_text,
+    NANOS, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, write_date, write_datetime, write_duration, write_time,
 };
+use arrow_array::builder::LargeStringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, LargeStringArray, PrimitiveArray, make_array};
@@ -25,11 +26,29 @@ pub fn has_text(ty: &DataType) -> bool {
 /// Values of another type.
 pub fn uuids(array: &ArrayRef) -> Result<LargeStringArray> {
     let bytes = array.as_fixed_size_binary_opt().ok_or_else(|| Error::internal("UUIDs are bytes"))?;
-    let text = |value: &[u8]| {
-        let digits: Vec<String> = value.iter().map(|byte| format!("{byte:02x}")).collect();
-        [&digits[..4], &digits[4..6], &digits[6..8], &digits[8..10], &digits[10..]].map(|part| part.concat()).join("-")
-    };
-    Ok(bytes.iter().map(|value| value.map(text)).collect())
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
+    Ok(texts(bytes.iter(), |value, out| {
+        for (i, byte) in value.iter().enumerate() {
+            if matches!(i, 4 | 6 | 8 | 10) {
+                out.push('-');
+            }
+            out.extend([digit(byte >> 4), digit(byte & 15)]);
+        }
+    }))
+}
+
+/// The texts that `write` appends to a buffer.
+fn texts<V>(values: impl ExactSizeIterator<Item = Option<V>>, write: impl Fn(V, &mut String)) -> LargeStringArray {
+    let mut texts = LargeStringBuilder::with_capacity(values.len(), 32 * values.len());
+    let mut text = String::new();
+    for value in values {
+        text.clear();
+        texts.append_option(value.map(|value| {
+            write(value, &mut text);
+            text.as_str()
+        }));
+    }
+    texts.finish()
 }
 
 /// Parses a UUID into its bytes.
@@ -97,27 +116,52 @@ fn internal(error: arrow_schema::ArrowError) -> Error {
 pub fn to_text(array: &ArrayRef) -> Result<LargeStringArray> {
     let ty = array.data_type();
     if let Some(unit) = unit_of(ty) {
-        let texts = integers(array)?;
-        return Ok(texts.iter().map(|value| value.map(|value| time_of(ty, value, unit))).collect());
+        return Ok(of_times(&integers(array)?, ty, unit));
     }
     if let Some(bytes) = array.as_fixed_size_binary_opt() {
-        return Ok(bytes.iter().map(|value| value.map(|value| STANDARD.encode(value))).collect());
+        return Ok(texts(bytes.iter(), |value, out| STANDARD.encode_string(value, out)));
     }
     let texts = arrow_cast::cast(array, &DataType::LargeUtf8).map_err(|e| Error::data(e.to_string()))?;
     Ok(texts.as_string::<i64>().clone())
 }
 
-fn time_of(ty: &DataType, value: i64, unit: i128) -> String {
-    let nanos = i128::from(value) * unit;
-    let text = match ty {
-        DataType::Date32 => date_text(i128::from(value)),
-        DataType::Date64 if nanos % (86_400 * NANOS) == 0 => date_text(nanos / (86_400 * NANOS)),
-        DataType::Time32(_) | DataType::Time64(_) => time_text(nanos),
-        DataType::Duration(_) => Some(duration_text(nanos)),
-        DataType::Timestamp(_, Some(_)) => datetime_text(nanos).map(|text| text + "Z"),
-        _ => datetime_text(nanos),
-    };
-    text.unwrap_or_else(|| format!("{value} {}", unit_name(unit)))
+/// The texts that `write` appends, or the integer with its unit where it appends nothing.
+fn texts_or_counts(values: &PrimitiveArray<Int64Type>, unit: i128, write: impl Fn(i64, &mut String) -> Option<()>) -> LargeStringArray {
+    texts(values.iter(), |value, out| {
+        if write(value, out).is_none() {
+            out.extend([value.to_string().as_str(), " ", unit_name(unit)]);
+        }
+    })
+}
+
+/// The texts of the integers of times of that type and unit.
+fn of_times(values: &PrimitiveArray<Int64Type>, ty: &DataType, unit: i128) -> LargeStringArray {
+    let per_second = (NANOS / unit).max(1) as i64;
+    let nanos = NANOS as u64 / per_second.unsigned_abs();
+    let split = |value: i64| (value.div_euclid(per_second), value.rem_euclid(per_second).unsigned_abs() * nanos);
+    match ty {
+        DataType::Date32 => texts_or_counts(values, unit, write_date),
+        DataType::Date64 => texts_or_counts(values, unit, |value, out| match (value.rem_euclid(86_400_000), split(value)) {
+            (0, _) => write_date(value / 86_400_000, out),
+            (_, (seconds, nanos)) => write_datetime(seconds, nanos, out),
+        }),
+        DataType::Time32(_) | DataType::Time64(_) => texts_or_counts(values, unit, |value, out| {
+            let (seconds, nanos) = split(value);
+            write_time(seconds, nanos, out)
+        }),
+        DataType::Duration(_) => texts_or_counts(values, unit, |value, out| {
+            let (size, per_second) = (value.unsigned_abs(), per_second.unsigned_abs());
+            write_duration(value < 0, size / per_second, size % per_second * nanos, out);
+            Some(())
+        }),
+        _ => {
+            let end = if matches!(ty, DataType::Timestamp(_, Some(_))) { "Z" } else { "" };
+            texts_or_counts(values, unit, |value, out| {
+                let (seconds, nanos) = split(value);
+                write_datetime(seconds, nanos, out).map(|()| out.push_str(end))
+            })
+        }
+    }
 }
 
 /// A function that takes the row and the message of each text that was not parsed.

@@ -21,7 +21,11 @@ impl Verb for Tail {
     const NAME: &'static str = "tail";
     const SUMMARY: &'static str = "Keep the last N records";
     const ABOUT: &'static str = "\
-Reads all input and keeps the last N records in memory or, beyond --max-memory, in temporary files (see --temp-dir).";
+Reads all input and keeps the last N records in memory or, beyond --max-memory, in temporary files (see --temp-dir).
+
+As the first verb, and if the types are known without reading records (the input stores them, or every needed field has a type in \
+--schema), only these records are read from files that record where their records are: Parquet, Arrow files, ArrayRecord, and TFRecord \
+with an index next to it (see `index`). The result is the same, but records before them are not checked.";
     const OPTIONAL_ARGUMENT: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example { about: "the last record", args: "tail 1", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "{\"id\":3}\n" },
@@ -38,6 +42,11 @@ Reads all input and keeps the last N records in memory or, beyond --max-memory, 
         let count = usize::try_from(records).unwrap_or(usize::MAX);
         let queue = Queue::new(Self::NAME, schema, options);
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(Last { count, queue })) })
+    }
+
+    fn draw(&self, nrecords: u64, _: &Options) -> Option<Vec<u32>> {
+        let first = nrecords.saturating_sub(self.count.records());
+        Some((u32::try_from(first).ok()?..u32::try_from(nrecords).ok()?).collect())
     }
 
     fn demand(&self, after: Demand) -> Demand {

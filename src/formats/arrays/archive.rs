@@ -1,6 +1,6 @@
 //! The arrays in a zip archive, as written by `numpy.savez` and compatible programs.
 
-use super::contents::{Contents, Location, Member, StoredArray};
+use super::contents::{Contents, Location, Member};
 use super::directory;
 use super::embedded::EmbeddedSchema;
 use super::npy_header::Header;
@@ -35,8 +35,8 @@ pub fn contents(input: &Input) -> Result<Contents> {
             continue;
         };
         let name = name.to_owned();
-        match array(&source, name.clone(), member) {
-            Ok(array) => contents.arrays.push(array),
+        match array(&source, name.clone(), member, &mut contents) {
+            Ok(()) => {}
             Err(error) if error.reason() == Some(&Reason::ForeignDType) => {
                 contents.unusable.push((name.clone(), error.in_field(quoted(&name))))
             }
@@ -49,7 +49,7 @@ pub fn contents(input: &Input) -> Result<Contents> {
     Ok(contents)
 }
 
-fn array(source: &Source, name: String, member: Member) -> Result<StoredArray> {
+fn array(source: &Source, name: String, member: Member, contents: &mut Contents) -> Result<()> {
     let (header, skip) = Header::read(&mut member_bytes(source.clone(), &member))?;
     let nbytes = header.nbytes()?;
     let own = member.nbytes.saturating_sub(skip);
@@ -58,7 +58,8 @@ fn array(source: &Source, name: String, member: Member) -> Result<StoredArray> {
         return Err(Error::data(format!("the array {shape} takes {nbytes} bytes, but {own} follow its header")));
     }
     let location = Location::Member { member, skip };
-    Ok(StoredArray::new(name, header, nbytes, location))
+    let prefix = format!("{name}.");
+    contents.add(name, &prefix, header, nbytes, location)
 }
 
 fn no_arrays(members: &[String]) -> Error {

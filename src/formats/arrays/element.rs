@@ -26,6 +26,29 @@ pub enum Kind {
     Unicode(usize),
     /// This many bytes, padded with zeros.
     ByteString(usize),
+    /// A record of NumPy's structured arrays, each of whose fields is read as an array.
+    Record(Record),
+}
+
+/// The layout of a record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    pub nbytes: usize,
+    pub fields: Vec<RecordField>,
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordField {
+    /// The name; that of a field of an inner record follows the name of the record and a dot.
+    pub name: String,
+    /// Where it starts in the record.
+    pub start: usize,
+    /// The dtype as NumPy writes it, and the element; `None` if its values cannot be read.
+    pub descr: String,
+    pub element: Option<Element>,
+    /// Its axes in the record.
+    pub shape: Vec<u64>,
 }
 
 impl Element {
@@ -41,6 +64,7 @@ impl Element {
             Kind::BFloat16 => DType::Float32,
             Kind::Unicode(_) => DType::String,
             Kind::ByteString(_) => DType::Bytes,
+            Kind::Record(_) => DType::Null,
         }
     }
 
@@ -51,6 +75,7 @@ impl Element {
             Kind::BFloat16 => 2,
             Kind::Unicode(width) => width.saturating_mul(4),
             Kind::ByteString(width) => *width,
+            Kind::Record(record) => record.nbytes,
         }
     }
 
@@ -76,6 +101,7 @@ impl Element {
                 let values = (0..count).map(|i| trimmed(&bytes.as_slice()[i * width..(i + 1) * width]));
                 return Ok(Arc::new(LargeBinaryArray::from_iter_values(values)));
             }
+            Kind::Record(_) => return Err(Error::internal("the fields of a record are read one by one")),
         };
         Ok(match dtype {
             DType::Bool => Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(count, |i| bytes.as_slice()[i] != 0), None)),

@@ -1,7 +1,7 @@
 //! The header of an array: dtype, order and shape, as a Python literal.
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-use super::element::{Element, Kind};
+use super::element::{Element, Kind, Record, RecordField};
 use super::python::{self, Python};
 use crate::error::{Error, Reason, Result};
 use crate::schema::DType;
@@ -11,6 +11,9 @@ use std::io::{self, Read};
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// Values start at a multiple of this offset.
 const ALIGNMENT: usize = 64;
+/// Maximum size of a record, and number of its fields.
+const MAX_RECORD_NBYTES: usize = 1 << 28;
+const MAX_FIELDS: usize = 10_000;
 /// Maximum length of a header.
 const MAX_HEADER_NBYTES: usize = 1 << 20;
 
@@ -127,7 +130,7 @@ impl Header {
             sizes.iter().map(size).collect::<Option<Vec<_>>>().ok_or_else(|| damaged("has a shape that does not consist of sizes"))?;
         let element = match entry("descr")? {
             Python::Str(descr) => parse_descr(descr)?,
-            Python::List(fields) => return Err(of_records(fields).because(Reason::ForeignDType)),
+            Python::List(fields) => Element { kind: Kind::Record(record(fields)?), big_endian: false },
             _ => return Err(damaged("has a descr that is not a dtype")),
         };
         Ok(Header { element, fortran, shape })
@@ -180,28 +183,32 @@ fn descr(element: &Element) -> String {
         Kind::BFloat16 => "<V2".to_owned(),
         Kind::Unicode(width) => format!("{order}U{width}"),
         Kind::ByteString(width) => format!("|S{width}"),
+        Kind::Record(record) => format!("|V{}", record.nbytes),
     }
 }
 
+/// A dtype without its byte order.
+fn code_of(descr: &str) -> &str {
+    descr.strip_prefix(['<', '>', '|', '=']).unwrap_or(descr)
+}
+
 fn parse_descr(descr: &str) -> Result<Element> {
-    let (order, code) = match descr.chars().next() {
-        Some(order @ ('<' | '>' | '|' | '=')) => (order, &descr[1..]),
-        _ => ('|', descr),
-    };
-    let big_endian = order == '>' || (order == '=' && cfg!(target_endian = "big"));
+    let code = code_of(descr);
+    let big_endian = descr.starts_with('>') || (descr.starts_with('=') && cfg!(target_endian = "big"));
     let width = |letter: char| code.strip_prefix(letter).and_then(|n| n.parse::<u32>().ok()).map(|n| n as usize);
     let kind = match (NUMBERS.iter().find(|(c, _)| *c == code), width('U'), width('S').or_else(|| width('a'))) {
         (Some((_, dtype)), ..) => Kind::Number(dtype.clone()),
         (_, Some(width), _) => Kind::Unicode(width),
         (_, _, Some(width)) => Kind::ByteString(width),
         _ if code == "?" => Kind::Number(DType::Bool),
-        _ => return Err(refused(descr, code).because(Reason::ForeignDType)),
+        _ => return Err(refused(descr).because(Reason::ForeignDType)),
     };
     Ok(Element { kind, big_endian })
 }
 
 /// Why an array of this dtype cannot be read, and how to convert it in Python.
-fn refused(descr: &str, code: &str) -> Error {
+pub fn refused(descr: &str) -> Error {
+    let code = code_of(descr);
     let (what, help) = match code.chars().next() {
         Some('O') => {
             return Error::data("its values are Python objects: a pickle, which may contain code and is never loaded").help(
@@ -219,20 +226,74 @@ fn refused(descr: &str, code: &str) -> Error {
     Error::data(format!("its values are {what} ({descr}), which tensors cannot store")).help(help)
 }
 
-fn of_records(fields: &[Python]) -> Error {
-    let names: Vec<&str> = fields
-        .iter()
-        .filter_map(|field| match field {
-            Python::Tuple(parts) => match parts.first() {
-                Some(Python::Str(name)) => Some(name.as_str()),
-                _ => None,
+/// The layout of the records of a structured array.
+fn record(fields: &[Python]) -> Result<Record> {
+    let mut record = Record::default();
+    add_fields(fields, "", &mut record)?;
+    Ok(record)
+}
+
+fn add_fields(fields: &[Python], prefix: &str, record: &mut Record) -> Result<()> {
+    let wrong = || damaged("has a descr that is not a dtype");
+    for field in fields {
+        let Python::Tuple(parts) = field else { return Err(wrong()) };
+        let (name, ty, sizes) = match parts.as_slice() {
+            [name, ty] => (name, ty, &[][..]),
+            [name, ty, Python::Tuple(sizes)] => (name, ty, sizes.as_slice()),
+            [name, ty, size @ Python::Int(_)] => (name, ty, std::slice::from_ref(size)),
+            _ => return Err(wrong()),
+        };
+        let name = match name {
+            Python::Str(name) => name,
+            // With a title.
+            Python::Tuple(names) => match names.as_slice() {
+                [_, Python::Str(name)] => name,
+                _ => return Err(wrong()),
             },
-            _ => None,
-        })
-        .take(5)
-        .collect();
-    Error::data(format!("its values are records (fields {}), which tensors cannot store", names.join(", ")))
-        .help("save each field as an array: numpy.savez(\"x.npz\", **{name: a[name] for name in a.dtype.names})")
+            _ => return Err(wrong()),
+        };
+        let size = |size: &Python| if let Python::Int(n) = size { u64::try_from(*n).ok() } else { None };
+        let shape = sizes.iter().map(size).collect::<Option<Vec<u64>>>().ok_or_else(wrong)?;
+        let descr = match ty {
+            Python::Str(descr) => descr,
+            Python::List(inner) if shape.is_empty() => {
+                add_fields(inner, &format!("{prefix}{name}."), record)?;
+                continue;
+            }
+            Python::List(_) => {
+                let error = Error::data(format!("the field {prefix}{name} of its records is an array of records, which is not supported"));
+                return Err(error.help("save its fields as arrays of their own").because(Reason::ForeignDType));
+            }
+            _ => return Err(wrong()),
+        };
+        let element = match parse_descr(descr) {
+            // The bytes are those of a pickle.
+            Err(error) if code_of(descr).starts_with('O') => return Err(error),
+            parsed => parsed.ok(),
+        };
+        let each = element.as_ref().map(Element::nbytes).or_else(|| nbytes_of(code_of(descr))).ok_or_else(wrong)?;
+        let nbytes = shape.iter().try_fold(each as u64, |all, size| all.checked_mul(*size));
+        let end = nbytes.and_then(|n| usize::try_from(n).ok()).and_then(|n| record.nbytes.checked_add(n));
+        let end = end.filter(|end| *end <= MAX_RECORD_NBYTES).ok_or_else(|| {
+            Error::data(format!("its records take more than {MAX_RECORD_NBYTES} bytes each")).because(Reason::ForeignDType)
+        })?;
+        // Padding has no name.
+        if !name.is_empty() {
+            let (name, descr) = (format!("{prefix}{name}"), descr.clone());
+            record.fields.push(RecordField { name, start: record.nbytes, descr, element, shape });
+        }
+        record.nbytes = end;
+    }
+    if record.fields.len() > MAX_FIELDS {
+        return Err(Error::data(format!("its records have more than {MAX_FIELDS} fields")).because(Reason::ForeignDType));
+    }
+    Ok(())
+}
+
+/// The size of a value that cannot be read, as in `c16`, `V5` and `M8[us]`.
+fn nbytes_of(code: &str) -> Option<usize> {
+    let digits: String = code.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
 }
 
 #[cfg(test)]
@@ -284,13 +345,34 @@ mod tests {
     }
 
     #[test]
+    fn fields_of_records_are_found() {
+        let descr = "[('a', '|u1'), ('', '|V3'), (('title', 'b'), '>f8', (2, 3)), ('t', '<M8[us]'), ('r', [('x', '<U2'), ('y', '|b1')])]";
+        let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (5,)}}");
+        let (header, _) = Header::read(&mut written(1, &text).as_slice()).unwrap();
+        let Kind::Record(record) = &header.element.kind else { panic!() };
+        let found: Vec<_> = record.fields.iter().map(|f| (f.name.as_str(), f.start, f.element.is_some(), f.shape.as_slice())).collect();
+        let expected: [(&str, usize, bool, &[u64]); 5] =
+            [("a", 0, true, &[]), ("b", 4, true, &[2, 3]), ("t", 52, false, &[]), ("r.x", 60, true, &[]), ("r.y", 68, true, &[])];
+        assert_eq!((found.as_slice(), record.nbytes, header.nbytes().unwrap()), (&expected[..], 69, 345));
+    }
+
+    #[test]
     fn wrong_headers_are_refused() {
         let header = |descr: &str, shape: &str| format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
         for (text, expected) in [
             (header("'|O'", "(3,)"), "its values are Python objects: a pickle, which may contain code and is never loaded"),
             (header("'<c16'", "(3,)"), "its values are complex numbers (<c16), which tensors cannot store"),
             (header("'<M8[us]'", "(3,)"), "its values are times (<M8[us]), which tensors cannot store"),
-            (header("[('a', '<i4'), ('b', '<f8', (2,))]", "(3,)"), "its values are records (fields a, b), which tensors cannot store"),
+            (
+                header("[('a', '<i4'), ('b', '|O')]", "(3,)"),
+                "its values are Python objects: a pickle, which may contain code and is never loaded",
+            ),
+            (
+                header("[('a', '<i4'), ('b', [('c', '<f8')], (2,))]", "(3,)"),
+                "the field b of its records is an array of records, which is not supported",
+            ),
+            (header("[('a', '<i4', (1073741824, 1073741824, 1073741824))]", "(3,)"), "its records take more than 268435456 bytes each"),
+            (header("[('a', '<i4'), 'b']", "(3,)"), "the header of the array has a descr that is not a dtype"),
             (header("'<i3'", "(3,)"), "its values are of another dtype (<i3), which tensors cannot store"),
             (header("'<i4'", "(-3,)"), "the header of the array has a shape that does not consist of sizes"),
             (header("'<i4'", "(99999999999999999999,)"), "the header of the array has a shape that does not consist of sizes"),

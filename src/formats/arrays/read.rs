@@ -19,6 +19,7 @@ use crate::schema::arrays::values_name;
 use crate::schema::facts::Facts;
 use crate::schema::{DType, Dim, Field, Schema, Type, columns};
 use crate::tensor::Tensor;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Maximum number of sizes in a dense shape.
@@ -90,6 +91,10 @@ impl ArraysReader {
 /// The contents of a file, with the dense shapes of its sparse fields.
 fn contents(input: &Input, open: Open) -> Result<Contents> {
     let mut contents = open(input).map_err(|e| e.in_input(input.name().clone()))?;
+    let mut names = HashSet::new();
+    if let Some(twice) = contents.arrays.iter().find(|array| !names.insert(array.name.as_str())) {
+        return Err(Error::data("two arrays have this name").in_field(quoted(&twice.name)).in_input(input.name().clone()));
+    }
     let small = |a: &StoredArray| {
         a.name.ends_with("/dense_shape") && a.shape.len() == 1 && a.shape[0] <= MAX_NDIMS && a.element.dtype().is_integer()
     };

@@ -1,6 +1,6 @@
 //! Reads the bytes of one array sequentially: from the file, decompressed and checked.
 
-use super::contents::{Location, Member, StoredArray};
+use super::contents::{Location, Member, Part, StoredArray};
 use super::element::Element;
 use super::transpose;
 use crate::error::{Error, Result};
@@ -9,9 +9,12 @@ use crate::io::Input;
 use arrow_buffer::MutableBuffer;
 use flate2::read::DeflateDecoder;
 use std::io::{self, Read};
+use std::ops::Range;
 
 /// Bytes read from the file at a time for small requests.
 const BLOCK_NBYTES: usize = 4 << 10;
+/// Bytes of records read at a time.
+const RECORDS_NBYTES: usize = 64 << 10;
 /// Numbers decoded at a time.
 const BLOCK_NUMBERS: u64 = 8 << 10;
 
@@ -31,12 +34,16 @@ impl ArrayStream {
         let needs_file = || source.cloned().ok_or_else(|| Error::internal("an array of no file"));
         let (mut bytes, skip, limit): (Box<dyn Read + Send>, u64, Option<u64>) = match &found.location {
             Location::Stream { skip } => (input.open()?, *skip, Some(limit)),
-            Location::At { start } => (Box::new(Section::new(needs_file()?, *start, start + found.nbytes)), 0, None),
+            Location::At { start } => (Box::new(Section::new(needs_file()?, *start, start + found.stored_nbytes())), 0, None),
             Location::Member { member, skip } => (member_bytes(needs_file()?, member), *skip, member.deflated.then_some(limit)),
         };
         let skipped = io::copy(&mut bytes.by_ref().take(skip), &mut io::sink()).map_err(|e| failed(&e))?;
         if skipped != skip {
             return Err(Error::data("the file was truncated while it was being read"));
+        }
+        if let Some(Part { own, record_nbytes }) = &found.part {
+            let records = vec![0; (RECORDS_NBYTES / (*record_nbytes).max(1)).max(1).saturating_mul(*record_nbytes)];
+            bytes = Box::new(Fields { all: bytes, record_nbytes: *record_nbytes, own: own.clone(), records, filled: 0, given: 0 });
         }
         if found.fortran && found.shape.iter().filter(|n| **n > 1).count() > 1 {
             let source = match &found.location {
@@ -149,6 +156,52 @@ impl Read for Section {
         self.given = nbytes.min(into.len());
         into[..self.given].copy_from_slice(&self.block[..self.given]);
         Ok(self.given)
+    }
+}
+
+/// One field of consecutive records.
+struct Fields {
+    all: Box<dyn Read + Send>,
+    record_nbytes: usize,
+    own: Range<usize>,
+    /// Whole records, how many of their bytes have been read, and how many bytes of the field have been returned.
+    records: Vec<u8>,
+    filled: usize,
+    given: usize,
+}
+
+impl Read for Fields {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let width = self.own.len();
+        if into.is_empty() {
+            return Ok(0);
+        }
+        while self.given == self.filled / self.record_nbytes.max(1) * width {
+            (self.filled, self.given) = (0, 0);
+            while self.filled < self.records.len() {
+                match self.all.read(&mut self.records[self.filled..]) {
+                    Ok(0) => break,
+                    Ok(n) => self.filled += n,
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    Err(e) => return Err(e),
+                }
+            }
+            if self.filled == 0 {
+                return Ok(0);
+            }
+            if !self.filled.is_multiple_of(self.record_nbytes) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        let mut written = 0;
+        while written < into.len() && self.given < self.filled / self.record_nbytes * width {
+            let (record, start) = (self.given / width, self.given % width);
+            let at = record * self.record_nbytes + self.own.start + start;
+            let nbytes = (width - start).min(into.len() - written);
+            into[written..written + nbytes].copy_from_slice(&self.records[at..at + nbytes]);
+            (written, self.given) = (written + nbytes, self.given + nbytes);
+        }
+        Ok(written)
     }
 }
 

@@ -32,8 +32,10 @@ struct Dictionary {
     column: String,
     ty: DataType,
     is_ordered: bool,
-    /// The values, initially those of the source.
-    values: ArrayRef,
+    /// The values, initially those of the source, in parts.
+    values: Vec<ArrayRef>,
+    /// The number of values.
+    count: usize,
     /// The distinct values.
     strings: Strings,
     /// The index of each of them among the values; of equal values, the first.
@@ -80,16 +82,21 @@ impl Dictionaries {
         self.all.iter().filter(|d| d.is_ordered && d.grown).map(|d| d.column.as_str())
     }
 
-    /// Maps arrays with their own dictionaries to the dictionaries of the output.
+    /// Maps arrays with their own dictionaries to the dictionaries of the output. Of a file, whose dictionaries are only
+    /// complete at its end, they have the keys alone.
     ///
     /// # Errors
     /// More values than the key type of a dictionary can index.
     pub fn joined(&mut self, arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-        let mut next = 0;
-        arrays.iter().map(|array| self.join(array, &mut next)).collect()
+        self.with_dictionaries(arrays, self.replaceable)
     }
 
-    fn join(&mut self, array: &ArrayRef, next: &mut usize) -> Result<ArrayRef> {
+    fn with_dictionaries(&mut self, arrays: &[ArrayRef], with_values: bool) -> Result<Vec<ArrayRef>> {
+        let mut next = 0;
+        arrays.iter().map(|array| self.join(array, with_values, &mut next)).collect()
+    }
+
+    fn join(&mut self, array: &ArrayRef, with_values: bool, next: &mut usize) -> Result<ArrayRef> {
         let field = ArrowField::new("", array.data_type().clone(), true);
         if encoded::dictionaries(&field).is_empty() {
             return Ok(array.clone());
@@ -97,12 +104,13 @@ impl Dictionaries {
         if let DataType::Dictionary(..) = array.data_type() {
             let dictionary = self.all.get_mut(*next).ok_or_else(|| Error::internal("a dictionary too many"))?;
             *next += 1;
-            return dictionary.join(array, self.replaceable).map_err(|e| in_column(e, &dictionary.column));
+            return dictionary.join(array, with_values).map_err(|e| in_column(e, &dictionary.column));
         }
         let data = array.to_data();
-        let children = data.child_data().iter().map(|child| Ok(self.join(&make_array(child.clone()), next)?.to_data()));
+        let children = data.child_data().iter().map(|child| Ok(self.join(&make_array(child.clone()), with_values, next)?.to_data()));
         let children = children.collect::<Result<Vec<_>>>()?;
-        data.into_builder().child_data(children).build().map(make_array).map_err(|e| Error::internal(e.to_string()))
+        let ty = if with_values { array.data_type().clone() } else { encoded::keys_only(array.data_type()) };
+        data.into_builder().data_type(ty).child_data(children).build().map(make_array).map_err(|e| Error::internal(e.to_string()))
     }
 
     /// An empty batch with all dictionaries.
@@ -112,7 +120,8 @@ impl Dictionaries {
     pub fn empty_batch(&mut self, schema: &SchemaRef) -> Result<RecordBatch> {
         let arrays: Vec<ArrayRef> = schema.fields().iter().map(|f| new_empty_array(f.data_type())).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(0));
-        RecordBatch::try_new_with_options(schema.clone(), self.joined(&arrays)?, &options).map_err(|e| Error::internal(e.to_string()))
+        let arrays = self.with_dictionaries(&arrays, true)?;
+        RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(|e| Error::internal(e.to_string()))
     }
 }
 
@@ -126,7 +135,8 @@ impl Dictionary {
             is_ordered: field.dict_is_ordered() == Some(true),
             is_known: known.is_some(),
             grown: false,
-            values: new_empty_array(value),
+            values: vec![new_empty_array(value)],
+            count: 0,
             strings: Strings::new(),
             indices: Vec::new(),
         };
@@ -142,7 +152,7 @@ impl Dictionary {
         for row in (0..values.len()).filter(|row| values.is_valid(*row)) {
             self.index_of(&bytes, row, row as i64);
         }
-        self.values = values;
+        (self.count, self.values) = (values.len(), vec![values]);
         Ok(())
     }
 
@@ -155,9 +165,10 @@ impl Dictionary {
         self.indices[number]
     }
 
-    fn join(&mut self, array: &ArrayRef, replaceable: bool) -> Result<ArrayRef> {
+    /// Without values, the dictionary cannot be replaced.
+    fn join(&mut self, array: &ArrayRef, with_values: bool) -> Result<ArrayRef> {
         let own = array.as_any_dictionary();
-        let (bytes, before) = (ByteRows::of(own.values())?, self.values.len());
+        let (bytes, before) = (ByteRows::of(own.values())?, self.count);
         let (mut numbers, mut added) = (Vec::with_capacity(own.values().len()), Vec::new());
         for row in 0..own.values().len() {
             let free = (before + added.len()) as i64;
@@ -170,18 +181,32 @@ impl Dictionary {
         if !added.is_empty() {
             let total = (before + added.len()) as u64;
             self.grown = true;
-            if replaceable && (total > most(&self.ty) || total > MAX_RESENT && !self.is_known) {
+            if with_values && (total > most(&self.ty) || total > MAX_RESENT && !self.is_known) {
                 // The values of earlier batches are not needed any more.
                 self.replace(own.values().clone())?;
                 return Ok(array.clone());
             }
-            let added = arrow_select::take::take(own.values(), &UInt64Array::from(added), None).map_err(unexpected)?;
-            self.values = arrow_select::concat::concat(&[&self.values, &added]).map_err(unexpected)?;
+            self.count += added.len();
+            self.values.push(arrow_select::take::take(own.values(), &UInt64Array::from(added), None).map_err(unexpected)?);
         }
         let keys = arrow_cast::cast(own.keys(), &DataType::Int64).map_err(unexpected)?;
         let keys = keys.as_primitive::<Int64Type>();
         let number = |key: Option<i64>| key.and_then(|key| numbers.get(usize::try_from(key).ok()?).copied()).unwrap_or(0);
-        encoded::dictionary(keys.iter().map(number).collect(), keys.nulls().cloned(), &self.values, &self.ty)
+        let numbers = keys.iter().map(number).collect();
+        if !with_values {
+            return encoded::keys(numbers, keys.nulls().cloned(), &self.ty);
+        }
+        let values = self.values()?;
+        encoded::dictionary(numbers, keys.nulls().cloned(), &values, &self.ty)
+    }
+
+    /// All values.
+    fn values(&mut self) -> Result<ArrayRef> {
+        if self.values.len() > 1 {
+            let parts: Vec<&dyn Array> = self.values.iter().map(AsRef::as_ref).collect();
+            self.values = vec![arrow_select::concat::concat(&parts).map_err(unexpected)?];
+        }
+        self.values.first().cloned().ok_or_else(|| Error::internal("a dictionary has a part"))
     }
 }
 

@@ -11,13 +11,13 @@ use crate::options::{Compression, Options};
 use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::Schema;
-use crate::tensor::arrow::encoded::Encodings;
+use crate::tensor::arrow::encoded::{Encodings, keys_only};
 use crate::tensor::arrow::{Form, to_arrow, to_arrow_field};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
-use arrow_schema::{ArrowError, DataType, FieldRef, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 use std::io::Write;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub struct ArrowWriter {
 
 struct BatchEncoder {
     schema: SchemaRef,
+    /// The schema with the keys of dictionaries.
+    keys: SchemaRef,
     options: IpcWriteOptions,
     has_dictionaries: bool,
 }
@@ -75,7 +77,7 @@ impl ArrowWriter {
             Compression::Snappy | Compression::Gzip => return Err(Error::usage("Arrow supports only lz4 and zstd compression")),
         };
         let form = Form { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
-        let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, options);
+        let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, true, options);
         let mut fields = schema.fields.iter().map(field).collect::<Result<Vec<_>>>()?;
         facts::announce_ids(&facts::distinct_ids(&mut fields), options)?;
         if let Some(field) = fields.iter().find(|f| has_dictionary_in_union(f.data_type(), false)) {
@@ -91,7 +93,9 @@ impl ArrowWriter {
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;
         write = write.try_with_compression(codec).and_then(|write| write.try_with_compression_level(level)).map_err(unexpected)?;
         let known = Dictionaries::new(&schema.fields, &fields, form, !is_file)?;
+        let keys = |f: &ArrowField| f.clone().with_data_type(keys_only(f.data_type()));
         let encoder = Arc::new(BatchEncoder {
+            keys: Arc::new(ArrowSchema::new(fields.iter().map(keys).collect::<Vec<_>>())),
             has_dictionaries: !known.is_empty(),
             schema: Arc::new(ArrowSchema::new_with_metadata(fields, facts::metadata(schema, options)?)),
             options: write,
@@ -146,11 +150,10 @@ impl ArrowWriter {
     fn put_arrays(&mut self, batch: &RecordBatch) -> Result<()> {
         let arrays = self.dictionaries.joined(batch.columns())?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let batch = RecordBatch::try_new_with_options(batch.schema(), arrays, &options).map_err(unexpected)?;
+        let schema = if self.is_file { self.encoder.keys.clone() } else { batch.schema() };
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options).map_err(unexpected)?;
         let (dictionaries, batch) = self.encoder.encode_batch(&batch, &mut self.tracker)?;
-        if !self.is_file {
-            dictionaries.into_iter().try_for_each(|dictionary| self.put_message(dictionary).map(|_| ()))?;
-        }
+        dictionaries.into_iter().try_for_each(|dictionary| self.put_message(dictionary).map(|_| ()))?;
         let block = self.put_message(batch)?;
         self.blocks.push(block);
         Ok(())
@@ -173,8 +176,7 @@ impl ArrowWriter {
             return Ok(());
         }
         for column in self.dictionaries.reordered() {
-            let text = format!("{}: values were added to an ordered dictionary, at its end", quoted(column));
-            self.notices.add(text, self.strict)?;
+            facts::announce_growth(column, &self.notices, self.strict)?;
         }
         if self.is_file && (self.dictionaries.have_grown() || self.dictionary_blocks.is_empty()) {
             self.dictionary_blocks.clear();

@@ -1,12 +1,14 @@
 //! Metadata that a writer must drop because a verb invalidated it.
 
 use crate::error::{Error, Result};
+use crate::notice::Notices;
 use crate::options::Options;
-use crate::path::FieldPath;
+use crate::path::{FieldPath, quoted};
+use crate::schema::nested::with_fields;
 use crate::schema::{DType, Field, Schema};
-use crate::tensor::arrow::encoded::{self, Encodings};
+use crate::tensor::arrow::encoded;
 use crate::tensor::arrow::{Form, stored};
-use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
+use arrow_schema::{Field as ArrowField, FieldRef, Metadata};
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,41 +32,20 @@ pub fn metadata(schema: &Schema, options: &Options) -> Result<Metadata> {
 pub fn distinct_ids(fields: &mut [ArrowField]) -> Vec<FieldPath> {
     let (mut seen, mut repeated) = (HashSet::new(), Vec::new());
     for field in fields {
-        let path = FieldPath::name(field.name());
-        if let Some(changed) = distinct_id(field, &path, &mut seen, &mut repeated) {
-            *field = changed;
-        }
+        *field = distinct_id(field, &FieldPath::name(field.name()), &mut seen, &mut repeated);
     }
     repeated
 }
 
-/// The field without ids that are repeated; `None` if it has none.
-fn distinct_id(field: &ArrowField, path: &FieldPath, seen: &mut HashSet<String>, repeated: &mut Vec<FieldPath>) -> Option<ArrowField> {
-    let is_repeated = field.metadata().get(PARQUET_FIELD_ID_META_KEY).is_some_and(|id| !seen.insert(id.clone()));
-    if is_repeated {
+fn distinct_id(field: &ArrowField, path: &FieldPath, seen: &mut HashSet<String>, repeated: &mut Vec<FieldPath>) -> ArrowField {
+    let mut own = field.clone();
+    if field.metadata().get(PARQUET_FIELD_ID_META_KEY).is_some_and(|id| !seen.insert(id.clone())) {
         repeated.push(path.clone());
+        let kept = field.metadata().iter().filter(|(key, _)| *key != PARQUET_FIELD_ID_META_KEY);
+        own = own.with_metadata(kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Metadata>());
     }
-    let mut inner = |f: &FieldRef| distinct_id(f, &path.join(f.name()), seen, repeated).map(Arc::new);
-    let ty = match field.data_type() {
-        DataType::List(f) => inner(f).map(DataType::List),
-        DataType::LargeList(f) => inner(f).map(DataType::LargeList),
-        DataType::ListView(f) => inner(f).map(DataType::ListView),
-        DataType::LargeListView(f) => inner(f).map(DataType::LargeListView),
-        DataType::FixedSizeList(f, size) => inner(f).map(|f| DataType::FixedSizeList(f, *size)),
-        DataType::Map(f, sorted) => inner(f).map(|f| DataType::Map(f, *sorted)),
-        DataType::Struct(fields) => {
-            let changed: Vec<Option<FieldRef>> = fields.iter().map(inner).collect();
-            let merged = || fields.iter().zip(&changed).map(|(old, new)| new.clone().unwrap_or_else(|| old.clone())).collect();
-            changed.iter().any(Option::is_some).then(|| DataType::Struct(merged()))
-        }
-        _ => None,
-    };
-    if !is_repeated && ty.is_none() {
-        return None;
-    }
-    let kept = field.metadata().iter().filter(|(key, _)| !is_repeated || *key != PARQUET_FIELD_ID_META_KEY);
-    let metadata = kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Metadata>();
-    Some(field.clone().with_data_type(ty.unwrap_or_else(|| field.data_type().clone())).with_metadata(metadata))
+    let inner = |f: &FieldRef| Arc::new(distinct_id(f, &path.join(f.name()), seen, repeated));
+    own.with_data_type(with_fields(field.data_type(), inner))
 }
 
 /// Notices for the field ids that are removed.
@@ -84,24 +65,32 @@ pub fn not_text(what: &str) -> Error {
         .help("write the file again without it; in PyArrow: table.replace_schema_metadata(None)")
 }
 
-/// The field in its written form, with notices for encodings that are dropped.
+/// The field in its written form, with notices for encodings that are dropped. `are_listed`: whether the output lists the
+/// values of dictionaries in the order of those that the source declares.
 ///
 /// # Errors
 /// The notices, under `--strict`.
-pub fn encoded(field: &Field, arrow: ArrowField, form: Form, options: &Options) -> Result<ArrowField> {
+pub fn encoded(field: &Field, arrow: ArrowField, form: Form, are_listed: bool, options: &Options) -> Result<ArrowField> {
     let path = FieldPath::name(&field.name);
     if let Some(ty) = stored::lost_encoding(field, form) {
         let ty = DType::Arrow(Box::new(ty));
         options.notices.add(format!("{path}: {ty} is written as plain values"), options.strict)?;
     }
     let is_ordered = encoded::dictionaries(&arrow).iter().any(|f| f.dict_is_ordered() == Some(true));
-    // An order refers to the values in the dictionary, but dictionaries of Parquet or of two files list values as they
-    // occur.
-    if is_ordered && (form.encodings != Encodings::All || stored::dictionaries(field, &arrow, form).iter().any(Option::is_none)) {
+    // An order refers to the values in the dictionary, but those of two files are listed as they occur.
+    if is_ordered && (!are_listed || stored::dictionaries(field, &arrow, form).iter().any(Option::is_none)) {
         options.notices.add(format!("{path}: the order of the dictionary is not kept: it is written as unordered"), options.strict)?;
         return Ok(encoded::unordered(&arrow));
     }
     Ok(arrow)
+}
+
+/// The notice for an ordered dictionary of a column to which values were added.
+///
+/// # Errors
+/// The notice, if `strict`.
+pub fn announce_growth(column: &str, notices: &Notices, strict: bool) -> Result<()> {
+    notices.add(format!("{}: values were added to an ordered dictionary, at its end", quoted(column)), strict)
 }
 
 fn lost(field: &Field, path: &FieldPath, note: &dyn Fn(String) -> Result<()>) -> Result<()> {

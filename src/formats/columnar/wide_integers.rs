@@ -1,9 +1,10 @@
 //! Integers of 128 bits, which Polars writes and the Arrow crate does not have. In a schema they become integers of 64 bits
 //! that the crate accepts, and then a type of the same size.
 
+use crate::schema::nested::with_fields;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Field as IpcField, Int, Schema as IpcSchema, root_as_message, root_as_schema};
-use arrow_schema::{ArrowError, DECIMAL128_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema};
+use arrow_schema::{ArrowError, DECIMAL128_MAX_PRECISION, DataType, Schema};
 use std::sync::Arc;
 
 /// Where a schema has such an integer.
@@ -86,29 +87,20 @@ pub fn to_schema(schema: IpcSchema) -> Result<(Schema, Vec<Place>), ArrowError> 
     }
     let narrow = root_as_schema(&bytes).map_err(|e| ArrowError::ParseError(e.to_string()))?;
     let converted = try_fb_to_schema(narrow)?;
-    let fields = places.iter().fold(converted.fields().clone(), |fields, place| retyped(&fields, &place.path, &place.data_type()));
+    let all = DataType::Struct(converted.fields().clone());
+    let all = places.iter().fold(all, |all, place| retyped(&all, &place.path, &place.data_type()));
+    let DataType::Struct(fields) = all else { return Ok((converted, Vec::new())) };
     Ok((Schema::new_with_metadata(fields, converted.metadata().clone()), places))
 }
 
-/// The fields with another type at that place.
-fn retyped(fields: &Fields, path: &[usize], ty: &DataType) -> Fields {
-    let Some((first, rest)) = path.split_first() else { return fields.clone() };
-    let change = |(i, field): (usize, &FieldRef)| if i == *first { Arc::new(retyped_field(field, rest, ty)) } else { field.clone() };
-    fields.iter().enumerate().map(change).collect()
-}
-
-fn retyped_field(field: &Field, path: &[usize], ty: &DataType) -> Field {
-    let child = |f: &FieldRef| Arc::new(retyped_field(f, path.get(1..).unwrap_or_default(), ty));
-    let changed = match field.data_type() {
-        _ if path.is_empty() => ty.clone(),
-        DataType::Struct(fields) => DataType::Struct(retyped(fields, path, ty)),
-        DataType::List(f) => DataType::List(child(f)),
-        DataType::LargeList(f) => DataType::LargeList(child(f)),
-        DataType::ListView(f) => DataType::ListView(child(f)),
-        DataType::LargeListView(f) => DataType::LargeListView(child(f)),
-        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(child(f), *size),
-        DataType::Map(f, sorted) => DataType::Map(child(f), *sorted),
-        other => other.clone(),
-    };
-    field.clone().with_data_type(changed)
+/// The type with another one at that place.
+fn retyped(own: &DataType, path: &[usize], ty: &DataType) -> DataType {
+    let Some((first, rest)) = path.split_first() else { return ty.clone() };
+    let mut places = 0..;
+    with_fields(own, |field| {
+        if places.next() != Some(*first) {
+            return field.clone();
+        }
+        Arc::new(field.as_ref().clone().with_data_type(retyped(field.data_type(), rest, ty)))
+    })
 }

@@ -22,6 +22,8 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// The start of the name by which the files written here say so.
+pub const WRITER: &str = "tatter ";
 /// The most bytes of all dictionary pages that are compared, so that opening a file takes little time.
 const COMPARED_NBYTES: u64 = 64 << 20;
 /// What reading a page costs besides its bytes.
@@ -30,8 +32,8 @@ const PAGE_NBYTES: u64 = 8 << 10;
 const HEADER_NBYTES: usize = 256;
 
 /// The values that the dictionary of each leaf of a field starts with, and whether no declared value is left out. The field
-/// is written as `wide`, and as `own` in the stored Arrow schema.
-pub fn of(field: &Field, own: &ArrowField, wide: &ArrowField, form: Form) -> (Vec<Option<ArrayRef>>, bool) {
+/// is written as `wide`, and as `own` in the stored Arrow schema. `is_own`: the parquet crate does not encode it.
+pub fn of(field: &Field, own: &ArrowField, wide: &ArrowField, form: Form, is_own: bool) -> (Vec<Option<ArrayRef>>, bool) {
     let (mut types, mut memory) = (Vec::new(), Vec::new());
     leaf_types(own, &mut types);
     leaf_types(wide, &mut memory);
@@ -39,7 +41,8 @@ pub fn of(field: &Field, own: &ArrowField, wide: &ArrowField, form: Form) -> (Ve
     let mut is_complete = true;
     let starts = types.iter().zip(&memory).map(|(ty, memory)| {
         let values = if Encodings::Dictionaries.keep(ty) { known.next().flatten()? } else { return None };
-        let start = cast(&values, memory).filter(|values| values.null_count() == 0 && Kind::has_dictionary(memory) && is_small(values));
+        let start =
+            cast(&values, memory).filter(|values| is_own && values.null_count() == 0 && Kind::has_dictionary(memory) && is_small(values));
         is_complete &= start.is_some();
         start
     });
@@ -58,29 +61,39 @@ fn is_small(values: &ArrayRef) -> bool {
 }
 
 /// Adds the dictionaries in the file to the fields that are stored as dictionaries, unless row groups have different ones
-/// or there are too many to compare.
-/// The order of ordered dictionaries is not in the file, because some writers list values as they occur.
+/// or there are too many to compare. The values of ordered dictionaries are those of the file only if its writer lists them in
+/// their order: others list them as they occur.
 pub fn learn(fields: &mut [Field], stored: &[FieldRef], source: &Source, metadata: &ParquetMetaData, encrypted: &BTreeSet<usize>) {
     let mut types = Vec::new();
     stored.iter().for_each(|field| leaf_types(field, &mut types));
     if types.len() == metadata.file_metadata().schema_descr().num_columns() {
         let (mut leaf, left) = (0, Cell::new(COMPARED_NBYTES));
+        let writer = metadata.file_metadata().created_by().unwrap_or_default();
         fields.iter_mut().for_each(|field| {
-            learn_field(field, &mut leaf, &|leaf, ty| {
+            learn_field(field, &mut leaf, writer, &|leaf, ty| {
                 if encrypted.contains(&leaf) { None } else { values(source, metadata, leaf, ty, &left) }
             })
         });
     }
 }
 
-fn learn_field(field: &mut Field, leaf: &mut usize, values: &dyn Fn(usize, &DataType) -> Option<ArrayRef>) {
+/// Whether a writer lists the values of a dictionary of that type in their order.
+fn lists_in_order(writer: &str, dictionary: &DataType) -> bool {
+    let DataType::Dictionary(_, values) = dictionary else { return false };
+    // Arrow's C++ library writes other types without their dictionary.
+    let is_text = matches!(values.as_ref(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary);
+    writer.starts_with(WRITER) || writer.starts_with("parquet-cpp-arrow ") && is_text
+}
+
+fn learn_field(field: &mut Field, leaf: &mut usize, writer: &str, values: &dyn Fn(usize, &DataType) -> Option<ArrayRef>) {
     let first = *leaf;
     if let Storage::Arrow(stored) = &mut field.storage {
         let mut types = Vec::new();
         leaf_types(&stored.field, &mut types);
         *leaf += types.len();
         let dictionaries = encoded::dictionaries(&stored.field);
-        if !dictionaries.is_empty() && dictionaries.iter().all(|field| field.dict_is_ordered() != Some(true)) {
+        let is_listed = |field: &&ArrowField| field.dict_is_ordered() != Some(true) || lists_in_order(writer, field.data_type());
+        if !dictionaries.is_empty() && dictionaries.iter().all(is_listed) {
             let found = types.iter().enumerate().filter(|(_, ty)| Encodings::Dictionaries.keep(ty)).map(|(i, ty)| match ty {
                 DataType::Dictionary(_, value) => values(first + i, value),
                 _ => None,
@@ -91,7 +104,7 @@ fn learn_field(field: &mut Field, leaf: &mut usize, values: &dyn Fn(usize, &Data
     }
     if let Element::Struct(fields) = &mut field.ty.element {
         let mut leaf = first;
-        fields.iter_mut().for_each(|field| learn_field(field, &mut leaf, values));
+        fields.iter_mut().for_each(|field| learn_field(field, &mut leaf, writer, values));
     }
 }
 

@@ -4,6 +4,7 @@
 //! conversion is needed in between. The embedded schema (`ARROW:schema`) has the standard types, which all readers
 //! support.
 
+use super::encode::kinds;
 use super::failure::lifted;
 use super::{categories, logical};
 use crate::error::{Error, Reason, Result};
@@ -11,6 +12,7 @@ use crate::formats::columnar::facts;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
+use crate::schema::nested::replaced;
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::arrow::encoded::Encodings;
 use crate::tensor::arrow::{Form, to_arrow_field};
@@ -50,13 +52,16 @@ impl OutputSchema {
         for (field, memory) in schema.fields.iter().zip(&memories) {
             let arrow = stored(memory);
             let alone = ArrowSchema::new(vec![arrow.clone()]);
-            converter().convert(&alone).map_err(|e| {
+            let parquet = converter().convert(&alone).map_err(|e| {
                 Error::usage(format!("Parquet has no type for {}: {}", field.ty, lifted(e).message()))
                     .in_field(quoted(&field.name))
                     .help("leave it out with drop, or write Arrow with --to arrow-file")
             })?;
             let form = Form { wide: false, tensor_types, encodings: Encodings::Dictionaries };
-            let own = facts::encoded(field, to_arrow_field(field, form)?, form, options)?;
+            let own = to_arrow_field(field, form)?;
+            let is_own = kinds(&arrow, &logical::annotated(parquet, alone.fields())?).is_some();
+            let (known, is_complete) = categories::of(field, &own, &arrow, form, is_own);
+            let own = facts::encoded(field, own, form, is_complete, options)?;
             let in_file = stored(&own);
             if in_file.data_type() != own.data_type() {
                 options.notices.add(
@@ -64,7 +69,6 @@ impl OutputSchema {
                     options.strict,
                 )?;
             }
-            let (known, is_complete) = categories::of(field, &own, &arrow, form);
             if !is_complete {
                 let text = format!("{}: values of the dictionary that do not occur are not kept", quoted(&field.name));
                 options.notices.add(text, options.strict)?;
@@ -88,29 +92,11 @@ fn converter() -> ArrowSchemaConverter<'static> {
 
 /// The stored field. Parquet has no times in seconds; they become milliseconds.
 fn stored(field: &ArrowField) -> ArrowField {
-    field.clone().with_data_type(changed(field.data_type(), &|ty| match ty {
+    field.clone().with_data_type(replaced(field.data_type(), &|ty| match ty {
         DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
         DataType::Timestamp(TimeUnit::Second, zone) => Some(DataType::Timestamp(TimeUnit::Millisecond, zone.clone())),
         _ => None,
     }))
-}
-
-/// Rewrites some of the types inside a type, or the type itself.
-fn changed(ty: &DataType, change: &dyn Fn(&DataType) -> Option<DataType>) -> DataType {
-    let field = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(changed(f.data_type(), change)));
-    if let Some(other) = change(ty) {
-        return other;
-    }
-    match ty {
-        DataType::List(f) => DataType::List(field(f)),
-        DataType::LargeList(f) => DataType::LargeList(field(f)),
-        DataType::ListView(f) => DataType::ListView(field(f)),
-        DataType::LargeListView(f) => DataType::LargeListView(field(f)),
-        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(field(f), *size),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(field).collect()),
-        DataType::Map(f, sorted) => DataType::Map(field(f), *sorted),
-        other => other.clone(),
-    }
 }
 
 /// Rejects types that the converter would accept or report without the full path.
@@ -133,7 +119,7 @@ fn check(field: &Field, path: &FieldPath) -> Result<()> {
 /// The field with 64-bit offsets, and dictionaries replaced by their values.
 pub fn widened(field: &ArrowField) -> ArrowField {
     let inner = |f: &FieldRef| Arc::new(widened(f));
-    let ty = changed(field.data_type(), &|ty| match ty {
+    let ty = replaced(field.data_type(), &|ty| match ty {
         DataType::Utf8 | DataType::Utf8View => Some(DataType::LargeUtf8),
         DataType::Binary | DataType::BinaryView => Some(DataType::LargeBinary),
         DataType::List(f) | DataType::ListView(f) | DataType::LargeListView(f) | DataType::LargeList(f) => {

@@ -1,16 +1,20 @@
 //! Encodes row groups on any thread and appends them in order.
 
+use super::categories::WRITER;
 use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
-use super::encode::{ChunkWriter, Codec, EncodedChunk, Kind, leaf_types, leaves_of};
+use super::encode::{ChunkWriter, Codec, EncodedChunk, Kind, kinds, leaves_of};
 use super::failure::lifted;
 use super::schema::OutputSchema;
 use crate::chunk::{Chunk, Origin};
 use crate::error::{Error, Result};
+use crate::formats::columnar::facts;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
+use crate::notice::Notices;
 use crate::options::{self, Options};
 use crate::path::quoted;
 use crate::schema;
 use crate::tensor::Tensor;
+use crate::tensor::arrow::encoded::dictionaries;
 use crate::tensor::arrow::to_arrow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date64Type;
@@ -58,6 +62,8 @@ struct GroupEncoder {
     columns: Vec<Column>,
     properties: WriterProperties,
     compression: Compression,
+    notices: Notices,
+    strict: bool,
 }
 
 /// A column in isolation.
@@ -68,18 +74,21 @@ struct Column {
     kinds: Option<Vec<Kind>>,
     /// The values that the dictionary of each leaf starts with, if its source declares them.
     categories: Vec<Option<ArrayRef>>,
+    /// Whether a dictionary is ordered.
+    is_ordered: bool,
 }
 
 impl Column {
     fn all(output: &OutputSchema) -> Result<Vec<Column>> {
-        let roots = output.parquet.root_schema().get_fields().iter().zip(output.wide.fields()).zip(&output.categories);
-        let column = |((root, field), categories): ((&TypePtr, &FieldRef), &Vec<Option<ArrayRef>>)| {
+        let fields = output.wide.fields().iter().zip(output.standard.fields());
+        let roots = output.parquet.root_schema().get_fields().iter().zip(fields).zip(&output.categories);
+        let column = |((root, (field, written)), categories): ((&TypePtr, (&FieldRef, &FieldRef)), &Vec<Option<ArrayRef>>)| {
             let root = Type::group_type_builder("schema").with_fields(vec![root.clone()]).build().map_err(lifted)?;
             let parquet = SchemaDescriptor::new(Arc::new(root));
-            let mut types = Vec::new();
-            leaf_types(field, &mut types);
-            let kinds = types.iter().zip(parquet.columns()).map(|(ty, column)| Kind::of(ty, column)).collect();
-            Ok(Column { parquet, arrow: Arc::new(Schema::new(vec![field.clone()])), kinds, categories: categories.clone() })
+            let kinds = kinds(field, &parquet);
+            let is_ordered = dictionaries(written).iter().any(|f| f.dict_is_ordered() == Some(true));
+            let (arrow, categories) = (Arc::new(Schema::new(vec![field.clone()])), categories.clone());
+            Ok(Column { parquet, arrow, kinds, categories, is_ordered })
         };
         roots.map(column).collect()
     }
@@ -121,10 +130,8 @@ impl ParquetWriter {
                 .set_coerce_types(true)
         };
         let pairs = output.standard.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
-        let mut properties = of_columns()
-            .set_key_value_metadata(Some(pairs))
-            .set_created_by(concat!("tatter ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
+        let mut properties =
+            of_columns().set_key_value_metadata(Some(pairs)).set_created_by(format!("{WRITER}{}", env!("CARGO_PKG_VERSION"))).build();
         add_encoded_arrow_schema_to_metadata(&output.standard, &mut properties);
         let properties = Arc::new(properties);
         let encoder = Arc::new(GroupEncoder {
@@ -133,6 +140,8 @@ impl ParquetWriter {
             columns: Column::all(&output)?,
             properties: of_columns().build(),
             compression,
+            notices: options.notices.clone(),
+            strict: options.strict,
         });
         Ok(ParquetWriter {
             encoder,
@@ -276,6 +285,10 @@ impl GroupEncoder {
         }
         match writers {
             Writers::Own(writers) => {
+                let column = &self.columns[index];
+                if column.is_ordered && writers.iter().zip(&column.categories).any(|(w, start)| start.is_some() && w.has_grown()) {
+                    facts::announce_growth(self.schema.field(index).name(), &self.notices, self.strict)?;
+                }
                 for writer in writers {
                     encoded.push(DoneChunk::Own(writer.finish(codec)?));
                 }
@@ -304,7 +317,7 @@ impl GroupEncoder {
 
     /// A writer for each leaf of a column, without dictionaries if they do not pay off.
     fn column_writers(&self, index: usize, pays: Vec<bool>) -> Result<Writers> {
-        let Column { parquet, arrow, kinds, categories } = &self.columns[index];
+        let Column { parquet, arrow, kinds, categories, .. } = &self.columns[index];
         if let Some(kinds) = kinds {
             let columns = parquet.columns().iter().zip(kinds).zip(pays).enumerate();
             let writer = |(leaf, ((column, kind), pays)): (usize, ((&ColumnDescPtr, &Kind), bool))| {

@@ -56,6 +56,7 @@ impl Container for Safetensors {
             location: Location::At { start: start + entry.start },
             nbytes: entry.end - entry.start,
             dense_shape: Vec::new(),
+            part: None,
         });
         let metadata = metadata.into_iter().filter(|(key, _)| key != KEY).collect();
         Ok(Contents { arrays: arrays.collect(), unusable, embedded, metadata, ..Contents::default() })

@@ -3,6 +3,7 @@
 
 use super::leaf::{leaf_type, stored};
 use crate::error::{Error, Result};
+use crate::schema::nested::{replaced, with_fields};
 use crate::tensor::interner::Strings;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, LargeBinaryArray, UInt64Array, make_array};
@@ -72,18 +73,16 @@ pub fn dictionaries(field: &Field) -> Vec<&Field> {
 
 /// The field with unordered dictionaries.
 pub fn unordered(field: &Field) -> Field {
-    let inner = |f: &Arc<Field>| Arc::new(unordered(f));
-    let ty = match field.data_type() {
-        DataType::List(f) => DataType::List(inner(f)),
-        DataType::LargeList(f) => DataType::LargeList(inner(f)),
-        DataType::ListView(f) => DataType::ListView(inner(f)),
-        DataType::LargeListView(f) => DataType::LargeListView(inner(f)),
-        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(inner(f), *size),
-        DataType::Map(f, sorted) => DataType::Map(inner(f), *sorted),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
-        other => other.clone(),
-    };
+    let ty = with_fields(field.data_type(), |f| Arc::new(unordered(f)));
     field.clone().with_data_type(ty).with_dict_is_ordered(false)
+}
+
+/// The type with the keys of dictionaries of scalars, without their values.
+pub fn keys_only(ty: &DataType) -> DataType {
+    replaced(ty, &|ty| match ty {
+        DataType::Dictionary(key, _) if Encodings::Dictionaries.keep(ty) => Some(key.as_ref().clone()),
+        _ => None,
+    })
 }
 
 /// Scalars of type `ty`, encoded or not.
@@ -138,11 +137,18 @@ fn number_of_valid<'a>(array: &'a ArrayRef, mut number: impl FnMut(usize) -> i64
 /// # Errors
 /// There are more values than the index type can count.
 pub fn dictionary(keys: Vec<i64>, nulls: Option<NullBuffer>, values: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
-    let DataType::Dictionary(index, _) = ty else { return Err(Error::internal(format!("{ty} is not a dictionary"))) };
-    let keys = integers(&Int64Array::new(keys.into(), nulls), index, "different values")?;
-    let keys = keys.to_data();
+    let keys = self::keys(keys, nulls, ty)?.to_data();
     let data = ArrayData::builder(ty.clone()).len(keys.len()).nulls(keys.nulls().cloned());
     built(data.buffers(keys.buffers().to_vec()).offset(keys.offset()).child_data(vec![values.to_data()]))
+}
+
+/// The keys of an array of a dictionary type.
+///
+/// # Errors
+/// A key is greater than the index type can count.
+pub fn keys(keys: Vec<i64>, nulls: Option<NullBuffer>, ty: &DataType) -> Result<ArrayRef> {
+    let DataType::Dictionary(index, _) = ty else { return Err(Error::internal(format!("{ty} is not a dictionary"))) };
+    integers(&Int64Array::new(keys.into(), nulls), index, "different values")
 }
 
 fn built(data: arrow_data::ArrayDataBuilder) -> Result<ArrayRef> {

@@ -21,11 +21,15 @@ use std::sync::Arc;
 /// # Errors
 /// More values than 32-bit offsets can address, or a tensor that does not match the field (a bug).
 pub fn to_arrow(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
-    match (reading(field, Role::Field), tensor) {
+    export(tensor, field, Role::Field)
+}
+
+fn export(tensor: &Tensor, field: &Field, role: Role) -> Result<ArrayRef> {
+    match (reading(field, role), tensor) {
         (Reading::Sparse { .. }, Tensor::Sparse(sparse)) => sparse_array(sparse, field),
         (Reading::Tensor(TensorType::Fixed { sizes }), _) => {
             let (list, values) = merged(tensor, sizes.len())?;
-            rows(&list, to_arrow(&values, item_of(field)?)?, tensor.validity(), field.data_type())
+            rows(&list, plain(&values, item_of(field)?)?, tensor.validity(), field.data_type())
         }
         (Reading::Tensor(TensorType::Variable { sizes }), _) => variable_shape(tensor, sizes.len(), field),
         _ => plain(tensor, field),
@@ -37,7 +41,7 @@ fn plain(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
         (Tensor::Leaf(array), ty) => leaf(array, ty),
         (Tensor::List(list), DataType::Map(entries, sorted)) => map(list, entries, *sorted),
         (Tensor::List(list), ty) => {
-            let values = plain(list.values(), item_of(field)?)?;
+            let values = export(list.values(), item_of(field)?, Role::Item)?;
             rows(list.partition(), values, list.validity().cloned(), ty)
         }
         (Tensor::Struct(s), DataType::Struct(fields)) if fields.len() == s.fields().len() => {

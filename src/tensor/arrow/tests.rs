@@ -12,6 +12,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 const FORMS: [Form; 4] = [
@@ -202,9 +203,19 @@ fn every_layout_reads_as_its_rows() {
 #[test]
 fn what_no_tensor_holds_is_carried() {
     let stamps: ArrayRef = Arc::new(arrow_array::TimestampMicrosecondArray::from(vec![Some(1), None]));
-    let (field, tensor) = read(stamps.clone());
-    let back = to_arrow(&tensor, &to_arrow_field(&field, Form::default()).unwrap()).unwrap();
-    assert_eq!(&back, &stamps);
+    // Lists of tensors, of which the first row is a null and a matrix.
+    let kind = [(extension::NAME, "arrow.fixed_shape_tensor"), ("ARROW:extension:metadata", r#"{"shape":[1,2]}"#)];
+    let values = Arc::new(ArrowField::new("item", DataType::Int32, true));
+    let matrix = ArrowField::new("item", DataType::FixedSizeList(values.clone(), 2), true)
+        .with_metadata(kind.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect::<HashMap<_, _>>());
+    let matrices = FixedSizeListArray::new(values, 2, Arc::new(Int32Array::from_iter_values(0..6)), Some(vec![false, true, true].into()));
+    let lists: ArrayRef = Arc::new(ListArray::new(Arc::new(matrix), OffsetBuffer::new(vec![0, 2, 2, 3].into()), Arc::new(matrices), None));
+    for (array, ty) in [(stamps, "optional arrow<timestamp[us]>"), (lists, "optional int32[?, 1, 2] with nulls")] {
+        let (field, tensor) = read(array.clone());
+        assert_eq!(field.ty.to_string(), ty);
+        let back = to_arrow(&tensor, &to_arrow_field(&field, Form::default()).unwrap()).unwrap();
+        assert_eq!(&back, &array);
+    }
 }
 
 #[test]

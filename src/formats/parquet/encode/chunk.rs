@@ -37,6 +37,8 @@ pub struct ChunkWriter {
     pages: Pages,
     /// Which of the values that the dictionary starts with occur.
     occur: Vec<bool>,
+    /// Whether a dictionary that has ended had other values too.
+    grew: bool,
 }
 
 enum Dictionary {
@@ -84,6 +86,7 @@ impl ChunkWriter {
             range: ValueRange::default(),
             pages: Pages::new(column, compression),
             occur: Vec::new(),
+            grew: false,
         }
     }
 
@@ -92,6 +95,11 @@ impl ChunkWriter {
         self.push_values(values, 0..values.len());
         self.page = PageInWork::default();
         self.occur = vec![false; self.dictionary.count()];
+    }
+
+    /// Whether there are values besides those that the dictionary started with.
+    pub fn has_grown(&self) -> bool {
+        self.grew || self.dictionary.count() > self.occur.len()
     }
 
     /// Appends some rows.
@@ -209,6 +217,7 @@ impl ChunkWriter {
     fn end_dictionary(&mut self, codec: &mut Codec) -> Result<()> {
         let count = self.dictionary.count();
         let mut page = Vec::new();
+        self.grew = self.has_grown();
         let occurs = std::mem::take(&mut self.occur);
         let occurs = |index: &usize| occurs.get(*index).copied().unwrap_or(true);
         match std::mem::replace(&mut self.dictionary, Dictionary::None) {

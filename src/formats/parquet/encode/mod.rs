@@ -22,7 +22,7 @@ pub use page::EncodedChunk;
 
 use arrow_schema::{DataType, Field, TimeUnit};
 use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 /// How the values of a leaf are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,13 @@ impl Kind {
             _ => 8,
         }
     }
+}
+
+/// The kinds of the leaves of a field, in Parquet column order; `None` if one of them is left to the parquet crate.
+pub fn kinds(field: &Field, parquet: &SchemaDescriptor) -> Option<Vec<Kind>> {
+    let mut types = Vec::new();
+    leaf_types(field, &mut types);
+    types.iter().zip(parquet.columns()).map(|(ty, column)| Kind::of(ty, column)).collect()
 }
 
 /// The types of the leaves of a field, in Parquet column order.

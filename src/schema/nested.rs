@@ -1,0 +1,24 @@
+//! Arrow's nested types.
+
+use arrow_schema::{DataType, FieldRef};
+use std::sync::Arc;
+
+/// A nested type with its fields changed; other types as they are. Unions and encodings count as values.
+pub fn with_fields(ty: &DataType, mut change: impl FnMut(&FieldRef) -> FieldRef) -> DataType {
+    match ty {
+        DataType::List(f) => DataType::List(change(f)),
+        DataType::LargeList(f) => DataType::LargeList(change(f)),
+        DataType::ListView(f) => DataType::ListView(change(f)),
+        DataType::LargeListView(f) => DataType::LargeListView(change(f)),
+        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(change(f), *size),
+        DataType::Map(f, sorted) => DataType::Map(change(f), *sorted),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(change).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Replaces the types for which `change` returns another one, outermost first.
+pub fn replaced(ty: &DataType, change: &impl Fn(&DataType) -> Option<DataType>) -> DataType {
+    let inside = |f: &FieldRef| Arc::new(f.as_ref().clone().with_data_type(replaced(f.data_type(), change)));
+    change(ty).unwrap_or_else(|| with_fields(ty, inside))
+}
