@@ -43,6 +43,9 @@ impl Binder<'_> {
     }
 
     pub(super) fn binary(&self, expr: &Expr, op: Binary, left: &Expr, right: &Expr) -> ExprResult<OperandKind> {
+        if op == Binary::Or {
+            self.refuse_pipe(left, right)?;
+        }
         let (a, b) = (self.bind(left)?, self.bind(right)?);
         if let (OperandKind::Literal(x), OperandKind::Literal(y)) = (&a.kind, &b.kind)
             && let Some(value) = python::binary(op, x, y)
