@@ -36,7 +36,17 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     ),
     (&["if", "ifelse", "if_else", "iff"], &["write where(condition, x, y)"]),
     (&["coalesce", "ifnull", "nvl", "fillna"], &["did you mean fill_null?"]),
+    (&["diff", "lag", "lead"], &["x[1:] - x[:-1] is the difference of consecutive items of a list"]),
     (&["row_number", "rownum", "rowid"], &["the verb enumerate numbers the records"]),
+    (
+        &["string_lookup", "StringLookup", "IntegerLookup", "StaticVocabularyTable", "StaticHashTable"],
+        &["lookup(x, [\"a\", \"b\"]) returns the index of each value in a vocabulary"],
+    ),
+    (
+        &["bucketize", "digitize", "Discretization", "cut"],
+        &["searchsorted([10, 20], x, side=\"right\") returns the bin of each item of a list; [x] is a list of one number"],
+    ),
+    (&["Hashing"], &["strings.to_hash_bucket_fast(x, N) maps strings to numbers from 0 to N - 1"]),
     (&["isnull", "isna"], &["did you mean is_null?"]),
     (&["notnull", "not_null", "is_not_null"], &["write not is_null(x)"]),
     (&["date", "datetime", "strptime", "parse_date", "to_timestamp"], &["did you mean timestamp?"]),

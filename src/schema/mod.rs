@@ -101,6 +101,13 @@ impl DType {
         Self::NAMED.iter().find(|(n, _)| *n == name).map(|(_, d)| d.clone())
     }
 
+    /// The name of a dtype that Rust and other languages name `i32` or `f64`.
+    pub fn name_of_short(short: &str) -> Option<&'static str> {
+        let (kind, bits) = short.split_at_checked(1)?;
+        let kind = [("i", "int"), ("u", "uint"), ("f", "float")].into_iter().find(|(letter, _)| *letter == kind)?.1;
+        Self::NAMED.iter().map(|(name, _)| *name).find(|name| name.strip_prefix(kind) == Some(bits))
+    }
+
     /// Whether tensor verbs and expressions support it.
     pub fn is_tensor(&self) -> bool {
         !matches!(self, DType::Null | DType::Json | DType::Arrow(_))

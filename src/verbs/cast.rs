@@ -79,7 +79,7 @@ fn parse_dtype(text: &str) -> Result<DType> {
         "uint128" => Some("uint64"),
         "str" | "text" => Some("string"),
         "boolean" => Some("bool"),
-        _ => SHORT.iter().find(|(short, _)| *short == text).map(|(_, name)| *name),
+        _ => DType::name_of_short(text),
     };
     Err(match usual.or_else(|| nearest(text, names.clone())) {
         _ if text.contains(['[', '{', '<']) => error.help("cast changes only the dtype; the axes are unchanged"),
@@ -91,21 +91,6 @@ fn parse_dtype(text: &str) -> Result<DType> {
         )),
     })
 }
-
-/// Names of dtypes in Rust and in Polars' SQL.
-const SHORT: [(&str, &str); 11] = [
-    ("i8", "int8"),
-    ("i16", "int16"),
-    ("i32", "int32"),
-    ("i64", "int64"),
-    ("u8", "uint8"),
-    ("u16", "uint16"),
-    ("u32", "uint32"),
-    ("u64", "uint64"),
-    ("f16", "float16"),
-    ("f32", "float32"),
-    ("f64", "float64"),
-];
 
 /// Names of times, in other languages too, and a dtype of each.
 const TIMES: [(&[&str], &str); 4] = [
