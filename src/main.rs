@@ -25,17 +25,16 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Prints an error. It is lost if standard error is closed.
+/// Prints an error.
 fn show(error: &Error) {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let mut stderr = std::io::stderr().lock();
-    let _ = if cli::typed_json_messages(&words) {
-        writeln!(stderr, "{}", message::of_error(error))
+    let text = if cli::typed_json_messages(&words) {
+        message::of_error(error).to_string()
     } else {
         let text = screen::fitted_message(&format!("error: {}", printable(&error.to_string())));
-        let text = if in_color(cli::typed_color(&words)) { text.replacen("error:", "\u{1b}[1;31merror:\u{1b}[0m", 1) } else { text };
-        writeln!(stderr, "{text}")
+        if in_color(cli::typed_color(&words)) { text.replacen("error:", "\u{1b}[1;31merror:\u{1b}[0m", 1) } else { text }
     };
+    tatter::run::print_message(&text);
 }
 
 fn run() -> Result<Verdict> {

@@ -406,6 +406,6 @@ pub fn named<'a>(text: &'a str, option: &str, what: &str) -> Result<(&'a str, &'
             Err(error.help("a name consists of letters, digits and `_`, and does not start with a digit"))
         }
         Some((name, value)) if !name.is_empty() => Ok((name, value)),
-        _ => Err(Error::usage(format!("{option} takes NAME={what}, not {text:?}"))),
+        _ => Err(Error::usage(format!("{option}: expected NAME={what}, found `{text}`"))),
     }
 }

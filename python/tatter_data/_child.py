@@ -114,7 +114,7 @@ class Child:
         if self._faults:
             raise self._faults[0]
         if code:
-            raise TatterError.of(stderr, code if code > 0 else 128 - code)
+            raise _of_records(TatterError.of(stderr, code if code > 0 else 128 - code))
         tell(stderr)
 
     def _failed(self, error: BaseException) -> None:
@@ -145,6 +145,12 @@ def _thread(target: Any, *args: Any) -> threading.Thread:
     thread = threading.Thread(target=target, args=args, daemon=True, name="tatter")
     thread.start()
     return thread
+
+
+def _of_records(error: TatterError) -> TatterError:
+    """The error without the advice to omit ``--to``, which this package sets."""
+    message, found, _ = error.message.partition(": --to arrow has no effect")
+    return TatterError(f"{message}\n  tatter_data.run returns what the program prints", code=error.code) if found else error
 
 
 def _stop(process: subprocess.Popen[bytes], owner: int) -> None:

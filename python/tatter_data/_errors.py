@@ -57,7 +57,8 @@ class TatterError(RuntimeError):
         if not errors:
             # Bad records were skipped, or the program was killed.
             texts = [object["message"] for object in objects if object["kind"] == "skipped"]
-            return cls("\n".join(texts + rest) or f"tatter ended with code {code}", code=code, output=output)
+            accepted = ["  max_errors=N accepts up to N bad records"] if texts else []
+            return cls("\n".join(texts + accepted + rest) or f"tatter ended with code {code}", code=code, output=output)
         error = errors[-1]
         return cls(error["text"], error.get("file"), error.get("record"), error.get("field"), code, output)
 

@@ -93,16 +93,30 @@ def path_words(paths: Paths) -> list[str]:
     (['a.jsonl'], ['a', 'b'])
 
     Raises:
+        TypeError: These are not names.
         ValueError: There is no name, or one is ``-``: the program's standard input is not that of Python.
     """
-    if isinstance(paths, (str, os.PathLike)):
+    if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
-    names = [os.fspath(path) for path in paths]
+    if isinstance(paths, Mapping) or not isinstance(paths, Iterable):
+        raise _not_names(paths)
+    names = [_name(path) for path in paths]
     if not names:
         raise ValueError("no input file is given")
     if "-" in names:
         raise ValueError("standard input cannot be read: pass its records to pipe, or its text to run; a file of this name is ./-")
     return names
+
+
+def _name(path: Any) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise _not_names(path) from None
+
+
+def _not_names(found: Any) -> TypeError:
+    return TypeError(f"expected the names of files, found {type(found).__name__}; pipe(data, chain) takes data in memory")
 
 
 def output_word(path: str | os.PathLike[str]) -> str:

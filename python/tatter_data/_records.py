@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from ._torch import TatterDataset
 
 
+#: Attributes of data frames and datasets, and what to write for them.
+_INSTEAD = {
+    "columns": "schema.names has the names of the fields",
+    "count": "to_arrow().num_rows is the number of records",
+    "to_dicts": "to_arrow().to_pylist() returns one dictionary per record",
+    "to_list": "to_arrow().to_pylist() returns one dictionary per record",
+    "to_polars": "polars.DataFrame(records) reads the records",
+    "to_pylist": "to_arrow().to_pylist() returns one dictionary per record",
+    **{verb: f"write then('{verb} ...')" for verb in ("batch", "drop", "filter", "head", "map", "sample", "select", "shuffle", "skip", "sort", "tail")},
+}
+
+
 class Records:
     """The records produced by a chain of verbs, not yet read.
 
@@ -136,6 +148,10 @@ class Records:
         """Writes the records to a file, without passing them through Python. See `tatter_data.write`."""
         check_options(options, writing=True)
         self._child([*option_words(options), output_word(path)]).finish()
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         schema, batches = self._child().batches()

@@ -104,7 +104,7 @@ fn verb_page(verb: &Entry) -> Result<Vec<u8>> {
     let command = verb.command();
     let mut page = Page::of_command(verb.name, verb.summary, verb.about, &command);
     if verb.combines {
-        page.paragraph(brackets(verb.name));
+        page.paragraph(&format!("\n{}", brackets(verb.name)));
     }
     page.arguments(command)?;
     if !verb.meaning.is_empty() {

@@ -63,6 +63,13 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
     if verb.name == "get" && name.parse::<u64>().is_ok() {
         return Err(error().help("separate record numbers with commas: get 3,5"));
     }
+    // `batch 2 4`, `padded-batch 4 32`
+    let takes_one = command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
+    if let (true, true, Some(given)) = (takes_one, name.parse::<u64>().is_ok(), number_given(words, name)) {
+        let error = error().help(format!("`{}` takes one number, here {given}; FILEs follow it", verb.name));
+        let sizes = has_option(&command, "--shape").then(|| format!("for the sizes of a field, use --shape: --shape 'FIELD=[{name}]'"));
+        return Err(sizes.into_iter().fold(error, Error::help));
+    }
     if verb.name == "window" && others_exist && is_field(name) {
         return Err(error().help(format!("for the windows of a list: windows {name} --size W")));
     }
@@ -93,7 +100,11 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
             _ => {}
         }
     }
-    if let Some(option) = of_fields.filter(|_| others_exist && is_field(name) && has_field(name, files, words, outlined)) {
+    let is_known = |name: &str| is_field(name) && has_field(name, files, words, outlined);
+    if verb.name == "promote" && others_exist && is_field(name) {
+        return Err(error().help(format!("use --as to name the copy: {}", moved(words, name, usize::MAX, &["--as", name]))));
+    }
+    if let Some(option) = of_fields.filter(|_| others_exist && name.split(',').all(is_known)) {
         let (option, what) = if option == "--by" { (option, "a field") } else { ("-f", "fields") };
         // `count by city`, as in SQL.
         let field = missing.next().filter(|field| name.eq_ignore_ascii_case("by") && option == "--by" && is_field(field));
@@ -362,13 +373,20 @@ pub fn without_option(error: Error, words: &Words) -> Error {
             Some(moved) => error.help(moved),
             None => error,
         },
-        Some(Reason::MissingOption(option)) if option == "--size" => {
-            // `window 3`, `windows tokens 3`
+        Some(Reason::UnexpectedArgument(word)) => match joined(&word, words) {
+            Some(meant) => error.help(meant),
+            None => error,
+        },
+        Some(Reason::MissingOption(option)) if option == "--size" || option == "--length" => {
+            // `window 3`, `windows tokens 3`, `pack 512`
             let is_number = |word: &&str| word.parse::<u64>().is_ok();
+            let is_plain = |word: &OsString| !word.to_string_lossy().starts_with('-') && !Path::new(word).exists();
             match own.iter().skip(1).filter_map(|word| word.to_str()).find(is_number) {
+                // `pack tokens 512` has a second mistake.
+                Some(_) if option == "--length" && own.iter().skip(1).filter(|word| is_plain(word)).count() > 1 => error,
                 Some(size) => {
                     let at = own.iter().position(|word| word == size).unwrap_or(1);
-                    error.help(format!("use --size: {}", moved(words, size, at, &["--size", size])))
+                    error.help(format!("use {option}: {}", moved(words, size, at, &[&option, size])))
                 }
                 None => error,
             }
@@ -395,6 +413,44 @@ pub fn without_option(error: Error, words: &Words) -> Error {
         }
         _ => error,
     }
+}
+
+/// The advice for `select a b then ...`, `rename a b then ...` and `sort a then ...`, whose words would be joined, or need
+/// an option; `None` for other words.
+fn joined(word: &str, words: &Words) -> Option<String> {
+    let at = words.verbs.iter().position(|own| own.iter().skip(1).any(|own| own == word))?;
+    let own = &words.verbs[at];
+    let verb = verbs::find(own.first()?.to_str()?)?;
+    let command = verb.command();
+    let place = own.iter().position(|own| own == word)?;
+    if own.iter().skip(1).any(|word| Path::new(word).exists()) {
+        return None;
+    }
+    let is_meant = |word: &OsString| word.to_str().is_some_and(|word| !word.starts_with('-') && !is_file_of_a_format(word));
+    let argument = command.get_positionals().find(|arg| arg.get_id() != "FILE");
+    let value = argument.and_then(|arg| arg.get_value_names()?.first().map(ToString::to_string)).unwrap_or_default();
+    let mut meant = copy(words);
+    let own = &mut meant.verbs[at];
+    let needs_more = || command.get_arguments().any(|arg| arg.is_required_set() && arg.get_id() != "by");
+    let advice = if argument.is_none() && has_option(&command, "--by") && !needs_more() && is_field(word) {
+        own.insert(place, "--by".into());
+        "use --by to name a field"
+    } else if place == 2 && value.contains('=') && own.get(1).is_some_and(|name| is_meant(name) && !name.to_string_lossy().contains('=')) {
+        let new = own.remove(place);
+        own[1].push("=");
+        own[1].push(new);
+        "join both with `=`"
+    } else if place == 2 && value == "FIELDS" && own.get(1).is_some_and(is_meant) && is_field(word) {
+        while own.get(place).is_some_and(|next| next.to_str().is_some_and(is_field)) {
+            let next = own.remove(place);
+            own[1].push(",");
+            own[1].push(next);
+        }
+        "separate fields with commas"
+    } else {
+        return None;
+    };
+    Some(format!("{advice}: {}", line(&meant)))
 }
 
 /// The command line with a FILE of an earlier verb moved to the end; `None` if that verb must end a chain.

@@ -72,6 +72,10 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
                 return wrong.help(see);
             }
             let wrong = Error::usage(format!("{whose}{argument}: expected {}, found `{value}`", alternatives(&valid)));
+            // `completions sh`
+            if name == "completions" && ["sh", "dash", "ksh", "ash"].contains(&value.as_str()) {
+                return wrong.help(format!("{value} has no programmable completion"));
+            }
             match nearest(&value, valid.iter().map(String::as_str)) {
                 Some(near) => wrong.help(format!("did you mean `{near}`?")),
                 None => wrong,
@@ -127,7 +131,10 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let name = owner.name;
     if !arg.starts_with('-') || arg == "-" {
         let error = Error::usage(format!("unexpected argument `{arg}` for `{name}`")).because(Reason::UnexpectedArgument(arg.to_owned()));
-        return if owner.is_last { error } else { error.help("FILEs follow the last verb of a chain") };
+        let is_name = |word: &str| word.contains(['/', '*']) || is_file_of_a_format(word);
+        let is_file = |word: &OsStr| Path::new(word).exists() || word.to_str().is_some_and(is_name);
+        let has_file = words.iter().any(|word| is_file(word));
+        return if owner.is_last || !has_file { error } else { error.help("FILEs follow the last verb of a chain") };
     }
     // clap names only the first letter of `-abc`, so the word itself is looked up.
     let words: Vec<_> = words.iter().map(|w| w.to_string_lossy()).collect();

@@ -20,7 +20,7 @@ use std::path::Path;
 /// `{value}` a word after the key, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the key
 /// inside an expression in single quotes, and `{column}` inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key,
 /// `{shape}` gives it the size `{n}`, `{condition}` is all words after the name if one of them compares, and `{promoted}` moves
-/// the fields out of a structure. The others belong to `grep` and `sed`: see [`Search`] and [`Substitution`]. A command with a
+/// the fields out of a structure; `{name}` is the name itself. The others belong to `grep` and `sed`: see [`Search`] and [`Substitution`]. A command with a
 /// place that has no value, or one that would be refused, is not suggested.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
@@ -156,6 +156,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["print", "view", "less", "more", "peek", "preview", "look", "csvlook"], &["tatter show {args}"]),
     (&["version"], &["tatter --version"]),
     (&["usage", "list", "commands"], &["tatter -h"]),
+    (&["functions", "expressions", "operators", "formats", "options", "topics"], &["tatter help {name}"]),
     (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
     (&["len", "length", "wc", "size", "nrow", "nrows"], &["tatter count {args}"]),
     (&["tokenize", "words"], &["tatter map '{field} = strings.split({field})' {files}"]),
@@ -237,6 +238,7 @@ pub fn forms(name: &str) -> Vec<String> {
         "old" => "OLD",
         "shares" => "train=0.9,test=0.1",
         "new" => "NEW",
+        "name" => name,
         _ => "",
     };
     templates(name).unwrap_or(&[]).iter().filter_map(|template| placed(template, |name| Some(place(name).to_owned()))).collect()
@@ -340,6 +342,7 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known
             let (first, last): (u64, u64) = given.iter().find_map(range).or_else(pair)?;
             (first > 0).then(|| format!("{first}-{last}"))
         }
+        "name" => Some(name.to_owned()),
         "value" => Some(in_single_quotes(value?)),
         "shares" => {
             let size = given.iter().skip_while(|word| !["--test-size", "--test_size"].contains(&word.as_str())).nth(1);

@@ -328,7 +328,16 @@ fn on_error(text: &OsStr) -> Result<OnError> {
         (_, Some(b"-")) => Err(Error::usage("--on-error quarantine=-: expected the name of a file")
             .help("the messages on standard error name the bad records")),
         (_, Some(file)) if !file.is_empty() => Ok(OnError::Quarantine(OsStr::from_bytes(file).into())),
-        _ => Err(Error::usage(format!("--on-error {}: expected fail, skip, null or quarantine=FILE", text.display()))),
+        (name, _) => {
+            let error = Error::usage(format!("--on-error {}: expected fail, skip, null or quarantine=FILE", text.display()));
+            Err(match name {
+                Some("ignore" | "drop" | "warn" | "continue") => error.help("to leave bad records out: --on-error skip"),
+                Some(name) if "quarantine=".starts_with(name) => {
+                    error.help("to keep bad records in a file: --on-error quarantine=bad.jsonl")
+                }
+                _ => error,
+            })
+        }
     }
 }
 

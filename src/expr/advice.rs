@@ -19,7 +19,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["length", "count"], &["len(x) is the size of axis 0; strings.length(x) counts the bytes of strings"]),
     (&["startswith", "starts_with"], &["write strings.regex_full_match(x, \"(?s)PREFIX.*\")"]),
     (&["endswith", "ends_with"], &["write strings.regex_full_match(x, \"(?s).*SUFFIX\")"]),
-    (&["contains", "search", "match", "like", "regex", "isin"], &[SEARCH_TEXT, SEARCH_LIST]),
+    (&["contains", "search", "match", "like", "ilike", "rlike", "regex", "isin"], &[SEARCH_TEXT, SEARCH_LIST]),
     (&["replace"], &["write strings.regex_replace(x, PATTERN, REPLACEMENT)"]),
     (&["isnan"], &["did you mean math.is_nan?"]),
     (&["regex_match", "regexp_matches", "fullmatch"], &["did you mean strings.regex_full_match?"]),
@@ -36,10 +36,118 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     ),
     (&["if", "ifelse", "if_else", "iff"], &["write where(condition, x, y)"]),
     (&["coalesce", "ifnull", "nvl", "fillna"], &["did you mean fill_null?"]),
+    (&["diff", "lag", "lead", "shift"], &["x[1:] - x[:-1] is the difference of consecutive items of a list"]),
+    (&["lower", "tolower", "to_lower", "toLower", "lcase", "lowercase", "ascii_downcase"], &["did you mean strings.lower?"]),
+    (&["upper", "toupper", "to_upper", "toUpper", "ucase", "uppercase", "ascii_upcase"], &["did you mean strings.upper?"]),
+    (&["ltrim", "lstrip"], &["strings.regex_replace(x, \"^\\\\s+\", \"\") removes leading white space"]),
+    (&["rtrim", "rstrip"], &["strings.regex_replace(x, \"\\\\s+$\", \"\") removes trailing white space"]),
+    (&["lpad", "zfill", "rjust"], &["strings.as_string(x, width=8, fill=\"0\") pads numbers"]),
+    (&["left"], &["strings.substr(x, 0, N) returns the first N bytes"]),
+    (&["right"], &["strings.substr(x, -N, N) returns the last N bytes"]),
+    (&["concat_ws"], &["strings.join([x, y], separator=\"-\") joins strings"]),
+    (&["split_part"], &["strings.split(x, \"-\")[0] returns a part"]),
+    (&["regexp_replace", "gsub", "sub"], &["did you mean strings.regex_replace?"]),
+    (
+        &["regexp_extract", "regexp_substr", "regex_extract", "str_extract"],
+        &["strings.regex_replace(x, \".*(GROUP).*\", \"\\\\1\") returns the text of a group"],
+    ),
+    (&["tokenize", "word_tokenize", "words", "wordcount", "word_count"], &["strings.split(x) splits text at white space"]),
+    (&["char_length", "character_length"], &["write strings.length(x, unit=\"UTF8_CHAR\")"]),
+    (&["byte_length", "bytes_length", "octet_length"], &["did you mean strings.length?"]),
+    (&["base64", "b64encode", "to_base64"], &["did you mean io.encode_base64?"]),
+    (&["b64decode", "from_base64", "unbase64"], &["did you mean io.decode_base64?"]),
+    (
+        &["json", "json_extract", "parse_json", "from_json", "fromjson", "loads", "get_json_object"],
+        &["expressions do not parse JSON; jq does: jq -c '.FIELD |= fromjson' FILE | tatter ... -"],
+    ),
+    (
+        &["tonumber", "to_number", "parseFloat", "parse_float", "parseInt", "parse_int", "to_int", "to_float", "atoi"],
+        &["did you mean strings.to_number?"],
+    ),
+    (&["tostring", "to_string", "to_str"], &["did you mean strings.as_string?"]),
+    (&["flatten", "ravel"], &["merge_dims(x, 0, -1) merges all axes into one"]),
+    (&["nunique", "n_unique", "count_distinct", "approx_count_distinct"], &["len(unique(x).y) is the number of distinct items"]),
+    (&["distinct", "array_distinct", "list_distinct", "list_unique"], &["unique(x).y returns the distinct items of a list"]),
+    (&["value_counts"], &["unique_with_counts(x) counts the items of a list"]),
+    (&["first", "head"], &["x[0] is the first item of a list, x[:N] are the first N"]),
+    (&["last", "tail"], &["x[-1] is the last item of a list, x[-N:] are the last N"]),
+    (&["element_at", "get", "nth", "list_extract"], &["x[0] is the first item of a list, x[-1] the last"]),
+    (&["list_slice", "array_slice"], &["x[START:STOP] is a part of a list"]),
+    (&["list_contains", "array_contains", "list_has", "array_has", "is_in"], &[SEARCH_LIST]),
+    (&["not_in"], &["write not reduce_any(x == [1, 2])"]),
+    (&["array_length", "array_size", "list_length", "cardinality"], &["did you mean len?"]),
+    (&["sorted", "array_sort", "list_sort", "sort_array"], &["did you mean sort?"]),
+    (&["enumerate"], &["range(len(x)) numbers the items of a list; the verb enumerate numbers the records"]),
+    (&["zip"], &["stack([x, y], axis=1) pairs the items of two lists"]),
+    (&["clip", "clamp"], &["did you mean clip_by_value?"]),
+    (&["case", "case_when", "cond", "switch_case", "if_then", "np.select"], &["where(condition, x, y) chooses for each value"]),
+    (&["greatest"], &["did you mean maximum?"]),
+    (&["least"], &["did you mean minimum?"]),
+    (&["between"], &["comparisons chain: 1 <= x <= 5"]),
+    (&["power"], &["did you mean pow?"]),
+    (&["div"], &["x // y is the quotient rounded down"]),
+    (&["ln"], &["did you mean math.log?"]),
+    (&["log10"], &["write math.log(x) / math.log(10.0)"]),
+    (&["log2"], &["write math.log(x) / math.log(2.0)"]),
+    (&["ceiling"], &["did you mean math.ceil?"]),
+    (&["trunc", "truncate"], &["cast(x, int64) truncates numbers toward zero"]),
+    (&["nan_to_num"], &["where(math.is_nan(x), 0.0, x) replaces NaN"]),
+    (&["stddev", "stdev"], &["it is called math.reduce_std(x, axis=None)"]),
+    (&["quantile", "percentile", "mode"], &["`tatter stats` prints quantiles and the most frequent values"]),
+    (&["zscore", "standardize", "Normalization"], &["(x - reduce_mean(x)) / math.reduce_std(x) standardizes a list"]),
+    (&["normalize", "l2norm"], &["did you mean math.l2_normalize?"]),
+    (&["dot", "cosine_similarity"], &["reduce_sum(x * y) is the dot product of two vectors"]),
+    (&["sample", "choice", "permutation"], &["random.shuffle(x)[:N] draws N items of a list"]),
+    (&["randn"], &["random.normal([]) is a normally distributed number for each record"]),
+    (&["randint"], &["random.uniform([], 0, 10, dtype=int64) is an integer from 0 to 9 for each record"]),
+    (&["uuid"], &["the verb enumerate numbers the records"]),
+    (&["rolling"], &["the verb windows groups the items of a list into sliding windows"]),
+    (&["pad_sequences"], &["the verbs padded-batch and to-dense pad lists"]),
+    (&["to_categorical", "get_dummies", "OneHotEncoder", "CategoryEncoding"], &["did you mean one_hot?"]),
+    (&["TextVectorization"], &["lookup(strings.split(x), [\"a\", \"b\"]) returns the index of each word in a vocabulary"]),
+    (&["HashedCrossing"], &["did you mean ragged.cross_hashed?"]),
+    (&["date_part", "datepart", "extract"], &["year(t), month(t), day(t) and others return the parts of a time"]),
+    (&["weekday", "dayofweek", "dow"], &["did you mean day_of_week?"]),
+    (&["dayofyear", "doy"], &["did you mean day_of_year?"]),
+    (&["week", "weekofyear", "week_of_year"], &["did you mean iso_week?"]),
+    (
+        &["datediff", "date_diff", "timestampdiff", "date_add", "dateadd", "date_sub", "timedelta", "age"],
+        &["times have no arithmetic; cast(t, int64) counts units, such as microseconds"],
+    ),
+    (&["epoch", "unix_timestamp", "to_unixtime"], &["cast(timestamp(x), int64) counts microseconds since 1970"]),
+    (&["from_unixtime", "fromtimestamp"], &["timestamp(x, unit=\"s\") reads seconds since 1970"]),
+    (
+        &["io.parse_single_example", "io.parse_example", "io.decode_json_example", "parse_example"],
+        &["reading a file parses its examples; --schema declares the features"],
+    ),
+    (
+        &[
+            "image.decode_jpeg",
+            "image.decode_png",
+            "image.decode_image",
+            "io.decode_jpeg",
+            "io.decode_png",
+            "io.decode_image",
+            "decode_jpeg",
+            "decode_png",
+        ],
+        &["images are bytes and are not decoded"],
+    ),
+    (&["while_loop", "scan"], &["expressions have no loops: each applies to all values at once"]),
+    (&["py_function", "numpy_function", "io.read_file"], &["expressions only compute values"]),
     (&["row_number", "rownum", "rowid"], &["the verb enumerate numbers the records"]),
+    (
+        &["string_lookup", "StringLookup", "IntegerLookup", "LabelEncoder", "StaticVocabularyTable", "lookup.StaticHashTable"],
+        &["lookup(x, [\"a\", \"b\"]) returns the index of each value in a vocabulary"],
+    ),
+    (
+        &["bucketize", "digitize", "Discretization", "cut"],
+        &["searchsorted([10, 20], x, side=\"right\") returns the bin of each item of a list; [x] is a list of one number"],
+    ),
+    (&["Hashing"], &["strings.to_hash_bucket_fast(x, N) maps strings to numbers from 0 to N - 1"]),
     (&["isnull", "isna"], &["did you mean is_null?"]),
     (&["notnull", "not_null", "is_not_null"], &["write not is_null(x)"]),
-    (&["date", "datetime", "strptime", "parse_date", "to_timestamp"], &["did you mean timestamp?"]),
+    (&["date", "datetime", "strptime", "parse_date", "to_date", "to_timestamp"], &["did you mean timestamp?"]),
 ];
 
 /// Modules of Python whose functions have other names here.
@@ -60,4 +168,25 @@ pub fn instead_of(name: &str, guesses: bool) -> Vec<String> {
     let guess = nearest(name, all.clone()).filter(|_| guesses);
     let same = || all.clone().find(|n| n.rsplit('.').next() == Some(last));
     guess.or_else(same).map(|near| format!("did you mean {near}?")).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_names_functions_that_exist() {
+        let mut seen = Vec::new();
+        for (names, advice) in KNOWN {
+            for name in *names {
+                assert!(functions::find(name).is_none(), "{name} is a function");
+                assert!(!seen.contains(name), "{name} occurs twice");
+                seen.push(name);
+            }
+            for line in *advice {
+                let meant = line.strip_prefix("did you mean ").and_then(|rest| rest.strip_suffix('?'));
+                assert!(meant.is_none_or(|meant| functions::find(meant).is_some()), "{line}");
+            }
+        }
+    }
 }

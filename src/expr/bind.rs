@@ -247,6 +247,24 @@ impl Binder<'_> {
         error.help(format!("the fields are: {}{tail}", shown.join(", ")))
     }
 
+    /// Rejects `x | f`, a pipe in jq and in shells, where `f` is not a field but the name of a function.
+    pub(super) fn refuse_pipe(&self, left: &Expr, right: &Expr) -> ExprResult<()> {
+        let Some((names, false)) = right.dotted() else { return Ok(()) };
+        if self.scope.has(names[0]) || self.scope.constants.contains_key(names[0]) {
+            return Ok(());
+        }
+        let name = names.join(".");
+        let advice = match functions::find(&name) {
+            Some(_) => vec![format!("call the function: {name}({})", &self.text[left.span.clone()])],
+            None => instead_of(&name, false),
+        };
+        if advice.is_empty() {
+            return Ok(());
+        }
+        let error = ExprError::at(right.span.clone(), "`|` combines bits; it does not call a function");
+        Err(advice.into_iter().fold(error, ExprError::help))
+    }
+
     /// `a.b`: a field of a structure or else an attribute, that is, a function of one argument.
     fn attribute(&self, expr: &Expr, of: &Expr, name: &str) -> ExprResult<OperandKind> {
         if let Some((names, quoted)) = expr.dotted()

@@ -43,6 +43,9 @@ impl Binder<'_> {
     }
 
     pub(super) fn binary(&self, expr: &Expr, op: Binary, left: &Expr, right: &Expr) -> ExprResult<OperandKind> {
+        if op == Binary::Or {
+            self.refuse_pipe(left, right)?;
+        }
         let (a, b) = (self.bind(left)?, self.bind(right)?);
         if let (OperandKind::Literal(x), OperandKind::Literal(y)) = (&a.kind, &b.kind)
             && let Some(value) = python::binary(op, x, y)
@@ -128,8 +131,17 @@ impl Binder<'_> {
         for item in [&a, &b] {
             let node = strict_node(item)?;
             if node.ty.dtype() != Some(&DType::Bool) || node.ty.is_sparse() {
-                return Err(ExprError::at(item.span.clone(), format!("`{word}` expects bools, found {}", describe(&node.ty)))
-                    .help(compare(&self.text, &item.span, "!=", node.ty.dtype())));
+                let error = ExprError::at(item.span.clone(), format!("`{word}` expects bools, found {}", describe(&node.ty)));
+                let error = error.help(compare(&self.text, &item.span, "!=", node.ty.dtype()));
+                // `x or 0`
+                let may_be_null = |operand: &Operand| matches!(&operand.kind, OperandKind::Tensor(node) if node.ty.optional);
+                let replaces_null = !and && may_be_null(&a) && matches!(b.kind, OperandKind::Literal(_));
+                let written = |operand: &Expr| self.text.get(operand.span.clone()).unwrap_or("x");
+                return Err(if replaces_null {
+                    error.help(format!("fill_null({}, {}) replaces nulls", written(left), written(right)))
+                } else {
+                    error
+                });
             }
             nodes.push(node);
         }

@@ -162,9 +162,31 @@ fn shards(name: &str, sharded: &Sharded) -> Result<Vec<PathBuf>> {
             let (found, are) = (missing.len(), is_or_are(missing.len()));
             let message = format!("{found} of {} shards {are} missing, the first is {}", all.len(), first.display());
             let error = Error::new(Kind::Io, message).in_input(name);
-            Err(if missing.len() < all.len() { error.help(format!("to read the shards that exist: '{}'", sharded.glob())) } else { error })
+            Err(if missing.len() < all.len() {
+                error.help(format!("to read the shards that exist: '{}'", sharded.glob()))
+            } else if let Some(other) = other_spelling(sharded) {
+                error.help(format!("did you mean {other}?"))
+            } else {
+                error
+            })
         }
     }
+}
+
+/// The shards that exist if the extension was forgotten, or written before the number.
+fn other_spelling(sharded: &Sharded) -> Option<String> {
+    let first = PathBuf::from(sharded.name(0));
+    let stem = first.file_name()?.to_str()?;
+    let folder = first.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let extension = names.filter_map(|name| name.strip_prefix(stem).filter(|rest| rest.starts_with('.')).map(str::to_owned)).min();
+    let forgotten = extension.map(|extension| sharded.with_back(extension));
+    let before_number = || {
+        let at = sharded.front().rfind('/').map_or(0, |at| at + 1);
+        let (front, back) = sharded.front().split_at(at + sharded.front()[at..].find('.').filter(|dot| *dot > 0)?);
+        Sharded::new(front, back, sharded.nshards).ok().filter(|_| sharded.back().is_empty())
+    };
+    forgotten.or_else(before_number).filter(|other| exists(Path::new(&other.name(0)))).map(|other| other.pattern())
 }
 
 #[cfg(test)]
@@ -204,6 +226,8 @@ mod tests {
             ("pairs/b.tfrecord.idx", Ok(&["pairs/b.tfrecord.idx"])),
             ("s@2.x", Ok(&["s-00000-of-00002.x", "s-00001-of-00002.x"])),
             ("t@2.x", Err("1 of 2 shards is missing, the first is DIR/t-00000-of-00002.x")),
+            ("s@2", Err("2 of 2 shards are missing, the first is DIR/s-00000-of-00002\n  did you mean DIR/s@2.x?")),
+            ("s.x@2", Err("2 of 2 shards are missing, the first is DIR/s.x-00000-of-00002\n  did you mean DIR/s@2.x?")),
             ("z*.x", Err("no file matches this pattern")),
             ("hidden.x", Err("no such file\n  did you mean DIR/.hidden.x?")),
             ("no/a.x", Err("no such file\n  the directory DIR/no does not exist")),

@@ -50,6 +50,6 @@ mod work;
 pub use branch::{Branch, Branches};
 pub use outline::outline;
 pub use preview::preview;
-pub use progress::interrupted;
+pub use progress::{interrupted, print as print_message};
 pub use records::Records;
 pub use start::{Invocation, run};

@@ -276,9 +276,10 @@ pub fn summary(nread: u64, nwritten: u64, elapsed: Duration) -> String {
     format!("{} read, {} written in {seconds:.2} s ({}/s)", HumanBytes(nread), HumanBytes(nwritten), HumanBytes(rate as u64))
 }
 
-/// Writes are ignored if standard error is closed.
-fn print(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+/// Prints lines on standard error, in a single write, so that those of several processes do not mix. They are lost if
+/// it is closed.
+pub fn print(lines: &str) {
+    let _ = std::io::stderr().lock().write_all(format!("{lines}\n").as_bytes());
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::io::{self, ReadFile};
 use crate::options::{OnError, Options};
+use crate::printable::shell_word;
 use crate::schema::Schema;
 use crate::verbs::{Operator, Parsed, Verdict};
 use std::ffi::OsString;
@@ -121,7 +122,13 @@ impl<'a> Run<'a> {
         ended.refuse(&targets.outputs)?;
         if options.in_place && targets.outputs.iter().all(|output| output.is_stdout()) {
             let error = Error::usage("--in-place lets the output replace an input, but no -o is given");
-            return Err(error.help("name the input again: -o FILE"));
+            let mut files = inputs.iter().map(|opened| opened.input.path());
+            let file = files
+                .next()
+                .flatten()
+                .filter(|_| files.next().is_none())
+                .map_or("FILE".to_owned(), |file| shell_word(&file.display().to_string()));
+            return Err(error.help(format!("name the input again: -o {file}")));
         }
         // Standard input may be a regular file.
         let paths = inputs.iter().map(|opened| opened.input.path().unwrap_or(Path::new("/dev/stdin")).to_owned());

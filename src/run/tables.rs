@@ -50,7 +50,13 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
                 let promote = format!("tatter promote {} {}", shell_word(&path.to_string()), shell_word(&name));
                 error.in_field(&path).help(format!("move it out first: {promote} -o OUT"))
             }
-            (Err(error), None) => error.in_input(name).help("--key and --take are fields of the table: --key id --take name"),
+            (Err(error), None) => match missing.split_once('=').filter(|(_, key)| all.index_of(key).is_some()) {
+                // `lookup user=id in TABLE`
+                Some((field, key)) => Error::usage(format!("unknown field `{missing}`"))
+                    .in_input(name.as_str())
+                    .help(format!("name the key of the table with --key: lookup {field} in {} --key {key}", shell_word(&name))),
+                None => error.in_input(name).help("--key and --take are fields of the table: --key id --take name"),
+            },
             (Ok(_), _) => Error::internal("a field of a table was not read"),
         });
     }

@@ -102,6 +102,13 @@ impl DType {
         Self::NAMED.iter().find(|(n, _)| *n == name).map(|(_, d)| d.clone())
     }
 
+    /// The name of a dtype that Rust and other languages name `i32` or `f64`.
+    pub fn name_of_short(short: &str) -> Option<&'static str> {
+        let (kind, bits) = short.split_at_checked(1)?;
+        let kind = [("i", "int"), ("u", "uint"), ("f", "float")].into_iter().find(|(letter, _)| *letter == kind)?.1;
+        Self::NAMED.iter().map(|(name, _)| *name).find(|name| name.strip_prefix(kind) == Some(bits))
+    }
+
     /// Whether tensor verbs and expressions support it.
     pub fn is_tensor(&self) -> bool {
         !matches!(self, DType::Null | DType::Json | DType::Arrow(_))
@@ -437,6 +444,11 @@ pub fn columns(fields: &[Field]) -> impl Iterator<Item = facts::Column> {
 /// Maximum number of fields listed in an error.
 const LISTED: usize = 20;
 
+/// The names from a depth on, as one name.
+fn dotted(path: &FieldPath, depth: usize) -> String {
+    path.names()[depth..].join(".")
+}
+
 fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     let name = &path.names()[depth];
     let outer = FieldPath::try_new(path.names()[..depth].to_vec()).ok();
@@ -448,15 +460,19 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
             None => "the records have no fields".to_owned(),
         });
     }
-    if let Some((field, new)) = name.split_once(" as ").or_else(|| name.split_once(" AS "))
+    if let Some((field, new)) = name.split_once(" as ").or_else(|| name.split_once(" AS ")).or_else(|| name.split_once('='))
         && fields.iter().any(|known| known.name == field)
     {
         return error.help(format!("to rename a field, use the verb rename: rename {}", shell_word(&format!("{field}={new}"))));
     }
+    if name == "$" && path.names().len() > depth + 1 {
+        let rest = FieldPath::try_new(path.names()[depth + 1..].to_vec()).map_or_else(|_| dotted(path, depth + 1), |rest| rest.to_string());
+        return error.help(format!("write a field without a leading `$.`: {rest}"));
+    }
     if let Some(field) = name.strip_prefix('!').filter(|field| fields.iter().any(|known| known.name == *field)) {
         return error.help(format!("to leave out a field, use the verb drop: drop {}", shell_word(field)));
     }
-    let dotted = path.names()[depth..].join(".");
+    let dotted = dotted(path, depth);
     if let Some(field) = fields.iter().find(|field| path.names().len() > depth + 1 && field.name == dotted) {
         return error.help(format!("did you mean {}? write such a name in backquotes", crate::path::quoted(&field.name)));
     }

@@ -6,6 +6,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
+use crate::printable::shell_word;
 use crate::schema::Schema;
 use std::sync::Arc;
 
@@ -46,7 +47,8 @@ dropped and counted.";
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let condition = bind_scalar(&self.condition, schema, options)?.into_condition(&self.condition)?;
         let message = self.message.clone().unwrap_or_else(|| format!("assertion failed: {}", self.condition.trim()));
-        Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(Holds { condition, message })) })
+        let others = format!("to find all such records: filter {}", shell_word(&format!("not ({})", self.condition.trim())));
+        Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(Holds { condition, message, others })) })
     }
 
     fn demand(&self, after: Demand) -> Demand {
@@ -60,6 +62,8 @@ dropped and counted.";
 struct Holds {
     condition: ScalarExpr,
     message: String,
+    /// How to find the records for which it is false.
+    others: String,
 }
 
 impl Map for Holds {
@@ -71,7 +75,7 @@ impl Map for Holds {
             .map(|(row, _)| row)
             .or((rows.len() < chunk.nrows).then_some(rows.len()))
         {
-            Some(row) => Err(Error::data(self.message.clone()).at_row(row)),
+            Some(row) => Err(Error::data(self.message.clone()).help(self.others.clone()).at_row(row)),
             None => Ok(chunk),
         }
     }

@@ -79,7 +79,7 @@ fn parse_dtype(text: &str) -> Result<DType> {
         "uint128" => Some("uint64"),
         "str" | "text" => Some("string"),
         "boolean" => Some("bool"),
-        _ => None,
+        _ => DType::name_of_short(text),
     };
     Err(match usual.or_else(|| nearest(text, names.clone())) {
         _ if text.contains(['[', '{', '<']) => error.help("cast changes only the dtype; the axes are unchanged"),

@@ -167,6 +167,7 @@ fn without_parts(file: &str) -> Error {
     Error::usage("expected a condition, --by or --into")
         .help(format!("for parts by shares: tatter split --into train=0.9,test=0.1 -o part.jsonl {file}"))
         .help(format!("by a condition: tatter split CONDITION -o yes.jsonl --else no.jsonl {file}"))
+        .help(format!("for 4 files of about equal size: tatter convert --shards 4 -o part.jsonl {file}"))
 }
 
 /// Shares are resolved to millionths.

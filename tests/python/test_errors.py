@@ -1,5 +1,6 @@
 """Errors: their attributes, when they are raised, and what remains after them."""
 
+import os
 import pickle
 import warnings
 
@@ -68,9 +69,26 @@ def test_wrong_words_are_usage_errors(docs):
         td.read([])
 
 
+def test_first_guesses_name_what_works(docs):
+    for wrong in ({"a": [1]}, [{"a": 1}], 12):
+        with pytest.raises(TypeError, match="pipe.* takes data in memory"):
+            td.read(wrong)
+    assert td.read(os.fsencode(docs)).to_arrow().num_rows == td.read(docs).to_arrow().num_rows
+    records = td.read(docs)
+    with pytest.raises(AttributeError, match=r"'head'; write then\('head ...'\)"):
+        records.head(2)
+    with pytest.raises(AttributeError, match="no attribute 'frobnicate'$"):
+        records.frobnicate
+    for verb in ("count", "schema"):
+        with pytest.raises(td.TatterError, match=f"`{verb}` prints text, not records\n  tatter_data.run returns what the program prints$"):
+            td.read(docs, verb).to_arrow()
+
+
 def test_bad_records_may_be_left_out(tmp_path):
     path = tmp_path / "bad.jsonl"
     path.write_text('{"a": 1}\n{"a": [}\n{"a": 3}\n')
+    with pytest.raises(td.TatterError, match="max_errors=N accepts up to N bad records"):
+        td.read(path, on_error="skip").to_arrow()
     with pytest.warns(td.TatterNotice, match="skipped"):
         table = td.read(path, on_error="skip", max_errors=1).to_arrow()
     assert table.column("a").to_pylist() == [1, 3]

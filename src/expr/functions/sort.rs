@@ -251,7 +251,9 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
             for row in owners.range(record) {
                 let range = partition.range(row);
                 if range.len() < k {
-                    return Err(Error::data(format!("k is {k}, but a row has {} values", range.len())).at_row(record));
+                    let values = if range.len() == 1 { "value" } else { "values" };
+                    let error = Error::data(format!("k is {k}, but a row has only {} {values}", range.len())).at_row(record);
+                    return Err(error.help(format!("sort(x, direction=\"DESCENDING\")[..., :{k}] returns at most {k} of each row")));
                 }
                 let mut line: Vec<usize> = range.clone().collect();
                 let larger = |a: &usize, b: &usize| order(*b, *a).then(a.cmp(b));

@@ -222,10 +222,11 @@ impl Parser {
             Kind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
             Kind::Name(word) if word == "for" => error.help("expressions have no loops: each applies to all values at once"),
             Kind::Name(word) if word == "in" => error
-                .help("expressions have no `in`: for x in [1, 2] write reduce_any(x == [1, 2]), for x in list reduce_any(list == x)")
+                .help("expressions have no `in`: write reduce_any(x == [1, 2]), or if the list is a field, reduce_any(list == x)")
                 .help(SEARCH_TEXT),
             Kind::Name(word) if word == "not" => {
-                let lists = "expressions have no `not in`: write not reduce_any(x == [1, 2]), or for a list, not reduce_any(list == x)";
+                let lists =
+                    "expressions have no `not in`: write not reduce_any(x == [1, 2]), or if the list is a field, not reduce_any(list == x)";
                 error.help(lists).help(SEARCH_TEXT)
             }
             Kind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),

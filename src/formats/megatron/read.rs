@@ -57,7 +57,7 @@ impl DatasetReader {
 /// The error for a missing companion file.
 fn missing(error: Error, what: &str) -> Error {
     match error.kind() {
-        Kind::Io => error.help(format!("a Megatron dataset consists of two files, and this one holds its {what}")),
+        Kind::Io => error.help(format!("a Megatron dataset consists of two files, and this one contains its {what}")),
         _ => error,
     }
 }

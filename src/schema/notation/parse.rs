@@ -13,7 +13,7 @@ use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size,
 use std::collections::HashSet;
 
 /// Names of dtypes in other systems.
-const OTHER_NAMES: [(&str, &str); 22] = [
+const OTHER_NAMES: [(&str, &str); 21] = [
     ("int", "int64"),
     ("long", "int64"),
     ("float", "float64"),
@@ -25,7 +25,6 @@ const OTHER_NAMES: [(&str, &str); 22] = [
     ("binary", "bytes"),
     ("boolean", "bool"),
     ("object", "{...}"),
-    ("list", "int64[?]"),
     ("integer", "int64"),
     ("bigint", "int64"),
     ("number", "float64"),
@@ -353,13 +352,13 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
     let error = cursor.fail(start, start + word.len(), format!("unknown dtype `{word}`"));
     match word.to_lowercase().as_str() {
         "nullable" => return Err(error.help(OPTIONAL)),
-        "array" | "vector" | "tensor" => return Err(error.help("write a list with its axes, as in int64[?]")),
+        "list" | "array" | "vector" | "tensor" => return Err(error.help("write a list with its axes, as in int64[?]")),
         _ => {}
     }
     let names = DType::NAMED.map(|(name, _)| name);
     let lower = word.to_lowercase();
     let near = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name);
-    Err(match near.or_else(|| nearest(word, names)) {
+    Err(match near.or_else(|| DType::name_of_short(word)).or_else(|| nearest(word, names)) {
         Some(near) => error.help(format!("did you mean {near}?")),
         None => {
             error.help(format!("the dtypes are: {}, timestamp[us], date32, sparse<..>, map<.., ..>, arrow<..>, {{..}}", names.join(", ")))

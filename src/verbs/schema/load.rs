@@ -1,19 +1,36 @@
-//! `--as numpy`, `--as torch`: code that loads an npz. [`crate::schema::arrays`] defines its arrays.
+//! `--as numpy`, `--as torch`: code that loads an npz or a safetensors file. [`crate::schema::arrays`] defines its arrays.
 
 use crate::schema::Schema;
 use crate::schema::arrays::{Contents, Form, Stacking, dense_shape_name, indices_name, row_splits_name, stored, values_name};
 use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::literal::quote;
 
-/// Code that loads an npz with NumPy.
-pub fn numpy(schema: &Schema) -> String {
-    code(schema, "import numpy as np\n", &|array| array)
+/// The kind of file that the code loads.
+#[derive(Clone, Copy)]
+pub enum File {
+    Npz,
+    Safetensors,
 }
 
-/// Code that loads an npz with PyTorch. Vectors become jagged nested tensors; fields with several ragged axes stay
+impl File {
+    /// The import and the line that load the arrays.
+    fn loader(self) -> [&'static str; 2] {
+        match self {
+            Self::Npz => ["import numpy as np\n", "data = np.load(\"data.npz\")\n"],
+            Self::Safetensors => ["from safetensors.numpy import load_file\n", "data = load_file(\"data.safetensors\")\n"],
+        }
+    }
+}
+
+/// Code that loads a file with NumPy.
+pub fn numpy(schema: &Schema, file: File) -> String {
+    code(schema, file, false)
+}
+
+/// Code that loads a file with PyTorch. Vectors become jagged nested tensors; fields with several ragged axes stay
 /// lists of tensors, and strings stay lists of strings.
-pub fn torch(schema: &Schema) -> String {
-    code(schema, "import numpy as np\nimport torch\n", &|array| format!("torch.from_numpy({array})"))
+pub fn torch(schema: &Schema, file: File) -> String {
+    code(schema, file, true)
 }
 
 /// The expression that loads a leaf; `tensor` converts an array of numbers.
@@ -42,12 +59,12 @@ fn loaded(leaf: &Leaf, torch: bool, tensor: &dyn Fn(String) -> String) -> Result
     })
 }
 
-fn code(schema: &Schema, imports: &str, tensor: &dyn Fn(String) -> String) -> String {
-    let torch = imports.contains("torch");
+fn code(schema: &Schema, file: File, torch: bool) -> String {
+    let tensor = |array: String| if torch { format!("torch.from_numpy({array})") } else { array };
     let (mut lines, mut helpers) = (String::new(), [false; 3]);
     for leaf in leaves(schema) {
         let key = quote(&leaf.name);
-        match loaded(&leaf, torch, tensor) {
+        match loaded(&leaf, torch, &tensor) {
             Ok(line) => {
                 for (used, call) in helpers.iter_mut().zip(["rows(", "text(", "raw("]) {
                     *used |= line.contains(call);
@@ -58,7 +75,13 @@ fn code(schema: &Schema, imports: &str, tensor: &dyn Fn(String) -> String) -> St
         }
     }
     let [rows, text, raw] = helpers;
-    let mut out = format!("{imports}\ndata = np.load(\"data.npz\")\n");
+    let [import, load] = file.loader();
+    let imports = match (file, torch) {
+        (_, false) => import.to_owned(),
+        (File::Npz, true) => format!("{import}import torch\n"),
+        (File::Safetensors, true) => format!("import torch\n{import}"),
+    };
+    let mut out = format!("{imports}\n{load}");
     for (used, lines) in [
         (rows, "def rows(values, splits):\n    return [values[a:b] for a, b in zip(splits, splits[1:])]\n"),
         (text, "def text(values, splits):\n    return [values[a:b].tobytes().decode() for a, b in zip(splits, splits[1:])]\n"),

@@ -36,9 +36,9 @@ enum Form {
     Tf,
     /// RaggedTensorSpec, TensorSpec and SparseTensorSpec of one record
     TfSpec,
-    /// Code that loads an npz with NumPy
+    /// Code that loads an npz or safetensors file with NumPy
     Numpy,
-    /// Code that loads an npz with PyTorch
+    /// Code that loads an npz or safetensors file with PyTorch
     Torch,
 }
 
@@ -61,7 +61,7 @@ from a file: --schema @types.txt; also the JSON form.
 
 --as json prints one JSON object, for other programs; arrow, tf, tf-spec, numpy and torch print Python code: a pyarrow \
 schema, the feature_specification that reads the records from a TFRecord written by tatter, the specs of the tensors, \
-and code that loads an npz of all records (for a safetensors file replace np.load with safetensors.numpy.load_file).";
+and code that loads an npz of all records, or a safetensors file if the input is one.";
     const MEANING: &'static str = "tf.data.Dataset.element_spec, tf.io.parse_example";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -98,8 +98,8 @@ and code that loads an npz of all records (for a safetensors file replace np.loa
             Form::Tf if of_sequences(options) => sequences::code(schema),
             Form::Tf => features::code(schema),
             Form::TfSpec => spec::code(schema),
-            Form::Numpy => load::numpy(schema),
-            Form::Torch => load::torch(schema),
+            Form::Numpy => load::numpy(schema, loaded(options)),
+            Form::Torch => load::torch(schema, loaded(options)),
         };
         Ok(Bound {
             schema: Arc::new(Fields::default()),
@@ -112,6 +112,11 @@ and code that loads an npz of all records (for a safetensors file replace np.loa
 fn of_sequences(options: &Options) -> bool {
     let sequences = |name: &str| name == "sequence-example";
     options.to.as_deref().map_or_else(|| options.source.is_some_and(sequences), sequences)
+}
+
+/// The kind of file that `--as numpy` and `--as torch` load.
+fn loaded(options: &Options) -> load::File {
+    if options.source == Some("safetensors") { load::File::Safetensors } else { load::File::Npz }
 }
 
 /// Text that is known before the first record.

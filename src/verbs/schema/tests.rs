@@ -140,8 +140,12 @@ records = {
     # "o": may contain nulls, which NumPy does not support; see fill-null
 }
 "#;
-    assert_eq!(load::numpy(&schema), format!("import numpy as np\n{helpers}{numpy}"));
-    assert_eq!(load::torch(&schema), format!("import numpy as np\nimport torch\n{helpers}{torch}"));
+    assert_eq!(load::numpy(&schema, load::File::Npz), format!("import numpy as np\n{helpers}{numpy}"));
+    assert_eq!(load::torch(&schema, load::File::Npz), format!("import numpy as np\nimport torch\n{helpers}{torch}"));
+    let import = "from safetensors.numpy import load_file\n";
+    let helpers = helpers.replace("np.load(\"data.npz\")", "load_file(\"data.safetensors\")");
+    assert_eq!(load::numpy(&schema, load::File::Safetensors), format!("{import}{helpers}{numpy}"));
+    assert_eq!(load::torch(&schema, load::File::Safetensors), format!("import torch\n{import}{helpers}{torch}"));
 }
 
 #[test]

@@ -74,7 +74,13 @@ pub fn parse_shape(text: &str) -> Result<Shape, Error> {
             (Some(FieldPath::parse(name)?), sizes)
         }
     };
-    let inner = sizes.trim().strip_prefix('[').and_then(|s| s.strip_suffix(']')).ok_or_else(expected)?;
+    let without_brackets = || match &name {
+        Some(name) if !sizes.contains(['[', ']']) => {
+            expected().help(format!("put the sizes in brackets: '{}=[{}]'", crate::path::in_expression(&name.to_string()), sizes.trim()))
+        }
+        _ => expected(),
+    };
+    let inner = sizes.trim().strip_prefix('[').and_then(|s| s.strip_suffix(']')).ok_or_else(without_brackets)?;
     let size = |part: &str| -> Result<AxisSize> {
         let number = |digits: &str| digits.trim().parse::<usize>().ok().filter(|n| i64::try_from(*n).is_ok());
         match part.trim() {

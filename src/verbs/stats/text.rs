@@ -8,12 +8,18 @@ use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, frequent_texts
 use crate::path::quoted;
 use crate::printable::printable;
 use crate::screen;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Width of the longest bar, in characters.
 const BAR: usize = 40;
 /// A first column wider than this shifts only its own row.
 const WIDEST: usize = 36;
+
+/// Keeps numbers up to a million whole.
+const LEAST_NUMBER: usize = 7;
+/// Keeps the beginning of a value, and its share.
+const LEAST_VALUE: usize = 18;
 
 /// Number of most frequent values in a row.
 const FREQUENT: usize = 5;
@@ -50,6 +56,18 @@ pub fn text(shown: &Shown, histograms: bool, columns: Option<usize>) -> String {
     printable(&text).into_owned()
 }
 
+/// The head of the table of the most frequent values.
+const FREQUENT_VALUES: &str = "top";
+
+/// A value and its share, such as `"abc" 66.7%`, with the value truncated so that the share remains.
+fn cut_before_share(cell: &str, columns: usize) -> Cow<'_, str> {
+    let Some((value, share)) = cell.rsplit_once(' ').filter(|_| cell.ends_with('%')) else { return screen::cut(cell, columns) };
+    match columns.checked_sub(screen::width(share) + 1) {
+        Some(room) if room > 2 && screen::width(cell) > columns => Cow::Owned(format!("{} {share}", screen::cut(value, room))),
+        _ => screen::cut(cell, columns),
+    }
+}
+
 /// The table of the most frequent values.
 fn frequent_values(text: &mut String, shown: &Shown, columns: Option<usize>) {
     let row = |s: &Summary| {
@@ -59,7 +77,7 @@ fn frequent_values(text: &mut String, shown: &Shown, columns: Option<usize>) {
     };
     let rows: Vec<Vec<String>> = shown.rows(|s| row(s).into_iter().collect()).into_iter().map(|row| row.cells).collect();
     let most = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let head: Vec<&str> = shown.head(&["top"]).into_iter().chain(std::iter::repeat("")).take(most).collect();
+    let head: Vec<&str> = shown.head(&[FREQUENT_VALUES]).into_iter().chain(std::iter::repeat("")).take(most).collect();
     let dispensable: Vec<usize> = (2..most).rev().collect();
     let all: Vec<usize> = (1..most).collect();
     section(text, &head, &all, rows, columns.map(|columns| (columns, dispensable)));
@@ -88,7 +106,9 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
     };
     let mut widths: Vec<Option<usize>> = (0..ncolumns).map(|column| Some(widest(column))).collect();
     if let Some((columns, dispensable)) = &fit {
-        narrow(&mut widths, *columns, dispensable);
+        // Values need more room than numbers.
+        let least = if names.first() == Some(&FREQUENT_VALUES) { LEAST_VALUE } else { LEAST_NUMBER };
+        narrow(&mut widths, *columns, dispensable, least);
     }
     text.push('\n');
     for row in &rows {
@@ -99,6 +119,7 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
                 (None, _) => cell.into(),
                 // Names often differ only at the end.
                 (Some(_), 0) => screen::cut_start(cell, width),
+                (Some(_), _) if names.first() == Some(&FREQUENT_VALUES) => cut_before_share(cell, width),
                 (Some(_), _) => screen::cut(cell, width),
             };
             let is_left = column == 0 || left.contains(&column);
@@ -117,12 +138,10 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
 }
 
 /// Narrows the widest columns until the table fits, then omits columns.
-fn narrow(widths: &mut [Option<usize>], columns: usize, dispensable: &[usize]) {
-    /// Keeps numbers up to a million whole.
-    const LEAST: usize = 7;
+fn narrow(widths: &mut [Option<usize>], columns: usize, dispensable: &[usize], least: usize) {
     const LEAST_NAME: usize = 14;
     let total = |widths: &[Option<usize>]| widths.iter().flatten().map(|width| width + 2).sum::<usize>().saturating_sub(2);
-    let least = |column: usize| if column == 0 { LEAST_NAME } else { LEAST };
+    let least = |column: usize| if column == 0 { LEAST_NAME } else { least };
     let mut dispensable = dispensable.iter();
     while total(widths) > columns {
         let shrinking = widths.iter_mut().enumerate().filter_map(|(column, width)| width.as_mut().filter(|width| **width > least(column)));
