@@ -405,6 +405,47 @@ fn logical_types_of_parquet_are_kept() {
 }
 
 #[test]
+fn nested_lists_as_parquet_avro_writes_them_are_read() {
+    use parquet::data_type::{ByteArray, ByteArrayType, Int32Type};
+    const SCHEMA: &str = "message m {
+        required group x (LIST) { repeated group array (LIST) { repeated group array (LIST) { repeated int32 array; } } }
+        optional group y (LIST) { repeated group array (LIST) { repeated int32 array; } }
+        required group z (LIST) { repeated group array (MAP) {
+            repeated group map (MAP_KEY_VALUE) { required binary key (UTF8); required int32 value; }
+        } }
+    }";
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(SCHEMA).unwrap());
+    let file = File::create(here.join("a.parquet")).unwrap();
+    let mut writer = parquet::file::writer::SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    // Values, definition levels and repetition levels of each column, for two records.
+    let columns: [(&[i32], &[i16], &[i16]); 4] = [
+        (&[0, 1], &[3, 3, 2, 1, 0], &[0, 3, 2, 1, 0]),
+        (&[5], &[0, 3, 2], &[0, 0, 1]),
+        (&[], &[2, 1, 0], &[0, 1, 0]),
+        (&[7], &[2, 1, 0], &[0, 1, 0]),
+    ];
+    for (values, definition, repetition) in columns {
+        let mut column = group.next_column().unwrap().unwrap();
+        match values {
+            [] => column.typed::<ByteArrayType>().write_batch(&[ByteArray::from("k")], Some(definition), Some(repetition)),
+            values => column.typed::<Int32Type>().write_batch(values, Some(definition), Some(repetition)),
+        }
+        .unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    let types = done(shell("tatter schema a.parquet", here, b"")).text();
+    assert_eq!(types, "x: int32[?, (?), (?)]\ny: optional int32[?, (?)]\nz: map<string, int32>[?]\n");
+    let expected = "{\"x\":[[[0,1],[]],[]],\"y\":null,\"z\":[{\"k\":7},{}]}\n{\"x\":[],\"y\":[[5],[]],\"z\":[]}\n";
+    assert_eq!(done(shell("tatter convert a.parquet", here, b"")).text(), expected);
+    assert_eq!(done(shell("tatter convert a.parquet -o b.parquet && tatter convert b.parquet", here, b"")).text(), expected);
+}
+
+#[test]
 fn json_that_is_not_text_is_refused() {
     use parquet::data_type::{ByteArray, ByteArrayType};
     use parquet::file::properties::WriterProperties;

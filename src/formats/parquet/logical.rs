@@ -36,16 +36,17 @@ pub fn is_unknown(node: &Node) -> bool {
     matches!(node.get_basic_info().logical_type_ref(), Some(LogicalType::_Unknown { .. }))
 }
 
-/// The metadata of a file, changed so that columns with unknown logical types are read as their physical types and, unless
-/// they are kept, intervals as their bytes; `None` if there are none. The crate reads intervals as days and milliseconds,
-/// without months.
+/// The metadata of a file, changed so that columns with unknown logical types are read as their physical types, unless
+/// they are kept, intervals as their bytes, and lists of lists or maps in the form that parquet-avro writes, which the crate
+/// rejects, in the standard form; `None` if there are none. The crate reads intervals as days and milliseconds, without
+/// months.
 ///
 /// # Errors
 /// None for schemas read by the crate.
 pub fn with_known_types(metadata: &ParquetMetaData, keeps_intervals: bool) -> Result<Option<ParquetMetaData>> {
     let file = metadata.file_metadata();
     let root = file.schema_descr().root_schema();
-    let Some(nodes) = plain_nodes(root, keeps_intervals)? else { return Ok(None) };
+    let Some(nodes) = known_nodes(root, keeps_intervals)? else { return Ok(None) };
     let root = Node::group_type_builder(root.name()).with_fields(nodes).build().map_err(lifted)?;
     let file = FileMetaData::new(
         file.version(),
@@ -58,11 +59,15 @@ pub fn with_known_types(metadata: &ParquetMetaData, keeps_intervals: bool) -> Re
     Ok(Some(ParquetMetaData::new(file, metadata.row_groups().to_vec())))
 }
 
-/// The nodes of a group without unknown types and intervals; `None` if nothing changes.
-fn plain_nodes(group: &Node, keeps_intervals: bool) -> Result<Option<Vec<TypePtr>>> {
-    let plain = |node: &TypePtr| -> Result<Option<TypePtr>> {
+/// The nodes of a group in forms that the crate reads; `None` if nothing changes. Levels do not change.
+fn known_nodes(group: &Node, keeps_intervals: bool) -> Result<Option<Vec<TypePtr>>> {
+    let known = |node: &TypePtr| -> Result<Option<TypePtr>> {
         if node.is_group() {
-            return plain_nodes(node, keeps_intervals)?.map(|nodes| rebuilt(node, nodes, None)).transpose();
+            let inner = known_nodes(node, keeps_intervals)?;
+            if is_repeated_list(group, node) {
+                return items(node, inner.unwrap_or_else(|| node.get_fields().to_vec())).map(Some);
+            }
+            return inner.map(|nodes| rebuilt(node, nodes, None)).transpose();
         }
         let Node::PrimitiveType { basic_info, physical_type, type_length, .. } = node.as_ref() else { return Ok(None) };
         if !is_unknown(node) && (keeps_intervals || basic_info.converted_type() != ConvertedType::INTERVAL) {
@@ -72,11 +77,32 @@ fn plain_nodes(group: &Node, keeps_intervals: bool) -> Result<Option<Vec<TypePtr
         let builder = builder.with_length(*type_length).with_id(basic_info.has_id().then(|| basic_info.id()));
         builder.build().map(|node| Some(Arc::new(node))).map_err(lifted)
     };
-    let nodes = group.get_fields().iter().map(|node| Ok((plain(node)?, node))).collect::<Result<Vec<_>>>()?;
-    if nodes.iter().all(|(plain, _)| plain.is_none()) {
+    let nodes = group.get_fields().iter().map(|node| Ok((known(node)?, node))).collect::<Result<Vec<_>>>()?;
+    if nodes.iter().all(|(known, _)| known.is_none()) {
         return Ok(None);
     }
-    Ok(Some(nodes.into_iter().map(|(plain, node)| plain.unwrap_or_else(|| node.clone())).collect()))
+    Ok(Some(nodes.into_iter().map(|(known, node)| known.unwrap_or_else(|| node.clone())).collect()))
+}
+
+/// Whether the items of a list are lists or maps without a group around each, as in `repeated group array (LIST)`.
+fn is_repeated_list(list: &Node, items: &Node) -> bool {
+    let kind = |node: &Node| node.get_basic_info().converted_type();
+    let is_nested = matches!(kind(items), ConvertedType::LIST | ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE);
+    kind(list) == ConvertedType::LIST && is_nested && items.get_basic_info().repetition() == Repetition::REPEATED
+}
+
+/// The items of such a list in the standard form: `repeated group list { required group array (LIST) }`.
+fn items(node: &Node, inner: Vec<TypePtr>) -> Result<TypePtr> {
+    let info = node.get_basic_info();
+    let item = Node::group_type_builder(node.name())
+        .with_repetition(Repetition::REQUIRED)
+        .with_converted_type(info.converted_type())
+        .with_logical_type(info.logical_type_ref().cloned())
+        .with_fields(inner)
+        .build()
+        .map_err(lifted)?;
+    let list = Node::group_type_builder("list").with_repetition(Repetition::REPEATED).with_fields(vec![Arc::new(item)]);
+    list.build().map(Arc::new).map_err(lifted)
 }
 
 /// The schema of a file, with the logical types of its extension types.
