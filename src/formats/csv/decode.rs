@@ -26,6 +26,8 @@ pub struct Decoder {
     /// The source of each column that is read.
     read: Vec<ColumnReader>,
     nfields: usize,
+    /// A character in the column names that may be the delimiter.
+    delimiter: Option<&'static str>,
     skips: bool,
     nulls: bool,
 }
@@ -83,6 +85,7 @@ impl Decoder {
             columns,
             dialect: dialect.clone(),
             nfields: names.len(),
+            delimiter: ["|", ";", "\t"].into_iter().find(|other| names.iter().any(|name| name.contains(*other))),
             skips: request.options.on_error.skips(),
             nulls: request.nulls(),
         })
@@ -101,6 +104,10 @@ impl Decoder {
                 let mut error = Error::data(message);
                 if self.dialect.columns.is_some() && nfields > self.nfields {
                     error = error.help("--columns names all columns of a file without a header; to choose fields, use the verb select");
+                }
+                if let Some(other) = self.delimiter {
+                    let shown = if other == "\t" { "\\t" } else { other };
+                    error = error.help(format!("if '{shown}' separates columns, use --delimiter '{shown}'"));
                 }
                 faults.push((*row, self.fault(block, *row, error, false)));
             }

@@ -1,6 +1,6 @@
 //! Observes columns and infers their types.
 
-use super::cell::{KINDS, Kind, number, plain, whole};
+use super::cell::{KINDS, Kind, boolean, number, plain, whole};
 use super::cut::Block;
 use super::dialect::Dialect;
 use crate::error::{Error, Result};
@@ -79,6 +79,8 @@ struct ColumnSeen {
     name: String,
     /// The first value of each kind.
     firsts: [Option<First>; KINDS.len()],
+    has_true: bool,
+    has_false: bool,
     smallest: i128,
     largest: i128,
     /// A number beyond 64 bits.
@@ -104,6 +106,8 @@ impl ColumnSeen {
         ColumnSeen {
             name: name.to_owned(),
             firsts: [const { None }; KINDS.len()],
+            has_true: false,
+            has_false: false,
             smallest: i128::MAX,
             largest: i128::MIN,
             beyond: None,
@@ -125,6 +129,8 @@ impl ColumnSeen {
         // Lines are seen in order.
         self.firsts[kind as usize].get_or_insert_with(first);
         match kind {
+            Kind::Bool if boolean(text) == Some(true) => self.has_true = true,
+            Kind::Bool => self.has_false = true,
             Kind::Integer => {
                 if let Some(value) = whole(plain(text)) {
                     self.smallest = self.smallest.min(value);
@@ -144,6 +150,8 @@ impl ColumnSeen {
         for (own, theirs) in self.firsts.iter_mut().zip(&other.firsts) {
             *own = earlier(own, theirs);
         }
+        self.has_true |= other.has_true;
+        self.has_false |= other.has_false;
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
         self.beyond = earlier(&mut self.beyond, &other.beyond);
@@ -184,6 +192,8 @@ impl ColumnSeen {
         let has_text = has(Kind::Text) || has(Kind::Digits);
         let may_be_null = has_numbers || has(Kind::Special) || has(Kind::Bool);
         match kind {
+            // A city is named True.
+            Kind::Bool if has_text && !(self.has_true && self.has_false) => Kind::Text,
             Kind::Integer if are_codes => Kind::Text,
             Kind::Digits => Kind::Text,
             Kind::Special if !has_numbers && has_text => Kind::Text,
