@@ -11,25 +11,29 @@ pub static FUNCTIONS: &[Function] = &[
         ["nn.embedding_lookup_sparse"],
         "params, sp_ids, sp_weights, combiner=\"mean\", max_norm=None, allow_fast_lookup=False",
         "Look up rows of a table by id and combine those of each row of ids: mean, sum or sqrtn, with weights or None. As in TensorFlow, empty rows at the end are left out.",
-        [("nn.embedding_lookup_sparse([[1.0, 2.0], [3.0, 4.0]], ragged.constant([[0, 1], [1]]), None)", "[[2.0, 3.0], [3.0, 4.0]]")],
+        [(
+            "nn.embedding_lookup_sparse(constant([[1.0, 2.0], [3.0, 4.0]]), ragged.constant([[0, 1], [1]]), None)",
+            "[[2.0, 3.0], [3.0, 4.0]]"
+        )],
         |call| lookup(call, false)
     ),
     formula!(
         ["nn.safe_embedding_lookup_sparse"],
         "embedding_weights, sparse_ids, sparse_weights=None, combiner=\"mean\", default_id=None, max_norm=None, allow_fast_lookup=False",
         "Like nn.embedding_lookup_sparse, without negative ids and, unless the combiner is sum, weights that are not above 0. An empty row gives the row default_id, or zeros.",
-        [("nn.safe_embedding_lookup_sparse([[1.0, 2.0], [3.0, 4.0]], ragged.constant([[0, 1], [-1]]))", "[[2.0, 3.0], [0.0, 0.0]]")],
+        [(
+            "nn.safe_embedding_lookup_sparse(constant([[1.0, 2.0], [3.0, 4.0]]), ragged.constant([[0, 1], [-1]]))",
+            "[[2.0, 3.0], [0.0, 0.0]]"
+        )],
         |call| lookup(call, true)
     ),
 ];
 
-/// The type of the table, of which a list is the parts.
+/// The type of the table, or of its first part.
 fn table_type(call: &Call) -> ExprResult<Type> {
     let item = call.operand(0)?;
-    Ok(match item.elements().as_deref() {
-        Some([part, ..]) if as_node(part, None)?.ty.rank() > 1 || !item.is_literal() => as_node(part, None)?.ty,
-        _ => as_node(item, None)?.ty,
-    })
+    let part = item.elements().and_then(|parts| parts.into_iter().next());
+    Ok(as_node(part.as_ref().unwrap_or(item), None)?.ty)
 }
 
 fn lookup(call: &Call, safe: bool) -> ExprResult<String> {
