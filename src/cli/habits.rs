@@ -119,6 +119,21 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["--recursive", "-R"], "name a directory to read all files below it"),
 ];
 
+/// Verbs of other tools that have no equivalent, with advice.
+const VERBS: &[(&[&str], &str)] = &[
+    (
+        &["prefetch", "cache", "persist", "with-options", "with_options", "autotune", "repartition"],
+        "leave it out: reading, computing and writing overlap by themselves",
+    ),
+    (&["tee"], "let the shell copy a stream: tatter ... | tee FILE | tatter ..."),
+    (&["from-generator", "from_generator"], "write the records to a pipe as JSON Lines: python3 SCRIPT | tatter ... -"),
+];
+
+/// Advice for a verb of another tool that has no equivalent.
+pub fn of_verb(name: &str) -> Option<&'static str> {
+    VERBS.iter().find(|(names, _)| names.contains(&name)).map(|(_, advice)| *advice)
+}
+
 /// Advice for an option of another tool with this verb.
 pub fn of_option(verb: &str, option: &str) -> Option<&'static str> {
     let own = OPTIONS.iter().find(|(verbs, names, _)| names.contains(&option) && verbs.contains(&verb)).map(|(.., advice)| *advice);

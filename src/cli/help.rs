@@ -12,7 +12,8 @@ use clap::{Arg, Args, Command};
 use std::fmt::Write;
 
 const TITLE: &str = "tatter: ragged, sparse and structured tensors from the command line";
-const USAGE: &str = "Usage: tatter VERB [OPTIONS] [ARGS] [then VERB ...]... [FILE]... [-o OUT]";
+/// The command syntax.
+pub const USAGE: &str = "Usage: tatter VERB [OPTIONS] [ARGS] [then VERB ...]... [FILE]... [-o OUT]";
 
 pub const NOTATION: &str = "\
 Types, as `schema` prints them and --schema reads them; fields are separated by newlines or `;`:
@@ -220,7 +221,12 @@ pub fn global_options() -> String {
 
 /// An option with its description.
 pub fn of_option(option: &Arg) -> String {
-    arguments::listed(&Command::new("tatter").arg(option.clone()), columns())
+    of_options([option])
+}
+
+/// Options with their descriptions.
+pub fn of_options<'a>(options: impl IntoIterator<Item = &'a Arg>) -> String {
+    arguments::listed(&Command::new("tatter").args(options.into_iter().cloned()), columns())
 }
 
 /// The nearest of `names` to a mistyped word. Few letters are near to many names, so a short one has to begin alike.

@@ -298,6 +298,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if let Some(command) = foreign_program(name, index, words) {
         return error.help(command);
     }
+    if let Some(advice) = super::habits::of_verb(name) {
+        return error.help(advice);
+    }
     let known = Known { accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))), outline: &outlined };
     let suggestions = synonyms::suggestions(name, index, words, &known);
     if !suggestions.is_empty() {

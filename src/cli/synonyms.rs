@@ -31,7 +31,10 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
     (&["last"], &["tatter tail {number} {files}"]),
     (&["cat -n", "cat --number"], &["tatter enumerate {files}"]),
-    (&["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "write", "read"], &["tatter convert {args}"]),
+    (
+        &["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "write", "read", "snapshot"],
+        &["tatter convert {args}"],
+    ),
     (&["vstack", "rbind", "union", "union-all", "union_all", "bind-rows", "bind_rows", "csvstack"], &["tatter convert {files}"]),
     (&["where", "match"], &["tatter filter {args}"]),
     (&["grep", "rg", "search"], &["tatter filter '{not}strings.regex_full_match(FIELD, \"(?s{i}).*{pattern}.*\")' {counted} {files}"]),
@@ -140,7 +143,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     ),
     (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
     (&["nest"], &["tatter implode --by {key} {files}"]),
-    (&["unstack"], &["tatter unbatch {args}"]),
+    (&["unstack", "from-tensor-slices", "from_tensor_slices"], &["tatter unbatch {args}"]),
     (&["ragged-batch", "ragged_batch", "dense-to-ragged-batch", "dense_to_ragged_batch", "stack", "chunk"], &["tatter batch {args}"]),
     (&["padded_batch", "pad-batch", "collate"], &["tatter padded-batch {args}"]),
     (&["bucket-by-sequence-length", "bucket_by_sequence_length"], &["tatter bucket {args}"]),
@@ -152,13 +155,38 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["ensure", "require"], &["tatter assert {args}"]),
     (&["verify", "check", "lint"], &["tatter validate {args}"]),
     (&["describe", "summary", "summarize", "summarise", "profile", "csvstat"], &["tatter stats {args}"]),
-    (&["info", "ls", "inspect", "types", "dtypes", "columns", "fields", "headers", "keys", "cols", "shape"], &["tatter schema {args}"]),
-    (&["print", "view", "less", "more", "peek", "preview", "look", "csvlook"], &["tatter show {args}"]),
+    (
+        &[
+            "info",
+            "ls",
+            "inspect",
+            "types",
+            "dtypes",
+            "columns",
+            "fields",
+            "headers",
+            "keys",
+            "cols",
+            "shape",
+            "meta",
+            "metadata",
+            "element-spec",
+            "element_spec",
+        ],
+        &["tatter schema {args}"],
+    ),
+    (
+        &["print", "view", "less", "more", "peek", "preview", "look", "csvlook", "as-numpy-iterator", "as_numpy_iterator"],
+        &["tatter show {args}"],
+    ),
     (&["version"], &["tatter --version"]),
     (&["usage", "list", "commands"], &["tatter -h"]),
     (&["functions", "expressions", "operators", "formats", "options", "topics"], &["tatter help {name}"]),
     (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
-    (&["len", "length", "wc", "size", "nrow", "nrows"], &["tatter count {args}"]),
+    (&["len", "length", "wc", "size", "nrow", "nrows", "cardinality"], &["tatter count {args}"]),
+    (&["lower", "lowercase"], &["tatter map '{field} = strings.lower({field})' {files}"]),
+    (&["upper", "uppercase"], &["tatter map '{field} = strings.upper({field})' {files}"]),
+    (&["sec2gmt", "sec2date"], &["tatter map '{field} = timestamp({field}, unit=\"s\")' {files}"]),
     (&["tokenize", "words"], &["tatter map '{field} = strings.split({field})' {files}"]),
 ];
 
@@ -523,7 +551,8 @@ mod tests {
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
                     | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group" | "agg"
                     | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" | "merge" | "left-join" | "left_join"
-                    | "inner-join" | "inner_join" | "csvjoin" | "csvsort" | "csvcut" | "one-hot" | "json_normalize" => {
+                    | "inner-join" | "inner_join" | "csvjoin" | "csvsort" | "csvcut" | "one-hot" | "json_normalize" | "lower"
+                    | "lowercase" | "upper" | "uppercase" | "sec2gmt" | "sec2date" => {
                         vec!["x", "Cargo.toml", "Cargo.toml"]
                     }
                     _ => vec!["Cargo.toml"],

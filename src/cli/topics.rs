@@ -1,7 +1,7 @@
 //! `tatter help WORD`: a verb, a command, a function, or a topic such as formats, types and exit codes.
 
-use super::help::{ABOUT, ARRAYS, ENVIRONMENT, EXIT_CODES, NOTATION, SUFFIXES};
-use super::help::{fitted, format_list, global_options, list, near, of_command, of_option, of_verb, verb_list};
+use super::help::{ABOUT, ARRAYS, ENVIRONMENT, EXIT_CODES, NOTATION, SUFFIXES, USAGE};
+use super::help::{fitted, format_list, global_options, list, near, of_command, of_option, of_options, of_verb, verb_list};
 use super::split::find_option;
 use super::standalone::Standalone;
 use super::synonyms;
@@ -130,7 +130,7 @@ static TOPICS: &[Topic] = &[
     Topic {
         names: &["usage", "tatter", "files", "inputs", "input", "glob", "globs", "shards", "stdin", "stdout", "pipes"],
         summary: "command syntax, chains of verbs, input files",
-        text: || ABOUT.to_owned(),
+        text: || format!("{USAGE}\n\n{ABOUT}"),
     },
     Topic { names: &["verbs", "commands"], summary: "all verbs", text: verb_list },
     Topic {
@@ -201,7 +201,13 @@ fn of_format(format: &dyn Format) -> String {
         true => format!("\nUse `--from {name}` or `--to {name}` if the format cannot be detected from the contents or the name."),
         false => format!("\nUse `--from {name}`; it cannot be written."),
     });
-    text.push_str(" `tatter help formats` lists all formats, and `tatter help options` lists their options.\n");
+    text.push_str(" `tatter help formats` lists all formats.\n");
+    let globals = Typed::augment_args(Command::new("tatter"));
+    let names = format.options().iter().copied().chain(format.has_splits().then_some("--split"));
+    let own: Vec<_> = names.filter_map(|name| find_option(&globals, name)).collect();
+    if !own.is_empty() {
+        text.push_str(&format!("\n{}", of_options(own)));
+    }
     if ["npz", "npy", "safetensors"].contains(&name) {
         text.push_str(&format!("\n{ARRAYS}"));
     }
