@@ -28,10 +28,9 @@ def run(harness):
 def loaded(harness, path):
     """The values that the code printed by `schema --as numpy` loads from a file: field path -> values of all records."""
     lines = harness.run("schema", "--as", "numpy", path).decode()
-    if path.endswith(".safetensors"):
-        lines = "import safetensors.numpy\n" + lines.replace('np.load("data.npz")', f"safetensors.numpy.load_file({path!r})")
+    extension = path.rpartition(".")[2]
     scope = {}
-    exec(lines.replace('"data.npz"', repr(path)), scope)
+    exec(lines.replace(f'"data.{extension}"', repr(path)), scope)
     return scope["data"], {name: plain(list(values)) for name, values in scope["records"].items()}
 
 
