@@ -15,6 +15,8 @@ const READ_NBYTES: usize = 256 << 10;
 const BLOCK_NBYTES: usize = 1 << 20;
 /// Maximum number of fields in a record.
 const MAX_COLUMNS: usize = 100_000;
+/// Maximum number of column names in a notice.
+const SHOWN_NAMES: usize = 5;
 
 /// A block of records.
 #[derive(Debug, Default)]
@@ -92,18 +94,22 @@ impl Cutter {
             Some(names) => check(names).map_err(|e| e.in_input(input.name().clone()))?.clone(),
             None => {
                 let mut names = cutter.header()?;
-                names::announce(input.name(), &names::distinct(&mut names), &request.options)?;
+                let shown = names.iter().take(SHOWN_NAMES).cloned().collect::<Vec<_>>().join(", ");
+                let is_record = !names.is_empty() && names.iter().all(|name| name.trim().parse::<f64>().is_ok());
+                let renamed = names::distinct(&mut names);
+                if is_record {
+                    let more = if names.len() > SHOWN_NAMES { ", ..." } else { "" };
+                    let text = format!(
+                        "{}: the first line is read as the header: {shown}{more}; if it is a record, name the columns with --columns a,b",
+                        input.name()
+                    );
+                    request.options.notices.add(text, request.options.strict)?;
+                } else {
+                    names::announce(input.name(), &renamed, &request.options)?;
+                }
                 names
             }
         };
-        if dialect.columns.is_none() && !names.is_empty() && names.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
-            let text = format!(
-                "{}: the first line is read as the header: {}; if it is a record, name the columns with --columns a,b",
-                input.name(),
-                names.join(", ")
-            );
-            request.options.notices.add(text, request.options.strict)?;
-        }
         if let ([name], None) = (&names[..], &dialect.columns)
             && let Some(other) = [',', ';', '\t', '|'].into_iter().find(|other| name.contains(*other))
         {
