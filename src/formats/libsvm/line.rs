@@ -38,8 +38,26 @@ impl Number for f32 {
         if value.is_infinite() && wide.is_finite() {
             return Err("expected a number in the range of float32 (sparse<float64> has a larger one)");
         }
+        if wide.abs() > WHOLE && is_too_wide(&bytes[..length]) {
+            return Err("expected a number that float32 can represent exactly (sparse<float64> holds more integers)");
+        }
         Ok((value, length))
     }
+}
+
+/// Up to this magnitude, float32 represents all whole numbers.
+const WHOLE: f64 = (1u32 << f32::MANTISSA_DIGITS) as f64;
+/// The number of its digits.
+const WHOLE_DIGITS: usize = 8;
+
+/// The whole number that a text consists of.
+fn whole(text: &[u8]) -> Option<i128> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Whether a text is a whole number that float32 does not represent.
+fn is_too_wide(text: &[u8]) -> bool {
+    whole(text).is_some_and(|whole| !DType::Float32.holds_integer(whole))
 }
 
 impl Number for i64 {
@@ -70,11 +88,7 @@ impl Label<'_> {
     #[inline(always)]
     pub fn is_rounded(&self, dtype: &DType) -> bool {
         // The smallest float dtype represents all up to 2^11.
-        self.value.abs() > 2048.0 && self.written().map_or(is_rounded(self.text, self.value), |whole| !dtype.holds_integer(whole))
-    }
-
-    fn written(&self) -> Option<i128> {
-        std::str::from_utf8(self.text).ok()?.parse().ok()
+        self.value.abs() > 2048.0 && whole(self.text).map_or(is_rounded(self.text, self.value), |whole| !dtype.holds_integer(whole))
     }
 
     /// The label as an integer; `1.0` and `1e3` are integers, too.
@@ -83,7 +97,7 @@ impl Label<'_> {
     /// The expected form.
     pub fn integer<T: TryFrom<i128>>(&self) -> Result<T, &'static str> {
         let is_whole = || self.value.fract() == 0.0 && self.value.abs() < (1u64 << 53) as f64;
-        let whole = self.written().or_else(|| is_whole().then_some(self.value as i128)).ok_or("expected an integer label")?;
+        let whole = whole(self.text).or_else(|| is_whole().then_some(self.value as i128)).ok_or("expected an integer label")?;
         T::try_from(whole).map_err(|_| "expected a label in the range of its type")
     }
 }
@@ -205,13 +219,16 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Skips a value.
+    /// Skips a value. The result is whether it is a whole number that float32 does not represent.
     #[inline(always)]
-    pub fn skip_value(&mut self) {
+    pub fn skip_value(&mut self) -> bool {
+        let start = self.at;
         while self.bytes.get(self.at).is_some_and(|b| !is_end(*b)) {
             self.at += 1;
         }
+        let is_wide = self.at - start >= WHOLE_DIGITS && is_too_wide(&self.bytes[start..self.at]);
         self.spaces();
+        is_wide
     }
 }
 

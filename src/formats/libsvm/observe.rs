@@ -1,4 +1,5 @@
-//! Observations of lines: the largest index, whether an index is 0, the number of labels, and query numbers.
+//! Observations of lines: the largest index, whether an index is 0, the number of labels, query numbers, and whether values
+//! need float64.
 
 use super::cut::{Block, Piece, records};
 use super::line::{Line, ParseError};
@@ -18,11 +19,21 @@ pub struct Seen {
     /// The number of records, and of those with a query number.
     records: u64,
     with_qid: u64,
+    /// Whether a value is a whole number that float32 does not represent.
+    is_wide: bool,
 }
 
 impl Seen {
     fn none() -> Seen {
-        Seen { smallest_index: i64::MAX, largest_index: None, fewest_labels: usize::MAX, most_labels: 0, records: 0, with_qid: 0 }
+        Seen {
+            smallest_index: i64::MAX,
+            largest_index: None,
+            fewest_labels: usize::MAX,
+            most_labels: 0,
+            records: 0,
+            with_qid: 0,
+            is_wide: false,
+        }
     }
 
     fn line(&mut self, line: &[u8]) -> Result<(), ParseError> {
@@ -33,11 +44,11 @@ impl Seen {
             Ok(())
         })?;
         let qid = line.qid()?;
-        let (mut smallest, mut largest) = (i64::MAX, -1);
+        let (mut smallest, mut largest, mut is_wide) = (i64::MAX, -1, false);
         while let Some(index) = line.index()? {
             smallest = smallest.min(index);
             largest = largest.max(index);
-            line.skip_value();
+            is_wide |= line.skip_value();
         }
         self.take(&Seen {
             smallest_index: smallest,
@@ -46,6 +57,7 @@ impl Seen {
             most_labels: nlabels,
             records: 1,
             with_qid: u64::from(qid.is_some()),
+            is_wide,
         });
         Ok(())
     }
@@ -57,6 +69,7 @@ impl Seen {
         self.most_labels = self.most_labels.max(other.most_labels);
         self.records += other.records;
         self.with_qid += other.with_qid;
+        self.is_wide |= other.is_wide;
     }
 }
 
@@ -93,7 +106,8 @@ impl Observed for Seen {
         if self.with_qid > 0 {
             fields.push(Field::new(QID, Type::tensor(DType::Int64, Vec::new()).with_optional(self.with_qid < self.records)));
         }
-        fields.push(Field::new(FEATURES, Type::sparse(DType::Float32, vec![Dim::known(n)])));
+        let dtype = if self.is_wide { DType::Float64 } else { DType::Float32 };
+        fields.push(Field::new(FEATURES, Type::sparse(dtype, vec![Dim::known(n)])));
         let mut schema = Schema::new(fields);
         schema.facts.metadata.insert(INDEX_BASE, base.to_string());
         Ok(schema)
