@@ -450,7 +450,7 @@ fn extremes<T: Number>(array: &ArrayRef, partition: &RowPartition, wanted: Order
     Ok((0..partition.nrows()).map(row).collect())
 }
 
-/// Whether each value stands in a relation to the one before it.
+/// Whether `relation` holds between each value and the one before it.
 fn monotonic(call: &Call, relation: &str) -> ExprResult<String> {
     let ty = call.dense(call.operand(0)?, "flat_values(x) is dense")?;
     if !ty.dtype().is_some_and(DType::is_number) {

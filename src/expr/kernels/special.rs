@@ -511,37 +511,23 @@ pub fn angle(x: f64) -> f64 {
 
 /// The regularized lower incomplete gamma function.
 pub fn igamma(a: f64, x: f64) -> f64 {
-    match (a, x) {
-        _ if a.is_nan() || x.is_nan() || a <= 0.0 || x < 0.0 => f64::NAN,
-        (_, 0.0) => 0.0,
-        _ if a.is_infinite() => {
-            if x.is_infinite() {
-                f64::NAN
-            } else {
-                0.0
-            }
-        }
-        _ if x.is_infinite() => 1.0,
-        _ if x > 1.0 && x > a => 1.0 - gamma_fraction(a, x),
-        _ => gamma_series(a, x),
-    }
+    igamma_limit(a, x).unwrap_or_else(|| if x > 1.0 && x > a { 1.0 - gamma_fraction(a, x) } else { gamma_series(a, x) })
 }
 
-/// The regularized upper incomplete gamma function.
+/// The regularized upper incomplete gamma function, 1 - igamma(a, x) without cancellation.
 pub fn igammac(a: f64, x: f64) -> f64 {
+    let inside = || if x < 1.0 || x < a { 1.0 - gamma_series(a, x) } else { gamma_fraction(a, x) };
+    igamma_limit(a, x).map_or_else(inside, |lower| 1.0 - lower)
+}
+
+/// The lower function where neither series nor fraction applies: outside its domain, at 0 and at infinity.
+fn igamma_limit(a: f64, x: f64) -> Option<f64> {
     match (a, x) {
-        _ if a.is_nan() || x.is_nan() || a <= 0.0 || x < 0.0 => f64::NAN,
-        (_, 0.0) => 1.0,
-        _ if a.is_infinite() => {
-            if x.is_infinite() {
-                f64::NAN
-            } else {
-                1.0
-            }
-        }
-        _ if x.is_infinite() => 0.0,
-        _ if x < 1.0 || x < a => 1.0 - gamma_series(a, x),
-        _ => gamma_fraction(a, x),
+        _ if a.is_nan() || x.is_nan() || a <= 0.0 || x < 0.0 => Some(f64::NAN),
+        (_, 0.0) => Some(0.0),
+        _ if a.is_infinite() => Some(if x.is_infinite() { f64::NAN } else { 0.0 }),
+        _ if x.is_infinite() => Some(1.0),
+        _ => None,
     }
 }
 
