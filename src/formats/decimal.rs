@@ -36,7 +36,7 @@ pub fn float16(value: f64) -> f16 {
 }
 
 /// The smallest float32 from which on all float32 values are whole, but not all whole numbers are a float32.
-const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
+pub const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
 
 /// Appends a finite float32. Whole numbers are written with all digits, so that they equal the same number as a float64;
 /// others in the shortest form that reads back as the same float32.

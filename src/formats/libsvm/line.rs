@@ -1,6 +1,6 @@
 //! The grammar of a line: `[label[,label]...] [qid:N] index:value ... [# comment]`.
 
-use crate::formats::decimal::{float, float32, integer, is_rounded};
+use crate::formats::decimal::{WHOLE, float, float32, integer, is_rounded};
 use crate::formats::matrix::value::Value;
 use crate::schema::DType;
 
@@ -38,16 +38,15 @@ impl Number for f32 {
         if value.is_infinite() && wide.is_finite() {
             return Err("expected a number in the range of float32 (sparse<float64> has a larger one)");
         }
-        if wide.abs() > WHOLE && is_too_wide(&bytes[..length]) {
+        // Up to this magnitude, float32 represents all whole numbers.
+        if value.abs() >= WHOLE && is_too_wide(&bytes[..length]) {
             return Err("expected a number that float32 can represent exactly (sparse<float64> holds more integers)");
         }
         Ok((value, length))
     }
 }
 
-/// Up to this magnitude, float32 represents all whole numbers.
-const WHOLE: f64 = (1u32 << f32::MANTISSA_DIGITS) as f64;
-/// The number of its digits.
+/// The number of digits of [`WHOLE`].
 const WHOLE_DIGITS: usize = 8;
 
 /// The whole number that a text consists of.

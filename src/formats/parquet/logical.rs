@@ -67,7 +67,7 @@ fn known_nodes(group: &Node, keeps_intervals: bool) -> Result<Option<Vec<TypePtr
             if is_repeated_list(group, node) {
                 return items(node, inner.unwrap_or_else(|| node.get_fields().to_vec())).map(Some);
             }
-            return inner.map(|nodes| rebuilt(node, nodes, None)).transpose();
+            return inner.map(|nodes| rebuilt(node, nodes, None, repetition(node))).transpose();
         }
         let Node::PrimitiveType { basic_info, physical_type, type_length, .. } = node.as_ref() else { return Ok(None) };
         if !is_unknown(node) && (keeps_intervals || basic_info.converted_type() != ConvertedType::INTERVAL) {
@@ -88,20 +88,13 @@ fn known_nodes(group: &Node, keeps_intervals: bool) -> Result<Option<Vec<TypePtr
 fn is_repeated_list(list: &Node, items: &Node) -> bool {
     let kind = |node: &Node| node.get_basic_info().converted_type();
     let is_nested = matches!(kind(items), ConvertedType::LIST | ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE);
-    kind(list) == ConvertedType::LIST && is_nested && items.get_basic_info().repetition() == Repetition::REPEATED
+    kind(list) == ConvertedType::LIST && is_nested && repetition(items) == Repetition::REPEATED
 }
 
 /// The items of such a list in the standard form: `repeated group list { required group array (LIST) }`.
 fn items(node: &Node, inner: Vec<TypePtr>) -> Result<TypePtr> {
-    let info = node.get_basic_info();
-    let item = Node::group_type_builder(node.name())
-        .with_repetition(Repetition::REQUIRED)
-        .with_converted_type(info.converted_type())
-        .with_logical_type(info.logical_type_ref().cloned())
-        .with_fields(inner)
-        .build()
-        .map_err(lifted)?;
-    let list = Node::group_type_builder("list").with_repetition(Repetition::REPEATED).with_fields(vec![Arc::new(item)]);
+    let item = rebuilt(node, inner, None, Repetition::REQUIRED)?;
+    let list = Node::group_type_builder("list").with_repetition(Repetition::REPEATED).with_fields(vec![item]);
     list.build().map(Arc::new).map_err(lifted)
 }
 
@@ -150,7 +143,7 @@ fn node_of(node: &TypePtr, field: &Field) -> Result<Option<TypePtr>> {
     if nodes.is_none() && said.is_none() {
         return Ok(None);
     }
-    rebuilt(node, nodes.unwrap_or_else(|| node.get_fields().to_vec()), said).map(Some)
+    rebuilt(node, nodes.unwrap_or_else(|| node.get_fields().to_vec()), said, repetition(node)).map(Some)
 }
 
 fn annotation_of(node: &Node, field: &Field) -> Option<(Option<LogicalType>, ConvertedType)> {
@@ -163,13 +156,17 @@ fn repeated(node: &Node, fields: &Fields) -> Result<Option<Vec<TypePtr>>> {
     if !group.is_group() {
         return Ok(None);
     }
-    inside(group, fields)?.map(|nodes| Ok(vec![rebuilt(group, nodes, None)?])).transpose()
+    inside(group, fields)?.map(|nodes| Ok(vec![rebuilt(group, nodes, None, repetition(group))?])).transpose()
 }
 
-/// The group with other nodes, and with its own logical type if `said` has one.
-fn rebuilt(node: &Node, nodes: Vec<TypePtr>, said: Option<LogicalType>) -> Result<TypePtr> {
+fn repetition(node: &Node) -> Repetition {
+    node.get_basic_info().repetition()
+}
+
+/// The group with other nodes and that repetition, and with its own logical type unless `said` has one.
+fn rebuilt(node: &Node, nodes: Vec<TypePtr>, said: Option<LogicalType>, repetition: Repetition) -> Result<TypePtr> {
     let info = node.get_basic_info();
-    let builder = Node::group_type_builder(node.name()).with_fields(nodes).with_repetition(info.repetition());
+    let builder = Node::group_type_builder(node.name()).with_fields(nodes).with_repetition(repetition);
     let builder = builder.with_converted_type(info.converted_type()).with_logical_type(said.or_else(|| info.logical_type_ref().cloned()));
     builder.with_id(info.has_id().then(|| info.id())).build().map(Arc::new).map_err(lifted)
 }

@@ -134,8 +134,13 @@ const SORTED: usize = 1 << 13;
 fn sorted_counts<T: Number + Ord>(values: &[T]) -> Counts {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
-    let run = |run: &[T]| (hash_bits(run[0].bits()), run[0].bits(), run.len() as u64);
-    let mut counts = Counts::with_capacity(values.len());
+    counts_of_runs(&sorted, |x| x.bits())
+}
+
+/// How often each of these sorted values occurs.
+fn counts_of_runs<T: Copy + PartialEq>(sorted: &[T], bits: impl Fn(T) -> u64) -> Counts {
+    let run = |run: &[T]| (hash_bits(bits(run[0])), bits(run[0]), run.len() as u64);
+    let mut counts = Counts::with_capacity(sorted.len());
     counts.extend(sorted.chunk_by(|a, b| a == b).map(run));
     counts
 }
@@ -144,8 +149,7 @@ fn sorted_counts<T: Number + Ord>(values: &[T]) -> Counts {
 fn sorted_float_counts(keys: impl Iterator<Item = u64>) -> Counts {
     let mut sorted: Vec<f64> = keys.map(f64::from_bits).collect();
     sorted.sort_unstable_by(f64::total_cmp);
-    let run = |run: &[f64]| (hash_bits(run[0].to_bits()), run[0].to_bits(), run.len() as u64);
-    sorted.chunk_by(|a, b| a == b).map(run).collect()
+    counts_of_runs(&sorted, f64::to_bits)
 }
 
 impl ValueSummary {
