@@ -123,7 +123,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
 const VERBS: &[(&[&str], &str)] = &[
     (
         &["prefetch", "cache", "persist", "with-options", "with_options", "autotune", "repartition"],
-        "leave it out: reading, computing and writing overlap by themselves",
+        "leave it out: reading, computing and writing always overlap",
     ),
     (&["tee"], "let the shell copy a stream: tatter ... | tee FILE | tatter ..."),
     (&["from-generator", "from_generator"], "write the records to a pipe as JSON Lines: python3 SCRIPT | tatter ... -"),

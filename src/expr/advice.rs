@@ -32,7 +32,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["now", "today", "current_timestamp", "current_date"], &["pass the time: --arg now=\"$(date -u +%FT%TZ)\", read by timestamp(now)"]),
     (
         &["strftime", "date_format", "format_date", "dateformat"],
-        &["times have no such function; year(t), month(t), day(t) and others return their parts"],
+        &["there is no such function for times; year(t), month(t), day(t) and others return their parts"],
     ),
     (&["if", "ifelse", "if_else", "iff"], &["write where(condition, x, y)"]),
     (&["coalesce", "ifnull", "nvl", "fillna"], &["did you mean fill_null?"]),
