@@ -6,7 +6,7 @@ use crate::error::nearest;
 
 /// Names in other languages, with advice. `{name}` stands for the name.
 const KNOWN: &[(&[&str], &[&str])] = &[
-    (&["input", "open", "exec", "eval"], &["expressions only compute values"]),
+    (&["input", "open", "exec", "eval"], &["expressions cannot read files or run code"]),
     (&["int"], &["cast(x, int64) converts numbers, strings.to_number(x, int64) reads text"]),
     (&["float"], &["cast(x, float64) converts numbers, strings.to_number(x, float64) reads text"]),
     (&["bool"], &["cast(x, bool) converts numbers"]),
@@ -39,8 +39,8 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["diff", "lag", "lead", "shift"], &["x[1:] - x[:-1] is the difference of consecutive items of a list"]),
     (&["lower", "tolower", "to_lower", "toLower", "lcase", "lowercase", "ascii_downcase"], &["did you mean strings.lower?"]),
     (&["upper", "toupper", "to_upper", "toUpper", "ucase", "uppercase", "ascii_upcase"], &["did you mean strings.upper?"]),
-    (&["ltrim", "lstrip"], &["strings.regex_replace(x, \"^\\\\s+\", \"\") removes leading white space"]),
-    (&["rtrim", "rstrip"], &["strings.regex_replace(x, \"\\\\s+$\", \"\") removes trailing white space"]),
+    (&["ltrim", "lstrip"], &["strings.regex_replace(x, \"^\\\\s+\", \"\") removes leading whitespace"]),
+    (&["rtrim", "rstrip"], &["strings.regex_replace(x, \"\\\\s+$\", \"\") removes trailing whitespace"]),
     (&["lpad", "zfill", "rjust"], &["strings.as_string(x, width=8, fill=\"0\") pads numbers"]),
     (&["left"], &["strings.substr(x, 0, N) returns the first N bytes"]),
     (&["right"], &["strings.substr(x, -N, N) returns the last N bytes"]),
@@ -51,7 +51,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
         &["regexp_extract", "regexp_substr", "regex_extract", "str_extract"],
         &["strings.regex_replace(x, \".*(GROUP).*\", \"\\\\1\") returns the text of a group"],
     ),
-    (&["tokenize", "word_tokenize", "words", "wordcount", "word_count"], &["strings.split(x) splits text at white space"]),
+    (&["tokenize", "word_tokenize", "words", "wordcount", "word_count"], &["strings.split(x) splits text at whitespace"]),
     (&["char_length", "character_length"], &["write strings.length(x, unit=\"UTF8_CHAR\")"]),
     (&["byte_length", "bytes_length", "octet_length"], &["did you mean strings.length?"]),
     (&["base64", "b64encode", "to_base64"], &["did you mean io.encode_base64?"]),
@@ -131,10 +131,10 @@ const KNOWN: &[(&[&str], &[&str])] = &[
             "decode_jpeg",
             "decode_png",
         ],
-        &["images are bytes and are not decoded"],
+        &["images are read as bytes; tatter does not decode them"],
     ),
     (&["while_loop", "scan"], &["expressions have no loops: each applies to all values at once"]),
-    (&["py_function", "numpy_function", "io.read_file"], &["expressions only compute values"]),
+    (&["py_function", "numpy_function", "io.read_file"], &["expressions cannot read files or run code"]),
     (&["row_number", "rownum", "rowid"], &["the verb enumerate numbers the records"]),
     (
         &["string_lookup", "StringLookup", "IntegerLookup", "LabelEncoder", "StaticVocabularyTable", "lookup.StaticHashTable"],

@@ -24,7 +24,7 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
             "image.resize",
             "image.stateless_random_brightness",
         ],
-        "images are bytes and are not decoded",
+        "images are read as bytes; tatter does not decode them",
     ),
     (&["print"], "print does not return a tensor; use the verb show to print tensors"),
     (&["GradientTape", "gradients", "stop_gradient", "custom_gradient"], "tatter does not train models"),
