@@ -160,7 +160,7 @@ fn note_input_as_output(files: &[OsString], options: &Options) -> Result<()> {
         return Ok(());
     }
     let name = output.display();
-    options.notices.add(format!("{name} is read as well; to write to it, use -o {name}"), options.strict)
+    options.notices.add(format!("{name} is read as an input; to write to it, use -o {name}"), options.strict)
 }
 
 /// Whether the records that reach the last verb have the field, or are not known.
@@ -439,7 +439,7 @@ fn joined(word: &str, words: &Words) -> Option<String> {
         let new = own.remove(place);
         own[1].push("=");
         own[1].push(new);
-        "join both with `=`"
+        "join the two with `=`"
     } else if place == 2 && value == "FIELDS" && own.get(1).is_some_and(is_meant) && is_field(word) {
         while own.get(place).is_some_and(|next| next.to_str().is_some_and(is_field)) {
             let next = own.remove(place);

@@ -97,7 +97,7 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             let next =
                 next.filter(|next| argument.contains("=") && !value.contains('=') && !next.starts_with('-') && !Path::new(next).exists());
             if let Some(next) = next {
-                return wrong.help(format!("join both with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
+                return wrong.help(format!("join the two with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
             }
             let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start().replace("FILE", &file)));
             if Path::new(&value).exists() { wrong.help(see) } else { wrong }

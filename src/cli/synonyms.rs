@@ -368,7 +368,11 @@ fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known
         "range" => {
             let pair = || Some((number?.parse().ok()?, second?.parse().ok()?));
             let (first, last): (u64, u64) = given.iter().find_map(range).or_else(pair)?;
-            (first > 0).then(|| format!("{first}-{last}"))
+            match first {
+                0 => None,
+                _ if first == last => Some(first.to_string()),
+                _ => Some(format!("{first}-{last}")),
+            }
         }
         "name" => Some(name.to_owned()),
         "value" => Some(in_single_quotes(value?)),

@@ -68,7 +68,7 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
         && let Some(name) = quoted_field(&expr, &schema.fields)
     {
         let field = in_expression(&name);
-        let text = format!("{text}: the same for all records, because {name:?} is a string; the field is {field}");
+        let text = format!("{text} is the same for all records, because {name:?} is a string; the field is {field}");
         options.notices.add(text, options.strict)?;
     }
     let grows = node.broadcasts() || names_growing(&expr);

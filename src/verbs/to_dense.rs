@@ -108,13 +108,13 @@ impl ToDense {
     fn note_sparse(&self, plan: &PaddingPlan, schema: &Schema, options: &Options) -> Result<()> {
         let option = match (self.lengths, self.mask) {
             (false, false) => return Ok(()),
-            (true, false) => "--lengths",
-            (false, true) => "--mask",
-            (true, true) => "--lengths and --mask",
+            (true, false) => "--lengths has",
+            (false, true) => "--mask has",
+            (true, true) => "--lengths and --mask have",
         };
         for field in &plan.fields {
             if schema.find(&field.path)?.1.ty.is_sparse() {
-                options.notices.add(format!("{}: to-dense {option}: nothing is added for a sparse field", field.path), options.strict)?;
+                options.notices.add(format!("{}: to-dense {option} no effect on a sparse field", field.path), options.strict)?;
             }
         }
         Ok(())

@@ -111,7 +111,7 @@ impl ToSparse {
                 scope.refuse_nulls(tensor, &field)?;
                 if let Some((row, axis, size, most)) = first_too_large(tensor, &targets)? {
                     let error =
-                        Error::data(format!("{size} items do not fit into the {most} of the shape")).at_row(row).on_axis(outer + axis);
+                        Error::data(format!("found {size} items, but --shape allows only {most}")).at_row(row).on_axis(outer + axis);
                     return Err(error.help("to-sparse does not truncate; use a larger --shape"));
                 }
                 sparse_of_ragged(tensor, &targets).map(Tensor::Sparse)

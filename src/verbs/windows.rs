@@ -36,7 +36,7 @@ impl Verb for Windows {
 In each record, a window starts at every S-th value of FIELD and contains W values, taking every K-th: `[?]` becomes `[?, (?)]`, and with \
 --drop-remainder or --pad `[?, W]`. An empty list has no windows. Windows at the end of a list may contain fewer values; --drop-remainder \
 drops them, --pad fills them. Without --pad, the field may also be a list of structures or have further axes. Nulls are an error. For \
-windows of consecutive records use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
+windows of consecutive records, use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
     const MEANING: &'static str = "tf.signal.frame, tf.data.Dataset.window";
     const EXAMPLES: &'static [Example] = &[
         Example {

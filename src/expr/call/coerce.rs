@@ -2,7 +2,7 @@
 
 use super::fold::fold;
 use super::pack::pack;
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, conversion};
 use crate::expr::eval::{CallNode, Kernel, Node, NodeKind, UNNAMED};
 use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
@@ -127,10 +127,13 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         let does = if name.contains(['=', '<', '>']) { "compare" } else { "combine" };
         let error = ExprError::at(span.clone(), format!("{name} cannot {does} {a} and {b}"));
         let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
-        let is_number = [a, b].into_iter().any(|dtype| dtype.is_number());
-        error.help(match is_text && is_number {
-            true => "strings.as_string(x) formats numbers; strings.to_number(x, int64) reads them",
-            false => "cast(x, dtype) converts numbers",
+        let number = [a, b].into_iter().find(|dtype| dtype.is_number());
+        error.help(match number.filter(|_| is_text) {
+            Some(number) => {
+                let to = if number.is_float() { DType::Float64 } else { DType::Int64 };
+                format!("strings.as_string(x) formats numbers; strings.to_number(x, {to}) parses them")
+            }
+            None => format!("cast(x, {}) converts numbers", number.unwrap_or(&DType::Int64)),
         })
     };
     // The tensors determine the dtype first, then any literals that it does not hold.
@@ -228,15 +231,7 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
     let from = node.ty.dtype().cloned().unwrap_or(DType::Null);
     if !cast::can_cast(&from, dtype) {
         let error = ExprError::at(node.span.clone(), format!("{from} cannot be converted to {dtype}"));
-        return Err(match (&from, dtype) {
-            (DType::String, DType::Int32 | DType::Int64 | DType::Float32 | DType::Float64) => {
-                error.help(format!("strings.to_number(x, {dtype}) parses numbers"))
-            }
-            (DType::String, to) if to.is_number() => error.help("strings.to_number(x) parses numbers"),
-            (from, DType::String) if from.is_number() => error.help("strings.as_string(x) formats numbers"),
-            (_, to) if to.time().is_some() => error.help("timestamp(x) converts text and numbers to times"),
-            _ => error,
-        });
+        return Err(error.help_if(conversion(text, &node.span, &from, dtype)));
     }
     let sparse = node.ty.is_sparse();
     let element = if sparse { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };

@@ -23,6 +23,7 @@ use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::below_structure;
+use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use std::sync::Arc;
@@ -105,7 +106,7 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
             if !rest.is_empty() {
                 return Err(ExprError::at(
                     key.span.clone(),
-                    format!("a field name comes after the {} axes of the structure", kept.len() + rest.len()),
+                    format!("a field name comes after the {} of the structure", counted_axes(kept.len() + rest.len())),
                 ));
             }
             let position = fields

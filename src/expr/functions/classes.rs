@@ -53,7 +53,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.invert_permutation", "invert_permutation"],
         "x",
-        "The inverse of a permutation of 0, 1 ... n - 1: the place of each number.",
+        "The inverse of a permutation of 0, 1 ... n - 1: the position of each number.",
         [("math.invert_permutation([2, 0, 1])", "[1, 2, 0]")],
         invert_permutation
     ),

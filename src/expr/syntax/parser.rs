@@ -225,7 +225,7 @@ impl Parser {
             Kind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
             Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
             Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IN" | "IS") => match word.as_str() {
-                "IS" => error.help("is_null(x) and not is_null(x) tell whether x is null"),
+                "IS" => error.help("to test for null: is_null(x), not is_null(x)"),
                 word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
             },
             Kind::Name(_) if self.before_is_name("NOT") => error.help("write it in lowercase: not"),

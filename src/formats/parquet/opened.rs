@@ -27,7 +27,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, ParquetMetaData
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-const NO_ENCRYPTION: &str = "decrypt it first: tatter does not support encryption";
+const NO_ENCRYPTION: &str = "decrypt the file first: encryption is not supported";
 
 /// A file with its footer read.
 pub struct Opened {
@@ -159,7 +159,7 @@ impl Opened {
         let Some(root) = roots.iter().find(|root| self.encrypted.contains(root)) else { return Ok(()) };
         let name = quoted(&self.fields[*root].name);
         let error = Error::data("the column is encrypted").in_field(&name).in_input(self.name.clone());
-        Err(error.help(format!("{NO_ENCRYPTION}, or leave it out: drop {}", shell_word(&name))))
+        Err(error.help(format!("{NO_ENCRYPTION}, or leave the column out: drop {}", shell_word(&name))))
     }
 
     /// The columns of a batch.
@@ -241,7 +241,8 @@ fn read_footer(source: &Source) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
     }
     let length = <[u8; 4]>::try_from(length).map(u32::from_le_bytes).map_err(|_| too_short())?;
     let start = tail_at.checked_sub(u64::from(length)).filter(|at| *at >= 4);
-    let start = start.ok_or_else(|| Error::data(format!("a footer of {length} bytes in a Parquet file of {}", source.nbytes())))?;
+    let start =
+        start.ok_or_else(|| Error::data(format!("the footer claims {length} bytes, but the Parquet file has only {}", source.nbytes())))?;
     let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
     let encrypted = footer::check(&bytes)?;
     let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(|e| match lifted(e) {

@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::formats::arrays::element::{Element, Kind};
 use crate::formats::arrays::npy_header::shape_text;
+use crate::printable::counted;
 use crate::schema::DType;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -187,7 +188,11 @@ fn check_extents(mut extents: Vec<(u64, u64, String)>, nbytes: u64) -> Result<()
             return Err(Error::data(format!("it starts at byte {start} of {nbytes} and {what}: byte {at} comes next")).in_field(name));
         }
         if end > nbytes {
-            return Err(Error::data(format!("it ends at byte {end}, but {nbytes} follow the header: the file is truncated")).in_field(name));
+            return Err(Error::data(format!(
+                "it ends at byte {end}, but the header is followed by only {}: the file is truncated",
+                counted(nbytes, "byte")
+            ))
+            .in_field(name));
         }
         at = end;
     }
