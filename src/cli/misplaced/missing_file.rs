@@ -1,6 +1,6 @@
 //! FILEs that do not exist, but are a number, a field, a condition or an output: each habit is a rule.
 
-use super::{is_field, is_file_of_a_format, line, moved, without_word};
+use super::words::{is_field, is_file_of_a_format, line, moved, without_word};
 use crate::cli::brackets::typed_word;
 use crate::cli::split::{Words, has_option};
 use crate::error::{Error, Kind, Result};

@@ -1,20 +1,21 @@
 //! Detects misplaced words, typed out of habit from other tools, and suggests the right command.
 
 mod missing_file;
+mod words;
 
 pub use missing_file::in_files;
+pub use words::is_file_of_a_format;
 
-use super::brackets::typed_word;
 use super::habits;
 use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
-use crate::formats::FORMATS;
 use crate::io::is_there;
 use crate::verbs::{self, Entry, Parsed};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use words::{copy, is_field, line, moved, without_word};
 
 /// Inputs of a verb that combines several, with a name or a weight in the syntax of another tool.
 ///
@@ -137,17 +138,6 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
     };
     let meant = Words { before: words.before.clone(), verbs, files: words.files.clone(), chains: Vec::new() };
     Err(error.help(format!("{advice}{}", line(&meant))))
-}
-
-/// Whether the name has the extension of a format.
-pub fn is_file_of_a_format(name: &str) -> bool {
-    let extension = name.trim_end_matches(".gz").trim_end_matches(".zst").rsplit_once('.').map_or("", |(_, extension)| extension);
-    FORMATS.iter().any(|format| format.extensions().contains(&extension))
-}
-
-/// Whether a word looks more like a field name than a file name.
-fn is_field(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !word.contains(['.', '/', '-', ' ', '<', '>', '=', '('])
 }
 
 /// Adds the intended command to errors: `sort x FILE` and `window 3 FILE` lack --by or --size, and in `head 1 FILE then
@@ -280,32 +270,6 @@ pub fn verb_after_file(words: &Words) -> Option<String> {
     Some(line(&reordered))
 }
 
-/// The command line with a word of the last verb replaced by `instead`, inserted at position `at` of the verb's words.
-fn moved(words: &Words, word: &str, at: usize, instead: &[&str]) -> String {
-    let mut meant = without_word(words, word);
-    if let Some(own) = meant.verbs.last_mut() {
-        let at = at.min(own.len());
-        own.splice(at..at, instead.iter().map(OsString::from));
-    }
-    line(&meant)
-}
-
-/// The words without the first of this text among those of the last verb, or else after `--`.
-fn without_word(words: &Words, word: &str) -> Words {
-    let mut rest = copy(words);
-    let own = rest.verbs.iter_mut().last().filter(|own| own.iter().any(|own| own == word));
-    let from = own.unwrap_or(&mut rest.files);
-    if let Some(at) = from.iter().position(|own| own == word) {
-        from.remove(at);
-    }
-    rest
-}
-
-/// The words without the chains in brackets, which are words too.
-fn copy(words: &Words) -> Words {
-    Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone(), chains: Vec::new() }
-}
-
 /// Detects `select -v id`, where -v inverts the choice in other tools, but here means --verbose.
 ///
 /// # Errors
@@ -318,15 +282,4 @@ pub fn inverted(verb: &Entry, arguments: &[OsString]) -> Result<()> {
             .help("for more messages, use --verbose")),
         None => Ok(()),
     }
-}
-
-fn line(words: &Words) -> String {
-    let texts = |words: &[OsString]| words.iter().map(|word| typed_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
-    let verbs: Vec<String> = words.verbs.iter().map(|verb| texts(verb)).collect();
-    let files = if words.files.is_empty() { String::new() } else { format!("-- {}", texts(&words.files)) };
-    ["tatter".to_owned(), texts(&words.before), verbs.join(" then "), files]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
 }

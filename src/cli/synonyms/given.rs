@@ -1,6 +1,8 @@
 //! What a command line in the language of another tool says, and how it fills a template.
 
-use super::{Known, is_accepted, is_whole, placed, renamed};
+use super::known::{Known, is_accepted};
+use super::table::renamed;
+use super::template::{is_whole, placed};
 use crate::cli::brackets::typed_word;
 use crate::cli::misplaced::is_file_of_a_format;
 use crate::cli::patterns::{Search, Substitution, in_single_quotes};
