@@ -368,7 +368,7 @@ impl Binder<'_> {
                 return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype, not a function")).help(
                     match dotted.as_str() {
                         "str" | "string" => "strings.as_string(x) formats numbers; cast(x, string) converts bytes and times".to_owned(),
-                        _ => format!("cast(x, {dotted}) converts numbers, strings.to_number(x, {dotted}) reads text"),
+                        _ => format!("cast(x, {dotted}) converts numbers, strings.to_number(x, {dotted}) parses text"),
                     },
                 ));
             }

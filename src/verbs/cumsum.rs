@@ -99,7 +99,7 @@ cumsum: map 'y = cumsum(x)'.";
         let mut fields = schema.fields.clone();
         let dtype = if is_float { DType::Float64 } else { DType::Int64 };
         fields.push(Field::new(name, Type::tensor(dtype, Vec::new())));
-        let way_out = "add up by fewer fields, or by a coarser value: map, then cumsum --by";
+        let way_out = "use fewer --by fields, or a coarser key computed with map";
         let totals = Totals {
             field: *position,
             path: self.field.clone(),

@@ -328,7 +328,7 @@ impl Values {
             Values::Nulls(_) => return Err("null"),
             Values::Bools(values) => values.push(boolean(text).ok_or("true or false")?),
             Values::Integers(values) => values.push(whole(plain).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
-            Values::Unsigned(values) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("an integer of 0 or more")?),
+            Values::Unsigned(values) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("a non-negative integer")?),
             Values::Floats(values, exact) => {
                 let expected = || if cell::Kind::of(plain) == cell::Kind::Float { "a number in the range of float64" } else { "a number" };
                 let value = number(plain).ok_or_else(expected)?;
@@ -341,7 +341,7 @@ impl Values {
             }
             Values::Texts(bytes, ends, is_text) => {
                 if *is_text && simdutf8::basic::from_utf8(text).is_err() {
-                    return Err("text in UTF-8 (bytes reads any)");
+                    return Err("UTF-8 text (the type bytes accepts any)");
                 }
                 bytes.extend_from_slice(text);
                 ends.push(bytes.len() as i64);
@@ -524,7 +524,7 @@ fn wanted(dtype: &DType) -> &'static str {
     match dtype {
         DType::Bool => "true or false",
         DType::Int64 => "an integer",
-        DType::UInt64 => "an integer of 0 or more",
+        DType::UInt64 => "a non-negative integer",
         DType::Float64 => "a number",
         _ => "text",
     }
