@@ -39,10 +39,10 @@ impl Verb for Cumsum {
     const NAME: &'static str = "cumsum";
     const SUMMARY: &'static str = "Add running totals of a field across records";
     const ABOUT: &'static str = "\
-Appends a field: the sum of FIELD over this record and all before it or, with --by, over those with the same key. Integers are summed in \
-int64, and an overflow is an error; floats are summed in float64, in the order of the records. Nulls are an error: replace them first with \
-`fill-null`. The totals of all keys are kept in memory (see --max-memory). To sum along a list inside each record, use the function \
-cumsum: map 'y = cumsum(x)'.";
+Appends a field with the sum of FIELD over this record and all records before it (with --by, only those with the same key). Integers are \
+summed in int64, and an overflow is an error; floats are summed in float64, in the order of the records. Nulls are an error: replace them \
+first with `fill-null`. The totals of all keys are kept in memory (see --max-memory). To sum along a list inside each record, use the \
+function cumsum: map 'y = cumsum(x)'.";
     const MEANING: &'static str = "tf.data.Dataset.scan, tf.math.cumsum";
     const EXAMPLES: &'static [Example] = &[
         Example {
