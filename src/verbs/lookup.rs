@@ -3,7 +3,7 @@
 use super::shared::divided::by_nbytes;
 use super::shared::fields::copied_first;
 use super::shared::keys::KeyTable;
-use super::verb::{Bound, Example, Map, Operator, Verb};
+use super::verb::{Bound, Example, Map, Operator, Parts, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
@@ -339,8 +339,8 @@ impl Map for Rows {
         self.row_nbytes() > 256
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
-        Ok(by_nbytes(&chunk, self.row_nbytes()))
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        Ok(Box::new(by_nbytes(chunk, self.row_nbytes()).map(Ok)))
     }
 }
 

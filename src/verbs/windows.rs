@@ -3,7 +3,7 @@
 use super::shared::divided::by_rows;
 use super::shared::edit::{Edits, Scope};
 use super::shared::windowing::Windowing;
-use super::verb::{Bound, Example, Map, Operator, Verb};
+use super::verb::{Bound, Example, Map, Operator, Parts, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -125,8 +125,8 @@ impl Map for Multiplying {
     fn grows(&self) -> bool {
         self.growth > SMALL_GROWTH
     }
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
-        Ok(by_rows(&chunk, self.growth))
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        Ok(Box::new(by_rows(chunk, self.growth).map(Ok)))
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::wire::split_varint;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Maximum nesting depth of structures in the footer.
 const MAX_DEPTH: usize = 32;
@@ -15,16 +16,26 @@ const MAX_SCHEMA_DEPTH: usize = 2 * 128 + 2;
 
 /// The first and the last bytes of a file.
 pub const MAGIC: &[u8] = b"PAR1";
+/// The same, if the footer is encrypted.
+pub const ENCRYPTED_MAGIC: &[u8] = b"PARE";
 
 /// The physical types, by their numbers.
 const TYPES: [&str; 8] = ["BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"];
 
-/// The index of each leaf that is encrypted, in a footer that is not. Checks that lengths and lists end inside the footer, that nesting is bounded, and that columns are stored with the
+/// What the decoder does not find out.
+pub struct Checked {
+    /// The index of each leaf that is encrypted, in a footer that is not.
+    pub encrypted: BTreeSet<usize>,
+    /// The bytes of fields that the decoder would misread, in order.
+    pub foreign: Vec<Range<usize>>,
+}
+
+/// Checks that lengths and lists end inside the footer, that nesting is bounded, and that columns are stored with the
 /// physical type that the schema declares, which the decoder takes for granted.
 ///
 /// # Errors
 /// A length exceeds the footer, nesting is too deep, or a column has another type.
-pub fn check(footer: &[u8]) -> Result<BTreeSet<usize>> {
+pub fn check(footer: &[u8]) -> Result<Checked> {
     let mut walk = Walk::over(footer);
     walk.structure(0, Context::File)
         .ok_or_else(|| Error::data(format!("the Parquet footer is damaged at byte {} of the footer", walk.at)))?;
@@ -50,7 +61,7 @@ pub fn check(footer: &[u8]) -> Result<BTreeSet<usize>> {
             return Err(Error::data(format!("columns are nested more than {} levels deep", MAX_SCHEMA_DEPTH / 2)));
         }
     }
-    Ok(walk.encrypted)
+    Ok(Checked { encrypted: walk.encrypted, foreign: walk.foreign })
 }
 
 /// A page header. Sizes are in bytes.
@@ -130,11 +141,21 @@ struct Walk<'a> {
     mismatch: Option<(usize, i64, i64)>,
     /// The columns of a row group that are encrypted.
     encrypted: BTreeSet<usize>,
+    foreign: Vec<Range<usize>>,
 }
 
 impl Walk<'_> {
     fn over(bytes: &[u8]) -> Walk<'_> {
-        Walk { bytes, at: 0, children: Vec::new(), types: Vec::new(), columns: 0, mismatch: None, encrypted: BTreeSet::new() }
+        Walk {
+            bytes,
+            at: 0,
+            children: Vec::new(),
+            types: Vec::new(),
+            columns: 0,
+            mismatch: None,
+            encrypted: BTreeSet::new(),
+            foreign: Vec::new(),
+        }
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -204,7 +225,9 @@ impl Walk<'_> {
             _ => {}
         }
         let mut ty = None;
-        while let Some((number, kind)) = self.field(field)? {
+        loop {
+            let start = self.at;
+            let Some((number, kind)) = self.field(field)? else { break };
             field = number;
             match (context, field, kind) {
                 // `type` and `num_children`.
@@ -214,6 +237,14 @@ impl Walk<'_> {
                 (Context::ColumnChunk, 8, 12) => {
                     self.encrypted.insert(self.columns);
                     self.structure(depth + 1, Context::Other)?;
+                }
+                // `bloom_filter_length`, an i32. Dremio used its number for a list before. The last field can be cut without
+                // renumbering others.
+                (Context::ColumnMetaData, 15, kind) if kind != 5 => {
+                    self.value(kind, depth, Context::Other, true)?;
+                    if self.bytes.get(self.at) == Some(&0) {
+                        self.foreign.push(start..self.at);
+                    }
                 }
                 (_, _, kind) => self.value(kind, depth, context.of_field(field), true)?,
             }

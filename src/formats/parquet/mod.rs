@@ -36,7 +36,7 @@ use crate::formats::format::{Format, Reader, Writer};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
-use footer::MAGIC;
+use footer::{ENCRYPTED_MAGIC, MAGIC};
 use std::sync::Arc;
 
 /// `--from parquet`, `--to parquet`.
@@ -64,7 +64,7 @@ impl Format for Parquet {
     }
 
     fn sniff(&self, head: &[u8]) -> bool {
-        head.starts_with(MAGIC)
+        head.starts_with(MAGIC) || head.starts_with(ENCRYPTED_MAGIC)
     }
 
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {

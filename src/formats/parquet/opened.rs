@@ -1,7 +1,7 @@
 //! A file with its footer read.
 
 use super::failure::{from_io, lifted};
-use super::footer::{self, MAGIC};
+use super::footer::{self, Checked, ENCRYPTED_MAGIC, MAGIC};
 use super::schema::widened;
 use super::{categories, facts, int96, logical};
 use crate::error::{Error, Result};
@@ -23,8 +23,9 @@ use base64::prelude::BASE64_STANDARD;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{ConvertedType, Type as PhysicalType};
-use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 const NO_ENCRYPTION: &str = "decrypt the file first: encryption is not supported";
@@ -49,6 +50,8 @@ pub struct Opened {
     remarks: Vec<(usize, String)>,
     /// The outermost columns that are encrypted.
     encrypted: HashSet<usize>,
+    /// The first of the files that contain the rows, if this one only describes them.
+    external: Option<String>,
     /// The columns that contain JSON, whose text the crate does not check.
     json: HashSet<String>,
     /// The columns of decimal128 that are decoded as decimal256.
@@ -62,6 +65,9 @@ impl Opened {
     /// The footer is damaged.
     pub fn new(name: Arc<str>, source: Source) -> Result<Opened> {
         let (metadata, encrypted) = read_footer(&source)?;
+        let external = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).find_map(external).map(str::to_owned);
+        let nleaves = metadata.file_metadata().schema_descr().num_columns();
+        let unreadable = if external.is_some() { (0..nleaves).collect() } else { encrypted.clone() };
         let (metadata, wide_integers) = match wide_integers_of(&metadata) {
             Some((changed, places)) => (Arc::new(changed), places),
             None => (Arc::new(metadata), Vec::new()),
@@ -69,11 +75,9 @@ impl Opened {
         let rows = metadata.row_groups().iter().map(|g| u64::try_from(g.num_rows())).collect::<Result<Vec<_>, _>>();
         let rows = rows.map_err(|_| Error::data("a row group has a negative number of rows"))?;
         let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
-        if total != u64::try_from(metadata.file_metadata().num_rows()).ok() {
-            return Err(Error::data(format!(
-                "the footer claims {} rows, which is not the sum of its row groups",
-                metadata.file_metadata().num_rows()
-            )));
+        let claimed = metadata.file_metadata().num_rows();
+        if total != u64::try_from(claimed).ok() {
+            return Err(Error::data(format!("the footer claims {claimed} rows, which is not the sum of its row groups")));
         }
         let written = facts::written_schema(&metadata);
         let footer = metadata;
@@ -87,7 +91,7 @@ impl Opened {
             Err(error) => (open(true).map_err(lifted)?, Some(lifted(error).message().to_owned())),
         };
         let file_metadata = found.schema().metadata().clone();
-        let int96 = int96::columns(&source, &footer, &encrypted)?;
+        let int96 = int96::columns(&source, &footer, &unreadable)?;
         let stored = facts::Columns::completed(&footer, found.schema().fields(), written.as_ref(), &int96.types);
         let with = |fields: Fields| {
             ArrowReaderMetadata::try_new(metadata.clone(), ArrowReaderOptions::new().with_schema(Arc::new(ArrowSchema::new(fields))))
@@ -106,7 +110,7 @@ impl Opened {
         for (field, stored) in fields.iter_mut().zip(&stored) {
             restore(field, stored);
         }
-        categories::learn(&mut fields, &stored, &source, metadata.metadata(), &encrypted);
+        categories::learn(&mut fields, &stored, &source, metadata.metadata(), &unreadable);
         let renamed = names::distinct_fields(&mut fields);
         names::distinct_fields(&mut decoded);
         let facts = Facts::of_file(file_metadata, columns(&fields));
@@ -140,6 +144,7 @@ impl Opened {
             rows,
             remarks,
             encrypted,
+            external,
             json,
             decimals,
         })
@@ -150,11 +155,15 @@ impl Opened {
         self.remarks.iter().filter(|(root, _)| roots.contains(root)).map(|(_, text)| text.as_str())
     }
 
-    /// Checks that columns are not encrypted.
+    /// Checks that columns are in the file, and not encrypted.
     ///
     /// # Errors
-    /// The first that is.
+    /// The first that is encrypted; the rows are in other files.
     pub fn check_readable(&self, roots: &[usize]) -> Result<()> {
+        if let (Some(file), false) = (&self.external, roots.is_empty()) {
+            let error = Error::data(format!("the file describes the rows of other files, such as {}", quoted(file)));
+            return Err(error.in_input(self.name.clone()).help("pass those files, or their directory, instead"));
+        }
         let Some(root) = roots.iter().find(|root| self.encrypted.contains(root)) else { return Ok(()) };
         let name = quoted(&self.fields[*root].name);
         let error = Error::data("the column is encrypted").in_field(&name).in_input(self.name.clone());
@@ -213,9 +222,25 @@ fn wide_integers_of(metadata: &ParquetMetaData) -> Option<(ParquetMetaData, Vec<
     let pair = pairs.iter_mut().find(|pair| pair.key == ARROW_SCHEMA_META_KEY)?;
     let (message, places) = wide_integers::narrowed(&facts::stored_message(pair.value.as_ref()?)?)?;
     pair.value = Some(BASE64_STANDARD.encode(message));
-    let (version, nrows, schema) = (file.version(), file.num_rows(), file.schema_descr_ptr());
-    let file = FileMetaData::new(version, nrows, file.created_by().map(str::to_owned), Some(pairs), schema, file.column_orders().cloned());
-    Some((ParquetMetaData::new(file, metadata.row_groups().to_vec()), places))
+    Some((with_file(metadata, file.num_rows(), Some(pairs)), places))
+}
+
+/// The metadata with another number of rows and other pairs of keys and values.
+fn with_file(metadata: &ParquetMetaData, nrows: i64, pairs: Option<Vec<KeyValue>>) -> ParquetMetaData {
+    let file = metadata.file_metadata();
+    let (version, schema) = (file.version(), file.schema_descr_ptr());
+    let file = FileMetaData::new(version, nrows, file.created_by().map(str::to_owned), pairs, schema, file.column_orders().cloned());
+    ParquetMetaData::new(file, metadata.row_groups().to_vec())
+}
+
+/// Early versions of parquet-rs leave the number of rows of the file at zero.
+fn with_number_of_rows(metadata: ParquetMetaData) -> ParquetMetaData {
+    let file = metadata.file_metadata();
+    let total = metadata.row_groups().iter().try_fold(0i64, |sum, group| sum.checked_add(group.num_rows()));
+    match total {
+        Some(total) if file.num_rows() == 0 && total != 0 => with_file(&metadata, total, file.key_value_metadata().cloned()),
+        _ => metadata,
+    }
 }
 
 /// Fields are written in their stored form, not in their decoded form.
@@ -232,7 +257,7 @@ fn read_footer(source: &Source) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
     let tail_at = source.nbytes().checked_sub(8).filter(|at| *at >= 4).ok_or_else(too_short)?;
     let tail = source.bytes(tail_at, 8).map_err(|e| from_io(&e))?;
     let (length, magic) = tail.split_at(4);
-    if magic == b"PARE" {
+    if magic == ENCRYPTED_MAGIC {
         return Err(Error::data("the Parquet file is encrypted").help(NO_ENCRYPTION));
     }
     if magic != MAGIC {
@@ -243,20 +268,37 @@ fn read_footer(source: &Source) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
     let start =
         start.ok_or_else(|| Error::data(format!("the footer claims {length} bytes, but the Parquet file has only {}", source.nbytes())))?;
     let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
-    let encrypted = footer::check(&bytes)?;
+    let Checked { encrypted, foreign } = footer::check(&bytes)?;
+    let bytes = without(bytes, &foreign);
     let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(|e| match lifted(e) {
         e if e.message().contains("invalid utf-8") => not_text("the Parquet footer"),
         e => Error::data(format!("the Parquet footer is damaged: {}", e.message())),
     })?;
     check_single(source, &metadata, start)?;
-    Ok((without_zero_offsets(metadata).map_err(lifted)?, encrypted))
+    Ok((with_number_of_rows(without_zero_offsets(metadata).map_err(lifted)?), encrypted))
+}
+
+/// The bytes outside the ranges, which ascend.
+fn without(bytes: Vec<u8>, ranges: &[Range<usize>]) -> Vec<u8> {
+    if ranges.is_empty() {
+        return bytes;
+    }
+    let starts = [0].into_iter().chain(ranges.iter().map(|range| range.end));
+    let ends = ranges.iter().map(|range| range.start).chain([bytes.len()]);
+    starts.zip(ends).flat_map(|(start, end)| &bytes[start..end]).copied().collect()
+}
+
+/// The name of the file that contains a column chunk, if it is another one.
+fn external(column: &ColumnChunkMetaData) -> Option<&str> {
+    column.file_path().filter(|path| !path.is_empty())
 }
 
 /// Checks that no other file ends between the last column chunk and the footer, as in concatenated files of equal size,
 /// where the footer of the last locates the data of the first.
 fn check_single(source: &Source, metadata: &ParquetMetaData, footer: u64) -> Result<()> {
     const STEP: u64 = 1 << 20;
-    let ends = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).map(|column| {
+    let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let ends = columns.filter(|column| external(column).is_none()).map(|column| {
         let (start, length) =
             (column.data_page_offset().min(column.dictionary_page_offset().unwrap_or(i64::MAX)), column.compressed_size());
         u64::try_from(start.saturating_add(length)).unwrap_or(0)

@@ -17,6 +17,7 @@ use parquet::basic::{Encoding, EncodingMask, Type as PhysicalType};
 use parquet::column::page::{Page, PageReader};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Limits for pages and records.
@@ -97,7 +98,7 @@ impl Limits {
         let (mut page_values, mut page_nbytes, mut dictionary_nbytes) = (0u64, 0u64, 0u64);
         while at < end {
             // The decoder reports errors in an unreadable header.
-            let Some(page) = header(source, at) else { break };
+            let Some(page) = header(source, at..end) else { break };
             if page.uncompressed > self.memory {
                 return Err(self.exceeds_memory("page", &format!("{} bytes is larger", page.uncompressed)));
             }
@@ -207,19 +208,20 @@ impl Entries {
     }
 }
 
-/// The page header at an offset in the file.
-fn header(source: &Source, at: u64) -> Option<PageHeader> {
-    let mut length = HEADER;
+/// The page header at the start of the rest of a column chunk.
+fn header(source: &Source, rest: Range<u64>) -> Option<PageHeader> {
+    let longest = usize::try_from(rest.end - rest.start).unwrap_or(LONGEST_HEADER).min(LONGEST_HEADER);
+    let mut length = HEADER.min(longest);
     loop {
         let mut bytes = vec![0; length];
-        let n = source.read_at(&mut bytes, at).ok()?;
+        let n = source.read_at(&mut bytes, rest.start).ok()?;
         bytes.truncate(n);
         if let Some(found) = page_header(&bytes) {
             return Some(found);
         }
-        if n < length || length >= LONGEST_HEADER {
+        if n < length || length >= longest {
             return None;
         }
-        length *= 16;
+        length = (length * 16).min(longest);
     }
 }

@@ -12,7 +12,7 @@ use crate::printable::shell_word;
 use crate::schema::time::TimeType;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor, row_of};
-use crate::verbs::verb::{Bound, Map, Operator};
+use crate::verbs::verb::{Bound, Map, Operator, Parts};
 use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
@@ -217,8 +217,8 @@ impl Map for Edits {
         self.grows
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
-        Ok(by_trial(&chunk, |part| self.apply(part.clone()).ok().map(|result| result.nbytes())))
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        Ok(Box::new(by_trial(chunk, &|part| self.apply(part.clone()).ok().map(|result| result.nbytes())).map(Ok)))
     }
 }
 

@@ -1,5 +1,9 @@
 //! Detects misplaced words, typed out of habit from other tools, and suggests the right command.
 
+mod missing_file;
+
+pub use missing_file::in_files;
+
 use super::brackets::typed_word;
 use super::habits;
 use super::matches::{bare, matches_of};
@@ -7,222 +11,10 @@ use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::formats::FORMATS;
 use crate::io::is_there;
-use crate::options::Options;
-use crate::path::FieldPath;
-use crate::schema::Schema;
 use crate::verbs::{self, Entry, Parsed};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-
-/// The schema that reaches the last verb of a command line, if it is known.
-type Outlined<'a> = &'a dyn Fn(Vec<OsString>) -> Option<Schema>;
-
-/// Detects FILEs that do not exist but are a number, a field or an output. `is_report`: whether the verb writes no records.
-///
-/// # Errors
-/// A misplaced word, with the intended command.
-pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Options, words: &Words, outlined: Outlined) -> Result<()> {
-    let is_plain = |name: &&str| *name != "-" && !name.contains(['*', '@', '?', '[', ':']) && !is_there(OsStr::new(name));
-    if verb.name == "convert" {
-        note_input_as_output(files, options)?;
-    }
-    let mut missing = files.iter().filter_map(|file| file.to_str()).filter(is_plain);
-    let Some(name) = missing.next() else { return Ok(()) };
-    // Not an error of the file system: a word is misplaced.
-    let error = || Error::usage("no such file").in_input(name);
-    // A field or an output; or a file is missing.
-    let ambiguous = || error().with_kind(Kind::Io);
-    if let Some(advice) = apart_from_its_name(words, name) {
-        return Err(error().help(advice));
-    }
-    let others_exist = files.iter().any(|file| Path::new(file).exists());
-    let command = verb.command();
-    if name.parse::<u64>().is_ok() {
-        let takes_number = verb.optional_argument || has_option(&command, "-n") || verb.name == "shuffle";
-        if let Some(given) = number_given(words, name).filter(|_| takes_number) {
-            return Err(error().help(format!("the number of records is already given: {given}")));
-        }
-        if verb.optional_argument {
-            return Err(error().help(format!("put the number after the verb: {}", moved(words, name, 1, &[name]))));
-        }
-        if has_option(&command, "-n") {
-            return Err(error().help(format!("use -n for the number of records: {}", moved(words, name, 1, &["-n", name]))));
-        }
-    }
-    if verb.name == "enumerate" && name.parse::<u64>().is_ok() {
-        return Err(error().help(format!("use --start for the number of the first record: {}", moved(words, name, 1, &["--start", name]))));
-    }
-    if name.starts_with('-') && name.parse::<f64>().is_ok() {
-        let wrong = Error::usage(format!("`{}` has no option {name}", verb.name));
-        return Err(wrong.help(format!("for a file of that name, write ./{name}")));
-    }
-    if verb.name == "shuffle" && name.parse::<u64>().is_ok() {
-        return Err(error().help(format!("use --buffer for the buffer size: {}", moved(words, name, 1, &["--buffer", name]))));
-    }
-    if verb.name == "get" && name.parse::<u64>().is_ok() {
-        return Err(error().help("separate record numbers with commas: get 3,5"));
-    }
-    // `batch 2 4`, `padded-batch 4 32`
-    let takes_one = command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
-    if let (true, true, Some(given)) = (takes_one, name.parse::<u64>().is_ok(), number_given(words, name)) {
-        let error = error().help(format!("`{}` takes one number, here {given}; FILEs follow it", verb.name));
-        let sizes = has_option(&command, "--shape").then(|| format!("for the sizes of a field, use --shape: --shape 'FIELD=[{name}]'"));
-        return Err(sizes.into_iter().fold(error, Error::help));
-    }
-    if verb.name == "window" && others_exist && is_field(name) {
-        return Err(error().help(format!("for the windows of a list: windows {name} --size W")));
-    }
-    if verb.argument_unless.is_some() && name.contains([' ', '<', '>', '=', '(']) {
-        let error = error().help("--into and --by take no CONDITION");
-        return Err(error.help(format!("select records first: filter {} then {} ...", typed_word(name), verb.name)));
-    }
-    if verb.name == "sort"
-        && let Some(advice) = without_direction(words, name)
-    {
-        return Err(error().help(advice));
-    }
-    let of_fields = ["--fields", "--by"].into_iter().find(|option| has_option(&command, option));
-    if has_option(&command, "--shape") && others_exist {
-        let field = words.verbs.last().and_then(|own| value_after(own, "-f"));
-        let sized = |field: &str, size: &str| ["--shape".to_owned(), format!("{}=[{size}]", crate::path::in_expression(field))];
-        match (is_field(name), field, missing.clone().find(|other| other.parse::<u64>().is_ok())) {
-            (true, None, Some(size)) => {
-                let [option, shape] = sized(name, size);
-                let without = without_word(words, size);
-                let meant = moved(&without, name, 1, &["-f", name, &option, &shape]);
-                return Err(error().help(format!("use -f for fields and --shape for sizes: {meant}")));
-            }
-            (false, Some(field), _) if name.parse::<u64>().is_ok() => {
-                let [option, shape] = sized(field, name);
-                return Err(error().help(format!("use --shape for sizes: {}", moved(words, name, usize::MAX, &[&option, &shape]))));
-            }
-            _ => {}
-        }
-    }
-    let is_known = |name: &str| is_field(name) && has_field(name, files, words, outlined);
-    if verb.name == "promote" && others_exist && is_field(name) {
-        return Err(error().help(format!("use --as to name the copy: {}", moved(words, name, usize::MAX, &["--as", name]))));
-    }
-    if let Some(option) = of_fields.filter(|_| others_exist && name.split(',').all(is_known)) {
-        let (option, what) = if option == "--by" { (option, "a field") } else { ("-f", "fields") };
-        // `count by city`, as in SQL.
-        let field = missing.next().filter(|field| name.eq_ignore_ascii_case("by") && option == "--by" && is_field(field));
-        let meant = match field {
-            Some(field) => moved(&without_word(words, name), field, 1, &[option, field]),
-            None => with_value(words, option, name).unwrap_or_else(|| moved(words, name, 1, &[option, name])),
-        };
-        return Err(ambiguous().help(format!("use {option} to name {what}: {meant}")));
-    }
-    let condition = command.get_positionals().find(|arg| arg.get_id() == "condition" || arg.get_id() == "assignments");
-    if verb.name == "map" && name.contains('=') && name != "=" {
-        return Err(error().help("put all assignments in a single shell argument, separated by `;`: map 'y = x + 1; z = x * 2'"));
-    }
-    if let (Some(_), true) = (condition, name.starts_with(['=', '<', '>', '!', '+', '-', '*', '/']) || name == "and" || name == "or") {
-        return Err(error().help(format!(
-            "an expression is a single shell argument: put it in quotes, as in {} '{}'",
-            verb.name,
-            if verb.name == "map" { "y = x + 1" } else { "x > 3" }
-        )));
-    }
-    if condition.is_some_and(|arg| arg.get_id() == "condition") && name.contains([' ', '<', '>', '=']) {
-        return Err(error().help("a condition is a single shell argument; `and` joins two: filter '(x > 3) and (y < 5)'"));
-    }
-    if name == "help" {
-        return Err(error().help(format!("for help on the verb: tatter {} --help", verb.name)));
-    }
-    if of_fields.is_none() && condition.is_none() && others_exist && is_field(name) && has_field(name, files, words, outlined) {
-        let mut meant = without_word(words, name);
-        let at = meant.verbs.len().saturating_sub(1);
-        meant.verbs.insert(at, vec!["select".into(), name.into()]);
-        return Err(ambiguous().help(format!("to choose fields, use select: {}", line(&meant))));
-    }
-    let extension = |file: &OsString| Path::new(file).extension().map(OsStr::to_owned);
-    if let ([input, output], None, false) = (files, &options.output, is_report)
-        && output == name
-        && is_file_of_a_format(name)
-        && extension(input) != extension(output)
-    {
-        return Err(ambiguous().help(format!("to write to this file, use -o: {}", moved(words, name, usize::MAX, &["-o", name]))));
-    }
-    Ok(())
-}
-
-/// Adds a notice for `convert a.jsonl a.parquet`, as for `cp`, where the second FILE exists and is read as well.
-fn note_input_as_output(files: &[OsString], options: &Options) -> Result<()> {
-    let ([input, output], None) = (files, &options.output) else { return Ok(()) };
-    let (input, output) = (Path::new(input), Path::new(output));
-    let is_of_a_format = |file: &Path| file.is_file() && file.to_str().is_some_and(is_file_of_a_format);
-    if input.file_stem() != output.file_stem()
-        || input.extension() == output.extension()
-        || ![input, output].into_iter().all(is_of_a_format)
-    {
-        return Ok(());
-    }
-    let name = output.display();
-    options.notices.add(format!("{name} is read as an input; to write to it, use -o {name}"), options.strict)
-}
-
-/// Whether the records that reach the last verb have the field, or are not known.
-fn has_field(name: &str, files: &[OsString], words: &Words, outlined: Outlined) -> bool {
-    let verbs = words.verbs.iter().take(words.verbs.len().saturating_sub(1));
-    let verbs = verbs.flat_map(|own| own.iter().cloned().chain(["then".into()]));
-    let files = files.iter().filter(|file| Path::new(file).is_file()).cloned();
-    let schema = outlined(words.before.iter().cloned().chain(verbs).chain(["schema".into(), "--".into()]).chain(files).collect());
-    // As in `count by city`.
-    schema.is_none_or(|schema| name.eq_ignore_ascii_case("by") || schema.find(&FieldPath::name(name)).is_ok())
-}
-
-/// The advice for `--arg n 2`, as in jq, where `word` follows the name; `None` elsewhere.
-fn apart_from_its_name(words: &Words, word: &str) -> Option<String> {
-    let own = words.verbs.last()?;
-    let at = own.iter().rposition(|own| own == word)?;
-    let name = own.get(at.checked_sub(1)?)?.to_str().filter(|name| !name.contains('='))?;
-    let option = own.get(at.checked_sub(2)?)?.to_str().filter(|option| ["--arg", "--with"].contains(option))?;
-    let mut meant = without_word(words, word);
-    meant.verbs.last_mut()?[at - 1] = format!("{name}={word}").into();
-    Some(format!("{option} needs `=` before the value: {}", line(&meant)))
-}
-
-/// The word after the option.
-fn value_after<'a>(own: &'a [OsString], option: &str) -> Option<&'a str> {
-    own.iter().skip_while(|word| *word != option).nth(1)?.to_str()
-}
-
-/// The advice for `sort --by k desc`, as in SQL; `None` if `word` is no direction.
-fn without_direction(words: &Words, word: &str) -> Option<String> {
-    let descends = match word.to_ascii_lowercase().as_str() {
-        "desc" | "descending" => true,
-        "asc" | "ascending" => false,
-        _ => return None,
-    };
-    let mut verbs = words.verbs.clone();
-    let own = verbs.last_mut()?;
-    own.remove(own.iter().rposition(|own| own == word)?);
-    let option = own.iter().position(|own| own == "--by")?;
-    let key = own.get_mut(option + 1)?;
-    if descends {
-        // SQL's word applies to the last key.
-        let keys = key.to_str().filter(|keys| !keys.contains(['(', '[', '-']))?;
-        let last = keys.rfind(',').map_or(0, |comma| comma + 1);
-        *key = format!("{}-{}", &keys[..last], &keys[last..]).into();
-    }
-    let rule = if descends { "a key that starts with - is sorted in descending order" } else { "the order is ascending" };
-    let meant = Words { before: words.before.clone(), verbs, files: words.files.clone(), chains: Vec::new() };
-    Some(format!("{rule}: {}", line(&meant)))
-}
-
-/// A number among the words of the last verb, other than the misplaced `word`.
-fn number_given<'a>(words: &'a Words, word: &str) -> Option<&'a str> {
-    let own = words.verbs.last()?;
-    let misplaced = own.iter().rposition(|own| own == word);
-    let is_number = |at: usize| Some(at) != misplaced && own[at].to_str().is_some_and(|own| own.parse::<u64>().is_ok());
-    let is_argument = |at: usize| {
-        let before = own.get(at.wrapping_sub(1)).map(|before| before.to_string_lossy());
-        before.is_none_or(|before| !before.starts_with('-') || before == "-n" || before == "--buffer")
-    };
-    (1..own.len()).find(|at| is_number(*at) && is_argument(*at)).and_then(|at| own[at].to_str())
-}
 
 /// Inputs of a verb that combines several, with a name or a weight in the syntax of another tool.
 ///
@@ -496,16 +288,6 @@ fn moved(words: &Words, word: &str, at: usize, instead: &[&str]) -> String {
         own.splice(at..at, instead.iter().map(OsString::from));
     }
     line(&meant)
-}
-
-/// The line with the word as another value of an option that is given already; `None` if it is not given.
-fn with_value(words: &Words, option: &str, word: &str) -> Option<String> {
-    let mut meant = without_word(words, word);
-    let own = meant.verbs.last_mut()?;
-    let at = own.iter().position(|own| own == option)?;
-    let value = own.get_mut(at + 1)?;
-    value.push(format!(",{word}"));
-    Some(line(&meant))
 }
 
 /// The words without the first of this text among those of the last verb, or else after `--`.
