@@ -225,6 +225,8 @@ impl Binder<'_> {
             "null" | "none" | "NULL" | "nil" => {
                 return error.help("is_null(x) tests for null; in `map`, x = None deletes a field");
             }
+            "desc" | "DESC" => return error.help("a key of `sort` that starts with - is sorted in descending order"),
+            "asc" | "ASC" => return error.help("`sort` sorts in ascending order"),
             "true" | "false" | "TRUE" | "FALSE" => return error.help("write True or False"),
             "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}

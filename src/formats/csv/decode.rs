@@ -9,7 +9,7 @@ use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::decimal::{float16, float32, integer};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
-use crate::printable::{counted, is_or_are};
+use crate::printable::{counted, is_or_are, shell_quoted};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::text::{Refuse, from_text, reads_text};
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -37,6 +37,8 @@ struct ColumnReader {
     number: usize,
     path: String,
     ty: Type,
+    /// The type of the field.
+    wanted: Type,
     may_be_null: bool,
     /// For a field with a default: its position in the chunk, and its type.
     default: Option<(usize, Type)>,
@@ -71,6 +73,7 @@ impl Decoder {
                 number: *root,
                 path: quoted(&field.name),
                 ty: natural[*root].ty.clone(),
+                wanted: field.ty.clone(),
                 may_be_null: field.ty.optional || field.default.is_some() || field.ty.dtype() == Some(&DType::Null),
                 default: field.default.as_ref().and_then(|_| {
                     let mut wanted = schema.fields.iter().filter(|field| request.wanted.includes(&field.name));
@@ -429,7 +432,8 @@ impl ColumnReader {
                 [] => "an empty field".to_owned(),
                 cell => format!("\"{}\"", String::from_utf8_lossy(cell)),
             };
-            note(row, format!("{what} is null, but the type is not optional; to allow it, write `optional` before the type"));
+            let schema = shell_quoted(&format!("{}: optional {}", self.path, self.wanted));
+            note(row, format!("{what} is null, but the type is {}; to allow nulls: --schema {schema}", self.wanted));
         }
         Some(cell).filter(|_| !is_null)
     }
