@@ -1,18 +1,13 @@
 //! Suggests equivalent commands for verbs of other tools.
 
-use super::brackets::typed_word;
+mod given;
+
 use super::line::shell_words;
-use super::misplaced::is_file_of_a_format;
-use super::patterns::{Search, Substitution, in_single_quotes};
-use super::split::{Words, find_option, has_option};
-use super::typed::Typed;
+use super::split::Words;
 use crate::expr::names_used;
-use crate::path::{FieldPath, in_expression};
-use crate::printable::shell_word;
-use crate::schema::{Field, Schema};
-use clap::{Args, Command};
+use crate::schema::Schema;
+use given::Given;
 use std::ffi::OsString;
-use std::path::Path;
 
 /// Names in other tools, some with a word that follows, and equivalent commands. In a command, `{args}` is all words after the
 /// name, `{key}` the first word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` and
@@ -20,8 +15,8 @@ use std::path::Path;
 /// `{value}` a word after the key, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the key
 /// inside an expression in single quotes, and `{column}` inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key,
 /// `{shape}` gives it the size `{n}`, `{condition}` is all words after the name if one of them compares, and `{promoted}` moves
-/// the fields out of a structure; `{name}` is the name itself. The others belong to `grep` and `sed`: see [`Search`] and [`Substitution`]. A command with a
-/// place that has no value, or one that would be refused, is not suggested.
+/// the fields out of a structure; `{name}` is the name itself. The others belong to `grep` and `sed` (`patterns.rs`). A command
+/// with a place that has no value, or one that would be refused, is not suggested.
 const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
     (&["take", "limit"], &["tatter head {args}"]),
@@ -203,15 +198,16 @@ pub struct Known<'a> {
 
 /// The commands to suggest for the verb `name`, at position `index` in the chain.
 pub fn suggestions(name: &str, index: usize, words: &Words, known: &Known) -> Vec<String> {
-    let mut given = words.verbs.get(index).into_iter().flatten().skip(1).filter_map(|word| word.to_str());
+    let mut own = words.verbs.get(index).into_iter().flatten().skip(1).filter_map(|word| word.to_str());
     // `query 'SELECT id'` is one word.
     let followed = |word: &str| format!("{name} {}", word.split(' ').next().unwrap_or_default().to_lowercase());
-    let Some(templates) = given.find_map(|word| templates(&followed(word))).or_else(|| templates(name)) else {
+    let Some(templates) = own.find_map(|word| templates(&followed(word))).or_else(|| templates(name)) else {
         return Vec::new();
     };
+    let given = Given::of(name, index, words);
     let mut found: Vec<String> = Vec::new();
     for template in templates.iter().filter(|template| !template.contains("duckdb") || words.verbs.len() == 1) {
-        found.extend(filled(template, name, index, words, known).filter(|command| !found.contains(command)));
+        found.extend(given.command_line(template, known).filter(|command| !found.contains(command)));
     }
     // Complete commands are preferred; if there is none, the first is better than nothing, and a form better than a command
     // that fails.
@@ -272,168 +268,9 @@ pub fn forms(name: &str) -> Vec<String> {
     templates(name).unwrap_or(&[]).iter().filter_map(|template| placed(template, |name| Some(place(name).to_owned()))).collect()
 }
 
-/// The command line with the verb replaced by the template; `None` if a place has no value, or the command is refused.
-fn filled(template: &str, name: &str, index: usize, words: &Words, known: &Known) -> Option<String> {
-    let given = words.verbs.get(index).map_or_else(Vec::new, |verb| texts(verb.get(1..).unwrap_or(&[])));
-    let is_last = index + 1 == words.verbs.len();
-    let (globals, given) = global_options(given);
-    let dashed = if is_last { texts(&words.files) } else { Vec::new() };
-    // A program in the language of another tool has points too.
-    let is_program = |word: &str| word.starts_with(['.', '{', '$']) || word.contains('(');
-    let is_there = |word: &str| word == "-" || Path::new(word).exists();
-    // `meta.lang` is a field rather than a file that does not exist.
-    let is_path = |word: &str| !is_file_of_a_format(word) && word.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
-    let is_file = |word: &&String| is_there(word) || (word.contains(['.', '/']) && !is_program(word) && !is_path(word));
-    let is_option = |word: &&String| word.starts_with('-') && word.len() > 1;
-    let is_name = |word: &&String| word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err();
-    let search = Search::of(name, &given);
-    let substitution = Substitution::of(name, &given);
-    let after = |option: &str| given.iter().skip_while(|word| *word != option).nth(1).filter(is_name);
-    let is_field = |word: &&String| !is_there(word) && !is_file_of_a_format(word);
-    let key = ["-f", "-j", "--on", "-c", "--columns", "--by", "--key", "on", "using"].into_iter().find_map(after).filter(is_field);
-    let key = key.or_else(|| given.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word)));
-    let key = key.filter(|_| substitution.is_none());
-    let mut others = given.iter().filter(|word| !is_file(word) && !is_option(word) && Some(*word) != key);
-    let value = others.next();
-    // Of Python: from 0, without the end.
-    let range = |word: &String| {
-        let (start, end) = word.split_once(':')?;
-        let (start, end): (u64, u64) = (start.parse().ok()?, end.parse().ok()?);
-        (start < end).then(|| (start + 1, end))
-    };
-    let mut numbers = given.iter().map(|word| word.trim_start_matches("-n")).filter(|word| word.parse::<u64>().is_ok());
-    let (number, second) = (numbers.next(), numbers.next());
-    let mut files: Vec<&String> = match &search {
-        Some(search) => search.files.iter().collect(),
-        None => given.iter().filter(is_file).filter(|word| substitution.is_none() || is_there(word) || is_file_of_a_format(word)).collect(),
-    };
-    // Miller's join reads the other file with -f.
-    if let (true, Some(at)) = (name == "join", after("-f").and_then(|other| files.iter().position(|file| *file == other))) {
-        let other = files.remove(at);
-        files.insert(files.len().min(1), other);
-    }
-    files.extend(&dashed);
-    let joined = |words: &[&String]| words.iter().map(|word| typed_word(word)).collect::<Vec<_>>().join(" ");
-    let file = |number: usize| files.get(number).map_or_else(|| "FILE".to_owned(), |file| typed_word(file));
-    // Keep only options of the suggested verb, not those of the other tool.
-    let verb = template.trim_start_matches("tatter ").split(' ').next().and_then(crate::verbs::find).map(|entry| entry.command());
-    let is_foreign =
-        |word: &&String| is_option(word) && word.parse::<f64>().is_err() && verb.as_ref().is_some_and(|verb| !has_option(verb, bare(word)));
-    let all: Vec<&String> = given.iter().filter(|word| !is_foreign(word)).chain(&dashed).collect();
-    // A pipeline of several programs has no place for global options.
-    let globals = if template.contains("&&") { Vec::new() } else { globals };
-    let names_output = globals.iter().chain(texts(&words.before).iter()).any(|word| word.starts_with("-o") || word.starts_with("--output"));
-    let template = if names_output { template.replace(" -o data.parquet --no-clobber", "") } else { template.to_owned() };
-    // Miller writes $x for the field x.
-    let all: Vec<String> =
-        all.into_iter().map(|word| if takes_expression(&template) { without_dollars(word) } else { word.clone() }).collect();
-    let all: Vec<&String> = all.iter().collect();
-    // The fields of the key, or of the first structure, if it is a structure.
-    let parts = || {
-        let before = words.verbs[..index].iter().map(|verb| [verb.clone(), vec!["then".into()]].concat()).collect::<Vec<_>>().concat();
-        let inputs = files.iter().map(OsString::from);
-        let schema = (known.outline)(before.into_iter().chain(["schema".into(), "--".into()]).chain(inputs).collect())?;
-        let is_structure = |field: &&Field| field.ty.fields().is_some() && field.ty.dims.is_empty();
-        let (key, field) = match key {
-            Some(key) => (key.to_owned(), schema.find(&FieldPath::parse(key).ok()?).ok()?.1),
-            None => schema.fields.iter().find(is_structure).map(|field| (crate::path::quoted(&field.name), field))?,
-        };
-        let parts = field.ty.fields().filter(|_| is_structure(&field))?;
-        let promoted = |part: &Field| {
-            let name = match schema.index_of(&part.name) {
-                Some(_) => format!(" --as {}", shell_word(&crate::path::quoted(&format!("{}_{}", field.name, part.name)))),
-                None => String::new(),
-            };
-            format!("promote {}{name} then ", shell_word(&format!("{key}.{}", crate::path::quoted(&part.name))))
-        };
-        let parts = parts.iter().map(promoted).collect::<String>();
-        Some((key, parts))
-    };
-    let some_key = |quoted: fn(&str) -> String| Some(key.map_or_else(|| "FIELD".to_owned(), |key| quoted(key)));
-    let command = placed(template.trim_start_matches("tatter "), |place| match place {
-        "args" => Some(joined(&all)),
-        // Without a FILE, the first of several programs would wait.
-        "files" if files.is_empty() && template.contains("&&") => Some("FILE".to_owned()),
-        "files" => Some(joined(&files)),
-        "file" => Some(file(0)),
-        "other" => Some(file(1)),
-        "n" => Some(number.unwrap_or("N").to_owned()),
-        "number" => Some(number.unwrap_or("1").to_owned()),
-        "skipped" => Some(second.unwrap_or("N").to_owned()),
-        "listed" => {
-            let is_listed =
-                |word: &&String| word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| "0123456789,-".contains(c));
-            given.iter().find(is_listed).filter(|_| second.is_none()).cloned()
-        }
-        "range" => {
-            let pair = || Some((number?.parse().ok()?, second?.parse().ok()?));
-            let (first, last): (u64, u64) = given.iter().find_map(range).or_else(pair)?;
-            match first {
-                0 => None,
-                _ if first == last => Some(first.to_string()),
-                _ => Some(format!("{first}-{last}")),
-            }
-        }
-        "name" => Some(name.to_owned()),
-        "value" => Some(in_single_quotes(value?)),
-        "shares" => {
-            let size = given.iter().skip_while(|word| !["--test-size", "--test_size"].contains(&word.as_str())).nth(1);
-            let size = size.and_then(|size| size.parse::<f32>().ok()).filter(|size| *size > 0.0 && *size < 1.0).unwrap_or(0.1);
-            Some(format!("train={},test={size}", 1.0 - size))
-        }
-        "by" => Some(key.map_or_else(String::new, |key| format!("--by {}", shell_word(&as_field(key))))),
-        "fields" => Some(key.map_or_else(String::new, |key| format!("-f {}", shell_word(&as_field(key))))),
-        "shape" => Some(
-            key.zip(number)
-                .map_or_else(String::new, |(key, number)| format!("--shape {}", shell_word(&format!("{}=[{number}]", as_field(key))))),
-        ),
-        "condition" => all.iter().any(|word| word.contains(['<', '>']) || word.contains("==") || word.contains("!=")).then(|| joined(&all)),
-        "promoted" => {
-            let (key, parts) = parts()?;
-            Some(format!("{parts}drop {}", shell_word(&key)))
-        }
-        "list" if parts().is_some() => None,
-        "key" | "list" => some_key(|key| shell_word(&as_field(key))),
-        "field" => some_key(|key| in_single_quotes(&as_field(key))),
-        "column" => some_key(in_sql),
-        _ => search.as_ref().and_then(|search| search.place(place)).or_else(|| Some(Substitution::place(substitution.as_ref(), place))),
-    })?;
-    if is_whole(&command) && !is_accepted(&format!("tatter {command}"), known) {
-        return None;
-    }
-    // Other verbs of the chain can also be names from other tools.
-    let other = |verb: &[String]| match verb.split_first().map(|(name, args)| (renamed(name), args)) {
-        Some((Some(command), args)) => command.replace("{args}", &joined(&args.iter().collect::<Vec<_>>())),
-        _ => joined(&verb.iter().collect::<Vec<_>>()),
-    };
-    let verb = |(number, verb): (usize, &Vec<OsString>)| if number == index { command.clone() } else { other(&texts(verb)) };
-    let verbs: Vec<String> = words.verbs.iter().enumerate().map(verb).collect();
-    let whole = |words: &[String]| joined(&words.iter().collect::<Vec<_>>());
-    let parts = ["tatter".to_owned(), whole(&texts(&words.before)), verbs.join(" then "), whole(&globals)];
-    Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
-}
-
 /// Whether a command names only what the command line tells.
 fn is_whole(command: &str) -> bool {
     !command.split(|c: char| !c.is_alphanumeric()).any(|word| PLACEHOLDERS.contains(&word))
-}
-
-/// Whether the words after the verb of the template are expressions.
-fn takes_expression(template: &str) -> bool {
-    template.starts_with("tatter map ") || template.starts_with("tatter filter ")
-}
-
-/// An expression without the `$` before the names of fields.
-fn without_dollars(text: &str) -> String {
-    let mut parts = text.split('$');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        if !part.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-            out.push('$');
-        }
-        out.push_str(part);
-    }
-    out
 }
 
 /// The template with its places filled. An empty value leaves no space behind.
@@ -451,50 +288,6 @@ fn placed(template: &str, value: impl Fn(&str) -> Option<String>) -> Option<Stri
         rest = after;
     }
     Some(out + rest)
-}
-
-/// Fields or an expression as typed, but a name such as `my-key` in backquotes.
-fn as_field(key: &str) -> String {
-    let is_name = !key.contains([',', '.', '`']) && key.chars().all(|c| c.is_alphanumeric() || "_- ".contains(c));
-    if is_name { in_expression(key) } else { key.to_owned() }
-}
-
-/// A column of SQL inside double quotes of a shell.
-fn in_sql(key: &str) -> String {
-    if key.chars().all(|c| c.is_alphanumeric() || "_.,".contains(c)) {
-        return key.to_owned();
-    }
-    let quoted = format!("\"{}\"", key.replace('"', "\"\""));
-    quoted.chars().flat_map(|c| "\"\\$`".contains(c).then_some('\\').into_iter().chain([c])).collect()
-}
-
-/// The global options that take a value, with their values, and the remaining words.
-fn global_options(words: Vec<String>) -> (Vec<String>, Vec<String>) {
-    let globals = Typed::augment_args(Command::new("tatter"));
-    let takes_value = |word: &str| find_option(&globals, word).is_some_and(|arg| arg.get_action().takes_values());
-    let (mut own, mut others) = (Vec::new(), Vec::new());
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        // An option of the other tool has no value: `cut -o -f id`.
-        let is_followed = word.contains('=') || words.as_slice().first().is_some_and(|next| !next.starts_with('-') || next == "-");
-        if !takes_value(bare(&word)) || !is_followed {
-            others.push(word);
-            continue;
-        }
-        let value = if word.contains('=') { None } else { words.next() };
-        own.push(word);
-        own.extend(value);
-    }
-    (own, others)
-}
-
-/// An option without its value.
-fn bare(word: &str) -> &str {
-    word.split('=').next().unwrap_or(word)
-}
-
-fn texts(words: &[OsString]) -> Vec<String> {
-    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The command for a name from another tool that takes the same arguments.
