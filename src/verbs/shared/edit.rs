@@ -319,7 +319,7 @@ mod tests {
             scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().join("\n")
         };
         let or = "or drop such records: filter 'not is_null(n)'";
-        assert_eq!(advice(None), format!("fill it first: fill-null 'n=0'\n{or}"));
+        assert_eq!(advice(None), format!("fill it first: fill-null n=0\n{or}"));
         assert_eq!(advice(Some("x=[],n=0")), format!("fill it first: fill-null 'x=[],n=0'\n{or}"));
         assert_eq!(advice(Some("x=[],x=0")), format!("fill it first: fill-null 'n=0,x=[],x=0'\n{or}"));
     }
