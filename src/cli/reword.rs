@@ -176,6 +176,11 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if !owner.is_last {
         options.extend(globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")));
     }
+    // `--n` for `-n`
+    let letter = arg.strip_prefix('-').filter(|letter| letter.starts_with('-') && letter.len() == 2);
+    if let Some(letter) = letter.filter(|letter| has_option(command, letter)) {
+        return error.help(format!("did you mean {letter}?"));
+    }
     let typed = if arg.starts_with("--") { arg.to_owned() } else { format!("-{}", word.split('=').next().unwrap_or(word)) };
     let abbreviated = options.iter().filter(|option| typed.len() > 4 && option.starts_with(&typed)).min_by_key(|option| option.len());
     if let Some(near) = abbreviated.map(String::as_str).or_else(|| nearest(&typed, options.iter().map(String::as_str))) {

@@ -7,8 +7,8 @@ use crate::error::nearest;
 /// Names in other languages, with advice. `{name}` stands for the name.
 const KNOWN: &[(&[&str], &[&str])] = &[
     (&["input", "open", "exec", "eval"], &["expressions cannot read files or run code"]),
-    (&["int"], &["cast(x, int64) converts numbers, strings.to_number(x, int64) reads text"]),
-    (&["float"], &["cast(x, float64) converts numbers, strings.to_number(x, float64) reads text"]),
+    (&["int"], &["cast(x, int64) converts numbers, strings.to_number(x, int64) parses text"]),
+    (&["float"], &["cast(x, float64) converts numbers, strings.to_number(x, float64) parses text"]),
     (&["bool"], &["cast(x, bool) converts numbers"]),
     (&["str"], &["strings.as_string(x) formats numbers"]),
     (&["min", "max"], &["reduce_{name}(x, axis=None) reduces all items, {name}imum(x, y) compares two"]),

@@ -225,6 +225,8 @@ impl Binder<'_> {
             "null" | "none" | "NULL" | "nil" => {
                 return error.help("is_null(x) tests for null; in `map`, x = None deletes a field");
             }
+            "desc" | "DESC" => return error.help("a key of `sort` that starts with - is sorted in descending order"),
+            "asc" | "ASC" => return error.help("`sort` sorts in ascending order"),
             "true" | "false" | "TRUE" | "FALSE" => return error.help("write True or False"),
             "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}
@@ -368,7 +370,7 @@ impl Binder<'_> {
                 return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype, not a function")).help(
                     match dotted.as_str() {
                         "str" | "string" => "strings.as_string(x) formats numbers; cast(x, string) converts bytes and times".to_owned(),
-                        _ => format!("cast(x, {dotted}) converts numbers, strings.to_number(x, {dotted}) reads text"),
+                        _ => format!("cast(x, {dotted}) converts numbers, strings.to_number(x, {dotted}) parses text"),
                     },
                 ));
             }

@@ -141,7 +141,7 @@ groups. Files that an earlier run wrote for other values are kept.";
             (Some(into), None) if self.stratify.is_some() => {
                 let keys = self.stratify.as_ref().map_or(Ok(Vec::new()), |keys| keys.positions(schema, "split --stratify"))?;
                 let shares = shares(into)?.into_iter().map(|(_, share)| share).collect();
-                let table = KeyTable::new(Self::NAME, "stratify by fewer fields, or by a coarser value", options);
+                let table = KeyTable::new(Self::NAME, "stratify by fewer fields, or by a coarser key computed with map", options);
                 Route::Folded(Box::new(Stratified { keys, shares, seed, table, given: Vec::new() }))
             }
             (Some(into), None) => {

@@ -28,9 +28,9 @@ impl Verb for ToSparse {
     const NAME: &'static str = "to-sparse";
     const SUMMARY: &'static str = "Convert ragged and dense fields to sparse";
     const ABOUT: &'static str = "\
-Every element becomes an entry, zeros too (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the \
-longest rows of each record, or the one given by --shape; nothing is truncated: a longer row is an error. A field \
-inside structures becomes one sparse tensor in each structure. Nulls are an error.";
+Every value becomes an entry, including zeros (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the longest rows of \
+each record, or the one given by --shape; nothing is truncated: a longer row is an error. A field inside structures becomes one sparse \
+tensor in each structure. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.to_sparse";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -206,7 +206,7 @@ fn arrays_that_contradict_each_other_are_refused() {
         (
             "longer",
             zip(&[("x.npy", npy("<i8", "(2,)", &numbers(&[1])))], false),
-            "x.npz: x: the array (2,) takes 16 bytes, but 8 follow its header",
+            "x.npz: x: the array (2,) takes 16 bytes, but its header is followed by 8 bytes",
         ),
         ("checksum", wrong_crc, "x.npz: x: the member x/values.npy is damaged: its checksum does not match"),
         (

@@ -2,7 +2,7 @@
 
 use super::fold::fold;
 use super::pack::pack;
-use crate::expr::error::{ExprError, ExprResult, conversion};
+use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::{CallNode, Kernel, Node, NodeKind, UNNAMED};
 use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
@@ -123,7 +123,7 @@ fn converted(node: Node, ty: Type, text: &Arc<str>, kernel: Kernel) -> ExprResul
 pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
     let mut dtype: Option<DType> = None;
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(items.len());
-    let clash = |span: &Span, a: &DType, b: &DType| {
+    let clash = |span: &Span, is_literal: bool, a: &DType, b: &DType| {
         let does = if name.contains(['=', '<', '>']) { "compare" } else { "combine" };
         let error = ExprError::at(span.clone(), format!("{name} cannot {does} {a} and {b}"));
         let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
@@ -131,7 +131,11 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         error.help(match number.filter(|_| is_text) {
             Some(number) => {
                 let to = if number.is_float() { DType::Float64 } else { DType::Int64 };
-                format!("strings.as_string(x) formats numbers; strings.to_number(x, {to}) parses them")
+                match if is_literal { "x" } else { text_at(text, span) } {
+                    "x" => format!("strings.as_string(x) formats numbers; strings.to_number(x, {to}) parses them"),
+                    x if b.is_number() => format!("strings.as_string({x}) formats it; strings.to_number(x, {to}) parses numbers"),
+                    x => format!("strings.to_number({x}, {to}) parses it; strings.as_string(x) formats numbers"),
+                }
             }
             None => format!("cast(x, {}) converts numbers", number.unwrap_or(&DType::Int64)),
         })
@@ -149,7 +153,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         };
         dtype = Some(match dtype {
             None => found,
-            Some(before) => promote(&before, &found).ok_or_else(|| clash(&item.span, &before, &found))?,
+            Some(before) => promote(&before, &found).ok_or_else(|| clash(&item.span, false, &before, &found))?,
         });
         nodes.push(Some(node));
     }
@@ -170,7 +174,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             Some(_) if literals_only && own.is_float() && hold_all(&own, items) => own,
             Some(before) => {
                 let wide = promote(&before, &own).ok_or_else(|| {
-                    let error = clash(&item.span, &before, &own);
+                    let error = clash(&item.span, true, &before, &own);
                     match text.get(item.span.clone()).filter(|word| before == DType::String && is_name(word)) {
                         Some(arg) => error.help(format!("--arg '{arg}=\"...\"' passes a string, with the quotes")),
                         None => error,

@@ -77,7 +77,7 @@ pub static FUNCTIONS: &[Function] = &[
             let ty = matrices(call)?;
             let (first, second) = ty.dims.split_at(ty.rank() / 2);
             if first.len() != second.len() || first.iter().zip(second).any(|(a, b)| differ(a, b)) {
-                return Err(call.error(format!("{} expects a shape written twice, as in [2, 3, 2, 3], found {ty}", call.name)));
+                return Err(call.error(format!("{} expects a shape that repeats its sizes, as in [2, 3, 2, 3], found {ty}", call.name)));
             }
             let sizes: Vec<String> = (0..first.len()).map(|axis| format!("shape(identity(input))[{axis}]")).collect();
             let n = sizes.join(" * ");

@@ -262,7 +262,7 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
     let axis = match call.optional_int(2)? {
         None | Some(0) => 0,
         Some(axis) if !ragged => call.axis(2, axis, x.rank())?,
-        Some(_) => return Err(call.error("axis requires dense tensors")),
+        Some(_) => return Err(call.error("axis= works only with dense tensors")),
     };
     if levels == 0 || axis + levels > x.rank() {
         return Err(ExprError::at(

@@ -120,10 +120,9 @@ impl Opened {
             let column = fields.get(root).map_or_else(String::new, |field| quoted(&field.name));
             (root, format!("{name}: {column}: {text}"))
         };
-        let cut = int96
-            .cut
-            .iter()
-            .map(|(leaf, unit)| about(root_of(*leaf), format!("INT96 timestamps are cut to {unit}: finer units cannot hold their range")));
+        let cut = int96.cut.iter().map(|(leaf, unit)| {
+            about(root_of(*leaf), format!("INT96 timestamps are truncated to {unit}: their range does not fit finer units"))
+        });
         let wide = wide_integers.iter().map(|place| about(place.root(), format!("{} is read as its bytes", place.name())));
         let unknown =
             footer.file_metadata().schema_descr().columns().iter().enumerate().filter(|(_, c)| logical::is_unknown(c.self_type()));

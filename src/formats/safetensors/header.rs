@@ -197,7 +197,7 @@ fn check_extents(mut extents: Vec<(u64, u64, String)>, nbytes: u64) -> Result<()
         at = end;
     }
     if at != nbytes {
-        return Err(Error::data(format!("its tensors end at byte {at}, but {nbytes} follow the header")));
+        return Err(Error::data(format!("its tensors end at byte {at}, but the header is followed by {}", counted(nbytes, "byte"))));
     }
     Ok(())
 }
@@ -278,9 +278,13 @@ mod tests {
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#),
                 3,
-                "it ends at byte 4, but 3 follow the header: the file is truncated",
+                "it ends at byte 4, but the header is followed by only 3 bytes: the file is truncated",
             ),
-            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#), 5, "its tensors end at byte 4, but 5 follow the header"),
+            (
+                one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#),
+                5,
+                "its tensors end at byte 4, but the header is followed by 5 bytes",
+            ),
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[1,5]}"#),
                 5,

@@ -8,7 +8,7 @@ use super::nulls;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
-use crate::printable::{shell_quoted, shell_word};
+use crate::printable::shell_word;
 use crate::schema::time::TimeType;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor, row_of};
@@ -54,7 +54,7 @@ impl Scope {
             Some(others) => format!("{own},{others}"),
             None => own,
         };
-        let error = error.help(format!("fill it first: fill-null {}", shell_quoted(&pairs)));
+        let error = error.help(format!("fill it first: fill-null {}", shell_word(&pairs)));
         Err(left_out.into_iter().fold(error, |error, filter| error.help(format!("or {filter}"))))
     }
 
@@ -319,7 +319,7 @@ mod tests {
             scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().join("\n")
         };
         let or = "or drop such records: filter 'not is_null(n)'";
-        assert_eq!(advice(None), format!("fill it first: fill-null 'n=0'\n{or}"));
+        assert_eq!(advice(None), format!("fill it first: fill-null n=0\n{or}"));
         assert_eq!(advice(Some("x=[],n=0")), format!("fill it first: fill-null 'x=[],n=0'\n{or}"));
         assert_eq!(advice(Some("x=[],x=0")), format!("fill it first: fill-null 'n=0,x=[],x=0'\n{or}"));
     }
