@@ -22,6 +22,14 @@ impl Tensor {
     pub fn nulls(ty: &Type, nrows: usize) -> Result<Tensor> {
         fill(ty, ty.list_dims().len(), nrows, true)
     }
+
+    /// `nrows` rows that stand for nothing: null if the type allows it, otherwise empty or zero.
+    ///
+    /// # Errors
+    /// As for [`Tensor::nulls`].
+    pub fn fillers(ty: &Type, nrows: usize) -> Result<Tensor> {
+        fill(ty, ty.list_dims().len(), nrows, ty.optional)
+    }
 }
 
 fn fill(ty: &Type, levels: usize, nrows: usize, null: bool) -> Result<Tensor> {

@@ -13,8 +13,8 @@ use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 use crate::schema::unify::unify_dtypes;
 use crate::schema::{DType, Field, Schema, Type};
-use crate::tensor::Tensor;
 use crate::tensor::time::converts;
+use crate::tensor::{Tensor, row_of};
 use arrow_array::Array;
 use arrow_cast::cast;
 use arrow_cast::display::array_value_to_string;
@@ -69,7 +69,8 @@ impl Verb for Lookup {
     const NAME: &'static str = "lookup";
     const SUMMARY: &'static str = "Add fields from a small table by key";
     const ABOUT: &'static str = "\
-Finds the record of TABLE whose KEY equals FIELD, and appends the fields NAMES of that record. Keys are scalars and must be unique in \
+Finds the record of TABLE whose KEY equals FIELD, and appends the fields NAMES of that record. If FIELD is a list or a tensor, each \
+of its values is looked up, and the new fields have its shape; they must be scalars in TABLE. Keys are scalars and must be unique in \
 TABLE; null matches no key. TABLE is a file of any format, kept in memory: its key and the fields taken must fit in --max-memory. The \
 records of FILE are streamed. --on-error does not apply to TABLE. To join two large files, use DuckDB on Parquet files.";
     const EXAMPLES: &'static [Example] = &[
@@ -84,6 +85,12 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             args: "lookup w in ids.jsonl --take id=token --missing null words.jsonl",
             input: "==> words.jsonl <==\n{\"w\": \"a\"}\n{\"w\": \"z\"}\n==> ids.jsonl <==\n{\"w\": \"a\", \"id\": 7}\n",
             output: "{\"w\":\"a\",\"token\":7}\n{\"w\":\"z\",\"token\":null}\n",
+        },
+        Example {
+            about: "the ids of words; 1 for those that are not in the table",
+            args: "lookup words in ids.jsonl --key w --take id --missing null then fill-null id=1 texts.jsonl",
+            input: "==> texts.jsonl <==\n{\"words\": [\"b\", \"z\", \"a\"]}\n{\"words\": []}\n==> ids.jsonl <==\n{\"w\": \"a\", \"id\": 7}\n{\"w\": \"b\", \"id\": 8}\n",
+            output: "{\"words\":[\"b\",\"z\",\"a\"],\"id\":[8,1,7]}\n{\"words\":[],\"id\":[]}\n",
         },
     ];
 
@@ -107,15 +114,15 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
                 let renamed = shell_word(&format!("{all}{0}={0}2", quoted(&name)));
                 return Err(error.help(format!("name the new field: --take {renamed}")));
             }
-            let mut ty = table.schema.fields[at].ty.clone();
-            ty.optional |= self.missing == Missing::Null;
-            fields.push(Field::new(new, ty.clone()));
-            taken.push((at, ty));
+            let ty = self.taken_type(&field.ty, &table.schema.fields[at])?;
+            taken.push((at, if field.ty.dims.is_empty() { ty.clone() } else { value_of(&ty) }));
+            fields.push(Field::new(new, ty));
         }
         let empty = Rows {
             field: *position,
             path: self.field.clone(),
-            from: field.ty.clone(),
+            levels: field.ty.dims.len(),
+            from: value_of(&field.ty),
             table: self.shown(),
             may_miss: self.missing == Missing::Null,
             keys: KeyTable::new(Self::NAME, "take the key from a smaller table", options),
@@ -174,13 +181,30 @@ impl Lookup {
         std::iter::once(self.key_name()).chain(self.taken().map(|(name, _)| name)).collect()
     }
 
+    /// The type of a new field: that of the table, with the shape of the keys.
+    fn taken_type(&self, keys: &Type, field: &Field) -> Result<Type> {
+        let is_missing = self.missing == Missing::Null;
+        if keys.dims.is_empty() {
+            return Ok(Type { optional: field.ty.optional || is_missing, ..field.ty.clone() });
+        }
+        let Some(dtype) = scalar(&field.ty) else {
+            let error = format!("{} in {} is {}; expected a scalar, because {} is {keys}", field.name, self.shown(), field.ty, self.field);
+            return Err(Error::usage(error).help(format!("look up one value at a time: explode {} first", self.field)));
+        };
+        let with_nulls = keys.with_nulls || field.ty.optional || is_missing;
+        Ok(Type { optional: keys.optional, with_nulls, ..Type::tensor(dtype.clone(), keys.dims.clone()) })
+    }
+
     /// The common type of the values of both fields.
     fn key_type(&self, ours: &Type, theirs: &Field) -> Result<Type> {
-        let (Some(a), Some(b)) = (scalar(ours), scalar(&theirs.ty)) else {
-            let text = format!("{} is {ours}, {} in {} is {}; expected scalars", self.field, quoted(&theirs.name), self.shown(), theirs.ty);
-            let is_list = [ours, &theirs.ty].iter().any(|ty| !ty.dims.is_empty());
-            let advice =
-                if is_list { "explode a list first, or choose one of its values with map" } else { "choose one of its fields with map" };
+        let (Some(a), Some(b)) = (ours.dtype().filter(|_| !ours.is_sparse()), scalar(&theirs.ty)) else {
+            let (theirs, key) = (&theirs.ty, quoted(&theirs.name));
+            let text = format!("{} is {ours}, {key} in {} is {theirs}; expected values and scalar keys", self.field, self.shown());
+            let advice = match ours.is_sparse() {
+                true => format!("convert it first: from-sparse {}", self.field),
+                false if theirs.dims.is_empty() => "choose one of its fields with map".to_owned(),
+                false => "choose one value of each key of the table with map".to_owned(),
+            };
             return Err(Error::usage(text).help(advice));
         };
         let both = match unify_dtypes(a, b) {
@@ -239,6 +263,23 @@ fn scalar(ty: &Type) -> Option<&DType> {
     ty.dtype().filter(|_| ty.dims.is_empty())
 }
 
+/// The type of a single value of a field.
+fn value_of(ty: &Type) -> Type {
+    let optional = if ty.dims.is_empty() { ty.optional } else { ty.with_nulls };
+    Type { optional, ..Type::tensor(ty.dtype().cloned().unwrap_or(DType::Null), Vec::new()) }
+}
+
+/// The row that contains an item below `levels` list levels, and whether it is below a null, where nothing was stored.
+fn row_of_item(tensor: &Tensor, levels: usize, item: usize) -> Result<(usize, bool)> {
+    if levels == 0 {
+        return Ok((item, false));
+    }
+    let list = tensor.as_list()?;
+    let (row, is_hidden) = row_of_item(list.values(), levels - 1, item)?;
+    let row = row_of(list.partition(), row);
+    Ok((row, is_hidden || list.validity().is_some_and(|validity| validity.is_null(row))))
+}
+
 /// Converts keys to the common type. A value that it does not hold, such as 9007199254740993 in float64, equals no value of the other
 /// field and becomes null.
 fn comparable(keys: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
@@ -274,14 +315,16 @@ fn shown(keys: &Tensor, row: usize) -> String {
 struct Rows {
     field: usize,
     path: FieldPath,
-    /// The type of the key field.
+    /// The number of its axes.
+    levels: usize,
+    /// The type of its values.
     from: Type,
     /// The name of the table.
     table: String,
     may_miss: bool,
     keys: KeyTable,
     key_type: Type,
-    /// The fields taken, in key order. If keys may be missing, a null row follows.
+    /// The fields taken, in key order. If values may have no key, a row for them follows.
     columns: Vec<Tensor>,
     nrows: usize,
 }
@@ -303,9 +346,9 @@ impl Rows {
         }
         self.nrows = rows.len();
         self.columns = taken.iter().map(|(at, _)| table.columns[*at].gather(&rows)).collect::<Result<_>>()?;
-        if self.may_miss {
-            let with_null = |(column, (_, ty)): (&Tensor, &(usize, Type))| Tensor::concat(&[column, &Tensor::nulls(ty, 1)?]);
-            self.columns = self.columns.iter().zip(taken).map(with_null).collect::<Result<_>>()?;
+        if self.may_miss || self.levels > 0 {
+            let filled = |(column, (_, ty)): (&Tensor, &(usize, Type))| Tensor::concat(&[column, &Tensor::fillers(ty, 1)?]);
+            self.columns = self.columns.iter().zip(taken).map(filled).collect::<Result<_>>()?;
         }
         Ok(self)
     }
@@ -313,15 +356,22 @@ impl Rows {
 
 impl Map for Rows {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
-        let keys = comparable(&chunk.columns[self.field], &self.from, &self.key_type)?;
-        let found = self.keys.find(&Chunk::try_new(chunk.nrows, vec![keys], Origin::default())?);
-        let mut rows = Vec::with_capacity(chunk.nrows);
-        for (row, number) in found.into_iter().enumerate() {
+        let field = &chunk.columns[self.field];
+        let (_, values) = field.levels(self.levels)?;
+        let keys = comparable(values, &self.from, &self.key_type)?;
+        let found = self.keys.find(&Chunk::try_new(values.nrows(), vec![keys], Origin::default())?);
+        let mut rows = Vec::with_capacity(values.nrows());
+        for (item, number) in found.into_iter().enumerate() {
             rows.push(match number {
                 Some(number) => number as usize,
                 None if self.may_miss => self.nrows,
                 None => {
-                    let value = shown(&chunk.columns[self.field], row);
+                    let (row, is_hidden) = row_of_item(field, self.levels, item)?;
+                    if is_hidden {
+                        rows.push(self.nrows);
+                        continue;
+                    }
+                    let value = shown(values, item);
                     let error = Error::data(format!("{value} is not in {}", self.table)).in_field(&self.path).at_row(row);
                     return Err(error.help("to get null instead: --missing null"));
                 }
@@ -329,18 +379,20 @@ impl Map for Rows {
         }
         let mut columns = chunk.columns.clone();
         for taken in &self.columns {
-            columns.push(taken.gather(&rows)?);
+            columns.push(field.map_below(self.levels, &mut |_| taken.gather(&rows))?);
         }
         chunk.with_columns(columns)
     }
 
     /// Rows of scalars are hardly larger than the records that they are added to.
     fn grows(&self) -> bool {
-        self.row_nbytes() > 256
+        self.row_nbytes() > if self.levels > 0 { 16 } else { 256 }
     }
 
     fn divided(&self, chunk: Chunk) -> Result<Parts> {
-        Ok(Box::new(by_nbytes(chunk, self.row_nbytes()).map(Ok)))
+        let (_, values) = chunk.columns[self.field].levels(self.levels)?;
+        let nbytes = values.nrows().saturating_mul(self.row_nbytes()) / chunk.nrows.max(1);
+        Ok(Box::new(by_nbytes(chunk, nbytes).map(Ok)))
     }
 }
 
