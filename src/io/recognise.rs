@@ -5,13 +5,16 @@ use crate::error::{Error, Result};
 use crate::printable::shell_word;
 use memchr::memmem;
 
-/// Unsupported compressions and archives, by bytes at an offset: their name, and a command that extracts the contents.
-const FOREIGN: [(usize, &[u8], &str, &str); 5] = [
+/// Unsupported compressions, archives and formats, by bytes at an offset: their name, and a command that extracts the contents.
+const FOREIGN: [(usize, &[u8], &str, &str); 8] = [
     (0, b"BZh", "bzip2", "bzip2 -dc FILE | tatter ... -"),
     (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ... -"),
     (0, b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | tatter ... -"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE MEMBER | tatter ... -"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON Lines with Python's h5py"),
+    (0, b"Obj\x01", "an Avro file", "python3 -m fastavro FILE | tatter ... -"),
+    (0, b"SQLite format 3\0", "an SQLite database", "sqlite3 -json FILE 'SELECT ...' | tatter ... --from json -"),
+    (0, b"MATLAB 5.0 MAT-file", "a MATLAB file", "save its variables as an npz with Python's scipy.io.loadmat and numpy.savez"),
 ];
 
 /// The properties of an input before its format is known.
@@ -112,17 +115,27 @@ fn foreign(suspect: &Suspect) -> Option<Error> {
     Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", &suspect.file())))
 }
 
-/// A byte order mark and four ASCII characters, in either byte order. Two bytes could be the start of a binary format.
+/// Four ASCII characters of two bytes each, in either byte order, after a byte order mark: two bytes could be the start of a binary
+/// format. For input that is read as text, the mark may be missing.
 fn utf16(suspect: &Suspect) -> Option<Error> {
-    let ([first, second], rest) = suspect.head.split_first_chunk()?;
-    let (rest, ascii) = (rest.first_chunk::<8>()?.as_chunks::<2>().0, |b: u8| b.is_ascii_graphic() || b.is_ascii_whitespace());
-    let is_utf16 = match (first, second) {
-        (0xff, 0xfe) => rest.iter().all(|[low, high]| ascii(*low) && *high == 0),
-        (0xfe, 0xff) => rest.iter().all(|[high, low]| ascii(*low) && *high == 0),
-        _ => false,
+    let (mark, rest) = suspect.head.split_first_chunk()?;
+    let (order, text) = match mark {
+        [0xff, 0xfe] | [0xfe, 0xff] => ("", rest),
+        [_, 0] if is_read_as_text(suspect) => ("LE", suspect.head),
+        [0, _] if is_read_as_text(suspect) => ("BE", suspect.head),
+        _ => return None,
     };
-    let way_out = format!("iconv -f UTF-16 -t UTF-8 {} | tatter ... -", suspect.file());
+    let low = usize::from(*mark == [0xfe, 0xff] || order == "BE");
+    let is_ascii = |pair: &[u8; 2]| pair[1 - low] == 0 && (pair[low].is_ascii_graphic() || pair[low].is_ascii_whitespace());
+    let is_utf16 = text.first_chunk::<8>()?.as_chunks::<2>().0.iter().all(is_ascii);
+    let way_out = format!("iconv -f UTF-16{order} -t UTF-8 {} | tatter ... -", suspect.file());
     is_utf16.then(|| Error::data("this is UTF-16, and text must be UTF-8").help(way_out))
+}
+
+/// Whether the input is read as JSON or as a format of [`DELIMITED`].
+fn is_read_as_text(suspect: &Suspect) -> bool {
+    let format = suspect.from.or_else(|| format_of(suspect.extension?));
+    format.is_some_and(|format| DELIMITED.contains(&format) || matches!(format, "jsonl" | "json"))
 }
 
 /// Text formats that contain delimiters.
@@ -288,6 +301,14 @@ mod tests {
             (b"{\"a\": [1,2]}\n{\"a\": [1,2]}\n", None, None, "good"),
             (b"[1,2]\n[1,2]\n", None, None, "good"),
             (b"\0,\0\n\0,\0\n", None, None, "good"),
+            (b"\xff\xfea\0\n\0x\0\n\0", None, None, "this is UTF-16, and text must be UTF-8"),
+            (b"\xfe\xff\0a\0\n\0x\0\n", Some("csv"), None, "this is UTF-16, and text must be UTF-8"),
+            (b"\xfe\xffa\0\n\0x\0\n\0", Some("csv"), None, "good"),
+            (b"a\0\n\0x\0\n\0", Some("csv"), None, "this is UTF-16, and text must be UTF-8"),
+            (b"\0a\0\n\0x\0\n", None, Some("tsv"), "this is UTF-16, and text must be UTF-8"),
+            (b"a\0\n\0x\0\n\0", Some("bin"), None, "good"),
+            (b"a\0b\0cdef", Some("csv"), None, "good"),
+            (b"Obj\x01\x04\x14avro", None, None, "this is an Avro file, which is not supported"),
             (b"", None, None, "good"),
         ];
         for (head, extension, from, expected) in cases {
