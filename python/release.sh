@@ -2,15 +2,16 @@
 # release.sh [OUT]: builds the wheel, source distribution, crate and stripped program in OUT (default: dist), with their
 # SHA-256 checksums.
 #
-# The wheel is linked by zig and runs on Linux with glibc 2.17 or later (manylinux2014). PROFILE=release builds in a fraction
-# of the time, without link-time optimization; ZIG=no uses the system's linker and glibc.
+# The wheel is linked by zig and runs on Linux with glibc 2.17 or later (manylinux2014). TARGET=aarch64-unknown-linux-gnu
+# builds for ARM instead of this machine's processor, after `rustup target add`. PROFILE=release builds in a fraction of the
+# time, without link-time optimization; ZIG=no uses the system's linker and glibc.
 # Needs a Rust toolchain, python3 with venv, and PyPI for maturin and zig.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:-$top/dist}
 profile=${PROFILE:-dist}
-arch=$(uname -m)
-target=$arch-unknown-linux-gnu
+target=${TARGET:-$(uname -m)-unknown-linux-gnu}
+arch=${target%%-*}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$top/Cargo.toml" | head -n 1)
 
 mkdir -p "$out"
@@ -40,8 +41,15 @@ mkdir -p "$work/$name/completions"
 python3 -m zipfile -e "$(ls "$out"/tatter_data-"$version"-*"$arch".whl)" "$work/wheel"
 cp "$work"/wheel/tatter_data-*.data/scripts/tatter "$work/$name/tatter"
 chmod 755 "$work/$name/tatter"
+# The program for this machine prints them.
+if [ "$arch" = "$(uname -m)" ]; then
+    program=$work/$name/tatter
+else
+    cargo build --locked --release
+    program=target/release/tatter
+fi
 for shell in bash zsh fish; do
-    "$work/$name/tatter" completions "$shell" > "$work/$name/completions/tatter.$shell"
+    "$program" completions "$shell" > "$work/$name/completions/tatter.$shell"
 done
 cp -r man README.md LICENSE CHANGELOG.md "$work/$name/"
 tar -C "$work" -czf "$out/$name.tar.gz" "$name"

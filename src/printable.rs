@@ -77,6 +77,15 @@ pub fn plural(n: u64, what: &str) -> String {
     if n == 1 { what.to_owned() } else { format!("{what}s") }
 }
 
+/// A number of axes.
+///
+/// ```
+/// assert_eq!([0, 1, 2].map(tatter::printable::counted_axes), ["0 axes", "1 axis", "2 axes"]);
+/// ```
+pub fn counted_axes(n: usize) -> String {
+    format!("{n} ax{}", if n == 1 { "is" } else { "es" })
+}
+
 /// The verb for `n` things.
 ///
 /// ```

@@ -14,22 +14,22 @@ pub static COMMANDS: &[Standalone] = &[
     Standalone {
         name: "diff",
         summary: "Print the first difference between two datasets",
-        about: "Compares two datasets of any formats record by record: prints the record, the path to the value and both \
-                values of the first difference. The exit code is 1 if there is one. Both are read with one schema that fits the records of both, \
-                so 1 and 1.0 are equal, and so are int32 and int64, and an absent key and null; field order does not matter. \
-                Then the types, nullability and metadata that Parquet and Arrow files store are compared, if both do.\n\n\
+        about: "Compares two datasets, in any formats, record by record, and prints the first difference: the record, the path to \
+                the value, and both values. The exit code is 1 if there is a difference. Both datasets are read with one schema that \
+                fits all records, so 1 equals 1.0, int32 equals int64, and an absent key equals null; field order does not matter. \
+                If both are Parquet or Arrow files, the types, nullability and metadata that they store are compared, too.\n\n\
                 Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.",
         examples: &[
             Example {
-                about: "the second number of x in the second record",
+                about: "the datasets differ in one value",
                 args: "diff a.jsonl b.jsonl",
                 input: "==> a.jsonl <==\n{\"id\": 1, \"x\": [1]}\n{\"id\": 2, \"x\": [2, 3]}\n\
                         ==> b.jsonl <==\n{\"id\": 1, \"x\": [1.0]}\n{\"id\": 2, \"x\": [2, 4]}\n",
                 output: "record 2: x[1]\n  a.jsonl: 3.0\n  b.jsonl: 4.0\n",
             },
             Example {
-                about: "the output of a chain and a file, without types and metadata",
+                about: "compare the output of a chain with a file, ignoring types and metadata",
                 args: "drop x a.jsonl | tatter diff --values-only - b.jsonl",
                 input: "==> a.jsonl <==\n{\"id\": 1, \"x\": [1]}\n==> b.jsonl <==\n{\"id\": 1}\n{\"id\": 2}\n",
                 output: "record 2: only in b.jsonl; - ends before it\n",
@@ -41,8 +41,8 @@ pub static COMMANDS: &[Standalone] = &[
                 Arg::new(name).required(true).value_parser(clap::value_parser!(OsString)).value_hint(clap::ValueHint::FilePath).help(help)
             };
             command
-                .arg(file("A", "The first dataset: a file, a quoted glob, shards or a directory"))
-                .arg(file("B", "The second dataset; - is standard input"))
+                .arg(file("A", "First dataset: a file, a quoted glob, shards or a directory"))
+                .arg(file("B", "Second dataset; - is standard input"))
                 .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Ignore types and metadata"))
         },
         run: |matches, options, out| {

@@ -182,19 +182,21 @@ impl Page {
 
     /// Appends text with blank lines between paragraphs. Line breaks are kept, because some lines are commands to type.
     fn paragraph(&mut self, text: &str) {
+        let mut is_command = false;
         for (i, line) in text.trim_end().lines().enumerate() {
             if line.is_empty() {
                 self.add(|roff| {
                     roff.control("PP", []);
                 });
             } else {
-                if i > 0 && line.starts_with(' ') {
+                if i > 0 && (line.starts_with(' ') || is_command) {
                     self.add(|roff| {
                         roff.control("br", []);
                     });
                 }
                 self.line(line);
             }
+            is_command = line.starts_with(' ');
         }
     }
 

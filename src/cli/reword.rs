@@ -97,7 +97,7 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             let next =
                 next.filter(|next| argument.contains("=") && !value.contains('=') && !next.starts_with('-') && !Path::new(next).exists());
             if let Some(next) = next {
-                return wrong.help(format!("join both with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
+                return wrong.help(format!("join the two with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
             }
             let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start().replace("FILE", &file)));
             if Path::new(&value).exists() { wrong.help(see) } else { wrong }
@@ -175,6 +175,11 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
     if !owner.is_last {
         options.extend(globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")));
+    }
+    // `--n` for `-n`
+    let letter = arg.strip_prefix('-').filter(|letter| letter.starts_with('-') && letter.len() == 2);
+    if let Some(letter) = letter.filter(|letter| has_option(command, letter)) {
+        return error.help(format!("did you mean {letter}?"));
     }
     let typed = if arg.starts_with("--") { arg.to_owned() } else { format!("-{}", word.split('=').next().unwrap_or(word)) };
     let abbreviated = options.iter().filter(|option| typed.len() > 4 && option.starts_with(&typed)).min_by_key(|option| option.len());

@@ -203,7 +203,8 @@ fn of_format(format: &dyn Format) -> String {
     });
     text.push_str(" `tatter help formats` lists all formats.\n");
     let globals = Typed::augment_args(Command::new("tatter"));
-    let names = format.options().iter().copied().chain(format.has_splits().then_some("--split"));
+    let compression = format.has_compression().then_some("--compression");
+    let names = compression.into_iter().chain(format.options().iter().copied()).chain(format.has_splits().then_some("--split"));
     let own: Vec<_> = names.filter_map(|name| find_option(&globals, name)).collect();
     if !own.is_empty() {
         text.push_str(&format!("\n{}", of_options(own)));

@@ -2,7 +2,7 @@
 
 use super::advice::instead_of;
 use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, named_fields, subscript};
-use super::error::{ExprError, ExprResult};
+use super::error::{ExprError, ExprResult, text_at};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
 use super::functions;
@@ -223,8 +223,10 @@ impl Binder<'_> {
         let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField);
         match name {
             "null" | "none" | "NULL" | "nil" => {
-                return error.help("is_null(x) tells whether x is null; in `map`, x = None deletes a field");
+                return error.help("is_null(x) tests for null; in `map`, x = None deletes a field");
             }
+            "desc" | "DESC" => return error.help("a key of `sort` that starts with - is sorted in descending order"),
+            "asc" | "ASC" => return error.help("`sort` sorts in ascending order"),
             "true" | "false" | "TRUE" | "FALSE" => return error.help("write True or False"),
             "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}
@@ -368,7 +370,7 @@ impl Binder<'_> {
                 return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype, not a function")).help(
                     match dotted.as_str() {
                         "str" | "string" => "strings.as_string(x) formats numbers; cast(x, string) converts bytes and times".to_owned(),
-                        _ => format!("cast(x, {dotted}) converts numbers, strings.to_number(x, {dotted}) reads text"),
+                        _ => format!("cast(x, {dotted}) converts numbers, strings.to_number(x, {dotted}) parses text"),
                     },
                 ));
             }
@@ -424,8 +426,8 @@ fn called(function: &Function, written: Written) -> ExprResult<OperandKind> {
         values.push((name.to_owned(), kind));
     }
     scope.values = values;
-    let in_call = |error: ExprError| error.within(name);
-    Ok(Binder { scope: &scope, text }.bind(&parse_formula(&formula, &span)?).map_err(in_call)?.kind)
+    let in_call = |error: ExprError| error.within(name, text_at(&text, &span));
+    Ok(Binder { scope: &scope, text: text.clone() }.bind(&parse_formula(&formula, &span)?).map_err(in_call)?.kind)
 }
 
 /// Strips the prefixes under which TensorFlow's and Paddle's guides import a name.

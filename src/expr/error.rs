@@ -10,9 +10,32 @@ pub const SEARCH_TEXT: &str = "strings.regex_full_match(x, \"(?s).*PATTERN.*\") 
 /// Advice for those that search lists.
 pub const SEARCH_LIST: &str = "reduce_any(list == x) searches a list";
 
+/// What is written at `span`, for advice.
+pub fn text_at<'a>(text: &'a str, span: &Span) -> &'a str {
+    text.get(span.clone()).map(str::trim).filter(|written| !written.is_empty()).unwrap_or("x")
+}
+
+/// Advice to convert what is written at `span` from a dtype to another, if a function does so.
+pub fn conversion(text: &str, span: &Span, from: &DType, to: &DType) -> Option<String> {
+    let x = text_at(text, span);
+    let is_value = |dtype: &DType| dtype.is_number() || *dtype == DType::Bool;
+    match (from, to) {
+        (from, to) if is_value(from) && is_value(to) => Some(format!("cast({x}, {to}) converts it")),
+        (DType::String, DType::Float32) => Some(format!("strings.to_number({x}) parses numbers")),
+        (DType::String, DType::Int32 | DType::Int64 | DType::UInt32 | DType::UInt64 | DType::Float64) => {
+            Some(format!("strings.to_number({x}, {to}) parses numbers"))
+        }
+        (DType::String, to) if to.is_number() => Some(format!("strings.to_number({x}) parses numbers")),
+        (from, DType::String) if from.is_number() => Some(format!("strings.as_string({x}) formats numbers")),
+        (DType::String, to) if to.time().is_some() => Some(format!("timestamp({x}) parses times")),
+        (from, to) if from.is_integer() && to.time().is_some() => Some(format!("timestamp({x}, unit=\"s\") converts a count of seconds")),
+        _ => None,
+    }
+}
+
 /// Advice to compare what is written at `span`, where a bool is expected, with an empty value of its dtype.
 pub fn compare(text: &str, span: &Span, op: &str, dtype: Option<&DType>) -> String {
-    let written = text.get(span.clone()).filter(|written| !written.trim().is_empty()).unwrap_or("x");
+    let written = text_at(text, span);
     let inner = written.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
     if let Some(inner) = inner.filter(|inner| inner.contains(['<', '>', '='])) {
         return format!("this is a string; leave out the quotes around it: {inner}");
@@ -63,6 +86,14 @@ impl ExprError {
         self
     }
 
+    /// Adds a hint, if there is one.
+    pub fn help_if(self, line: Option<impl Into<String>>) -> ExprError {
+        match line {
+            Some(line) => self.help(line),
+            None => self,
+        }
+    }
+
     /// Adds a hint.
     pub fn help(mut self, line: impl Into<String>) -> ExprError {
         self.0.help.push(line.into());
@@ -75,8 +106,12 @@ impl ExprError {
         self
     }
 
-    /// Names the function whose formula rejects its arguments.
-    pub fn within(mut self, function: &str) -> ExprError {
+    /// Names the function whose formula rejects its arguments. Everything in a formula is placed at the call, which the
+    /// advice must not quote as the argument.
+    pub fn within(mut self, function: &str, call: &str) -> ExprError {
+        for help in &mut self.0.help {
+            *help = help.replace(&format!("({call}"), "(x");
+        }
         if !self.0.message.starts_with(function) {
             self.0.message = format!("{function}: {}", self.0.message);
         }

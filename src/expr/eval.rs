@@ -429,7 +429,7 @@ impl Each {
                 && let Some(row) = first.first_difference(list.partition())
             {
                 let (a, b) = (first.row_length(row), list.partition().row_length(row));
-                return Err(Error::data(format!("the function is applied to tensors of {a} and {b} items")).at_row(row));
+                return Err(Error::data(format!("the tensors differ in length: {a} and {b} items")).at_row(row));
             }
             rows = Some(list.partition().clone());
             params.push((param.clone(), Value::column(list.values().clone())));

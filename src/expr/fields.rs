@@ -5,7 +5,7 @@ use super::eval::{Node, NodeKind};
 use super::span::name_text;
 use super::types::{below_structure, outermost_uniform};
 use crate::error::{Error, Reason, Result, nearest};
-use crate::printable::{counted, is_or_are};
+use crate::printable::{counted, counted_axes, is_or_are};
 use crate::schema::{Element, Field, Size, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -88,12 +88,8 @@ pub fn type_with_field(
             (None, None) => return Err(unknown_in(&fields, first, name)),
             (_, Some(value)) => {
                 if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
-                    return Err(ExprError::new(format!(
-                        "the value is {value}, but {name} has {} ax{}",
-                        above.len(),
-                        if above.len() == 1 { "is" } else { "es" }
-                    ))
-                    .help("the first axes of a field must be those of its structures"));
+                    return Err(ExprError::new(format!("the value is {value}, but {name} has {}", counted_axes(above.len())))
+                        .help("the first axes of a field must be those of its structures"));
                 }
                 let mut own = value.clone();
                 if !value.is_sparse() {
@@ -120,7 +116,7 @@ pub fn with_field(tensor: &Tensor, path: &[FieldIndex], value: Option<&Tensor>) 
                     if inner.partition() != list.partition() {
                         let row = list.partition().first_difference(inner.partition()).unwrap_or(0);
                         return Err(Error::data(format!(
-                            "a row has {}, but there {} {}",
+                            "a row of the value has {}, but there {} {}",
                             counted(inner.partition().row_length(row) as u64, "item"),
                             is_or_are(list.partition().row_length(row)),
                             counted(list.partition().row_length(row) as u64, "structure")

@@ -2,7 +2,7 @@
 
 use super::bind::Binder;
 use super::call::{fold, strict_node};
-use super::error::{ExprError, ExprResult, compare};
+use super::error::{ExprError, ExprResult, compare, text_at};
 use super::eval::{Node, NodeKind};
 use super::functions;
 use super::operand::{Operand, OperandKind, describe};
@@ -102,17 +102,17 @@ impl Binder<'_> {
     /// An unknown name next to a string: the quotes were removed by the shell, or forgotten.
     fn unquoted(&self, error: ExprError, word: &Expr, op: Compare, beside: &Operand) -> ExprError {
         let is_string = matches!(&beside.kind, OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::String));
-        let written = |span: &Span| self.text.get(span.clone()).unwrap_or("x").to_owned();
         if !is_string || word.dotted().is_none() {
             return error;
         }
-        let condition = format!("{} {} \"{}\"", written(&beside.span), op.symbol().trim_matches('`'), written(&word.span));
+        let condition =
+            format!("{} {} \"{}\"", text_at(&self.text, &beside.span), op.symbol().trim_matches('`'), text_at(&self.text, &word.span));
         error.help(format!("a string needs its own quotes, inside those of the shell: {}", shell_word(&condition)))
     }
 
     /// Only None equals None.
     fn none_compared(&self, op: Compare, other: &Operand) -> ExprError {
-        let written = self.text.get(other.span.clone()).unwrap_or("x");
+        let written = text_at(&self.text, &other.span);
         let not = if op == Compare::NotEqual { "not " } else { "" };
         ExprError::new("comparisons with None are not supported").help(format!("write {not}is_null({written})"))
     }
@@ -136,9 +136,12 @@ impl Binder<'_> {
                 // `x or 0`
                 let may_be_null = |operand: &Operand| matches!(&operand.kind, OperandKind::Tensor(node) if node.ty.optional);
                 let replaces_null = !and && may_be_null(&a) && matches!(b.kind, OperandKind::Literal(_));
-                let written = |operand: &Expr| self.text.get(operand.span.clone()).unwrap_or("x");
                 return Err(if replaces_null {
-                    error.help(format!("fill_null({}, {}) replaces nulls", written(left), written(right)))
+                    error.help(format!(
+                        "fill_null({}, {}) replaces nulls",
+                        text_at(&self.text, &left.span),
+                        text_at(&self.text, &right.span)
+                    ))
                 } else {
                     error
                 });

@@ -400,7 +400,7 @@ impl Binding {
         }
         let fields: Vec<Field> = self.fields.iter().map(|(f, _)| f.clone()).collect();
         if !fields.iter().any(|f| f.name == *outer) {
-            return Err(unknown_in(&fields, outer, "").or_at(target.span.clone()).help("= None deletes a field"));
+            return Err(unknown_in(&fields, outer, "").or_at(target.span.clone()).help("`name = None` deletes a field"));
         }
         self.fields.retain(|(f, _)| f.name != *outer);
         self.scope.values.retain(|(n, _)| n != outer);

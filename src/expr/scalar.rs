@@ -54,9 +54,10 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
         let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
         return Err(ExprError::at(expr.span, message)
             .help(match (node.ty.dtype(), node.ty.fields()) {
-                (Some(DType::Bool), _) => {
-                    "reduce_any(x) and reduce_all(x) return one bool; is_null(x, level=0) tests the whole field".to_owned()
-                }
+                (Some(DType::Bool), _) => format!(
+                    "reduce_any({text}) or reduce_all({text}) gives one bool{}",
+                    if text.contains("is_null(") { "; is_null(x, level=0) tests the whole field" } else { "" }
+                ),
                 (_, Some(fields)) if node.ty.rank() == 0 => members(text, fields),
                 (_, Some(_)) => "len(x) is the size of axis 0".to_owned(),
                 _ => "len(x) is the size of axis 0; reduce_max(x), x[0] return single values".to_owned(),
@@ -68,7 +69,7 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
         && let Some(name) = quoted_field(&expr, &schema.fields)
     {
         let field = in_expression(&name);
-        let text = format!("{text}: the same for all records, because {name:?} is a string; the field is {field}");
+        let text = format!("{text} is the same for all records, because {name:?} is a string; the field is {field}");
         options.notices.add(text, options.strict)?;
     }
     let grows = node.broadcasts() || names_growing(&expr);

@@ -79,3 +79,13 @@ fn names_of_functions_are_unique() {
     names.dedup();
     assert_eq!(n, names.len());
 }
+
+#[test]
+fn conditions_are_joined_in_any_number() {
+    let list = |n: usize, word: &str, op: &str| (0..n).map(|i| format!("1 {op} {}", n - i)).collect::<Vec<_>>().join(&format!(" {word} "));
+    for n in [1, 2, 3, 127, 2000] {
+        assert_eq!(compute(&list(n, "or", "==")).as_deref(), Ok("true"), "{n}");
+        assert_eq!(compute(&list(n, "and", "!=")).as_deref(), Ok("false"), "{n}");
+    }
+    assert!(compute(&list(200, "+", "*")).unwrap_err().contains("nested more than 128 levels deep"));
+}

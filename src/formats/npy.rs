@@ -12,7 +12,7 @@ use crate::formats::arrays::spool::Spool;
 use crate::formats::arrays::stored::StoredSchema;
 use crate::io::Input;
 use crate::path::quoted;
-use crate::printable::{shell_quoted, shell_word};
+use crate::printable::{counted, shell_quoted, shell_word};
 use crate::schema::arrays::{Contents as ValueKind, Form, Stacking};
 use crate::schema::{Dim, Schema, Size, Type};
 use std::io::Write;
@@ -43,7 +43,8 @@ impl Container for Npy {
             if own < nbytes {
                 let shape = shape_text(&header.shape);
                 return Err(Error::data(format!(
-                    "the array {shape} takes {nbytes} bytes, but {own} follow its header: the file is truncated"
+                    "the array {shape} takes {nbytes} bytes, but its header is followed by only {}: the file is truncated",
+                    counted(own, "byte")
                 )));
             }
             location = Location::At { start: skip };

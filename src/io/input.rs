@@ -83,7 +83,7 @@ impl Input {
         let error = Error::usage("the format cannot be detected from the first bytes or the name").in_input(self.about.name.clone());
         let first: Vec<String> = self.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let error = match self.text() {
-            Some(text) if text.trim().is_empty() => error.help("the first bytes are white space").help("to read its lines: --from text"),
+            Some(text) if text.trim().is_empty() => error.help("the first bytes are whitespace").help("to read its lines: --from text"),
             Some(text) => {
                 let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let error = error.help(format!("the first line is text: {}", line.chars().take(40).collect::<String>()));

@@ -49,7 +49,7 @@ impl Beside {
     pub fn refuse_read(&self, read: &Path) -> Result<()> {
         match self.0.iter().find(|(_, output)| output.replaces(read)) {
             Some((what, _)) => {
-                let error = Error::usage(format!("{what} would replace this file, which is read")).in_input(read.display().to_string());
+                let error = Error::usage(format!("{what} would replace this file, which is an input")).in_input(read.display().to_string());
                 Err(error.help("write to another file"))
             }
             None => Ok(()),

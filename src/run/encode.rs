@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::formats::{Encode, Encoded, Format, Writer};
 use crate::io::{Distribution, Outputs};
 use crate::options::Options;
-use crate::printable::shell_quoted;
+use crate::printable::shell_word;
 use crate::schema::leaves::leaves;
 use crate::schema::{Field, Schema};
 use crate::verbs::Digest;
@@ -122,7 +122,7 @@ fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema
     let lines: Vec<String> = lines.iter().take(20).map(line).collect();
     let error = lines.into_iter().fold(error, Error::help);
     let error = if more > 0 { error.help(format!("and {more} more fields")) } else { error };
-    error.help(format!("to drop all of them: drop {}", shell_quoted(&fields.join(","))))
+    error.help(format!("to drop all of them: drop {}", shell_word(&fields.join(","))))
 }
 
 /// A writer of that format, or an error if the format is read-only.

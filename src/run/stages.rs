@@ -45,7 +45,7 @@ impl Stages {
     /// Adds the map of a verb, whose output has this schema.
     pub fn map(&mut self, verb: &'static str, map: Arc<dyn Map>, schema: Arc<Schema>) {
         if map.grows() {
-            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(Divide { map: map.clone() })) });
+            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(Divide::new(map.clone()))) });
         }
         if let Some(Stage { does, kind: Kind::Maps(maps, None) }) = self.stages.last_mut() {
             maps.push(Step { verb, map, schema });

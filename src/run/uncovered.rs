@@ -11,7 +11,7 @@ pub fn by_verb(error: Error, verb: &str) -> Error {
         _ if !is_of_record => error,
         Some(Reason::Expression(text)) => {
             let map = shell_word(&format!("key = {text}"));
-            error.help(format!("--on-error does not apply to `{verb}`, but to a `map` before it: map {map}"))
+            error.help(format!("--on-error does not apply to `{verb}`; use `map` before it: map {map}"))
         }
         _ => error.help(format!("--on-error does not apply to `{verb}`: drop such records with a `filter` before it")),
     }

@@ -102,9 +102,9 @@ impl Literal {
             Literal::Float(_) => "a float",
             Literal::String(_) => "a string",
             Literal::Bytes(_) => "bytes",
-            Literal::List(_) => "a list deeper than its axes",
+            Literal::List(_) => "a list",
         };
-        (!fits).then(|| format!("{self} is {what}, the field is {dtype}"))
+        (!fits).then(|| format!("{self} is {what}, but the field is {dtype}"))
     }
 }
 

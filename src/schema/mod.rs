@@ -469,6 +469,10 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
         let rest = FieldPath::try_new(path.names()[depth + 1..].to_vec()).map_or_else(|_| dotted(path, depth + 1), |rest| rest.to_string());
         return error.help(format!("write a field without a leading `$.`: {rest}"));
     }
+    let words: Vec<&str> = name.split_whitespace().collect();
+    if words.len() > 1 && words.iter().all(|word| fields.iter().any(|known| known.name == **word)) {
+        return error.help(format!("separate fields with commas: {}", words.join(",")));
+    }
     if let Some(field) = name.strip_prefix('!').filter(|field| fields.iter().any(|known| known.name == *field)) {
         return error.help(format!("to leave out a field, use the verb drop: drop {}", shell_word(field)));
     }

@@ -3,6 +3,7 @@
 use super::literal::literal_array;
 use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
+use crate::printable::counted;
 use crate::schema::{Element, Literal, Size, Type};
 
 impl Tensor {
@@ -55,7 +56,7 @@ fn build(ty: &Type, literal: &Literal) -> Result<Tensor> {
             let items = items.iter().map(|i| Tensor::of_literal(&item, i)).collect::<Result<Vec<_>>>()?;
             let partition = match size {
                 Size::Known(size) if known(size)? != items.len() => {
-                    return Err(Error::usage(format!("{literal} has {} items; expected {size}", items.len())));
+                    return Err(Error::usage(format!("{literal} has {}; expected {size}", counted(items.len() as u64, "item"))));
                 }
                 Size::Known(size) => RowPartition::uniform(known(size)?, 1)?,
                 _ => RowPartition::from_row_lengths([items.len() as i64])?,

@@ -20,8 +20,8 @@ impl Verb for AssertCardinality {
     const NAME: &'static str = "assert-cardinality";
     const SUMMARY: &'static str = "Fail unless there are exactly N records";
     const ABOUT: &'static str = "\
-Passes records on and fails at record N + 1, or at the end if there are fewer. A run that fails writes no output file; standard output \
-may already contain records. A `head` after it stops reading early, and the rest is not counted.";
+Passes records on and fails at record N + 1, or at the end if there are fewer. A run that fails writes no output file; standard output may \
+already contain records. A later `head` stops reading early, and the remaining records are not counted.";
     const MEANING: &'static str = "tf.data.experimental.assert_cardinality";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -30,13 +30,13 @@ use std::sync::Arc;
 /// Groups records of similar length, or of equal keys, into batches.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Bucket {
-    /// With --boundaries: an integer, such as len(tokens); without: the key
+    /// Key of a record; with --boundaries its length, such as len(tokens)
     #[arg(long, value_name = "EXPR")]
     by: String,
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", allow_hyphen_values = true, value_parser = parse_boundaries)]
     boundaries: Option<Numbers>,
-    /// Batch size of each bucket, one more than the number of boundaries; with keys: cat=4,dog=2,8 (8 for all other keys)
+    /// Batch size of each bucket (one more than boundaries), such as 8,4,2; with keys, cat=4,dog=2,8 (8 for all other keys)
     #[arg(long, value_name = "N,..")]
     batch_sizes: String,
     /// Pad each batch to its longest record
@@ -118,9 +118,9 @@ impl Verb for Bucket {
     const NAME: &'static str = "bucket";
     const SUMMARY: &'static str = "Group records of similar length or equal key into batches";
     const ABOUT: &'static str = "\
-Without --boundaries there is a bucket for each value of EXPR, which is a string, an integer or a bool. With --boundaries each record \
-goes into a bucket by its length; a length equal to a boundary belongs to the next bucket. A bucket is written as a batch as soon as it \
-reaches its batch size; the remaining records are written at the end, in order of boundary or key. The records of open buckets \
+Without --boundaries, there is a bucket for each value of EXPR: a string, an integer or a bool. With --boundaries, EXPR is a length, and a \
+record goes into the bucket for its length; a length equal to a boundary belongs to the next bucket. A bucket is written as a batch as \
+soon as it reaches its batch size; the remaining records are written at the end, in order of boundary or key. The records of open buckets \
 are kept in memory (see --max-memory). With --pad every batch is padded to its longest record; with --pad-to-boundary, to the bucket's \
 boundary minus 1. --shape and --default work as in `padded-batch`.";
     const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length, group_by_window";

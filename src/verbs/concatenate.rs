@@ -15,9 +15,9 @@ impl Verb for Concatenate {
     const NAME: &'static str = "concatenate";
     const SUMMARY: &'static str = "Concatenate several inputs";
     const ABOUT: &'static str = "\
-All records of the first input, then all of the second, and so on. Plain files need no verb for this: every verb reads several FILEs in \
-sequence. `concatenate` is for inputs with their own chains or options. It is the first verb of a chain, and its inputs follow it: \
-concatenate A B then batch 32. Their schemas are unified as for several FILEs.";
+Writes all records of the first input, then all of the second, and so on. Plain files need no verb for this: every verb reads several \
+FILEs in sequence. `concatenate` is for inputs with their own chains or options. It is the first verb of a chain, and its inputs follow \
+it: concatenate A B then batch 32. The schemas of the inputs are unified as for several FILEs.";
     const MEANING: &'static str = "tf.data.Dataset.concatenate";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[

@@ -76,7 +76,7 @@ NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory
             return Err(error.help("name the count: --as NAME"));
         }
         fields.push(Field::new(self.name(), Type::tensor(DType::Int64, Vec::new())));
-        let way_out = "count by fewer fields, or by a coarser value: map, then count --by";
+        let way_out = "count by fewer fields, or by a coarser key computed with map";
         let table = KeyTable::new(Self::NAME, way_out, options);
         let fold = KeyCounter { keys, table, counts: Vec::new(), slices: None, options: options.clone() };
         Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(fold)) })

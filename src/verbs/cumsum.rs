@@ -39,10 +39,10 @@ impl Verb for Cumsum {
     const NAME: &'static str = "cumsum";
     const SUMMARY: &'static str = "Add running totals of a field across records";
     const ABOUT: &'static str = "\
-Appends a field: the sum of FIELD over this record and all before it or, with --by, over those with the same key. Integers are summed in \
-int64, and an overflow is an error; floats are summed in float64, in the order of the records. Nulls are an error: replace them first with \
-`fill-null`. The totals of all keys are kept in memory (see --max-memory). To sum along a list inside each record, use the function \
-cumsum: map 'y = cumsum(x)'.";
+Appends a field with the sum of FIELD over this record and all records before it (with --by, only those with the same key). Integers are \
+summed in int64, and an overflow is an error; floats are summed in float64, in the order of the records. Nulls are an error: replace them \
+first with `fill-null`. The totals of all keys are kept in memory (see --max-memory). To sum along a list inside each record, use the \
+function cumsum: map 'y = cumsum(x)'.";
     const MEANING: &'static str = "tf.data.Dataset.scan, tf.math.cumsum";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -99,7 +99,7 @@ cumsum: map 'y = cumsum(x)'.";
         let mut fields = schema.fields.clone();
         let dtype = if is_float { DType::Float64 } else { DType::Int64 };
         fields.push(Field::new(name, Type::tensor(dtype, Vec::new())));
-        let way_out = "add up by fewer fields, or by a coarser value: map, then cumsum --by";
+        let way_out = "use fewer --by fields, or a coarser key computed with map";
         let totals = Totals {
             field: *position,
             path: self.field.clone(),

@@ -21,8 +21,8 @@ impl Verb for Drop {
     const NAME: &'static str = "drop";
     const SUMMARY: &'static str = "Drop fields";
     const ABOUT: &'static str = "\
-All other fields are kept. A field inside structures is named by its path; a structure that loses all its fields \
-stays, empty.";
+All other fields are kept. A field inside structures is named by its path; a structure whose fields are all dropped remains, without \
+fields.";
     const MEANING: &'static str = "tf.experimental.StructuredTensor.with_updates({field: None})";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -1,7 +1,7 @@
 //! `explode F`: writes one record for each item of a field.
 
 use super::shared::divided::PART_NBYTES;
-use super::verb::{Bound, Example, Map, Operator, Verb};
+use super::verb::{Bound, Example, Map, Operator, Parts, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -12,6 +12,7 @@ use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::batch::{unbatch, unbatched_type};
 use crate::tensor::{RowPartition, Tensor};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Writes one record for each item of a field.
@@ -114,6 +115,7 @@ fn set_type(fields: &mut [Field], positions: &[usize], ty: &Type) {
     }
 }
 
+#[derive(Clone)]
 struct Items {
     path: FieldPath,
     positions: Vec<usize>,
@@ -144,38 +146,43 @@ impl Map for Items {
         self.grows
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
         let (list, columns) = self.parts(&chunk)?;
         let (partition, nulls, nrows) = (nitems(&list)?, list.validity(), chunk.nrows);
         let length = |row: usize| if nulls.as_ref().is_some_and(|v| v.is_null(row)) { 0 } else { partition.row_length(row) };
         let longest = (0..nrows).map(length).max().unwrap_or(0);
         if columns.iter().map(Tensor::nbytes).sum::<usize>().saturating_mul(longest) <= SMALL_NBYTES {
-            return Ok(vec![chunk]);
+            return Ok(Box::new(std::iter::once(Ok(chunk))));
         }
-        let mut parts = Vec::new();
+        let mut cuts = Vec::new();
         let (mut start, mut nbytes) = (0, 0usize);
         for row in 0..nrows {
             let (length, repeated) = (length(row), columns.iter().map(|c| c.slice(row, 1).nbytes()).sum::<usize>());
             let own = length.saturating_mul(repeated);
             if row > start && nbytes.saturating_add(own) > PART_NBYTES {
-                parts.push(chunk.slice(start, row - start));
+                cuts.push(Cut::Records(start..row));
                 (start, nbytes) = (row, 0);
             }
             nbytes = nbytes.saturating_add(own);
-            let nitems = (PART_NBYTES / repeated.max(1)).max(1);
             if own > SMALL_NBYTES && list.as_list().is_ok() {
-                let record = chunk.slice(row, 1);
-                for first in (0..length).step_by(nitems) {
-                    parts.push(self.with_items(&record, first, nitems.min(length - first))?);
-                }
+                cuts.push(Cut::Items { row, length, step: (PART_NBYTES / repeated.max(1)).max(1) });
                 (start, nbytes) = (row + 1, 0);
             }
         }
         if start < nrows {
-            parts.push(chunk.slice(start, nrows - start));
+            cuts.push(Cut::Records(start..nrows));
         }
-        Ok(parts)
+        let items = self.clone();
+        Ok(Box::new(cuts.into_iter().flat_map(move |cut| items.cut(&chunk, cut))))
     }
+}
+
+/// How to take parts from a chunk.
+enum Cut {
+    /// These records.
+    Records(Range<usize>),
+    /// A record with `length` items, `step` at a time.
+    Items { row: usize, length: usize, step: usize },
 }
 
 /// The items of each row.
@@ -194,6 +201,18 @@ impl Items {
         match replace(&mut columns, &self.positions, nothing)? {
             Some(list) => Ok((list, columns)),
             None => Err(Error::internal("no such field").in_field(&self.path)),
+        }
+    }
+
+    /// The parts that a cut makes of a chunk.
+    fn cut(&self, chunk: &Chunk, cut: Cut) -> Parts {
+        match cut {
+            Cut::Records(rows) => Box::new(std::iter::once(Ok(chunk.slice(rows.start, rows.len())))),
+            Cut::Items { row, length, step } => {
+                let (items, record) = (self.clone(), chunk.slice(row, 1));
+                let part = move |first| items.with_items(&record, first, step.min(length - first));
+                Box::new((0..length).step_by(step).map(part))
+            }
         }
     }
 

@@ -140,7 +140,7 @@ impl Fills {
         }
         let literal = if dtype == DType::Json { json_literal(text)? } else { literal_of(text, &dtype)? };
         if literal == Literal::None {
-            return Err(Error::usage("null cannot replace null"));
+            return Err(Error::usage("expected a value other than null"));
         }
         let dtype = if dtype == DType::Null { self.take_dtype(&literal) } else { dtype };
         let is_sparse = self.ty.is_sparse();

@@ -40,10 +40,10 @@ impl Verb for FromDense {
     const SUMMARY: &'static str = "Remove padding from rows";
     const ABOUT: &'static str = "\
 With --padding V, values equal to V are removed from the end of every row along axis 1 (see --ragged-rank), or from its start with --side \
-left. Other occurrences stay, and NaN never matches. In a vector they are removed from the vector itself. With --lengths FIELD each row \
-is truncated to its length and keeps its first values (with --side left, its last ones). A lengths field of rank r contains the row lengths \
-along axis r: a scalar is the length of a vector. For several axes, name several fields, in the form that `to-dense --lengths` writes. A \
-length greater than the row's size is treated as that size, a negative length as 0. Nulls are an error.";
+left; a vector counts as one row. Other occurrences are kept, and NaN never matches. With --lengths FIELD, each row is truncated to its \
+length and keeps its first values (with --side left, its last ones). A lengths field of rank r contains the row lengths along axis r: a \
+scalar is the length of a vector. For several axes, name several fields, in the form that `to-dense --lengths` writes. A length greater \
+than the row's size is treated as that size, a negative length as 0. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -37,7 +37,7 @@ which index was used.";
             output: "{\"id\":11}\n{\"id\":13}\n",
         },
         Example {
-            about: "a range, after a filter: numbers stay those of the input",
+            about: "a range, after a filter: records keep their input numbers",
             args: "filter 'id != 13' then get 2-",
             input: "{\"id\": 11}\n{\"id\": 12}\n{\"id\": 13}\n{\"id\": 14}\n",
             output: "{\"id\":12}\n{\"id\":14}\n",
@@ -67,9 +67,9 @@ impl Map for Chosen {
         let mut rows = Vec::new();
         for row in 0..chunk.nrows {
             let number = chunk.origin.number(row).ok_or_else(|| {
-                Error::data("this record is not a single input record, so it has no number")
+                Error::data("this record does not come from a single input record, so it has no number")
                     .at_row(row)
-                    .help("choose records before they are combined: get as the first verb")
+                    .help("use get before the verb that combines records")
             })?;
             if self.numbers.contains(number) {
                 rows.push(row);

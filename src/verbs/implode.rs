@@ -28,7 +28,7 @@ impl Verb for Implode {
     const SUMMARY: &'static str = "Group consecutive records with equal keys";
     const ABOUT: &'static str = "\
 The key fields stay; every other field gains axis 0, the records of the group, as with `batch`. Only adjacent records are grouped: sort \
-them first with `sort --by KEY`. In keys, nulls equal each other, and so do NaNs; nulls in other fields are kept. `explode` is the \
+the records first with `sort --by KEY`. In keys, nulls equal each other, and so do NaNs; nulls in other fields are kept. `explode` is the \
 inverse; `count --by` counts the records of each key. The records of the current group are kept in memory (see --max-memory).";
     const MEANING: &'static str = "the inverse of unnest";
     const EXAMPLES: &'static [Example] = &[

@@ -3,7 +3,7 @@
 use super::shared::divided::by_nbytes;
 use super::shared::fields::copied_first;
 use super::shared::keys::KeyTable;
-use super::verb::{Bound, Example, Map, Operator, Verb};
+use super::verb::{Bound, Example, Map, Operator, Parts, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
@@ -25,19 +25,19 @@ use std::sync::Arc;
 /// Adds fields of another file, by key.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Lookup {
-    /// The field whose value is looked up
+    /// Field whose value is looked up
     #[arg(value_name = "FIELD", value_parser = one_field)]
     field: FieldPath,
     /// The literal word `in`
     #[arg(value_name = "in", value_parser = ["in"])]
     word: String,
-    /// The table: a file with a record for each key
+    /// File with one record for each key
     #[arg(value_name = "TABLE", value_hint = clap::ValueHint::FilePath)]
     table: OsString,
-    /// The key in the table [default: the name of FIELD]
+    /// Key field of the table [default: the name of FIELD]
     #[arg(long, value_name = "KEY", value_parser = FieldPath::parse)]
     key: Option<FieldPath>,
-    /// The fields of the table to add; name=other adds `name` as `other`, and '*' all others but KEY
+    /// Fields of the table to add; name=other adds `name` as `other`, and '*' all others but KEY
     #[arg(long, value_name = "NAMES", required = true, value_delimiter = ',')]
     take: Vec<String>,
     /// What to do with a record whose value is not in the table
@@ -59,9 +59,9 @@ const ALL: &str = "*";
 /// What to do with a record whose value is not in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Missing {
-    /// fail
+    /// Fail
     Error,
-    /// its new fields are null
+    /// Set its new fields to null
     Null,
 }
 
@@ -69,10 +69,10 @@ impl Verb for Lookup {
     const NAME: &'static str = "lookup";
     const SUMMARY: &'static str = "Add fields from a small table by key";
     const ABOUT: &'static str = "\
-Finds the record of TABLE whose KEY equals FIELD and appends its fields NAMES. If FIELD is a list or a tensor, each of its values is \
-looked up, and the new fields have its shape; they must be scalars in TABLE. Keys are scalars and must be unique in TABLE; null matches no \
-key. TABLE is a file of any format, kept in memory: its key and the fields taken must fit in --max-memory. The records themselves are \
-streamed. --on-error does not apply to TABLE. To join two large files, use DuckDB on Parquet files.";
+Finds the record of TABLE whose KEY equals FIELD, and appends the fields NAMES of that record. If FIELD is a list or a tensor, each of its \
+values is looked up, and the new fields have its shape; they must be scalars in TABLE. Keys are scalars and must be unique in TABLE; null \
+matches no key. TABLE is a file of any format, kept in memory: its key and the fields taken must fit in --max-memory. The records of FILE \
+are streamed. --on-error does not apply to TABLE. To join two large files, use DuckDB on Parquet files.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "the name of each user",
@@ -389,10 +389,10 @@ impl Map for Rows {
         self.row_nbytes() > if self.levels > 0 { 16 } else { 256 }
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
         let (_, values) = chunk.columns[self.field].levels(self.levels)?;
         let nbytes = values.nrows().saturating_mul(self.row_nbytes()) / chunk.nrows.max(1);
-        Ok(by_nbytes(&chunk, nbytes))
+        Ok(Box::new(by_nbytes(chunk, nbytes).map(Ok)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `map`: computes fields.
 
 use super::shared::divided::by_trial;
-use super::verb::{Bound, Example, Map as MapStep, Operator, Verb};
+use super::verb::{Bound, Example, Map as MapStep, Operator, Parts, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -68,7 +68,7 @@ impl MapStep for Computes {
         self.program.grows()
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
-        Ok(by_trial(&chunk, |part| self.program.most_nbytes(part)))
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        Ok(Box::new(by_trial(chunk, &|part| self.program.most_nbytes(part)).map(Ok)))
     }
 }

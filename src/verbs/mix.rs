@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Draws records from several inputs.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Mix {
-    /// Where the stream ends
+    /// When the stream ends
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Stop::All)]
     stop: Stop,
     /// Seed of the random numbers [default: the global --seed]
@@ -25,11 +25,11 @@ pub struct Mix {
 /// Where the stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Stop {
-    /// when an input with no records left is drawn
+    /// When an input with no records left is drawn
     First,
-    /// when all inputs have ended: every record once
+    /// When all inputs have ended: every record is written once
     All,
-    /// when every input has been read to its end; shorter ones are read again
+    /// When every input has been read to its end; shorter ones are read again
     Repeat,
 }
 

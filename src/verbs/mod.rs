@@ -64,7 +64,7 @@ mod zip;
 
 pub use shared::memory::Budget;
 pub use verb::{
-    Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Part, Report, Route, Unchanged, Verb, Verdict,
+    Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Part, Parts, Report, Route, Unchanged, Verb, Verdict,
 };
 
 use verb::entry;

@@ -104,7 +104,7 @@ impl Fold for PaddedBatches {
 
     /// Padding can take many times the memory of the batches.
     fn deferred(&mut self) -> Vec<Deferred> {
-        let parts = self.ready.drain(..).flat_map(|batches| by_rows(&batches, GROWTH));
+        let parts = self.ready.drain(..).flat_map(|batches| by_rows(batches, GROWTH));
         let padding = |batches: Chunk| {
             let edits = self.edits.clone();
             Box::new(move || padded(edits.as_ref(), batches)) as Deferred

@@ -19,13 +19,13 @@ use std::sync::Arc;
 /// Leaves records out at random until the classes have the shares wanted.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RejectionResample {
-    /// The class of a record: a string, an integer or a bool
+    /// Class of a record: a string, an integer or a bool
     #[arg(long, value_name = "EXPR")]
     by: String,
-    /// The share of each class in the output; the shares add up to 1
+    /// Share of each class in the output; the shares must add up to 1
     #[arg(long, value_name = "CLASS=SHARE,..")]
     target: String,
-    /// The share of each class in the input [default: estimated from the records so far]
+    /// Share of each class in the input [default: estimated from the records so far]
     #[arg(long, value_name = "CLASS=SHARE,..")]
     initial: Option<String>,
     /// Seed of the random numbers [default: the global --seed]
@@ -40,11 +40,11 @@ impl Verb for RejectionResample {
     const NAME: &'static str = "rejection-resample";
     const SUMMARY: &'static str = "Drop records to reach given class proportions";
     const ABOUT: &'static str = "\
-Keeps each record with a probability proportional to target / initial of its class, scaled so that the largest is 1: the classes then \
-have the proportions of --target, and no record of the scarcest class is dropped. No record is repeated, and records stay in order. \
-Without --initial, the proportions of the input are estimated from the records so far, starting from 10 of each class, so the first \
-records deviate from the target. A class with share 0 is dropped; a record of a class that --target does not name is an error. One \
-random number is drawn for each record, so the output depends only on --seed and the records.
+Keeps each record with a probability proportional to the target share of its class divided by its initial share, scaled so that the \
+largest is 1: the classes then have the proportions of --target, and no record of the scarcest class is dropped. No record is repeated, \
+and records stay in order. Without --initial, the proportions of the input are estimated from the records so far, as if 10 of each class \
+had come before, so the first records deviate from the target. A class with share 0 is dropped; a record of a class that --target does not \
+name is an error. One random number is drawn for each record, so the output depends only on --seed and the records.
 
 (TensorFlow also samples from the original dataset when that lowers the rejection rate, so its output may repeat records.)";
     const MEANING: &'static str = "tf.data.Dataset.rejection_resample";

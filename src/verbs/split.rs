@@ -27,19 +27,19 @@ pub struct Split {
     /// Expression that gives one bool per record: if it is true, the record goes to -o, otherwise to --else
     #[arg(value_name = "CONDITION")]
     condition: String,
-    /// Output file of the other records
+    /// Output file for the other records
     #[arg(long = "else", value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
     other: Option<OsString>,
-    /// Names of parts and their shares, which add up to 1
+    /// Names of the parts and their shares, which must add up to 1
     #[arg(long, value_name = "NAME=SHARE,..")]
     into: Option<String>,
-    /// A file for each value; with --into: records with equal values stay together [default: each record by itself]
+    /// Write a file for each value; with --into, keep records with equal values together [default: each record by itself]
     #[arg(long, value_name = "EXPR")]
     by: Option<String>,
-    /// With --into: the records of each value are divided in the same proportions
+    /// With --into, divide the records of each value in the same proportions
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     stratify: Option<Keys>,
-    /// With --into: seed of the random numbers [default: the global --seed]
+    /// With --into, seed of the random numbers [default: the global --seed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -141,7 +141,7 @@ groups. Files that an earlier run wrote for other values are kept.";
             (Some(into), None) if self.stratify.is_some() => {
                 let keys = self.stratify.as_ref().map_or(Ok(Vec::new()), |keys| keys.positions(schema, "split --stratify"))?;
                 let shares = shares(into)?.into_iter().map(|(_, share)| share).collect();
-                let table = KeyTable::new(Self::NAME, "stratify by fewer fields, or by a coarser value", options);
+                let table = KeyTable::new(Self::NAME, "stratify by fewer fields, or by a coarser key computed with map", options);
                 Route::Folded(Box::new(Stratified { keys, shares, seed, table, given: Vec::new() }))
             }
             (Some(into), None) => {

@@ -43,22 +43,23 @@ impl Verb for ToDense {
     const NAME: &'static str = "to-dense";
     const SUMMARY: &'static str = "Pad ragged fields, convert sparse fields to dense";
     const ABOUT: &'static str = "\
-Every ragged axis gets one size in each record: that of its longest row, or the size given by --shape. Shorter rows \
-are padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless \
---shape or --multiple-of is given.
+Every ragged axis becomes uniform in each record: its size is that of its longest row, or the one given by --shape. Shorter rows are \
+padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless --shape or --multiple-of \
+is given.
 
 In a shape, `?` is the longest row of the record, `<=512` the longest but at most 512, `512` exactly 512, and `max` the longest of the \
 whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
---side left pads and truncates at the start of rows and keeps their ends, which suits language-model prompts; truncated values are \
-lost. The values of a sparse tensor are placed by their indices, whatever the side. --multiple-of rounds up the padded sizes that are not given as numbers, but never beyond the 512 of `<=512`; it leaves the number of rows as it is.
+--side left pads and truncates at the start of rows and keeps their ends, which suits language-model prompts; truncated values are lost. \
+The values of a sparse tensor are placed by their indices, whatever the side. --multiple-of rounds up the padded sizes that are not given \
+as numbers, but never beyond the 512 of `<=512`; it leaves the number of rows as it is.
 
---lengths adds the number of values kept in each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which \
-`from-dense --lengths` reads; --mask adds a bool field FIELD/mask. Neither adds anything for a sparse field.
+--lengths adds the number of values kept in each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which `from-dense \
+--lengths` reads; --mask adds a bool field FIELD/mask. Neither adds anything for a sparse field.
 
-A field inside structures is padded to its longest row in the record. Structures with ragged axes cannot be padded: they \
-are skipped, and rejected if named; promote their fields first. Nulls are an error in every selected field, even \
-where nothing is padded; limit the fields with -f.";
+A field inside structures is padded to its longest row in the record. Structures with ragged axes cannot be padded: they are skipped, and \
+rejected if named; promote their fields first. Nulls are an error in every selected field, even where nothing is padded; limit the fields \
+with -f.";
     const MEANING: &'static str = "tf.RaggedTensor.to_tensor, tf.sparse.to_dense, sequence_pad";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -108,13 +109,13 @@ impl ToDense {
     fn note_sparse(&self, plan: &PaddingPlan, schema: &Schema, options: &Options) -> Result<()> {
         let option = match (self.lengths, self.mask) {
             (false, false) => return Ok(()),
-            (true, false) => "--lengths",
-            (false, true) => "--mask",
-            (true, true) => "--lengths and --mask",
+            (true, false) => "--lengths has",
+            (false, true) => "--mask has",
+            (true, true) => "--lengths and --mask have",
         };
         for field in &plan.fields {
             if schema.find(&field.path)?.1.ty.is_sparse() {
-                options.notices.add(format!("{}: to-dense {option}: nothing is added for a sparse field", field.path), options.strict)?;
+                options.notices.add(format!("{}: to-dense {option} no effect on a sparse field", field.path), options.strict)?;
             }
         }
         Ok(())

@@ -28,9 +28,9 @@ impl Verb for ToSparse {
     const NAME: &'static str = "to-sparse";
     const SUMMARY: &'static str = "Convert ragged and dense fields to sparse";
     const ABOUT: &'static str = "\
-Every element becomes an entry, zeros too (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the \
-longest rows of each record, or the one given by --shape; nothing is truncated: a longer row is an error. A field \
-inside structures becomes one sparse tensor in each structure. Nulls are an error.";
+Every value becomes an entry, including zeros (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the longest rows of \
+each record, or the one given by --shape; nothing is truncated: a longer row is an error. A field inside structures becomes one sparse \
+tensor in each structure. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.to_sparse";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -111,7 +111,7 @@ impl ToSparse {
                 scope.refuse_nulls(tensor, &field)?;
                 if let Some((row, axis, size, most)) = first_too_large(tensor, &targets)? {
                     let error =
-                        Error::data(format!("{size} items do not fit into the {most} of the shape")).at_row(row).on_axis(outer + axis);
+                        Error::data(format!("found {size} items, but --shape allows only {most}")).at_row(row).on_axis(outer + axis);
                     return Err(error.help("to-sparse does not truncate; use a larger --shape"));
                 }
                 sparse_of_ragged(tensor, &targets).map(Tensor::Sparse)

@@ -201,6 +201,9 @@ pub enum Route {
     Numbered(Arc<dyn Fn(u64) -> usize + Send + Sync>),
 }
 
+/// The parts of a [divided](Map::divided) chunk, in order, made as they are needed.
+pub type Parts = Box<dyn Iterator<Item = Result<Chunk>> + Send>;
+
 /// A stateless operator.
 pub trait Map: Send + Sync {
     /// Transforms a chunk. If a single row caused an error, the error names it ([`crate::error::Error::at_row`]); with
@@ -225,8 +228,8 @@ pub trait Map: Send + Sync {
     ///
     /// # Errors
     /// Only internal errors.
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
-        Ok(vec![chunk])
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        Ok(Box::new(std::iter::once(Ok(chunk))))
     }
 
     /// Whether the output has as many rows as the input, so that rows can be numbered before or after it.

@@ -3,7 +3,7 @@
 use super::shared::divided::by_rows;
 use super::shared::edit::{Edits, Scope};
 use super::shared::windowing::Windowing;
-use super::verb::{Bound, Example, Map, Operator, Verb};
+use super::verb::{Bound, Example, Map, Operator, Parts, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ impl Verb for Windows {
 In each record, a window starts at every S-th value of FIELD and contains W values, taking every K-th: `[?]` becomes `[?, (?)]`, and with \
 --drop-remainder or --pad `[?, W]`. An empty list has no windows. Windows at the end of a list may contain fewer values; --drop-remainder \
 drops them, --pad fills them. Without --pad, the field may also be a list of structures or have further axes. Nulls are an error. For \
-windows of consecutive records use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
+windows of consecutive records, use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
     const MEANING: &'static str = "tf.signal.frame, tf.data.Dataset.window";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -125,8 +125,8 @@ impl Map for Multiplying {
     fn grows(&self) -> bool {
         self.growth > SMALL_GROWTH
     }
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
-        Ok(by_rows(&chunk, self.growth))
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        Ok(Box::new(by_rows(chunk, self.growth).map(Ok)))
     }
 }
 

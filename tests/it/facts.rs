@@ -491,7 +491,11 @@ fn timestamps_that_no_unit_holds_are_cut_with_a_notice() {
     group.close().unwrap();
     writer.close().unwrap();
     for (command, status, notice) in [
-        ("convert a.parquet", 0, "note: a.parquet: t: INT96 timestamps are cut to microseconds: finer units cannot hold their range\n"),
+        (
+            "convert a.parquet",
+            0,
+            "note: a.parquet: t: INT96 timestamps are truncated to microseconds: their range does not fit finer units\n",
+        ),
         ("select u a.parquet", 0, ""),
         ("convert --strict a.parquet", 1, ""),
     ] {

@@ -7,6 +7,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use tatter::cli::{COMMANDS, pages};
 
+/// roff would continue a command to type with the text of the next line.
+#[test]
+fn commands_in_man_pages_end_their_line() {
+    for (name, text) in pages(COMMANDS).unwrap() {
+        let text = String::from_utf8(text).unwrap();
+        let filled = text.split(".nf\n").map(|part| part.split_once(".fi\n").map_or(part, |(_, rest)| rest));
+        for part in filled {
+            let joined = part.lines().zip(part.lines().skip(1)).find(|(line, next)| line.starts_with("    ") && !next.starts_with('.'));
+            assert!(joined.is_none(), "{name}: {joined:?}");
+        }
+    }
+}
+
 #[test]
 fn man_pages_are_not_stale() {
     let directory = root().join("man");

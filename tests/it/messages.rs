@@ -76,6 +76,7 @@ const STARTS: &[&str] = &[
     "ExprError::at(",
     "ExprError::new(",
     ".help(",
+    "misplaced(",
     "notices.add(",
     "notice(",
     "let message =",

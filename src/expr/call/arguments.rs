@@ -3,9 +3,10 @@
 use super::binding::{Arg, Call};
 use super::coerce::{as_node, as_they_are, cast_node, common, not_null, present, strict, strict_node};
 use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, static_text};
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
 use crate::expr::types::promote;
+use crate::printable::counted_axes;
 use crate::schema::{DType, Element, Literal, Type};
 
 impl Call {
@@ -77,11 +78,10 @@ impl Call {
                 let node = cast_node(node, dtype, self.text())?;
                 return Ok(self.push(node));
             }
-            return Err(ExprError::at(
-                item.span.clone(),
-                format!("{}: {} must be {dtype}, not {}", self.name, self.param(i), item.describe()),
-            )
-            .help(format!("cast(x, {dtype}) converts")));
+            let message = format!("{}: {} must be {dtype}, not {}", self.name, self.param(i), item.describe());
+            let from = node.ty.dtype().filter(|_| !item.is_literal());
+            let advice = from.and_then(|from| conversion(self.text(), &item.span, from, dtype));
+            return Err(ExprError::at(item.span.clone(), message).help_if(advice));
         }
         let arg = self.push(node);
         self.plain(&arg)?;
@@ -307,17 +307,15 @@ impl Call {
             let place = self.given(i).map_or(self.span.clone(), |item| item.span.clone());
             let error = ExprError::at(
                 place,
-                format!(
-                    "{}: {} {axis} is out of range for a tensor with {rank} ax{}",
-                    self.name,
-                    self.param(i),
-                    if rank == 1 { "is" } else { "es" }
-                ),
+                format!("{}: {} {axis} is out of range for a tensor with {}", self.name, self.param(i), counted_axes(rank)),
             );
             if rank == 0 {
                 error.help("a scalar has no axes")
             } else {
-                error.help(format!("axes are numbered from 0 to {}; negative ones count from the last", rank - 1))
+                match rank {
+                    1 => error.help("its only axis is 0"),
+                    _ => error.help(format!("axes are numbered from 0 to {}; negative ones count from the last", rank - 1)),
+                }
             }
         })
     }
@@ -333,7 +331,7 @@ impl Call {
                 .help("take one of its fields: st.name, st[\"name\"]")),
             Element::Sparse(_) => {
                 Err(ExprError::at(arg.span.clone(), format!("{} expects a ragged or dense tensor, found a sparse one", self.name))
-                    .help("sparse.to_dense(x) and RaggedTensor.from_sparse(x) convert"))
+                    .help(format!("sparse.to_dense({0}) or RaggedTensor.from_sparse({0}) converts it", text_at(self.text(), &arg.span))))
             }
         }
     }
@@ -361,6 +359,9 @@ impl Call {
         if fits(dtype) {
             return Ok(());
         }
-        Err(ExprError::at(arg.span.clone(), format!("{} expects {expected}, found {dtype}", self.name)))
+        let integers = Some(DType::Int64).filter(|_| *dtype == DType::Bool);
+        let to = integers.into_iter().chain([DType::Float32]).find(|to| fits(to));
+        let advice = to.and_then(|to| conversion(self.text(), &arg.span, dtype, &to));
+        Err(ExprError::at(arg.span.clone(), format!("{} expects {expected}, found {dtype}", self.name)).help_if(advice))
     }
 }

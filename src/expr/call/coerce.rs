@@ -2,7 +2,7 @@
 
 use super::fold::fold;
 use super::pack::pack;
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::{CallNode, Kernel, Node, NodeKind, UNNAMED};
 use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
@@ -123,14 +123,21 @@ fn converted(node: Node, ty: Type, text: &Arc<str>, kernel: Kernel) -> ExprResul
 pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
     let mut dtype: Option<DType> = None;
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(items.len());
-    let clash = |span: &Span, a: &DType, b: &DType| {
+    let clash = |span: &Span, is_literal: bool, a: &DType, b: &DType| {
         let does = if name.contains(['=', '<', '>']) { "compare" } else { "combine" };
         let error = ExprError::at(span.clone(), format!("{name} cannot {does} {a} and {b}"));
         let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
-        let is_number = [a, b].into_iter().any(|dtype| dtype.is_number());
-        error.help(match is_text && is_number {
-            true => "strings.as_string(x) formats numbers; strings.to_number(x, int64) reads them",
-            false => "cast(x, dtype) converts numbers",
+        let number = [a, b].into_iter().find(|dtype| dtype.is_number());
+        error.help(match number.filter(|_| is_text) {
+            Some(number) => {
+                let to = if number.is_float() { DType::Float64 } else { DType::Int64 };
+                match if is_literal { "x" } else { text_at(text, span) } {
+                    "x" => format!("strings.as_string(x) formats numbers; strings.to_number(x, {to}) parses them"),
+                    x if b.is_number() => format!("strings.as_string({x}) formats it; strings.to_number(x, {to}) parses numbers"),
+                    x => format!("strings.to_number({x}, {to}) parses it; strings.as_string(x) formats numbers"),
+                }
+            }
+            None => format!("cast(x, {}) converts numbers", number.unwrap_or(&DType::Int64)),
         })
     };
     // The tensors determine the dtype first, then any literals that it does not hold.
@@ -146,7 +153,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         };
         dtype = Some(match dtype {
             None => found,
-            Some(before) => promote(&before, &found).ok_or_else(|| clash(&item.span, &before, &found))?,
+            Some(before) => promote(&before, &found).ok_or_else(|| clash(&item.span, false, &before, &found))?,
         });
         nodes.push(Some(node));
     }
@@ -167,7 +174,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             Some(_) if literals_only && own.is_float() && hold_all(&own, items) => own,
             Some(before) => {
                 let wide = promote(&before, &own).ok_or_else(|| {
-                    let error = clash(&item.span, &before, &own);
+                    let error = clash(&item.span, true, &before, &own);
                     match text.get(item.span.clone()).filter(|word| before == DType::String && is_name(word)) {
                         Some(arg) => error.help(format!("--arg '{arg}=\"...\"' passes a string, with the quotes")),
                         None => error,
@@ -228,15 +235,7 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
     let from = node.ty.dtype().cloned().unwrap_or(DType::Null);
     if !cast::can_cast(&from, dtype) {
         let error = ExprError::at(node.span.clone(), format!("{from} cannot be converted to {dtype}"));
-        return Err(match (&from, dtype) {
-            (DType::String, DType::Int32 | DType::Int64 | DType::Float32 | DType::Float64) => {
-                error.help(format!("strings.to_number(x, {dtype}) parses numbers"))
-            }
-            (DType::String, to) if to.is_number() => error.help("strings.to_number(x) parses numbers"),
-            (from, DType::String) if from.is_number() => error.help("strings.as_string(x) formats numbers"),
-            (_, to) if to.time().is_some() => error.help("timestamp(x) converts text and numbers to times"),
-            _ => error,
-        });
+        return Err(error.help_if(conversion(text, &node.span, &from, dtype)));
     }
     let sparse = node.ty.is_sparse();
     let element = if sparse { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };

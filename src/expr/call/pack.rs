@@ -8,6 +8,7 @@ use crate::expr::kernels::level::check_uniform;
 use crate::expr::kernels::{join, slice};
 use crate::expr::span::Span;
 use crate::expr::types::{self, outermost_uniform};
+use crate::printable::counted_axes;
 use crate::schema::{Dim, Type};
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use std::sync::Arc;
 pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
     let all: Vec<&[Dim]> = nodes.iter().map(|n| n.ty.dims.as_slice()).collect();
     types::one_rank(&all).map_err(|i| {
-        let message = format!("tensors in a list must have the same rank; this has {} axes, the first {}", all[i].len(), all[0].len());
+        let message =
+            format!("tensors in a list must have the same rank; this has {}, the first {}", counted_axes(all[i].len()), all[0].len());
         ExprError::at(nodes[i].span.clone(), message)
     })?;
     let dims = types::stacked(&all, 0, false).map_err(|e| e.or_at(span.clone()))?;

@@ -23,6 +23,7 @@ use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::below_structure;
+use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use std::sync::Arc;
@@ -73,118 +74,153 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
         );
     }
     let mut call = Call::operator("a subscript", span.clone(), text.clone());
-    let mut ty = node.ty.clone();
     let mut keys: Vec<Operand> = keys.to_vec();
-    expand_ellipsis(&mut keys, &ty);
+    expand_ellipsis(&mut keys, &node.ty);
     let takes_item =
         keys.first().is_some_and(|key| !key.is_none() && !matches!(key.kind, OperandKind::Slice(_)) && field_name(key).is_none());
+    let mut axes = Axes::of(node.ty.clone());
     let x = call.push(if takes_item { of_item(node) } else { node });
-    let mut bound = Vec::new();
-    let mut kept: Vec<Dim> = Vec::new();
-    // Whether the next axis of the tensor is its first one; new axes do not count.
-    let mut leading = true;
-    let mut rest: Vec<Dim> = std::mem::take(&mut ty.dims);
-    rest.reverse();
     for (i, key) in keys.iter().enumerate() {
-        let level = kept.len();
         if key.is_none() {
-            bound.push(Key::NewAxis { level });
-            kept.push(Dim::known(1));
-            continue;
-        }
-        if let Some(name) = field_name(key) {
-            if i == 0 && !rest.is_empty() && keys[i + 1..].iter().all(|k| field_name(k).is_some()) {
-                leading &= rest.is_empty();
-                while let Some(dim) = rest.pop() {
-                    kept.push(dim);
-                }
+            axes.insert();
+        } else if let Some(name) = field_name(key) {
+            if i == 0 && keys.iter().all(|key| field_name(key).is_some()) {
+                axes.keep_all();
             }
-            let Element::Struct(fields) = &ty.element else {
-                return Err(wrong_key(key, &ty));
-            };
-            if !rest.is_empty() {
-                return Err(ExprError::at(
-                    key.span.clone(),
-                    format!("a field name comes after the {} axes of the structure", kept.len() + rest.len()),
-                ));
-            }
-            let position = fields
-                .iter()
-                .position(|f| f.name == name)
-                .ok_or_else(|| unknown_in(fields, &name, "the structure").or_at(key.span.clone()))?;
-            bound.push(Key::Field { level: kept.len(), position });
-            let field = fields[position].ty.clone();
-            rest = below_structure(&field.dims, !kept.is_empty());
-            rest.reverse();
-            ty.element = field.element;
-            continue;
-        }
-        if rest.is_empty() && kept.is_empty() && i == 0 && ty.fields().is_some() && is_full_slice(key) {
+            axes.enter(key, &name)?;
+        } else if i == 0 && axes.is_single_structure() && is_full_slice(key) {
             // TensorFlow treats `st[:]` of a single structure as the structure itself.
-            continue;
-        }
-        let Some(dim) = rest.pop() else {
-            if matches!(ty.dtype(), Some(DType::String | DType::Bytes)) {
-                let error = ExprError::at(key.span.clone(), "strings cannot be indexed");
-                return Err(error.help("strings.substr(x, pos, len) takes a substring of each string"));
-            }
-            return Err(ExprError::at(key.span.clone(), "too many indices"));
-        };
-        match &key.kind {
-            OperandKind::Slice(parts) => {
-                leading = false;
-                let (start, stop) = (number(&mut call, parts[0].as_ref(), &ty)?, number(&mut call, parts[1].as_ref(), &ty)?);
-                let step = match number(&mut call, parts[2].as_ref(), &ty)? {
-                    None => 1,
-                    Some(Integer::Known(0)) => return Err(ExprError::at(key.span.clone(), "the step of a slice cannot be 0")),
-                    Some(Integer::Known(step)) => step,
-                    Some(Integer::Of(_)) => {
-                        return Err(ExprError::at(key.span.clone(), "the step of a slice must be known before the first record"));
-                    }
-                };
-                if start.is_none() && stop.is_none() && step == 1 {
-                    kept.push(dim);
-                    continue;
-                }
-                let size = match (dim.size, static_slice(&start, &stop, step)) {
-                    (Size::Known(n), Some(s)) => Size::Known(s.of_row(usize::try_from(n).unwrap_or(usize::MAX)).1 as u64),
-                    (Size::Known(_), None) => Size::Uniform,
-                    (other, _) => other,
-                };
-                kept.push(Dim { size, label: None });
-                bound.push(Key::Slice { level, start, stop, step });
-            }
-            _ => {
-                let index = match number(&mut call, Some(key), &ty)? {
-                    Some(index) => index,
-                    None => return Err(wrong_key(key, &ty)),
-                };
-                if dim.size == Size::Ragged && !leading {
-                    return Err(ExprError::at(
-                        key.span.clone(),
-                        "cannot index into a ragged axis: the rows differ in length, and some may not have that item",
-                    )
-                    .help("slices accept short rows: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
-                }
-                if let (Size::Known(n), Integer::Known(i)) = (dim.size, &index)
-                    && (*i >= n as i64 || *i < -(n as i64))
-                {
-                    return Err(ExprError::at(key.span.clone(), format!("index {i} is out of range for {n} items")));
-                }
-                if leading
-                    && let Some(next) = rest.last_mut()
-                    && next.size == Size::Ragged
-                {
-                    *next = Dim::UNIFORM;
-                }
-                bound.push(Key::Index { level, index });
+        } else {
+            let dim = axes.take(key)?;
+            match &key.kind {
+                OperandKind::Slice(parts) => axes.slice(dim, key, parts, &mut call)?,
+                _ => axes.index(dim, key, &mut call)?,
             }
         }
     }
-    rest.reverse();
-    kept.extend(rest);
-    let result = Type { element: ty.element, dims: kept, optional: false, with_nulls: false };
+    let (result, bound) = axes.finish();
     call.one(result, move |args| bound.iter().try_fold(x.of(args)?.into_owned(), |tensor, key| key.apply(tensor, args)))
+}
+
+/// The axes of a tensor while keys are applied to them, from the first to the last.
+struct Axes {
+    /// The type of the items, without the axes in `rest`.
+    item: Type,
+    /// The axes without a key so far, last one first.
+    rest: Vec<Dim>,
+    /// The axes of the result.
+    kept: Vec<Dim>,
+    bound: Vec<Key>,
+    /// Whether the next axis of the tensor is its first one; new axes do not count.
+    leading: bool,
+}
+
+impl Axes {
+    fn of(mut ty: Type) -> Axes {
+        let mut rest = std::mem::take(&mut ty.dims);
+        rest.reverse();
+        Axes { item: ty, rest, kept: Vec::new(), bound: Vec::new(), leading: true }
+    }
+
+    fn is_single_structure(&self) -> bool {
+        self.rest.is_empty() && self.kept.is_empty() && self.item.fields().is_some()
+    }
+
+    /// Inserts an axis of size 1.
+    fn insert(&mut self) {
+        self.bound.push(Key::NewAxis { level: self.kept.len() });
+        self.kept.push(Dim::known(1));
+    }
+
+    /// Keeps all axes.
+    fn keep_all(&mut self) {
+        self.leading &= self.rest.is_empty();
+        while let Some(dim) = self.rest.pop() {
+            self.kept.push(dim);
+        }
+    }
+
+    /// Goes on with the axes of a field of the structures.
+    fn enter(&mut self, key: &Operand, name: &str) -> ExprResult<()> {
+        let Element::Struct(fields) = &self.item.element else {
+            return Err(wrong_key(key, &self.item));
+        };
+        if !self.rest.is_empty() {
+            let axes = counted_axes(self.kept.len() + self.rest.len());
+            return Err(ExprError::at(key.span.clone(), format!("a field name comes after the {axes} of the structure")));
+        }
+        let position = fields.iter().position(|f| f.name == name);
+        let position = position.ok_or_else(|| unknown_in(fields, name, "the structure").or_at(key.span.clone()))?;
+        self.bound.push(Key::Field { level: self.kept.len(), position });
+        let field = fields[position].ty.clone();
+        self.rest = below_structure(&field.dims, !self.kept.is_empty());
+        self.rest.reverse();
+        self.item.element = field.element;
+        Ok(())
+    }
+
+    /// The next axis.
+    fn take(&mut self, key: &Operand) -> ExprResult<Dim> {
+        self.rest.pop().ok_or_else(|| {
+            if matches!(self.item.dtype(), Some(DType::String | DType::Bytes)) {
+                let error = ExprError::at(key.span.clone(), "strings cannot be indexed");
+                return error.help("strings.substr(x, pos, len) takes a substring of each string");
+            }
+            ExprError::at(key.span.clone(), "too many indices")
+        })
+    }
+
+    fn slice(&mut self, dim: Dim, key: &Operand, parts: &[Option<Operand>; 3], call: &mut Call) -> ExprResult<()> {
+        self.leading = false;
+        let [start, stop, step] = parts.each_ref().map(|part| number(call, part.as_ref(), &self.item));
+        let (start, stop) = (start?, stop?);
+        let step = match step? {
+            None => 1,
+            Some(Integer::Known(0)) => return Err(ExprError::at(key.span.clone(), "the step of a slice cannot be 0")),
+            Some(Integer::Known(step)) => step,
+            Some(Integer::Of(_)) => {
+                return Err(ExprError::at(key.span.clone(), "the step of a slice must be known before the first record"));
+            }
+        };
+        if start.is_none() && stop.is_none() && step == 1 {
+            self.kept.push(dim);
+            return Ok(());
+        }
+        let size = match (dim.size, static_slice(&start, &stop, step)) {
+            (Size::Known(n), Some(s)) => Size::Known(s.of_row(usize::try_from(n).unwrap_or(usize::MAX)).1 as u64),
+            (Size::Known(_), None) => Size::Uniform,
+            (other, _) => other,
+        };
+        self.bound.push(Key::Slice { level: self.kept.len(), start, stop, step });
+        self.kept.push(Dim { size, label: None });
+        Ok(())
+    }
+
+    fn index(&mut self, dim: Dim, key: &Operand, call: &mut Call) -> ExprResult<()> {
+        let index = number(call, Some(key), &self.item)?.ok_or_else(|| wrong_key(key, &self.item))?;
+        if dim.size == Size::Ragged && !self.leading {
+            let message = "cannot index into a ragged axis: the rows differ in length, and some may not have that item";
+            return Err(ExprError::at(key.span.clone(), message)
+                .help("slices accept short rows: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
+        }
+        if let (Size::Known(n), Integer::Known(i)) = (dim.size, &index)
+            && (*i >= n as i64 || *i < -(n as i64))
+        {
+            return Err(ExprError::at(key.span.clone(), format!("index {i} is out of range for {n} items")));
+        }
+        if let Some(next) = self.rest.last_mut().filter(|next| self.leading && next.size == Size::Ragged) {
+            *next = Dim::UNIFORM;
+        }
+        self.bound.push(Key::Index { level: self.kept.len(), index });
+        Ok(())
+    }
+
+    /// The type of the result, and the keys.
+    fn finish(mut self) -> (Type, Vec<Key>) {
+        self.rest.reverse();
+        self.kept.extend(self.rest);
+        (Type { element: self.item.element, dims: self.kept, optional: false, with_nulls: false }, self.bound)
+    }
 }
 
 /// An item or a slice of a list.

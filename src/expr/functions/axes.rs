@@ -171,7 +171,7 @@ fn filled(shape: &[i64], n: usize, sizes: &[usize]) -> Option<Vec<usize>> {
 fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
-        return Err(ExprError::at(x.span.clone(), "this is a sparse tensor").help("sparse.transpose(x)"));
+        return Err(ExprError::at(x.span.clone(), "transpose expects a dense tensor, found a sparse one").help("use sparse.transpose(x)"));
     }
     if let Some(axis) = last_ragged(&x.ty.dims) {
         return Err(ExprError::at(x.span.clone(), format!("transpose expects a dense tensor, but axis {axis} is ragged")));
@@ -184,7 +184,7 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
     let mut sorted = perm.clone();
     sorted.sort_unstable();
     if sorted != (0..rank).collect::<Vec<_>>() {
-        return Err(call.error(format!("perm is {perm:?}; it must contain each of the {rank} axes once")));
+        return Err(call.error(format!("perm is {perm:?}; it must contain each axis from 0 to {} once", rank.saturating_sub(1))));
     }
     let mut ty = x.ty.clone();
     ty.dims = perm.iter().map(|a| x.ty.dims[*a].clone()).collect();

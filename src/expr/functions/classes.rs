@@ -53,7 +53,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.invert_permutation", "invert_permutation"],
         "x",
-        "The inverse of a permutation of 0, 1 ... n - 1: the place of each number.",
+        "The inverse of a permutation of 0, 1 ... n - 1: the position of each number.",
         [("math.invert_permutation([2, 0, 1])", "[1, 2, 0]")],
         invert_permutation
     ),
@@ -96,7 +96,7 @@ fn bias_add(call: &Call) -> ExprResult<String> {
     };
     let differ = matches!((ty.dims[channels].size, bias.dims[0].size), (Size::Known(m), Size::Known(n)) if m != n);
     if differ {
-        return Err(call.error(format!("nn.bias_add: the bias has another size than axis {channels} of {ty}: {bias}")));
+        return Err(call.error(format!("nn.bias_add: the bias {bias} does not match axis {channels} of {ty}")));
     }
     let ones = ", 1".repeat(ty.rank() - 1 - channels);
     // The size is written out, so that a bias of one value is not repeated.

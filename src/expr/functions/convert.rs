@@ -15,6 +15,7 @@ use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::literal::zero;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{self, last_ragged};
+use crate::printable::{counted, counted_axes};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{Sparse, Tensor};
 
@@ -64,7 +65,10 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
         Some(shape) if shape.len() == rank => shape,
         Some(shape) => {
             let place = call.operand(2)?.span.clone();
-            return Err(ExprError::at(place, format!("the shape has {} sizes, but the tensor has {rank} axes", shape.len())));
+            return Err(ExprError::at(
+                place,
+                format!("the shape has {}, but the tensor has {}", counted(shape.len() as u64, "size"), counted_axes(rank)),
+            ));
         }
     };
     if let Some(negative) = shape.iter().flatten().filter_map(Integer::known).find(|n| *n < 0) {
@@ -209,7 +213,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
         if first + vectors.len() > x.rank() {
             return Err(ExprError::at(
                 item.span.clone(),
-                format!("found {} levels of lengths for a tensor with {} axes", vectors.len(), x.rank()),
+                format!("found {} of lengths for a tensor with {}", counted(vectors.len() as u64, "level"), counted_axes(x.rank())),
             ));
         }
         let lengths = vectors.iter().map(|v| call.integers_of(v)).collect::<ExprResult<Vec<_>>>()?;
@@ -363,7 +367,7 @@ fn from_sparse(call: &mut Call) -> ExprResult<OperandKind> {
         ));
     }
     if x.rank() != 2 {
-        return Err(ExprError::at(x.span.clone(), format!("from_sparse expects a sparse matrix; this has {} axes", x.rank())));
+        return Err(ExprError::at(x.span.clone(), format!("from_sparse expects a sparse matrix; this has {}", counted_axes(x.rank()))));
     }
     let rows = if let Size::Known(n) = x.ty.dims[0].size { Dim::known(n) } else { Dim::UNIFORM };
     call.one(Type::tensor(x.dtype()?.clone(), vec![rows, Dim::RAGGED]), move |args| {
@@ -384,9 +388,9 @@ fn from_sparse(call: &mut Call) -> ExprResult<OperandKind> {
                     return Err(Error::internal("an index of two numbers"));
                 };
                 if row < at || own[row] as i64 != *column {
-                    return Err(Error::data(format!("the index [{row}, {column}] leaves a gap or is out of order"))
-                        .at_row(record)
-                        .help("rows of a ragged tensor are filled from the left: columns 0, 1, 2 ...; sparse.reorder(x) sorts"));
+                    return Err(Error::data(format!("the index [{row}, {column}] leaves a gap or is out of order")).at_row(record).help(
+                        "rows of a ragged tensor are filled from the left: columns 0, 1, 2 ...; sparse.reorder(x) sorts the entries",
+                    ));
                 }
                 at = row;
                 own[row] += 1;

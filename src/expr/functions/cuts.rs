@@ -10,6 +10,7 @@ use crate::expr::kernels::cast::{cast, i64s};
 use crate::expr::kernels::level::{bounding, merged, partition_of, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::shape;
+use crate::printable::{counted, counted_axes};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, Int64Array};
@@ -57,7 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["unravel_index"],
         "indices, dims",
-        "The coordinates, in a tensor with these dims, of indices into its flat values: a row for each axis.",
+        "Convert indices into the flat values of a tensor with these dims to coordinates: one row for each axis.",
         [("unravel_index([2, 5, 7], [3, 3])", "[[0, 1, 2], [2, 2, 1]]")],
         unravel_index
     ),
@@ -89,7 +90,11 @@ fn block(call: &Call) -> ExprResult<String> {
         let n = count(call, i)?;
         if n != ty.rank() {
             let (name, rank) = (call.param(i), ty.rank());
-            return Err(call.error(format!("slice: {name} has {n} numbers, but the tensor has {rank} axes")));
+            return Err(call.error(format!(
+                "slice: {name} has {}, but the tensor has {}",
+                counted(n as u64, "number"),
+                counted_axes(rank)
+            )));
         }
     }
     let mut cut = "identity(input_)".to_owned();
@@ -166,8 +171,9 @@ fn reverse_sequence(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let axis = |i: usize| -> ExprResult<usize> {
         let axis = call.optional_int(i)?.unwrap_or(0);
-        positive_axis(axis, rank)
-            .ok_or_else(|| call.error(format!("reverse_sequence: {} {axis} is out of range for a tensor with {rank} axes", call.param(i))))
+        positive_axis(axis, rank).ok_or_else(|| {
+            call.error(format!("reverse_sequence: {} {axis} is out of range for a tensor with {}", call.param(i), counted_axes(rank)))
+        })
     };
     if call.given(2).is_none() {
         return Err(call.error("reverse_sequence is missing the argument `seq_axis`"));

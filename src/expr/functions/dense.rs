@@ -6,6 +6,7 @@ use crate::expr::call::{Call, Function, as_node, common, static_int, static_ints
 use crate::expr::error::ExprResult;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::quotient;
+use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Literal, Size, Type};
 
 pub static FUNCTIONS: &[Function] = &[
@@ -43,7 +44,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linspace", "lin_space"],
         "start, stop, num, name, axis=0",
-        "Evenly spaced numbers from start to stop; given tensors, along a new axis.",
+        "Evenly spaced numbers from start to stop; between tensors, along a new axis.",
         [
             ("linspace(0.0, 1.0, 5)", "[0.0, 0.25, 0.5, 0.75, 1.0]"),
             ("linspace([0.0, 1.0], [1.0, 5.0], 3)", "[[0.0, 1.0], [0.5, 3.0], [1.0, 5.0]]")
@@ -255,7 +256,7 @@ fn paddings(call: &Call, rank: usize) -> ExprResult<Vec<[String; 2]>> {
     };
     let pairs = pairs.filter(|pairs| pairs.iter().all(|(n, _)| *n == 2)).ok_or_else(wrong)?;
     if pairs.len() != rank {
-        return Err(call.error(format!("pad: paddings are given for {} axes, but the tensor has {rank}", pairs.len())));
+        return Err(call.error(format!("pad: paddings are given for {}, but the tensor has {rank}", counted_axes(pairs.len()))));
     }
     let sizes = |(axis, (_, known)): (usize, &(usize, Option<Vec<i64>>))| match known.as_deref() {
         Some([before, after]) if *before >= 0 && *after >= 0 => Ok([before.to_string(), after.to_string()]),

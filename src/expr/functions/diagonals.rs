@@ -50,7 +50,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.set_diag", "matrix_set_diag"],
         "input|x, diagonal, k=0",
-        "Matrices with other values on diagonal k.",
+        "Replace the values on diagonal k of matrices.",
         [("linalg.set_diag([[1, 2], [3, 4]], [8, 9])", "[[8, 2], [3, 9]]")],
         set
     ),
@@ -71,13 +71,13 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.tensor_diag_part", "diag_part"],
         "input|x",
-        "The diagonal of a tensor whose shape is a shape written twice.",
+        "The diagonal of a tensor whose shape repeats the same sizes, such as [2, 3, 2, 3].",
         [("linalg.tensor_diag_part([[1, 2], [3, 4]])", "[1, 4]")],
         |call| {
             let ty = matrices(call)?;
             let (first, second) = ty.dims.split_at(ty.rank() / 2);
             if first.len() != second.len() || first.iter().zip(second).any(|(a, b)| differ(a, b)) {
-                return Err(call.error(format!("{} expects a shape written twice, as in [2, 3, 2, 3], found {ty}", call.name)));
+                return Err(call.error(format!("{} expects a shape that repeats its sizes, as in [2, 3, 2, 3], found {ty}", call.name)));
             }
             let sizes: Vec<String> = (0..first.len()).map(|axis| format!("shape(identity(input))[{axis}]")).collect();
             let n = sizes.join(" * ");

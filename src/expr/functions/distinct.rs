@@ -9,6 +9,7 @@ use crate::expr::error::ExprResult;
 use crate::expr::kernels::cast::cast;
 use crate::expr::kernels::level::from_lengths;
 use crate::expr::operand::OperandKind;
+use crate::printable::counted_axes;
 use crate::schema::{DType, Dim};
 use crate::tensor::Tensor;
 use crate::tensor::hash::{Identity, row_hashes};
@@ -42,7 +43,7 @@ pub static FUNCTIONS: &[Function] = &[
 fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     if x.rank() != 1 {
-        return Err(call.error(format!("{} expects a vector; this has {} axes", call.name, x.rank())));
+        return Err(call.error(format!("{} expects a vector; this has {}", call.name, counted_axes(x.rank()))));
     }
     let to = call.dtype(1)?.unwrap_or(DType::Int32);
     if !matches!(to, DType::Int32 | DType::Int64) {

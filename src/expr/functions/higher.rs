@@ -191,7 +191,9 @@ fn map_values(call: &mut Call) -> ExprResult<OperandKind> {
     })?;
     let result = (op.apply)(positional, keywords)?;
     if sparse.is_empty() {
-        return Err(call.error(format!("{} needs at least one sparse tensor", call.name)).help("sparse.from_dense(x) converts"));
+        return Err(call
+            .error(format!("{} needs at least one sparse tensor", call.name))
+            .help("sparse.from_dense(x) converts a dense tensor"));
     }
     let new = call.push(strict_node(&result)?);
     let args: Vec<Arg> = sparse.into_iter().map(|node| call.push(node)).collect();
@@ -343,7 +345,7 @@ impl Wanted {
             },
             Some(dtype) if node.ty.dtype().is_some_and(|d| d != dtype) => {
                 Err(ExprError::at(result.span.clone(), format!("the function returns {}, but its output signature says {dtype}", node.ty))
-                    .help(format!("cast(x, {dtype}) converts")))
+                    .help(format!("convert the result of the function: cast(..., {dtype})")))
             }
             _ => Ok(node),
         }

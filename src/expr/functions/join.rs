@@ -299,7 +299,9 @@ fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
         (Size::Uniform, Some(n)) if n >= 0 => n as u64,
         _ => {
             return Err(call
-                .error(format!("axis {axis} has no known size; unstack returns one tensor for each item"))
+                .error(format!(
+                    "unstack returns one tensor for each item, but the size of axis {axis} is not known before the first record"
+                ))
                 .help("set it with num="));
         }
     };

@@ -12,7 +12,7 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
             "debugging.assert_near",
             "debugging.assert_none_equal",
         ],
-        "they do not return tensors; use the verb assert to check records",
+        "assertions do not return tensors; use the verb assert to check records",
     ),
     (&["dtypes.complex", "complex"], "complex numbers are not supported"),
     (
@@ -24,9 +24,9 @@ pub const LEFT_OUT: &[(&[&str], &str)] = &[
             "image.resize",
             "image.stateless_random_brightness",
         ],
-        "images are bytes and are not decoded",
+        "images are read as bytes; tatter does not decode them",
     ),
-    (&["print"], "it does not return a tensor; use the verb show to print tensors"),
+    (&["print"], "print does not return a tensor; use the verb show to print tensors"),
     (&["GradientTape", "gradients", "stop_gradient", "custom_gradient"], "tatter does not train models"),
     (&["function", "Variable", "placeholder", "Session"], "tatter has no graphs or sessions"),
 ];

@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["lookup"],
         "x, vocabulary, num_oov_buckets=0, default_value=None",
-        "The index of each string or integer in a vocabulary. A value that is not in it gets one of num_oov_buckets indices after it, \
+        "The index of each string or integer in a vocabulary. A value that is not in it gets one of num_oov_buckets further indices, \
 chosen by Fingerprint64, or default_value (-1). For integers and a vocabulary of strings, the inverse: the string at each index.",
         [
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"])", "[1, -1]"),

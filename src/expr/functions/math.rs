@@ -6,7 +6,7 @@ use super::apply::{pointwise, unary};
 use super::sparse::arithmetic as sparse;
 use super::time;
 use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict};
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, conversion};
 use crate::expr::kernels::compare::{self, Test};
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Unary};
@@ -164,7 +164,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Convert to another dtype. Floats are truncated toward zero, integers wrap, nonzero is true; times become counts of their unit, or ISO 8601 text.",
+        "Convert to another dtype. Floats are truncated toward zero, integers wrap around, and nonzero values become true; times become counts of their unit, or ISO 8601 text.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
             let node = as_node(c.operand(0)?, None)?;
@@ -362,7 +362,7 @@ pub fn two_floats(call: &mut Call) -> ExprResult<[Arg; 2]> {
     let args = call.promoted_items(&items)?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_float() {
-        return Err(call.error(format!("{} expects floats, found {dtype}", call.name)).help("cast(x, float32) converts"));
+        return Err(call.error(format!("{} expects floats, found {dtype}", call.name)).help("cast(x, float32) converts numbers"));
     }
     Ok([args[0].clone(), args[1].clone()])
 }
@@ -512,8 +512,8 @@ pub fn must_be_float(call: &Call, dtype: &DType, span: &Span) -> ExprResult<()> 
     if dtype.is_float() {
         return Ok(());
     }
-    let error = ExprError::at(span.clone(), format!("{} expects floats, found {dtype}", call.name));
-    Err(if dtype.is_number() { error.help("cast(x, float32) converts") } else { error })
+    let advice = conversion(call.text(), span, dtype, &DType::Float32);
+    Err(ExprError::at(span.clone(), format!("{} expects floats, found {dtype}", call.name)).help_if(advice))
 }
 
 fn test(call: &mut Call, op: Test) -> ExprResult<OperandKind> {

@@ -14,7 +14,7 @@
 use super::time::{time_constant, unusable};
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, as_node, strict};
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, conversion};
 use crate::expr::eval::Node;
 use crate::expr::kernels::level::{from_lengths, record_of};
 use crate::expr::kernels::time::time_of_text;
@@ -149,8 +149,8 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
         let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
         return Err(match dtype.time() {
             Some(time) => error.help(format!("write it as text, such as {}", time.zero_literal())),
-            None if dtype.is_number() && found.is_number() => error.help(format!("cast(value, {dtype}) converts")),
-            None => error,
+            None if value.is_literal() && !(dtype.is_number() && found.is_number()) => error,
+            None => error.help_if(conversion(call.text(), &value.span, found, dtype)),
         });
     }
     let element = filler.ty.element.clone();

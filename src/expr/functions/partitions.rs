@@ -373,7 +373,7 @@ pub fn nested(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<Operan
     let nrows: Option<Vec<Operand>> =
         if encoding == PartitionEncoding::ValueRowids && call.given(2).is_some() { Some(call.list(2)?) } else { None };
     if nrows.as_ref().is_some_and(|n| n.len() != partitions.len()) {
-        return Err(call.error(format!("{} partitions need the same number of nrows", partitions.len())));
+        return Err(call.error(format!("{} partitions need as many nrows", partitions.len())));
     }
     let mut steps = Vec::new();
     for (i, item) in partitions.iter().enumerate().rev() {

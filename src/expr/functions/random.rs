@@ -22,8 +22,8 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["random.uniform", "random_uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
-        "Uniform random numbers from minval up to, but not including, maxval (1). All random functions depend on --seed, the name of \
-         the input as given, the record number in it, and the call; so a pipe gives different numbers than the file.",
+        "Uniform random numbers from minval up to, but not including, maxval (1). The numbers depend on --seed, the \
+         name of the input as given, the record number in it, and the call, so piped input gives other numbers than the file.",
         [],
         uniform
     ),
@@ -213,7 +213,7 @@ fn categorical(call: &mut Call) -> ExprResult<OperandKind> {
                 let weights: Vec<f64> = own.iter().map(|v| (v - most).exp()).collect();
                 let sum: f64 = weights.iter().sum();
                 if n > 0 && !(sum > 0.0 && sum.is_finite()) {
-                    return Err(Error::data("a row of logits is empty: there is no class to draw from").at_row(record));
+                    return Err(Error::data("a row of logits has no class with a probability above 0").at_row(record));
                 }
                 for _ in 0..n {
                     let mut rest = stream.uniform(53) * sum;

@@ -11,6 +11,7 @@ use crate::expr::kernels::level::{check_count, from_lengths, merged};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{self, broadcast, last_ragged, merged_dim};
+use crate::printable::{counted, counted_axes};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use std::borrow::Cow;
@@ -74,7 +75,10 @@ fn tile(call: &mut Call) -> ExprResult<OperandKind> {
     let multiples = call.all_integers(1)?;
     let place = call.operand(1)?.span.clone();
     if multiples.len() != x.rank() {
-        return Err(ExprError::at(place, format!("found {} multiples for a tensor with {} axes", multiples.len(), x.rank())));
+        return Err(ExprError::at(
+            place,
+            format!("found {} for a tensor with {}", counted(multiples.len() as u64, "multiple"), counted_axes(x.rank())),
+        ));
     }
     if let Some(m) = multiples.iter().filter_map(Integer::known).find(|m| *m < 0) {
         return Err(ExprError::at(place, format!("the multiple {m} is negative")));

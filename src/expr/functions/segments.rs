@@ -12,6 +12,7 @@ use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged}
 use crate::expr::kernels::segment::{self, Reduce};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, quotient};
+use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
@@ -154,7 +155,7 @@ fn operands(call: &mut Call, op: Op) -> ExprResult<(Arg, Arg)> {
         _ => call.check_dtype(&x, "numbers", DType::is_number)?,
     }
     if ids.rank() > x.rank() {
-        return Err(ExprError::at(ids.span.clone(), format!("the ids have {} axes, the data has {}", ids.rank(), x.rank())));
+        return Err(ExprError::at(ids.span.clone(), format!("the ids have {}, but the data has {}", counted_axes(ids.rank()), x.rank())));
     }
     for (axis, (a, b)) in x.ty.dims.iter().zip(&ids.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)

@@ -12,6 +12,7 @@ use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{last_ragged, outermost_uniform};
+use crate::printable::{counted, counted_axes};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::take::take_chosen;
 use crate::tensor::{RowPartition, Tensor, row_of};
@@ -41,7 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.embedding_lookup"],
         "params, ids|indices, max_norm=None",
-        "Look up rows of a table by id. A list of tables is one table in parts. Rows are scaled down to a norm of at most max_norm.",
+        "Look up rows of a table by id. A list of tables is read as the parts of one table. Rows are scaled down to a norm of at most max_norm.",
         [
             ("nn.embedding_lookup(constant([[1.0, 2.0], [3.0, 4.0]]), [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]"),
             ("nn.embedding_lookup([[[1.0, 2.0]], [[3.0, 4.0]]], [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]")
@@ -185,7 +186,10 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let axes_left = x.rank() - batch;
     if depth > axes_left {
-        return Err(ExprError::at(indices.span.clone(), format!("an index has {depth} numbers, but the tensor has {axes_left} axes")));
+        return Err(ExprError::at(
+            indices.span.clone(),
+            format!("an index has {}, but the tensor has {}", counted(depth as u64, "number"), counted_axes(axes_left)),
+        ));
     }
     let mut dims = outer.to_vec();
     // As in TensorFlow, an index of one number into a ragged tensor counts as a list of one index.
@@ -258,10 +262,13 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
     let axis = match call.optional_int(2)? {
         None | Some(0) => 0,
         Some(axis) if !ragged => call.axis(2, axis, x.rank())?,
-        Some(_) => return Err(call.error("axis requires dense tensors")),
+        Some(_) => return Err(call.error("axis= works only with dense tensors")),
     };
     if levels == 0 || axis + levels > x.rank() {
-        return Err(ExprError::at(mask.span.clone(), format!("the mask has {levels} axes, the tensor has {}", x.rank() - axis)));
+        return Err(ExprError::at(
+            mask.span.clone(),
+            format!("the mask has {}, but the tensor has {}", counted_axes(levels), x.rank() - axis),
+        ));
     }
     for (i, (a, b)) in x.ty.dims[axis..].iter().zip(&mask.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
@@ -397,7 +404,10 @@ fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
     if levels > x.rank() {
-        return Err(ExprError::at(ids.span.clone(), format!("the partitions have {levels} axes, the data has {}", x.rank())));
+        return Err(ExprError::at(
+            ids.span.clone(),
+            format!("the partitions have {}, but the data has {}", counted_axes(levels), x.rank()),
+        ));
     }
     let n = call.int(2)?;
     let n = usize::try_from(n)
@@ -424,7 +434,10 @@ fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
     if levels > x.rank() {
-        return Err(ExprError::at(ids.span.clone(), format!("the partitions have {levels} axes, the data has {}", x.rank())));
+        return Err(ExprError::at(
+            ids.span.clone(),
+            format!("the partitions have {}, but the data has {}", counted_axes(levels), x.rank()),
+        ));
     }
     let known = static_int(call.operand(2)?);
     let n = call.scalar_integer(2)?;

@@ -17,6 +17,7 @@ use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::outermost_uniform;
+use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array};
@@ -328,7 +329,10 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     };
     if per_row && x.rank() > 2 {
         let found = x.rank();
-        return Err(ExprError::at(x.span.clone(), format!("bincount with axis=-1 expects a vector or a matrix; this has {found} axes")));
+        return Err(ExprError::at(
+            x.span.clone(),
+            format!("bincount with axis=-1 expects a vector or a matrix; this has {}", counted_axes(found)),
+        ));
     }
     let per_row = per_row && x.rank() == 2;
     let dtype = match (&weights, call.dtype(4)?) {

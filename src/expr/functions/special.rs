@@ -51,7 +51,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.lbeta"],
         "x",
-        "The logarithm of the beta function along the last axis: the sum of lgamma(x), less lgamma of the sum of x.",
+        "The logarithm of the beta function along the last axis: the sum of lgamma(x), minus lgamma of the sum of x.",
         [("math.lbeta([1.0, 2.0])", "-0.6931472")],
         |call| {
             let ty = call.dense(call.operand(0)?, "to_tensor(x) pads its rows")?;

@@ -110,7 +110,9 @@ pub fn comparison(call: &mut Call, op: Compare) -> ExprResult<Option<OperandKind
                 a.kind == b.kind && a.zone.is_some() == b.zone.is_some() || has_date(a.kind) && has_date(b.kind) && converts(&a, &b);
             if !alike {
                 let (a, b) = (call.sized(0)?, call.sized(1)?);
-                return Err(call.error(format!("{} and {} cannot be compared", a.ty, b.ty)).help("timestamp(x, tz=\"UTC\") converts"));
+                return Err(call
+                    .error(format!("{} and {} cannot be compared", a.ty, b.ty))
+                    .help("timestamp(x, tz=\"UTC\") gives a time a zone"));
             }
             [call.sized(0)?, call.sized(1)?]
         }

@@ -21,7 +21,7 @@ pub fn keys(origin: &Origin, nrows: usize, seed: u64) -> Result<Vec<u64>> {
             let (record, _) = origin.records(row..row + 1).ok_or_else(|| {
                 Error::data("random numbers depend on the record number, which is unknown here")
                     .at_row(row)
-                    .help("draw them before verbs that create new records")
+                    .help("draw them with `map` before verbs that combine or split records")
             })?;
             order = if before == Some(record) { order + 1 } else { 0 };
             before = Some(record);

@@ -122,7 +122,7 @@ impl Rewrite {
                     }
                     pieces.push(Piece::Group(group));
                 }
-                _ => return Err(r"\0 to \9 and \\ are valid after a backslash".to_owned()),
+                _ => return Err(r"expected \0 to \9 or \\ after a backslash".to_owned()),
             }
         }
         if !plain.is_empty() {
@@ -263,7 +263,7 @@ impl<'a> Translation<'a> {
             })
         };
         let Some(head) = head else {
-            return Err(format!("({} does not start a group", self.rest.chars().take(2).collect::<String>()));
+            return Err(format!("({} is not supported", self.rest.chars().take(2).collect::<String>()));
         };
         self.out.push('(');
         self.out.push_str(head);

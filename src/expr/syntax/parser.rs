@@ -136,6 +136,22 @@ fn node(kind: ExprKind, span: Span) -> ExprResult<Expr> {
     if expr.depth > MAX_DEPTH { Err(too_deep(expr.span)) } else { Ok(expr) }
 }
 
+/// [`ExprKind::And`] or [`ExprKind::Or`].
+type Junction = fn(Box<Expr>, Box<Expr>) -> ExprKind;
+
+/// Conditions joined by `and` or by `or`, as a tree of little depth: a filter can list hundreds of values.
+fn junction(mut conditions: Vec<Expr>, joined: Junction) -> ExprResult<Expr> {
+    let right = conditions.split_off(conditions.len().div_ceil(2));
+    if right.is_empty()
+        && let Some(only) = conditions.pop()
+    {
+        return Ok(only);
+    }
+    let (left, right) = (junction(conditions, joined)?, junction(right, joined)?);
+    let span = left.span.start..right.span.end;
+    node(joined(Box::new(left), Box::new(right)), span)
+}
+
 fn too_deep(span: Span) -> ExprError {
     ExprError::at(span.start..span.start, format!("the expression is nested more than {MAX_DEPTH} levels deep"))
         .help("split it into several assignments")
@@ -209,7 +225,7 @@ impl Parser {
             Kind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
             Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
             Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IN" | "IS") => match word.as_str() {
-                "IS" => error.help("is_null(x) and not is_null(x) tell whether x is null"),
+                "IS" => error.help("to test for null: is_null(x), not is_null(x)"),
                 word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
             },
             Kind::Name(_) if self.before_is_name("NOT") => error.help("write it in lowercase: not"),
@@ -366,19 +382,20 @@ impl Parser {
                 continue;
             }
             if let Kind::Name(word) = self.peek() {
-                let (binding, is_and) = match word.as_str() {
-                    "and" => (AND, true),
-                    "or" => (OR, false),
+                let (binding, word, joined): (_, _, Junction) = match word.as_str() {
+                    "and" => (AND, "and", ExprKind::And),
+                    "or" => (OR, "or", ExprKind::Or),
                     _ => break,
                 };
                 if binding < least {
                     break;
                 }
-                self.at += 1;
-                let right = self.expression(binding + 1)?;
-                let span = start..right.span.end;
-                let (left_box, right) = (Box::new(left), Box::new(right));
-                left = node(if is_and { ExprKind::And(left_box, right) } else { ExprKind::Or(left_box, right) }, span)?;
+                let mut conditions = vec![left];
+                while self.is_word(word) {
+                    self.at += 1;
+                    conditions.push(self.expression(binding + 1)?);
+                }
+                left = junction(conditions, joined)?;
                 continue;
             }
             let Kind::Op(op) = *self.peek() else { break };

@@ -10,6 +10,7 @@ use crate::error::{Error, Reason, Result};
 use crate::formats::columnar::source::Source;
 use crate::io::Input;
 use crate::path::quoted;
+use crate::printable::counted;
 
 /// The suffix that a member name adds to the name of its array.
 pub const SUFFIX: &str = ".npy";
@@ -55,7 +56,7 @@ fn array(source: &Source, name: String, member: Member, contents: &mut Contents)
     let own = member.nbytes.saturating_sub(skip);
     if own != nbytes {
         let shape = crate::formats::arrays::npy_header::shape_text(&header.shape);
-        return Err(Error::data(format!("the array {shape} takes {nbytes} bytes, but {own} follow its header")));
+        return Err(Error::data(format!("the array {shape} takes {nbytes} bytes, but its header is followed by {}", counted(own, "byte"))));
     }
     let location = Location::Member { member, skip };
     let prefix = format!("{name}.");

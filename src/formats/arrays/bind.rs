@@ -161,8 +161,8 @@ impl Bound {
                     .collect();
                 let first = &self.fields[*first];
                 let whole = first.leaves.first().map_or_else(String::new, |leaf| leaf.whole_type());
-                Err(Error::data(format!("the arrays do not have one row for each record: {}, {}", named(fields[0]), named(*other)))
-                    .help(format!("read arrays that belong together: select {}", alike.join(",")))
+                Err(Error::data(format!("the arrays have different numbers of rows: {}, {}", named(fields[0]), named(*other)))
+                    .help(format!("read only arrays with the same number of rows: select {}", alike.join(",")))
                     .help(format!(
                         "or read the whole file as one record, by declaring all axes of an array: --schema '{}: {whole}'",
                         quoted(&first.field.name)

@@ -6,6 +6,7 @@ use super::stream::{ArrayStream, Numbers};
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use crate::io::Input;
+use crate::printable::counted;
 use crate::schema::arrays::Stacking;
 use arrow_buffer::MutableBuffer;
 
@@ -218,7 +219,7 @@ impl LeafReader {
                     level.numbers.finish()?;
                 }
                 if *left > 0 {
-                    return Err(Error::data(format!("its row splits end {left} values before the end")));
+                    return Err(Error::data(format!("its row splits end {} before the end", counted(*left, "value"))));
                 }
                 values.finish()
             }
@@ -275,7 +276,10 @@ impl SparseReader {
                     (entries, taken) = (entries + 1, taken + 1);
                 }
                 if let Some(next) = self.indices.peek()?.filter(|next| *next < self.record) {
-                    let error = Error::data(format!("the indices go back from record {} to record {next}", self.record));
+                    let error = Error::data(format!(
+                        "expected indices in the order of the records, found record {next} after record {}",
+                        self.record
+                    ));
                     return Err(error.help("sort the entries by record: order = numpy.argsort(indices[:, 0], kind=\"stable\")"));
                 }
             }

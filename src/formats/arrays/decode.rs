@@ -6,6 +6,7 @@ use super::contents::Contents;
 use super::element::Element;
 use crate::error::{Error, Result};
 use crate::path::quoted;
+use crate::printable::counted;
 use crate::schema::arrays::Stacking;
 use crate::schema::{DType, Dim, Element as Items, Field, Size};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
@@ -138,7 +139,7 @@ fn at_record(error: Error, splits: &[Vec<i64>]) -> Error {
 fn sized(axis: RowPartition, dim: &Dim) -> Result<RowPartition> {
     let Size::Known(size) = dim.size else { return Ok(axis) };
     match (0..axis.nrows()).find(|row| axis.row_length(*row) as u64 != size) {
-        Some(row) => Err(Error::data(format!("a row has {} items; expected {size}", axis.row_length(row)))),
+        Some(row) => Err(Error::data(format!("a row has {}; expected {size}", counted(axis.row_length(row) as u64, "item")))),
         None => RowPartition::uniform(size as usize, axis.nrows()),
     }
 }

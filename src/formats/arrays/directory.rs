@@ -127,7 +127,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
 
     let name = String::from_utf8_lossy(raw_name).into_owned();
     if flags & 1 != 0 {
-        return Err(damaged(&format!("is encrypted (member {name})")).help("decrypt it first: encryption is not supported"));
+        return Err(damaged(&format!("is encrypted (member {name})")).help("decrypt the file first: encryption is not supported"));
     }
     let deflated = match method {
         0 => false,

@@ -5,7 +5,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded};
 use crate::path::{FieldPath, quoted};
-use crate::printable::{shell_quoted, shell_word};
+use crate::printable::shell_word;
 use crate::schema::arrays::{Contents, Form, Stacking};
 use crate::schema::{DType, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
@@ -197,7 +197,7 @@ fn refuse_nulls(validity: Option<&NullBuffer>, path: &FieldPath, above: &[RowPar
     let message = if above.is_empty() { "is null, which arrays cannot store" } else { "contains a null, which arrays cannot store" };
     Err(Error::data(message).in_field(path).at_row(record).help(format!(
         "fill it first: fill-null {}; or drop the field: drop {}",
-        shell_quoted(&format!("{path}={filling}")),
+        shell_word(&format!("{path}={filling}")),
         top(path)
     )))
 }

@@ -262,7 +262,7 @@ fn add_fields(fields: &[Python], prefix: &str, record: &mut Record) -> Result<()
             }
             Python::List(_) => {
                 let error = Error::data(format!("the field {prefix}{name} of its records is an array of records, which is not supported"));
-                return Err(error.help("save its fields as arrays of their own").because(Reason::ForeignDType));
+                return Err(error.help("save its fields as separate arrays").because(Reason::ForeignDType));
             }
             _ => return Err(wrong()),
         };

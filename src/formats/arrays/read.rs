@@ -115,7 +115,7 @@ fn dense_shape(input: &Input, found: &StoredArray) -> Result<Vec<i64>> {
     let mut shape = Vec::new();
     numbers.take(numbers.left(), &mut shape)?;
     match shape.iter().find(|n| **n < 0) {
-        Some(n) => Err(Error::data(format!("a dense shape with the size {n}"))),
+        Some(n) => Err(Error::data(format!("expected sizes of at least 0, found {n}"))),
         None => Ok(shape),
     }
 }
@@ -252,7 +252,7 @@ pub fn constant(input: &Input, open: Open) -> Result<(Type, Tensor)> {
     let bound = Bound::whole(&contents)?;
     let [field] = bound.fields.as_slice() else {
         let names: Vec<&str> = bound.fields.iter().take(10).map(|f| f.field.name.as_str()).collect();
-        let error = Error::usage(format!("contains several arrays ({}); expected one", names.join(", ")));
+        let error = Error::usage(format!("expected one array, found {}", names.join(", ")));
         return Err(error.help("save the one to read: numpy.save(\"x.npy\", array)"));
     };
     let source = match contents.arrays.first() {

@@ -303,7 +303,7 @@ impl Footer {
         let length = read_footer_length(tail).map_err(unexpected)?;
         let start = tail_at
             .checked_sub(length as u64)
-            .ok_or_else(|| Error::data(format!("a footer of {length} bytes in an Arrow file of {}", source.nbytes())))?;
+            .ok_or_else(|| Error::data(format!("the footer claims {length} bytes, but the Arrow file has only {}", source.nbytes())))?;
         let bytes = source.bytes(start, length).map_err(|e| lifted(&e))?;
         let footer = root_as_footer(&bytes).map_err(|e| message::invalid("the Arrow footer", &e))?;
         let schema = footer.schema().ok_or_else(|| Error::data("the Arrow footer has no schema"))?;

@@ -130,9 +130,9 @@ impl Columns {
             };
             let all: Vec<String> = missing.iter().map(declared).collect();
             let it = if missing.len() == 1 { "it" } else { "them" };
-            return Err(Error::data(format!("no column {}", quoted(name)))
+            return Err(Error::data(format!("the file has no column {}", quoted(name)))
                 .in_field(quoted(&first.name))
-                .help(format!("--schema {} reads {it} as null", shell_quoted(&all.join("; ")))));
+                .help(format!("to read {it} as null: --schema {}", shell_quoted(&all.join("; ")))));
         }
         // Columns are read in file order.
         let mut order: Vec<usize> = (0..roots.len()).collect();

@@ -54,9 +54,7 @@ pub fn announce(input: &str, renamed: &Renamed, options: &Options) -> Result<()>
     })?;
     match renamed.len().saturating_sub(NOTICES) {
         0 => Ok(()),
-        more => options
-            .notices
-            .add(format!("{input}: {more} more columns with a name that another one has are read as NAME_2, ..."), options.strict),
+        more => options.notices.add(format!("{input}: {more} more columns with repeated names are read as NAME_2, ..."), options.strict),
     }
 }
 

@@ -30,7 +30,10 @@ impl Source {
     /// There are fewer bytes, or reading fails.
     pub fn bytes(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
         if start.checked_add(length as u64).is_none_or(|end| end > self.nbytes) {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{length} bytes at byte {start} of {}", self.nbytes)));
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                format!("expected {length} bytes at byte {start}, but the file has only {}", self.nbytes),
+            ));
         }
         let mut bytes = vec![0; length];
         self.read_exact(&mut bytes, start)?;

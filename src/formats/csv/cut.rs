@@ -245,11 +245,11 @@ impl Cutter {
             self.is_after_return = rest[..read].last() == Some(&b'\r');
             (nbytes, nfields) = (nbytes + written, nfields + ended);
             if nbytes > self.max_record_bytes {
-                let message = format!("a record of more than {} bytes: is a closing quote missing?", self.max_record_bytes);
+                let message = format!("the record has more than {} bytes: is a closing quote missing?", self.max_record_bytes);
                 return Err(self.located(message, line).help("raise the limit with --max-record-bytes"));
             }
             if nfields > MAX_COLUMNS {
-                return Err(self.located(format!("a record of more than {MAX_COLUMNS} fields"), line));
+                return Err(self.located(format!("the record has more than {MAX_COLUMNS} fields"), line));
             }
             match result {
                 ReadRecordResult::InputEmpty => self.fill()?,

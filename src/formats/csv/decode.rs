@@ -9,7 +9,7 @@ use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::decimal::{float16, float32, integer};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
-use crate::printable::{counted, is_or_are};
+use crate::printable::{counted, is_or_are, shell_quoted};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::text::{Refuse, from_text, reads_text};
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -37,6 +37,8 @@ struct ColumnReader {
     number: usize,
     path: String,
     ty: Type,
+    /// The type of the field.
+    wanted: Type,
     may_be_null: bool,
     /// For a field with a default: its position in the chunk, and its type.
     default: Option<(usize, Type)>,
@@ -71,6 +73,7 @@ impl Decoder {
                 number: *root,
                 path: quoted(&field.name),
                 ty: natural[*root].ty.clone(),
+                wanted: field.ty.clone(),
                 may_be_null: field.ty.optional || field.default.is_some() || field.ty.dtype() == Some(&DType::Null),
                 default: field.default.as_ref().and_then(|_| {
                     let mut wanted = schema.fields.iter().filter(|field| request.wanted.includes(&field.name));
@@ -328,7 +331,7 @@ impl Values {
             Values::Nulls(_) => return Err("null"),
             Values::Bools(values) => values.push(boolean(text).ok_or("true or false")?),
             Values::Integers(values) => values.push(whole(plain).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
-            Values::Unsigned(values) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("an integer of 0 or more")?),
+            Values::Unsigned(values) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("a non-negative integer")?),
             Values::Floats(values, exact) => {
                 let expected = || if cell::Kind::of(plain) == cell::Kind::Float { "a number in the range of float64" } else { "a number" };
                 let value = number(plain).ok_or_else(expected)?;
@@ -341,7 +344,7 @@ impl Values {
             }
             Values::Texts(bytes, ends, is_text) => {
                 if *is_text && simdutf8::basic::from_utf8(text).is_err() {
-                    return Err("text in UTF-8 (bytes reads any)");
+                    return Err("UTF-8 text (the type bytes accepts any)");
                 }
                 bytes.extend_from_slice(text);
                 ends.push(bytes.len() as i64);
@@ -429,7 +432,8 @@ impl ColumnReader {
                 [] => "an empty field".to_owned(),
                 cell => format!("\"{}\"", String::from_utf8_lossy(cell)),
             };
-            note(row, format!("{what} is null, but the type is not optional; to allow it, write `optional` before the type"));
+            let schema = shell_quoted(&format!("{}: optional {}", self.path, self.wanted));
+            note(row, format!("{what} is null, but the type is {}; to allow nulls: --schema {schema}", self.wanted));
         }
         Some(cell).filter(|_| !is_null)
     }
@@ -524,7 +528,7 @@ fn wanted(dtype: &DType) -> &'static str {
     match dtype {
         DType::Bool => "true or false",
         DType::Int64 => "an integer",
-        DType::UInt64 => "an integer of 0 or more",
+        DType::UInt64 => "a non-negative integer",
         DType::Float64 => "a number",
         _ => "text",
     }

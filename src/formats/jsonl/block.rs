@@ -118,7 +118,7 @@ impl Block {
                 (Fix::Json, _) => "a field must have one type in all records; keep its text with".to_owned(),
                 // Only a declared type makes such a record invalid.
                 (_, Some(ty)) if kind == Kind::Data => {
-                    format!("--schema declares {} as {ty}; if that is wrong, give", found.field().unwrap_or_default())
+                    format!("--schema declares {} as {ty}; if that is wrong, use", found.field().unwrap_or_default())
                 }
                 _ => "the type was fixed before this record; declare it with".to_owned(),
             };

@@ -6,6 +6,7 @@ use super::error::{Fix, Parse, ParseError};
 use super::forms::elements;
 use super::rules::Rules;
 use crate::error::Result;
+use crate::printable::counted;
 use crate::schema::{Dim, Size};
 use crate::tensor::builder::{Nulls, Splits};
 use crate::tensor::{RowPartition, Tensor};
@@ -144,7 +145,7 @@ impl<C: Builder> List<C> {
             (_, Some(Some(known))) => *known as u64,
             (_, None) => return Ok(()),
         };
-        let message = format!("expected a list of {expected} {}, found {size}", if expected == 1 { "element" } else { "elements" });
+        let message = format!("expected a list of {}, found {size}", counted(expected as u64, "item"));
         let error = ParseError::new(start, self.rules.misfit(), message, Fix::None);
         Err(match self.size {
             Size::Known(_) => {

@@ -119,7 +119,7 @@ impl Decoder {
             };
             lines.undo();
             let help = match kind {
-                Kind::Widened if found.message == NO_QID => "add the field: --schema 'qid: optional int64; …'",
+                Kind::Widened if found.message == NO_QID => "add the field: --schema 'qid: optional int64; ...'",
                 Kind::Widened => "declare the number of features: --schema 'features: sparse<float32>[N]'",
                 _ => SKIP,
             };

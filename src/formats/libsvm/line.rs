@@ -199,7 +199,7 @@ impl<'a> Line<'a> {
                 self.at += length + 1;
                 Ok(Some(index))
             }
-            Some((index, _)) if index < 0 => Err(self.error("expected an index of 0 or more")),
+            Some((index, _)) if index < 0 => Err(self.error("expected a non-negative index")),
             _ if rest.starts_with(b"qid:") => Err(self.error("qid:N follows the label, before the first index")),
             _ => Err(self.error("expected index:value")),
         }
@@ -289,7 +289,7 @@ mod tests {
             ("cat 1:2", 0, "expected a label, found `cat`"),
             ("1, 1:2", 2, "expected a label, found the end of the line"),
             ("1 2", 2, "expected index:value, found `2`"),
-            ("1 -2:3", 2, "expected an index of 0 or more, found `-2:3`"),
+            ("1 -2:3", 2, "expected a non-negative index, found `-2:3`"),
             ("1 2:x", 4, "expected a number, found `x`"),
             ("1 2:", 4, "expected a number, found the end of the line"),
             ("1 2:1e999", 4, "expected a number, found `1e999`"),

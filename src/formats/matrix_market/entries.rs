@@ -49,7 +49,7 @@ impl Values {
             }
             Values::Unsigned(values) => {
                 let word = words.next().and_then(|word| std::str::from_utf8(word).ok());
-                values.push(word.and_then(|word| word.parse().ok()).ok_or("an integer of 0 or more")?);
+                values.push(word.and_then(|word| word.parse().ok()).ok_or("a non-negative integer")?);
             }
         }
         Ok(())

@@ -94,7 +94,7 @@ impl Opened {
             _ => return Err(lines.expected(what)),
         };
         if banner.symmetry != Symmetry::General && nrows != ncolumns {
-            return Err(lines.error(format!("a matrix with {nrows} rows and {ncolumns} columns cannot be symmetric")));
+            return Err(lines.error(format!("a symmetric matrix must be square, but this one has the shape {nrows} x {ncolumns}")));
         }
         Ok(Opened { lines, banner, nrows, ncolumns, nentries })
     }
@@ -123,7 +123,7 @@ impl Opened {
             let mut words = lines.words();
             let mut index = |size: u64| words.next().and_then(whole).filter(|n| *n >= 1 && *n as u64 <= size).map(|n| n - 1);
             let (Some(row), Some(column)) = (index(self.nrows), index(self.ncolumns)) else {
-                return Err(lines.expected(&format!("a row of 1 to {} and a column of 1 to {}", self.nrows, self.ncolumns)));
+                return Err(lines.expected(&format!("a row from 1 to {} and a column from 1 to {}", self.nrows, self.ncolumns)));
             };
             if let Err(what) = values.push(&mut words) {
                 return Err(lines.expected(&format!("{what} after row and column")));

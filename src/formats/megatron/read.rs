@@ -10,6 +10,7 @@ use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::notice::Notices;
+use crate::printable::{counted, is_or_are};
 use crate::schema::{DType, Dim, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Int8Array, Int64Array};
@@ -199,7 +200,8 @@ impl Cutter {
         // An error names the input itself.
         let tell = |text: String| self.notices.add(if self.strict { text } else { format!("{}: {text}", self.name) }, self.strict);
         if self.empty > 0 && !self.by_document {
-            tell(format!("documents without sequences, which give no records: {} (--documents keeps them)", self.empty))?;
+            let (documents, give) = (counted(self.empty, "document"), if self.empty == 1 { "gives" } else { "give" });
+            tell(format!("{documents} without sequences {give} no record; use --documents to keep empty documents"))?;
         }
         // Megatron writes one sequence after the other; other tools may not.
         let available = self.decoder.values.nbytes();
@@ -207,11 +209,11 @@ impl Cutter {
             let text = format!("sequence {} starts at byte {start} of the .{VALUES} file, but the one before ends at {end}", number + 1);
             tell(format!("{text}: one of the two files may be damaged"))?;
         } else if self.end < available {
-            tell(format!("bytes after the last sequence in the .{VALUES} file: {}", available - self.end))?;
+            tell(format!("{} after the last sequence in the .{VALUES} file", counted(available - self.end, "byte")))?;
         }
         match self.index.nsequences - self.ends.last().min(self.index.nsequences) {
             0 => Ok(()),
-            n => tell(format!("sequences after the last boundary, read as one more document: {n}")),
+            n => tell(format!("{} after the last boundary {} read as another document", counted(n, "sequence"), is_or_are(n as usize))),
         }
     }
 
@@ -243,12 +245,14 @@ impl Cutter {
     /// Adds the sequence of this number and returns its size in bytes.
     fn sequence(&mut self, piece: &mut Piece, number: u64, (length, pointer): (i32, i64)) -> Result<u64> {
         let (Ok(count), Ok(start)) = (u64::try_from(length), u64::try_from(pointer)) else {
-            return Err(damaged(format!("a sequence of {length} values at byte {pointer}")));
+            return Err(damaged(format!("the index claims a sequence of {length} values at byte {pointer}")));
         };
         let nbytes = count * self.decoder.element.nbytes() as u64;
         let available = self.decoder.values.nbytes();
         let end = start.checked_add(nbytes).filter(|end| *end <= available).ok_or_else(|| {
-            damaged(format!("a sequence of {length} values at byte {pointer}, but the .{VALUES} file has {available} bytes"))
+            damaged(format!(
+                "the index claims a sequence of {length} values at byte {pointer}, but the .{VALUES} file has only {available} bytes"
+            ))
         })?;
         if start != self.end {
             self.apart.get_or_insert((number, start, self.end));

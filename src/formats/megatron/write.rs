@@ -168,7 +168,10 @@ fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType
     if let Some(eod) = options.append_eod {
         let is_beyond = options.vocab_size.is_some_and(|size| u64::try_from(eod).map_or(true, |eod| eod >= size));
         if let Some(size) = options.vocab_size.filter(|_| is_beyond) {
-            return refused(format!("--append-eod {eod} is not less than --vocab-size {size}"), "count this token id too".to_owned());
+            return refused(
+                format!("--append-eod {eod} is not less than --vocab-size {size}"),
+                "the vocabulary size must include this token".to_owned(),
+            );
         }
         if written.as_ref().is_some_and(|dtype| cast(&one(eod), dtype).is_err()) {
             let dtype = written.map_or_else(String::new, |dtype| dtype.to_string());

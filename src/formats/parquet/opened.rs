@@ -28,7 +28,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-const NO_ENCRYPTION: &str = "decrypt it first: encryption is not supported";
+const NO_ENCRYPTION: &str = "decrypt the file first: encryption is not supported";
 
 /// A file with its footer read.
 pub struct Opened {
@@ -120,10 +120,9 @@ impl Opened {
             let column = fields.get(root).map_or_else(String::new, |field| quoted(&field.name));
             (root, format!("{name}: {column}: {text}"))
         };
-        let cut = int96
-            .cut
-            .iter()
-            .map(|(leaf, unit)| about(root_of(*leaf), format!("INT96 timestamps are cut to {unit}: finer units cannot hold their range")));
+        let cut = int96.cut.iter().map(|(leaf, unit)| {
+            about(root_of(*leaf), format!("INT96 timestamps are truncated to {unit}: their range does not fit finer units"))
+        });
         let wide = wide_integers.iter().map(|place| about(place.root(), format!("{} is read as its bytes", place.name())));
         let unknown =
             footer.file_metadata().schema_descr().columns().iter().enumerate().filter(|(_, c)| logical::is_unknown(c.self_type()));
@@ -168,7 +167,7 @@ impl Opened {
         let Some(root) = roots.iter().find(|root| self.encrypted.contains(root)) else { return Ok(()) };
         let name = quoted(&self.fields[*root].name);
         let error = Error::data("the column is encrypted").in_field(&name).in_input(self.name.clone());
-        Err(error.help(format!("{NO_ENCRYPTION}, or leave it out: drop {}", shell_word(&name))))
+        Err(error.help(format!("{NO_ENCRYPTION}, or leave the column out: drop {}", shell_word(&name))))
     }
 
     /// The columns of a batch.
@@ -266,7 +265,8 @@ fn read_footer(source: &Source) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
     }
     let length = <[u8; 4]>::try_from(length).map(u32::from_le_bytes).map_err(|_| too_short())?;
     let start = tail_at.checked_sub(u64::from(length)).filter(|at| *at >= 4);
-    let start = start.ok_or_else(|| Error::data(format!("a footer of {length} bytes in a Parquet file of {}", source.nbytes())))?;
+    let start =
+        start.ok_or_else(|| Error::data(format!("the footer claims {length} bytes, but the Parquet file has only {}", source.nbytes())))?;
     let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
     let Checked { encrypted, foreign } = footer::check(&bytes)?;
     let bytes = without(bytes, &foreign);

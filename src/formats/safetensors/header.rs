@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::formats::arrays::element::{Element, Kind};
 use crate::formats::arrays::npy_header::shape_text;
+use crate::printable::counted;
 use crate::schema::DType;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -187,12 +188,16 @@ fn check_extents(mut extents: Vec<(u64, u64, String)>, nbytes: u64) -> Result<()
             return Err(Error::data(format!("it starts at byte {start} of {nbytes} and {what}: byte {at} comes next")).in_field(name));
         }
         if end > nbytes {
-            return Err(Error::data(format!("it ends at byte {end}, but {nbytes} follow the header: the file is truncated")).in_field(name));
+            return Err(Error::data(format!(
+                "it ends at byte {end}, but the header is followed by only {}: the file is truncated",
+                counted(nbytes, "byte")
+            ))
+            .in_field(name));
         }
         at = end;
     }
     if at != nbytes {
-        return Err(Error::data(format!("its tensors end at byte {at}, but {nbytes} follow the header")));
+        return Err(Error::data(format!("its tensors end at byte {at}, but the header is followed by {}", counted(nbytes, "byte"))));
     }
     Ok(())
 }
@@ -273,9 +278,13 @@ mod tests {
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#),
                 3,
-                "it ends at byte 4, but 3 follow the header: the file is truncated",
+                "it ends at byte 4, but the header is followed by only 3 bytes: the file is truncated",
             ),
-            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#), 5, "its tensors end at byte 4, but 5 follow the header"),
+            (
+                one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#),
+                5,
+                "its tensors end at byte 4, but the header is followed by 5 bytes",
+            ),
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[1,5]}"#),
                 5,

@@ -16,6 +16,7 @@ use crate::formats::tfrecord::mapping::Mapping;
 use crate::formats::tfrecord::only;
 use crate::formats::tfrecord::reader::Pieces;
 use crate::io::Input;
+use crate::printable::counted;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -298,7 +299,7 @@ impl Open {
 
     fn wrong_length(&self, found: &str) -> Error {
         let said = self.part.length.unwrap_or(0);
-        Error::data(format!("the shard should have {said} records according to {INFO}, but has {found}"))
+        Error::data(format!("the shard should have {} according to {INFO}, but has {found}", counted(said, "record")))
             .in_input(self.part.name.clone())
             .help(format!("to read it as it is: --from {} {}", self.part.format, crate::printable::shell_word(&self.part.name)))
     }

@@ -79,6 +79,7 @@ fn steps_of(leaf: &Leaf, companions: &[usize], features: &Features, row: usize, 
         let (Some(list), Some(out)) = (features.list(feature, row), spans.get_mut(feature)) else { return Ok(0) };
         let before = out.len();
         wire::steps(features.bytes, list, &mut |step| out.push(step))?;
+        out[before..].iter().try_for_each(|step| wire::check_single_run(features.bytes, step.clone()))?;
         Ok(out.len() - before)
     };
     let n = append(leaf.values, spans)?;

@@ -16,6 +16,7 @@ use super::wire::Kind;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use crate::path::FieldPath;
+use crate::printable::{counted, counted_axes};
 use crate::schema::{DType, Dim, Element, Field, Literal, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -271,7 +272,12 @@ impl Mapping {
         }
         if !source.at.is_empty() {
             if source.at.len() != ndims {
-                return Err(Error::usage(format!("found {} index features for the {ndims} axes of {}", source.at.len(), field.ty)));
+                return Err(Error::usage(format!(
+                    "found {} for the {} of {}",
+                    counted(source.at.len() as u64, "index feature"),
+                    counted_axes(ndims),
+                    field.ty
+                )));
             }
             let indices = source.at.iter().map(|i| self.slot(i.clone())).collect();
             return Ok((source.values.clone().unwrap_or_else(|| name.to_owned()), Shape::Sparse { indices, sorted: true }));
@@ -320,8 +326,13 @@ impl Mapping {
             }
         }
         if given.next().is_some() {
-            return Err(Error::usage(format!("{} partitions split {} axes", split_by.len(), split_by.len() + 1))
-                .help("write one partition for each axis after axis 0, outermost first"));
+            return Err(Error::usage(format!(
+                "found {}, which need{} a type with {} axes",
+                counted(split_by.len() as u64, "partition"),
+                if split_by.len() == 1 { "s" } else { "" },
+                split_by.len() + 1
+            ))
+            .help("write one partition for each axis after axis 0, outermost first"));
         }
         Ok(axes)
     }

@@ -197,65 +197,8 @@ impl Observed for Observation {
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
-        if let Some((first, message)) = self.foreign.as_ref().filter(|_| stops_at_errors(request)) {
-            let error = Error::data(*message).in_input(first.input.clone());
-            let error = error.locate(|at| at.records = Some((first.record, first.record)));
-            let kind = if *message == SEQUENCE_AMONG_EXAMPLES { "tf.Example" } else { "tf.SequenceExample" };
-            return Err(match &self.proper {
-                Some(proper) => error.help(format!("record {} of {} is a {kind}", proper.record, proper.input)),
-                None => error,
-            });
-        }
-        // If no record can be read, nothing is known about the types.
-        if let (None, true, Some((first, reason))) = (&self.proper, stops_at_errors(request) && self.features.is_empty(), &self.unreadable)
-        {
-            let error = Error::data(format!("the payload is not a tf.Example: {reason}")).in_input(first.input.clone());
-            return Err(error
-                .locate(|at| at.records = Some((first.record, first.record)))
-                .help("to read records of arbitrary bytes: --raw-records"));
-        }
-        if let Some(first) = &self.featureless {
-            if self.proper.is_none() && stops_at_errors(request) {
-                let error = Error::data("the payload is not a tf.Example: it has no features").in_input(first.input.clone());
-                let error = error.locate(|at| at.records = Some((first.record, first.record)));
-                return Err(error.help("to read records of arbitrary bytes: --raw-records"));
-            }
-            let have = if self.nfeatureless == 1 { "has" } else { "have" };
-            let text = format!(
-                "{}: {} {have} data but no features of a tf.Example (first: record {}); read as records without fields",
-                first.input,
-                counted(self.nfeatureless, "record"),
-                first.record
-            );
-            request.options.notices.add(text, request.options.strict)?;
-        }
-        if self.features.len() > MAX_FIELDS {
-            return Err(Error::data(format!("the records have more than {MAX_FIELDS} different features"))
-                .help("read only those needed with `select`, and declare their types with --schema"));
-        }
-        let mut seen = Vec::with_capacity(self.features.len());
-        for (key, feature) in &self.features {
-            let at_first = |error: Error| error.locate(|at| at.records = Some((feature.first.0, feature.first.0)));
-            match std::str::from_utf8(key) {
-                Ok(name) if name.len() > MAX_NAME_BYTES => {
-                    return Err(at_first(Error::data(format!(
-                        "the name of a feature has {} bytes: expected at most {MAX_NAME_BYTES}",
-                        name.len()
-                    ))));
-                }
-                Ok(name) => seen.push((name, feature)),
-                Err(_) if request.wanted == Wanted::All => {
-                    let shown = String::from_utf8_lossy(key);
-                    let mut error = at_first(Error::data(format!("the name of a feature is not valid UTF-8: {shown}")));
-                    if let Some(seen) = feature.kinds.iter().flatten().min() {
-                        error = error.in_input(seen.input.clone());
-                    }
-                    return Err(error.help("features that are not read are not checked: name the others with `select`"));
-                }
-                Err(_) => {}
-            }
-        }
-        seen.sort_by_key(|(name, feature)| (feature.first, *name));
+        self.check_payloads(request)?;
+        let seen = self.named(request)?;
         let scalars = &request.options.scalar;
         check(scalars, &seen)?;
         let named: BTreeMap<&str, &Feature> = seen.iter().copied().collect();
@@ -347,6 +290,81 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
 }
 
 impl Observation {
+    /// Checks that the records are tf.Examples, or that those that are not can be left to the decoder.
+    ///
+    /// # Errors
+    /// Records of both kinds, or none that can be read.
+    fn check_payloads(&self, request: &Request) -> Result<()> {
+        if let Some((first, message)) = self.foreign.as_ref().filter(|_| stops_at_errors(request)) {
+            let error = Error::data(*message).in_input(first.input.clone());
+            let error = error.locate(|at| at.records = Some((first.record, first.record)));
+            let kind = if *message == SEQUENCE_AMONG_EXAMPLES { "tf.Example" } else { "tf.SequenceExample" };
+            return Err(match &self.proper {
+                Some(proper) => error.help(format!("record {} of {} is a {kind}", proper.record, proper.input)),
+                None => error,
+            });
+        }
+        // If no record can be read, nothing is known about the types.
+        if let (None, true, Some((first, reason))) = (&self.proper, stops_at_errors(request) && self.features.is_empty(), &self.unreadable)
+        {
+            let error = Error::data(format!("the payload is not a tf.Example: {reason}")).in_input(first.input.clone());
+            return Err(error
+                .locate(|at| at.records = Some((first.record, first.record)))
+                .help("to read records of arbitrary bytes: --raw-records"));
+        }
+        if let Some(first) = &self.featureless {
+            if self.proper.is_none() && stops_at_errors(request) {
+                let error = Error::data("the payload is not a tf.Example: it has no features").in_input(first.input.clone());
+                let error = error.locate(|at| at.records = Some((first.record, first.record)));
+                return Err(error.help("to read records of arbitrary bytes: --raw-records"));
+            }
+            let have = if self.nfeatureless == 1 { "has" } else { "have" };
+            let text = format!(
+                "{}: {} {have} data but no features of a tf.Example (first: record {}); read as records without fields",
+                first.input,
+                counted(self.nfeatureless, "record"),
+                first.record
+            );
+            request.options.notices.add(text, request.options.strict)?;
+        }
+        Ok(())
+    }
+
+    /// The features with their names, in order of appearance.
+    ///
+    /// # Errors
+    /// There are too many, or a name is too long or not UTF-8.
+    fn named(&self, request: &Request) -> Result<Vec<(&str, &Feature)>> {
+        if self.features.len() > MAX_FIELDS {
+            return Err(Error::data(format!("the records have more than {MAX_FIELDS} different features"))
+                .help("read only those needed with `select`, and declare their types with --schema"));
+        }
+        let mut seen = Vec::with_capacity(self.features.len());
+        for (key, feature) in &self.features {
+            let at_first = |error: Error| error.locate(|at| at.records = Some((feature.first.0, feature.first.0)));
+            match std::str::from_utf8(key) {
+                Ok(name) if name.len() > MAX_NAME_BYTES => {
+                    return Err(at_first(Error::data(format!(
+                        "the name of a feature has {} bytes: expected at most {MAX_NAME_BYTES}",
+                        name.len()
+                    ))));
+                }
+                Ok(name) => seen.push((name, feature)),
+                Err(_) if request.wanted == Wanted::All => {
+                    let shown = String::from_utf8_lossy(key);
+                    let mut error = at_first(Error::data(format!("the name of a feature is not valid UTF-8: {shown}")));
+                    if let Some(seen) = feature.kinds.iter().flatten().min() {
+                        error = error.in_input(seen.input.clone());
+                    }
+                    return Err(error.help("features that are not read are not checked: name the others with `select`"));
+                }
+                Err(_) => {}
+            }
+        }
+        seen.sort_by_key(|(name, feature)| (feature.first, *name));
+        Ok(seen)
+    }
+
     /// The fields of the feature lists, after those of the context.
     fn list_fields(&self, fields: &mut Vec<Field>, known: &HashSet<String>, request: &Request, clashes: &mut Vec<String>) -> Result<()> {
         let mut lists: Vec<(&str, &Feature)> = self.lists.iter().filter_map(|(key, f)| Some((std::str::from_utf8(key).ok()?, f))).collect();

@@ -363,6 +363,21 @@ pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<Numbers<'a>> {
     }
 }
 
+/// Checks that nothing follows a packed run of numbers, in a step of a feature list.
+///
+/// # Errors
+/// There is a second run. TensorFlow ignores it in an Example, but refuses a SequenceExample.
+pub fn check_single_run(bytes: &[u8], feature: Range<usize>) -> Parse<()> {
+    let Some((Kind::Int64 | Kind::Float, list)) = list(bytes, feature)? else { return Ok(()) };
+    if list.peek() != Some(delimited(1)) {
+        return Ok(());
+    }
+    match numbers(list, TAGGED_INT64)? {
+        Numbers::Packed(run) if run.end() != list.end() => fail(run.end(), "found a second run of numbers in a step"),
+        _ => Ok(()),
+    }
+}
+
 /// The tag byte of an unpacked int64.
 pub const TAGGED_INT64: u8 = 0x08;
 /// The tag byte of an unpacked float.

@@ -140,8 +140,8 @@ impl Decoder {
         let error = match kind {
             Kind::Text if simdutf8::basic::from_utf8(contents).is_err() => "these bytes are not valid UTF-8",
             Kind::Json if !is_value(&json_text(extension, contents)) => match is_integer(extension) {
-                true => "these bytes are not an integer, as members with this extension are",
-                false => "these bytes are not a single JSON value",
+                true => "expected an integer, as in other members with this extension",
+                false => "expected a single JSON value",
             },
             // The schema may lack a field because inference has left out the bad records that have it.
             Kind::Json if !self.kinds.is_known(extension) => {

@@ -62,7 +62,7 @@ impl Zip {
         };
         match (name(true), name(false)) {
             (Some(longer), Some(ended)) if !self.shortest => {
-                let error = Error::data(format!("found more than the {} of {ended}", counted(self.nrows, "record")));
+                let error = Error::data(format!("this input has more than the {} of {ended}", counted(self.nrows, "record")));
                 Err(error.in_input(longer.clone()).help("to end with the shortest input: zip --shortest"))
             }
             _ => Ok(()),

@@ -49,6 +49,14 @@ pub enum Node<'a, W> {
 pub trait Serial<W>: Send {
     /// Takes a piece and produces any number of pieces. Returns `false` if it needs no more.
     fn push(&mut self, work: W, out: &mut Vec<W>) -> bool;
+    /// Whether there are more pieces to produce before the next one is taken.
+    fn has_more(&self) -> bool {
+        false
+    }
+    /// Called as long as the node has more pieces, when the next node has room for one.
+    fn resume(&mut self, out: &mut Vec<W>) {
+        let _ = out;
+    }
     /// Called after the last piece, repeatedly until it returns `false`.
     fn finish(&mut self, out: &mut Vec<W>) -> bool {
         let _ = out;

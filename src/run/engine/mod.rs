@@ -19,9 +19,11 @@
 //! Threads are not bound to nodes. Each of the `threads` workers looks for work from the last node back to the first,
 //! and finally at the source, so that work nearest to the output is done first and little is in flight. A single worker
 //! is not a special case: it does everything itself, in the same order. A node accepts at most `threads + 2` pieces
-//! that have not yet left it in order, and stops accepting once they hold `MAX_NBYTES`. This bounds memory, except for
-//! the pieces that a serial node produces at once. It cannot deadlock, because the next piece in order is always among
-//! those accepted.
+//! that have not yet left it in order, and stops accepting once they hold `MAX_NBYTES`. A serial node may produce more at
+//! once: then they wait, and the parallel node still works on as many at a time. A serial node whose pieces take memory
+//! themselves produces them one at a time (`Serial::resume`). This bounds memory. It cannot deadlock: pieces are accepted
+//! and started in order, so the next one that is needed is always among those accepted, and among those started if there
+//! are any.
 //!
 //! A worker that pulls does other work until its piece arrives. It never starts a merge that is not among the sources
 //! of the line it waits for, so waits go only from a line to its sources and always end. A line is not read before the

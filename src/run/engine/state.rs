@@ -67,6 +67,8 @@ pub struct Station<'a, W> {
     total: Option<u64>,
     /// Serial: number of pieces produced so far.
     pub emitted: u64,
+    /// Serial: whether the node has more pieces to produce before it takes the next.
+    has_more: bool,
     pub finished: bool,
 }
 
@@ -85,6 +87,7 @@ pub enum Job<'a, W> {
     Merge(At, Box<dyn Merge<'a, W> + 'a>, Vec<Ticket>),
     Parallel(At, u64, Arc<dyn Fn(W) -> W + Send + Sync + 'a>, W),
     Push(At, Box<dyn Serial<W> + 'a>, W),
+    Resume(At, Box<dyn Serial<W> + 'a>),
     Finish(At, Box<dyn Serial<W> + 'a>),
 }
 
@@ -102,6 +105,7 @@ impl<'a, W> Station<'a, W> {
             next: 0,
             total: None,
             emitted: 0,
+            has_more: false,
             finished: false,
         }
     }
@@ -157,17 +161,22 @@ impl<W: Piece> LineState<'_, W> {
     fn can_run(&self, at: usize, window: usize) -> bool {
         let station = &self.stations[at];
         if station.is_parallel {
-            return !station.ready.is_empty();
+            return !station.ready.is_empty() && station.running + self.waiting_after(at) < window;
         }
-        let is_next_there = station.total == Some(station.next) || station.pending.contains_key(&station.next);
-        is_next_there && !station.finished && station.node.is_some() && self.room_at(at + 1, window)
+        let has_input = station.total == Some(station.next) || station.pending.contains_key(&station.next);
+        (has_input || station.has_more) && !station.finished && station.node.is_some() && self.room_at(at + 1, window)
+    }
+
+    /// Number of pieces that have left a parallel station, but not in order yet.
+    fn waiting_after(&self, at: usize) -> usize {
+        self.stations.get(at + 1).map_or(0, |next| next.pending.len())
     }
 
     /// Whether station `at` can accept another piece. Parallel stations count pieces that have not left them in order
     /// yet.
     fn room_at(&self, at: usize, window: usize) -> bool {
         let Some(station) = self.stations.get(at) else { return true };
-        let waiting = if station.is_parallel { self.stations.get(at + 1).map_or(0, |s| s.pending.len()) } else { 0 };
+        let waiting = if station.is_parallel { self.waiting_after(at) } else { 0 };
         let count = station.count() + waiting;
         count < window && (count == 0 || station.nbytes < MAX_NBYTES)
     }
@@ -252,6 +261,9 @@ impl<'a, W: Piece> State<'a, W> {
             return Some(Job::Parallel(to, number, function.clone(), work));
         }
         let Some(Node::Serial(node)) = station.node.take() else { return None };
+        if station.has_more {
+            return Some(Job::Resume(to, node));
+        }
         Some(match line.take_pending(at) {
             Some(work) => Job::Push(to, node, work),
             None => Job::Finish(to, node),
@@ -349,6 +361,13 @@ impl<'a, W: Piece> State<'a, W> {
         }
     }
 
+    /// Returns a serial node to its station.
+    pub fn put_back(&mut self, at: At, node: Box<dyn Serial<W> + 'a>) {
+        let station = &mut self.lines[at.line.number].stations[at.station];
+        station.has_more = node.has_more();
+        station.node = Some(Node::Serial(node));
+    }
+
     /// Records that `total` pieces will arrive at station `at`. A parallel station passes the same number on.
     pub fn set_total(&mut self, line: usize, at: usize, total: u64) {
         self.is_pull_changed |= self.lines[line].waiting > 0;
@@ -396,6 +415,7 @@ impl<'a, W: Piece> State<'a, W> {
         if let Some(station) = from.first_mut() {
             dropped.extend(station.clear());
             station.total = Some(station.next);
+            station.has_more = false;
         }
         dropped
     }

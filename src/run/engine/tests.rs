@@ -1,5 +1,6 @@
 use super::*;
 use crate::error::Kind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -70,6 +71,61 @@ fn enough_stops_an_endless_source() {
         let nodes = vec![Node::Parallel(Arc::new(slow)), Node::Serial(Box::new(Collect(&mut seen, 5)))];
         run(line(numbers(u64::MAX), nodes), threads).unwrap();
         assert_eq!(seen, [0, 10, 20, 30, 40]);
+    }
+}
+
+/// Gives each piece a hundred times: all at once, or one by one.
+struct Hundredfold {
+    piece: u64,
+    left: usize,
+    one_by_one: bool,
+}
+impl Serial<u64> for Hundredfold {
+    fn push(&mut self, work: u64, out: &mut Vec<u64>) -> bool {
+        (self.piece, self.left) = (work, 100);
+        self.resume(out);
+        true
+    }
+    fn has_more(&self) -> bool {
+        self.left > 0
+    }
+    fn resume(&mut self, out: &mut Vec<u64>) {
+        let n = if self.one_by_one { 1 } else { self.left };
+        self.left -= n;
+        out.extend(std::iter::repeat_n(self.piece, n));
+    }
+}
+
+/// Counts the pieces that have left the node before it.
+struct Slow<'a>(Collect<'a>, &'a AtomicUsize);
+impl Serial<u64> for Slow<'_> {
+    fn push(&mut self, work: u64, out: &mut Vec<u64>) -> bool {
+        std::thread::sleep(Duration::from_micros(200));
+        self.1.fetch_sub(1, Ordering::Relaxed);
+        self.0.push(work, out)
+    }
+}
+
+#[test]
+fn many_pieces_at_once_wait_for_a_slow_node() {
+    for threads in [1, 2, 4] {
+        for one_by_one in [false, true] {
+            let (in_work, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let mut seen = Vec::new();
+            let begin = |work: u64| {
+                most.fetch_max(in_work.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                work
+            };
+            let nodes = vec![
+                Node::Serial(Box::new(Hundredfold { piece: 0, left: 0, one_by_one })),
+                Node::Parallel(Arc::new(begin)),
+                Node::Serial(Box::new(Slow(Collect(&mut seen, 250), &in_work))),
+            ];
+            run(line(numbers(u64::MAX), nodes), threads).unwrap();
+            assert_eq!(seen, [[0; 100].as_slice(), &[1; 100], &[2; 50]].concat());
+            let most = most.into_inner();
+            assert!(most <= threads + 3, "{threads} workers: {most} pieces in work");
+        }
     }
 }
 

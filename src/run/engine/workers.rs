@@ -1,6 +1,6 @@
 //! The workers: threads that look for jobs until none are left.
 
-use super::flow::{Line, Lines, Node, Origin, Piece, Pull, Serial, Ticket, Times};
+use super::flow::{Line, Lines, Origin, Piece, Pull, Serial, Ticket, Times};
 use super::state::{At, Job, State};
 use crate::error::Result;
 use crate::panic;
@@ -163,6 +163,11 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
                 drop(state);
                 drop(dropped);
             }
+            Job::Resume(to, mut node) => {
+                let mut out = Vec::new();
+                node.resume(&mut out);
+                drop(self.take_back(to, node, out, began.elapsed()));
+            }
             Job::Finish(to, mut node) => {
                 let mut out = Vec::new();
                 let more = node.finish(&mut out);
@@ -188,7 +193,7 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
             return None;
         }
         state.emit(to, out);
-        state.lines[to.line.number].stations[to.station].node = Some(Node::Serial(node));
+        state.put_back(to, node);
         Some(state)
     }
 }

@@ -37,7 +37,7 @@ pub fn parse_json(text: &str) -> Result<Schema> {
         let mut parsed = parse(&format!("{}: {ty}", name_text(name)))?.fields;
         match (parsed.pop(), parsed.is_empty() && names.insert(name)) {
             (Some(field), true) => fields.push(field),
-            _ => return Err(wrong(format!("found a field that is not one or is there twice: {name}"))),
+            _ => return Err(wrong(format!("found an invalid or repeated field: {name}"))),
         }
     }
     Ok(Schema::new(fields))

@@ -291,7 +291,7 @@ fn first_axes_uniform(fields: &mut [Field]) {
 /// Advice for other spellings of a type with nulls.
 const OPTIONAL: &str = "`optional` comes before the type of a field that may be null, as in note: optional string";
 
-const SINGLE_SLICE: &str = "a record has a single slice of axis 0, which has nothing to differ from: write its size as `?`";
+const SINGLE_SLICE: &str = "axis 0 has a single size in each record: write it as `?`";
 
 fn element(cursor: &mut Cursor) -> Result<Element> {
     let word_first = cursor.eat_word("struct");

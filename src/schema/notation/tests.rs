@@ -82,13 +82,13 @@ fn what_is_wrong_is_shown_at_its_place() {
         (
             "x: int64[(?)]",
             "line 1, column 10: axis 0 cannot be ragged\n  x: int64[(?)]\n           ^^^\n  \
-             a record has a single slice of axis 0, which has nothing to differ from: write its size as `?`\n  \
+             axis 0 has a single size in each record: write it as `?`\n  \
              only inner axes can be ragged: int64[?, (?)]",
         ),
         (
             "x: {a: {t: int64[(?)]}}",
             "line 1, column 4: axis 0 of `a.t` cannot be ragged, as the structure around it has no axes\n  x: {a: {t: int64[(?)]}}\n     ^^^^^^^^^^^^^^^^^^^^\n  \
-             a record has a single slice of axis 0, which has nothing to differ from: write its size as `?`",
+             axis 0 has a single size in each record: write it as `?`",
         ),
         (
             "x: int64, y: int64",
@@ -134,7 +134,7 @@ fn what_is_wrong_is_shown_at_its_place() {
         ("x: sparse<int64>[?, (?)]", "a sparse tensor has no ragged axes"),
         ("x: int64[?] split by row_lengths(l)", "1 partitions do not fit a field of type int64[?]"),
         ("x: int64[?] at i", "1 index features do not fit a field of type int64[?]"),
-        ("x: string = 3", "this default does not fit: 3 is an integer, the field is string"),
+        ("x: string = 3", "this default does not fit: 3 is an integer, but the field is string"),
         ("x: string with", "expected `nulls` after `with`, found the end"),
         ("`x: string", "this backquote is not closed"),
         ("x: struct int64", "expected `{` after `struct`, found `int64`"),

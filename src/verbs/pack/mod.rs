@@ -187,7 +187,7 @@ impl Pack {
             let Some((position, field)) = schema.fields.iter().enumerate().find(|(_, f)| f.name == path.last()) else { continue };
             let dtype = field.ty.dtype().cloned().unwrap_or(DType::Null);
             let block = field.ty.dims[1..].iter().map(|d| if let Size::Known(n) = d.size { n as usize } else { 1 }).product();
-            let separator = match separators.given(path, &dtype).map_err(|e| e.help("--separator requires this"))? {
+            let separator = match separators.given(path, &dtype).map_err(|e| e.help("given by --separator"))? {
                 Some(one) => Some(crate::tensor::gather::take(&one, &vec![0; block])?),
                 None if self.separators.is_empty() => None,
                 None => {

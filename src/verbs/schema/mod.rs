@@ -47,8 +47,8 @@ impl Verb for Schema {
     const SUMMARY: &'static str = "Print the types of the fields";
     const ABOUT: &'static str = "\
 Prints the types of the records that reach this verb, which must be the last of a chain. Types are inferred from all records, not from a \
-sample; if the file does not store them, all of it is read. --schema accepts this output, as in --schema \"$(tatter schema FILE)\", or \
-from a file: --schema @types.txt; also the JSON form.
+sample; if the file does not store them, all of it is read. --schema accepts this output, as text or JSON, directly (--schema \"$(tatter \
+schema FILE)\") or from a file (--schema @types.txt).
 
     int64                   a scalar in each record
     int64[?]                a vector; its size may differ between records
@@ -59,9 +59,9 @@ from a file: --schema @types.txt; also the JSON form.
     optional int64          the field itself may be null
     int64[?] with nulls     values inside it may be null
 
---as json prints one JSON object, for other programs; arrow, tf, tf-spec, numpy and torch print Python code: a pyarrow \
-schema, the feature_specification that reads the records from a TFRecord written by tatter, the specs of the tensors, \
-and code that loads an npz of all records, or a safetensors file if the input is one.";
+--as json prints one JSON object, for other programs; arrow, tf, tf-spec, numpy and torch print Python code: a pyarrow schema, the \
+feature_specification that reads the records from a TFRecord written by tatter, the specs of the tensors, and code that loads an npz of \
+all records, or a safetensors file if the input is one.";
     const MEANING: &'static str = "tf.data.Dataset.element_spec, tf.io.parse_example";
     const EXAMPLES: &'static [Example] = &[
         Example {

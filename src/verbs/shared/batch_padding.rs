@@ -42,7 +42,7 @@ impl RecordLimit {
             match first_too_large(tensor, &self.targets)? {
                 None => Ok(()),
                 Some((row, axis, size, most)) => {
-                    let error = Error::data(format!("{size} items do not fit into the {most} of the shape")).at_row(row).on_axis(axis);
+                    let error = Error::data(format!("found {size} items, but --shape allows only {most}")).at_row(row).on_axis(axis);
                     Err(error.help("use a larger --shape, or truncate with: batch N then to-dense --shape"))
                 }
             }

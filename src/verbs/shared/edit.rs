@@ -8,11 +8,11 @@ use super::nulls;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
-use crate::printable::{shell_quoted, shell_word};
+use crate::printable::shell_word;
 use crate::schema::time::TimeType;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::{RowPartition, Tensor, row_of};
-use crate::verbs::verb::{Bound, Map, Operator};
+use crate::verbs::verb::{Bound, Map, Operator, Parts};
 use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
@@ -54,7 +54,7 @@ impl Scope {
             Some(others) => format!("{own},{others}"),
             None => own,
         };
-        let error = error.help(format!("fill it first: fill-null {}", shell_quoted(&pairs)));
+        let error = error.help(format!("fill it first: fill-null {}", shell_word(&pairs)));
         Err(left_out.into_iter().fold(error, |error, filter| error.help(format!("or {filter}"))))
     }
 
@@ -217,8 +217,8 @@ impl Map for Edits {
         self.grows
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Vec<Chunk>> {
-        Ok(by_trial(&chunk, |part| self.apply(part.clone()).ok().map(|result| result.nbytes())))
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        Ok(Box::new(by_trial(chunk, &|part| self.apply(part.clone()).ok().map(|result| result.nbytes())).map(Ok)))
     }
 }
 
@@ -319,7 +319,7 @@ mod tests {
             scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().join("\n")
         };
         let or = "or drop such records: filter 'not is_null(n)'";
-        assert_eq!(advice(None), format!("fill it first: fill-null 'n=0'\n{or}"));
+        assert_eq!(advice(None), format!("fill it first: fill-null n=0\n{or}"));
         assert_eq!(advice(Some("x=[],n=0")), format!("fill it first: fill-null 'x=[],n=0'\n{or}"));
         assert_eq!(advice(Some("x=[],x=0")), format!("fill it first: fill-null 'n=0,x=[],x=0'\n{or}"));
     }

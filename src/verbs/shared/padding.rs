@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::path::{self, FieldPath};
-use crate::printable::shell_quoted;
+use crate::printable::{counted, counted_axes, shell_quoted};
 use crate::schema::literal::{parse_literal, parse_literal_for};
 use crate::schema::{DType, Dim, Literal, Schema, Type};
 use crate::tensor::literal::{literal_array, zero};
@@ -179,13 +179,8 @@ impl PaddingArgs {
         let Some(shape) = named.or_else(|| self.shapes.iter().find(|s| s.path.is_none())) else { return Ok(None) };
         if shape.sizes.len() != rank {
             let question = vec!["?"; rank].join(", ");
-            let axes = if rank == 1 { "axis" } else { "axes" };
-            let error = Error::usage(format!(
-                "--shape has {} {}, but the field has {rank} {axes}",
-                shape.sizes.len(),
-                if shape.sizes.len() == 1 { "size" } else { "sizes" }
-            ))
-            .in_field(path);
+            let sizes = counted(shape.sizes.len() as u64, "size");
+            let error = Error::usage(format!("--shape has {sizes}, but the field has {}", counted_axes(rank))).in_field(path);
             return Err(error.help(format!("write one size per axis, such as --shape '{path}=[{question}]'")));
         }
         Ok(Some(&shape.sizes))
@@ -240,9 +235,9 @@ impl PaddingArgs {
         let array = literal_array(&literal, dtype).map_err(|e| {
             let e = e.in_field(path);
             if is_named {
-                e.help("the value is not cast")
+                e.help("give a value of the dtype of the field")
             } else {
-                e.help(format!("the value is not cast; add a value for this field: '{path}=VALUE'"))
+                e.help(format!("add a value of its dtype for this field: '{path}=VALUE'"))
             }
         })?;
         Ok(Some(array))

@@ -31,18 +31,22 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
     }
     let sum: f64 = shares.iter().map(|(_, share)| share).sum();
     if (sum - 1.0).abs() > 1e-6 {
-        let error = Error::usage(format!("{option}: the shares add up to {sum}: expected 1"));
+        let error = Error::usage(format!("{option}: the shares must add up to 1, not {sum}"));
         if let ([(name, share)], true) = (&shares[..], sum < 1.0) {
             let rest = if name == "test" { "train" } else { "test" };
             // Without the digits of a binary fraction.
             let left = ((1.0 - share) * 1e6).round() / 1e6;
             let both = shell_word(&format!("{name}={share},{rest}={left}"));
-            return Err(error.help(format!("name the rest of the records too: {option} {both}")));
+            return Err(error.help(format!("name the part with the rest of the records: {option} {both}")));
         }
         // Counts or percentages.
         let fractions: Vec<String> = shares.iter().map(|(name, share)| format!("{name}={}", share / sum)).collect();
         let is_short = fractions.iter().zip(&shares).all(|(text, (name, _))| text.len() < name.len() + 8);
-        return Err(if is_short { error.help(format!("as fractions: {option} {}", shell_word(&fractions.join(",")))) } else { error });
+        return Err(if is_short {
+            error.help(format!("write them as fractions: {option} {}", shell_word(&fractions.join(","))))
+        } else {
+            error
+        });
     }
     Ok(shares)
 }

@@ -2,7 +2,7 @@
 
 use super::chart::{Bar, grouped};
 use super::drift::DriftRow;
-use super::padding::{Cost, PaddingCosts, commands};
+use super::padding::{Cost, PaddingCosts, commands, shown_buckets};
 use super::report::{Group, Shown, drift_cells, records};
 use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, frequent_texts, percent, size_rows, value_row};
 use std::fmt::Write;
@@ -95,6 +95,7 @@ pub fn text(shown: &Shown) -> String {
 fn padding_rows(report: &PaddingCosts, batch: usize) -> Vec<Vec<String>> {
     let [as_they_come, in_buckets, packed] = commands(report, batch);
     let packing = report.packed.map(|(_, cost)| ("packed", cost, packed));
+    let in_buckets = shown_buckets(report, in_buckets);
     let ways = [("in input order", report.as_they_come, as_they_come), ("in buckets", report.in_buckets, in_buckets)];
     let row = |(how, cost, command): (&str, Cost, String)| {
         vec![escaped(report.name), how.to_owned(), percent(cost.waste()), format!("<code>{}</code>", escaped(&command))]

@@ -233,6 +233,11 @@ pub fn lengths(tensor: &Tensor, rank: usize) -> Result<Vec<u64>> {
     Ok(all)
 }
 
+/// The command for batches in buckets, unless there is a single bucket.
+pub fn shown_buckets(report: &PaddingCosts, command: String) -> String {
+    if report.boundaries.is_empty() { "(all lengths fall into one bucket)".to_owned() } else { command }
+}
+
 /// The commands for each way of padding, with shell quoting.
 pub fn commands(report: &PaddingCosts, batch: usize) -> [String; 3] {
     let name = quoted(report.name);

@@ -1,7 +1,7 @@
 //! The report for a terminal.
 
 use super::chart::{bar, grouped};
-use super::padding::{PaddingCosts, commands};
+use super::padding::{PaddingCosts, commands, shown_buckets};
 use super::report::{Group, Shown, drift_cells, records};
 use super::summary::Summary;
 use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, frequent_texts, percent, size_rows, value_row};
@@ -167,7 +167,7 @@ fn padding_rows(report: &PaddingCosts, batch: usize) -> Vec<Vec<String>> {
     };
     let mut rows = vec![
         row(&name, "in input order", report.as_they_come.waste(), as_they_come),
-        row("", "in buckets", report.in_buckets.waste(), in_buckets),
+        row("", "in buckets", report.in_buckets.waste(), shown_buckets(report, in_buckets)),
     ];
     if let Some((_, cost)) = report.packed {
         rows.push(row("", "packed", cost.waste(), packed));

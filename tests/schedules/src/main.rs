@@ -50,8 +50,10 @@ enum Kind {
     All,
     /// Passes on every other piece; gives as many at the end as were left out.
     Half,
-    /// Gives each piece twice.
-    Twice,
+    /// Gives each piece that many times, all at once.
+    Times(usize),
+    /// Gives each piece that many times, one by one.
+    OneByOne(usize),
     /// Wants no more after that many pieces.
     Enough(usize),
 }
@@ -61,12 +63,14 @@ struct Stage {
     kind: Kind,
     seen: usize,
     left: Vec<Number>,
+    /// A piece to give again, and how many times.
+    again: Option<(Number, usize)>,
     in_work: Option<Arc<AtomicUsize>>,
 }
 
 impl Stage {
     fn new(kind: Kind, in_work: Option<Arc<AtomicUsize>>) -> Stage {
-        Stage { kind, seen: 0, left: Vec::new(), in_work }
+        Stage { kind, seen: 0, left: Vec::new(), again: None, in_work }
     }
 }
 
@@ -80,9 +84,24 @@ impl Serial<Number> for Stage {
             Kind::All | Kind::Enough(_) => out.push(work),
             Kind::Half if self.seen.is_multiple_of(2) => self.left.push(work),
             Kind::Half => out.push(work),
-            Kind::Twice => out.extend([work, work]),
+            Kind::Times(n) => out.extend(std::iter::repeat_n(work, n)),
+            Kind::OneByOne(n) => {
+                self.again = Some((work, n));
+                self.resume(out);
+            }
         }
         !matches!(self.kind, Kind::Enough(n) if self.seen >= n)
+    }
+
+    fn has_more(&self) -> bool {
+        self.again.is_some()
+    }
+
+    fn resume(&mut self, out: &mut Vec<Number>) {
+        if let Some((work, left)) = self.again.take() {
+            out.push(work);
+            self.again = (left > 1).then_some((work, left - 1));
+        }
     }
 
     /// One piece a call.
@@ -98,6 +117,14 @@ struct Collect<'a>(Stage, &'a mut Vec<Number>);
 impl Serial<Number> for Collect<'_> {
     fn push(&mut self, work: Number, _: &mut Vec<Number>) -> bool {
         self.0.push(work, self.1)
+    }
+
+    fn has_more(&self) -> bool {
+        self.0.has_more()
+    }
+
+    fn resume(&mut self, _: &mut Vec<Number>) {
+        self.0.resume(self.1);
     }
 
     fn finish(&mut self, _: &mut Vec<Number>) -> bool {
@@ -151,10 +178,11 @@ impl Flow {
         let nstages = random.gen_range(1..=3);
         let npieces = random.gen_range(0..=12);
         let parallel: Vec<bool> = (0..nstages).map(|_| random.gen_bool(0.7)).collect();
-        let mut kind = || match random.gen_range(0..6) {
+        let mut kind = || match random.gen_range(0..7) {
             0 | 1 => Kind::All,
             2 => Kind::Half,
-            3 => Kind::Twice,
+            3 => Kind::Times(random.gen_range(2..10)),
+            4 => Kind::OneByOne(random.gen_range(2..10)),
             _ => Kind::Enough(random.gen_range(1..8)),
         };
         let serial = (0..nstages).map(|_| kind()).collect();
@@ -175,6 +203,9 @@ impl Flow {
                     break;
                 }
                 wants = stage.push(Number(piece.0 + u64::from(*is_parallel)), &mut out);
+                while stage.has_more() {
+                    stage.resume(&mut out);
+                }
             }
             while stage.finish(&mut out) {}
             pieces = out;
@@ -185,7 +216,7 @@ impl Flow {
     fn run(&self) {
         let mut seen = Vec::new();
         let mut nodes = Vec::new();
-        // The window, and the second of two pieces that a node gives at once.
+        // The window, and the piece that the serial node is taking.
         let limit = self.threads + 3;
         for (at, (is_parallel, kind)) in self.parallel.iter().zip(&self.serial).enumerate() {
             let in_work = is_parallel.then(Arc::<AtomicUsize>::default);
@@ -240,7 +271,7 @@ fn main() {
     Runner::new(random(), Config::new()).run(|| Flow::random(true).run());
     let mut exhaustive = 0;
     for (threads, merges) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
-        for serial in [vec![Kind::All], vec![Kind::Enough(1)], vec![Kind::Half]] {
+        for serial in [vec![Kind::All], vec![Kind::Enough(1)], vec![Kind::Half], vec![Kind::OneByOne(2)]] {
             let flow = Arc::new(Flow { npieces: 2, merges, parallel: vec![true], serial, broken: None, threads });
             exhaustive += Runner::new(DfsScheduler::new(Some(iterations), false), Config::new()).run(move || flow.run());
         }

@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_unpad"],
         "x, length",
-        "Remove padding: each row becomes a sequence of its first length steps.",
+        "Remove padding: each row becomes the sequence of its first steps, as many as length says.",
         [("sequence_unpad([[1, 2, 0], [3, 4, 5]], [2, 3])", "[[[1], [2]], [[3], [4], [5]]]")],
         sequence_unpad
     ),

@@ -71,7 +71,7 @@ fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     match kind {
         Kind::Of(Pool::Average | Pool::Sqrt) => {
-            call.check_dtype(&x.arg, "floats", DType::is_float).map_err(|e| e.help("cast(x, float32) converts"))?
+            call.check_dtype(&x.arg, "floats", DType::is_float)?;
         }
         Kind::Of(Pool::Sum | Pool::Max) => call.check_dtype(&x.arg, "numbers", DType::is_number)?,
         Kind::First | Kind::Last => {}

@@ -38,8 +38,8 @@ pub fn with_dense(call: &mut Call, op: Binary) -> ExprResult<Option<OperandKind>
         return Ok(None);
     }
     let (name, help) = match op {
-        Binary::Add => ("`+`", "sparse.add(a, b) adds"),
-        Binary::Subtract => ("`-`", "sparse.add(a, -b) subtracts"),
+        Binary::Add => ("`+`", "use sparse.add(a, b)"),
+        Binary::Subtract => ("`-`", "use sparse.add(a, -b)"),
         Binary::Maximum => ("maximum", "sparse.maximum(a, b) of two sparse tensors"),
         Binary::Minimum => ("minimum", "sparse.minimum(a, b) of two sparse tensors"),
         _ => ("this", "with_values(x, f(values(x))) changes the entries; sparse.to_dense(x) makes it dense"),

@@ -91,7 +91,7 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
         if entries != *list.partition() {
             let row = entries.first_difference(list.partition()).unwrap_or(0);
             let (n, m) = (entries.row_length(row), list.partition().row_length(row));
-            return Err(Error::data(format!("found {n} indices for {m} values")).at_row(row));
+            return Err(Error::data(format!("expected one index for each value, found {n} for {m}")).at_row(row));
         }
         let (_, below) = tensor.levels(indices.rank())?;
         let flat = native::<arrow_array::types::Int64Type>(below.as_leaf()?)?.to_vec();

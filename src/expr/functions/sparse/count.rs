@@ -12,6 +12,7 @@ use crate::expr::kernels::entries;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::{Operand, OperandKind};
+use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -89,7 +90,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         if w.rank() != x.rank() {
             return Err(ExprError::at(
                 w.span.clone(),
-                format!("{}: the weights have {} axes, the values have {}", call.name, w.rank(), x.rank()),
+                format!("{}: the weights have {}, the values have {}", call.name, counted_axes(w.rank()), x.rank()),
             ));
         }
     }

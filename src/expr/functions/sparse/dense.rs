@@ -11,6 +11,7 @@ use crate::expr::kernels::cast::{dtype_of, i64s, native};
 use crate::expr::kernels::entries::{self, DenseRows, row_major, visit_places};
 use crate::expr::kernels::number::numbers;
 use crate::expr::operand::{Operand, OperandKind};
+use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
@@ -210,7 +211,7 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
         n => {
             return Err(ExprError::at(
                 indices.span.clone(),
-                format!("{}: sparse_indices must be a number, a vector or a matrix; this has {n} axes", call.name),
+                format!("{}: sparse_indices must be a number, a vector or a matrix; this has {}", call.name, counted_axes(n)),
             ));
         }
     };
@@ -243,7 +244,7 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
             Tensor::List(list) => {
                 if let Some(row) = entries.first_difference(list.partition()) {
                     let (n, m) = (list.partition().row_length(row), entries.row_length(row));
-                    return Err(Error::data(format!("found {n} values for {m} indices")).at_row(row));
+                    return Err(Error::data(format!("expected one value for each index, found {n} for {m}")).at_row(row));
                 }
                 list.values().as_leaf()?.clone()
             }

@@ -60,7 +60,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["edit_distance"],
         "hypothesis, truth, normalize=True",
-        "The Levenshtein distance of corresponding rows of two sparse tensors, divided by the length of the row of truth.",
+        "The Levenshtein distance of corresponding rows of two sparse tensors, divided by the length of the row of truth unless normalize=False.",
         [("edit_distance(sparse.from_dense([[\"a\", \"b\"]]), sparse.from_dense([[\"a\", \"c\"]]))", "[0.5]")],
         distance
     ),

@@ -92,7 +92,7 @@ pub fn common(call: &mut Call, items: &[Operand]) -> ExprResult<Vec<Arg>> {
 /// The shapes differ.
 pub fn same_shape(call: &Call, a: &Arg, b: &Arg) -> ExprResult<()> {
     if a.rank() != b.rank() {
-        return Err(call.error(format!("{} expects tensors of the same shape; these have {} and {} axes", call.name, a.rank(), b.rank())));
+        return Err(call.error(format!("{} expects tensors of the same rank; these have rank {} and {}", call.name, a.rank(), b.rank())));
     }
     for (axis, (m, n)) in a.ty.dims.iter().zip(&b.ty.dims).enumerate() {
         if let (Size::Known(m), Size::Known(n)) = (m.size, n.size)
@@ -165,7 +165,7 @@ pub fn one_per_axis(call: &mut Call, i: usize, rank: usize) -> ExprResult<Vec<In
         let found = if vector { format!("{}", numbers.len()) } else { what };
         return Err(ExprError::at(
             call.operand(i)?.span.clone(),
-            format!("{}: {} takes one number for each of the {rank} axes, not {found}", call.name, call.param(i)),
+            format!("{}: {} must have a number for each axis ({rank}), not {found}", call.name, call.param(i)),
         ));
     }
     Ok(numbers)

@@ -25,8 +25,7 @@ pub static FUNCTIONS: &[Function] = &[function!(
 
 fn softmax(call: &mut Call) -> ExprResult<OperandKind> {
     let x = sparse(call, 0)?;
-    let floats = call.check_dtype(&x, "floats", DType::is_float);
-    floats.map_err(|e| if x.ty.dtype().is_some_and(DType::is_number) { e.help("cast(x, float32) converts") } else { e })?;
+    call.check_dtype(&x, "floats", DType::is_float)?;
     if x.rank() < 2 {
         return Err(ExprError::at(
             x.span.clone(),

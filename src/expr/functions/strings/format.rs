@@ -21,6 +21,7 @@ use crate::expr::kernels::printf::{Format, Notation, roundtrip};
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::last_ragged;
+use crate::printable::{counted, is_or_are};
 use crate::schema::{DType, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::{Float32Type, Float64Type, UInt64Type};
@@ -54,7 +55,9 @@ fn format(call: &mut Call) -> ExprResult<OperandKind> {
     };
     if inputs.len() + 1 != pieces.len() {
         let (wanted, given) = (pieces.len() - 1, inputs.len());
-        return Err(call.error(format!("the template has {wanted} placeholders {placeholder:?} for {given} tensors")));
+        let wanted = counted(wanted as u64, "placeholder");
+        let given = format!("{} {}", is_or_are(given), counted(given as u64, "tensor"));
+        return Err(call.error(format!("the template has {wanted} {placeholder:?}, but there {given}")));
     }
     let mut args = Vec::with_capacity(inputs.len());
     for item in &inputs {

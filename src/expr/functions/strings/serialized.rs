@@ -78,7 +78,7 @@ fn parse_tensor(call: &mut Call) -> ExprResult<OperandKind> {
         for (i, value) in texts.iter().enumerate() {
             let tensor = Serialized::parse(value, field, width).map_err(|e| (i, e))?;
             if tensor.number != number {
-                let found = format!("the tensor is not {dtype}: its dtype has the code {}, that of {dtype} is {number}", tensor.number);
+                let found = format!("expected a serialized tensor of {dtype} (dtype {number}), found dtype {}", tensor.number);
                 return Err((i, Error::data(found)));
             }
             let nvalues = tensor.nvalues().map_err(|e| (i, e))?;

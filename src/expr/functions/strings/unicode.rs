@@ -138,7 +138,7 @@ impl Policy {
     }
 }
 
-const GO_ON: &str = "errors=\"replace\" and errors=\"ignore\" continue";
+const GO_ON: &str = "to continue: errors=\"replace\" or errors=\"ignore\"";
 
 /// The character of a code point, or U+FFFD for a surrogate.
 fn character(code: u32) -> char {

@@ -8,6 +8,7 @@ use crate::expr::kernels::level::from_lengths;
 use crate::expr::literal;
 use crate::expr::operand::{Operand, OperandKind, constant};
 use crate::expr::types::outermost_uniform;
+use crate::printable::counted_axes;
 use crate::schema::{Dim, Field, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 
@@ -87,7 +88,7 @@ fn fits(spec: Option<&Operand>, dims: &[Dim], outer: usize, item: &Operand) -> E
     let sizes: Vec<String> = shape.iter().map(|n| n.map_or("None".to_owned(), |n| n.to_string())).collect();
     Err(ExprError::at(
         item.span.clone(),
-        format!("the typespec has the shape [{}]; this has {} axes or different sizes", sizes.join(", "), outer + dims.len()),
+        format!("the typespec has the shape [{}]; this has {} or different sizes", sizes.join(", "), counted_axes(outer + dims.len())),
     ))
 }
 

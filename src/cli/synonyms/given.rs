@@ -1,0 +1,299 @@
+//! What a command line in the language of another tool says, and how it fills a template.
+
+use super::known::{Known, is_accepted};
+use super::table::renamed;
+use super::template::{is_whole, placed};
+use crate::cli::brackets::typed_word;
+use crate::cli::misplaced::is_file_of_a_format;
+use crate::cli::patterns::{Search, Substitution, in_single_quotes};
+use crate::cli::split::{Words, find_option, has_option};
+use crate::cli::typed::Typed;
+use crate::path::{FieldPath, in_expression, quoted};
+use crate::printable::shell_word;
+use crate::schema::Field;
+use clap::{Args, Command};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The words of one verb of the command line, and what they mean.
+pub struct Given<'a> {
+    name: &'a str,
+    /// The position of the verb in the chain.
+    index: usize,
+    words: &'a Words,
+    /// The words after the name, without global options.
+    own: Vec<String>,
+    /// The global options among them, with their values.
+    globals: Vec<String>,
+    /// The words after `--`.
+    dashed: Vec<String>,
+    search: Option<Search>,
+    substitution: Option<Substitution>,
+    key: Option<String>,
+    /// The first word after the key.
+    value: Option<String>,
+    /// The first two numbers.
+    numbers: [Option<String>; 2],
+    files: Vec<String>,
+}
+
+impl Given<'_> {
+    /// The words of the verb `name`, at position `index` in the chain.
+    pub fn of<'a>(name: &'a str, index: usize, words: &'a Words) -> Given<'a> {
+        let own = words.verbs.get(index).map_or_else(Vec::new, |verb| texts(verb.get(1..).unwrap_or(&[])));
+        let is_last = index + 1 == words.verbs.len();
+        let (globals, own) = global_options(own);
+        let dashed = if is_last { texts(&words.files) } else { Vec::new() };
+        let (search, substitution) = (Search::of(name, &own), Substitution::of(name, &own));
+        let key = key_of(&own).filter(|_| substitution.is_none());
+        let mut others = own.iter().filter(|word| !is_file(word) && !is_option(word) && Some(*word) != key);
+        let value = others.next().cloned();
+        let mut numbers = own.iter().map(|word| word.trim_start_matches("-n")).filter(|word| word.parse::<u64>().is_ok());
+        let numbers = [(); 2].map(|()| numbers.next().map(str::to_owned));
+        let mut files: Vec<String> = match &search {
+            Some(search) => search.files.clone(),
+            None => {
+                let is_file = |word: &&String| is_file(word) && (substitution.is_none() || is_there(word) || is_file_of_a_format(word));
+                own.iter().filter(is_file).cloned().collect()
+            }
+        };
+        // Miller's join reads the other file with -f.
+        if let (true, Some(at)) = (name == "join", name_after(&own, "-f").and_then(|other| files.iter().position(|file| file == other))) {
+            let other = files.remove(at);
+            files.insert(files.len().min(1), other);
+        }
+        files.extend(dashed.iter().cloned());
+        let key = key.cloned();
+        Given { name, index, words, own, globals, dashed, search, substitution, key, value, numbers, files }
+    }
+
+    /// The command line with the verb replaced by the template; `None` if a place has no value, or the command is refused.
+    pub fn command_line(&self, template: &str, known: &Known) -> Option<String> {
+        // A pipeline of several programs has no place for global options.
+        let globals: &[String] = if template.contains("&&") { &[] } else { &self.globals };
+        let before = texts(&self.words.before);
+        let names_output = globals.iter().chain(&before).any(|word| word.starts_with("-o") || word.starts_with("--output"));
+        let template = if names_output { template.replace(" -o data.parquet --no-clobber", "") } else { template.to_owned() };
+        let arguments = self.arguments(&template);
+        let template = template.trim_start_matches("tatter ");
+        let command = placed(template, |place| self.place(place, template, &arguments, known))?;
+        if is_whole(&command) && !is_accepted(&format!("tatter {command}"), known) {
+            return None;
+        }
+        // Other verbs of the chain can also be names from other tools.
+        let other = |verb: &[String]| match verb.split_first().map(|(name, args)| (renamed(name), args)) {
+            Some((Some(command), args)) => command.replace("{args}", &joined(args)),
+            _ => joined(verb),
+        };
+        let verb = |(number, verb): (usize, &Vec<OsString>)| if number == self.index { command.clone() } else { other(&texts(verb)) };
+        let verbs: Vec<String> = self.words.verbs.iter().enumerate().map(verb).collect();
+        let parts = ["tatter".to_owned(), joined(&before), verbs.join(" then "), joined(globals)];
+        Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+    }
+
+    /// All words, without options of the other tool that the suggested verb does not have.
+    fn arguments(&self, template: &str) -> Vec<String> {
+        let verb = template.trim_start_matches("tatter ").split(' ').next().and_then(crate::verbs::find).map(|entry| entry.command());
+        let is_foreign = |word: &&String| {
+            is_option(word) && word.parse::<f64>().is_err() && verb.as_ref().is_some_and(|verb| !has_option(verb, bare(word)))
+        };
+        let words = self.own.iter().filter(|word| !is_foreign(word)).chain(&self.dashed);
+        // Miller writes $x for the field x.
+        words.map(|word| if takes_expression(template) { without_dollars(word) } else { word.clone() }).collect()
+    }
+
+    /// The value of a place of the template; `None` if the words do not tell.
+    fn place(&self, place: &str, template: &str, arguments: &[String], known: &Known) -> Option<String> {
+        let [number, second] = self.numbers.each_ref().map(Option::as_deref);
+        let file = |number: usize| Some(self.files.get(number).map_or_else(|| "FILE".to_owned(), |file| typed_word(file)));
+        let key = |quoted: fn(&str) -> String| Some(self.key.as_deref().map_or_else(|| "FIELD".to_owned(), quoted));
+        let option = |name: &str| Some(self.key.as_ref().map_or_else(String::new, |key| format!("{name} {}", shell_word(&as_field(key)))));
+        match place {
+            "args" => Some(joined(arguments)),
+            // Without a FILE, the first of several programs would wait.
+            "files" if self.files.is_empty() && template.contains("&&") => Some("FILE".to_owned()),
+            "files" => Some(joined(&self.files)),
+            "file" => file(0),
+            "other" => file(1),
+            "n" => Some(number.unwrap_or("N").to_owned()),
+            "number" => Some(number.unwrap_or("1").to_owned()),
+            "skipped" => Some(second.unwrap_or("N").to_owned()),
+            "listed" => self.listed(),
+            "range" => self.range(),
+            "name" => Some(self.name.to_owned()),
+            "value" => self.value.as_deref().map(in_single_quotes),
+            "shares" => Some(self.shares()),
+            "by" => option("--by"),
+            "fields" => option("-f"),
+            "shape" => {
+                let shape = |(key, number): (&String, &str)| format!("--shape {}", shell_word(&format!("{}=[{number}]", as_field(key))));
+                Some(self.key.as_ref().zip(number).map_or_else(String::new, shape))
+            }
+            "condition" => {
+                let compares = |word: &String| word.contains(['<', '>']) || word.contains("==") || word.contains("!=");
+                arguments.iter().any(compares).then(|| joined(arguments))
+            }
+            "promoted" => {
+                let (key, parts) = self.promoted(known)?;
+                Some(format!("{parts}drop {}", shell_word(&key)))
+            }
+            "list" if self.promoted(known).is_some() => None,
+            "key" | "list" => key(|key| shell_word(&as_field(key))),
+            "field" => key(|key| in_single_quotes(&as_field(key))),
+            "column" => key(in_sql),
+            _ => {
+                let of_sed = || Substitution::place(self.substitution.as_ref(), place);
+                Some(self.search.as_ref().and_then(|search| search.place(place)).unwrap_or_else(of_sed))
+            }
+        }
+    }
+
+    /// Numbers as in `2,4`.
+    fn listed(&self) -> Option<String> {
+        let is_list = |word: &&String| word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| "0123456789,-".contains(c));
+        self.own.iter().find(is_list).filter(|_| self.numbers[1].is_none()).cloned()
+    }
+
+    /// The two numbers, or a slice of Python, which is numbered from 0 and has no end.
+    fn range(&self) -> Option<String> {
+        let slice = |word: &String| {
+            let (start, end) = word.split_once(':')?;
+            let (start, end): (u64, u64) = (start.parse().ok()?, end.parse().ok()?);
+            (start < end).then(|| (start + 1, end))
+        };
+        let pair = || Some((self.numbers[0].as_ref()?.parse().ok()?, self.numbers[1].as_ref()?.parse().ok()?));
+        match self.own.iter().find_map(slice).or_else(pair)? {
+            (0, _) => None,
+            (first, last) if first == last => Some(first.to_string()),
+            (first, last) => Some(format!("{first}-{last}")),
+        }
+    }
+
+    /// The shares of training and test records.
+    fn shares(&self) -> String {
+        let size = self.own.iter().skip_while(|word| !["--test-size", "--test_size"].contains(&word.as_str())).nth(1);
+        let size = size.and_then(|size| size.parse::<f32>().ok()).filter(|size| *size > 0.0 && *size < 1.0).unwrap_or(0.1);
+        format!("train={},test={size}", 1.0 - size)
+    }
+
+    /// The key, or the first structure, if it is a structure, and the verbs that move its fields out of it.
+    fn promoted(&self, known: &Known) -> Option<(String, String)> {
+        let before = self.words.verbs[..self.index].iter().flat_map(|verb| verb.iter().cloned().chain(["then".into()]));
+        let inputs = self.files.iter().map(OsString::from);
+        let schema = (known.outline)(before.chain(["schema".into(), "--".into()]).chain(inputs).collect())?;
+        let is_structure = |field: &&Field| field.ty.fields().is_some() && field.ty.dims.is_empty();
+        let (key, field) = match &self.key {
+            Some(key) => (key.clone(), schema.find(&FieldPath::parse(key).ok()?).ok()?.1),
+            None => schema.fields.iter().find(is_structure).map(|field| (quoted(&field.name), field))?,
+        };
+        let parts = field.ty.fields().filter(|_| is_structure(&field))?;
+        let promoted = |part: &Field| {
+            let name = match schema.index_of(&part.name) {
+                Some(_) => format!(" --as {}", shell_word(&quoted(&format!("{}_{}", field.name, part.name)))),
+                None => String::new(),
+            };
+            format!("promote {}{name} then ", shell_word(&format!("{key}.{}", quoted(&part.name))))
+        };
+        let parts = parts.iter().map(promoted).collect::<String>();
+        Some((key, parts))
+    }
+}
+
+/// The word after an option that names fields, or the first word that is not a file.
+fn key_of(own: &[String]) -> Option<&String> {
+    let is_field = |word: &&String| !is_there(word) && !is_file_of_a_format(word);
+    let options = ["-f", "-j", "--on", "-c", "--columns", "--by", "--key", "on", "using"];
+    let named = options.into_iter().find_map(|option| name_after(own, option)).filter(is_field);
+    named.or_else(|| own.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word)))
+}
+
+/// The name after an option.
+fn name_after<'a>(own: &'a [String], option: &str) -> Option<&'a String> {
+    own.iter().skip_while(|word| *word != option).nth(1).filter(|word| is_name(word))
+}
+
+fn is_name(word: &str) -> bool {
+    word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err()
+}
+
+fn is_option(word: &str) -> bool {
+    word.starts_with('-') && word.len() > 1
+}
+
+fn is_there(word: &str) -> bool {
+    word == "-" || Path::new(word).exists()
+}
+
+/// Whether a word is a file, which need not exist. A program in the language of another tool has points too, and `meta.lang`
+/// is a field.
+fn is_file(word: &str) -> bool {
+    let is_program = word.starts_with(['.', '{', '$']) || word.contains('(');
+    let is_path = !is_file_of_a_format(word) && word.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
+    is_there(word) || (word.contains(['.', '/']) && !is_program && !is_path)
+}
+
+fn joined(words: &[String]) -> String {
+    words.iter().map(|word| typed_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the words after the verb of the template are expressions.
+fn takes_expression(template: &str) -> bool {
+    template.starts_with("tatter map ") || template.starts_with("tatter filter ")
+}
+
+/// An expression without the `$` before the names of fields.
+fn without_dollars(text: &str) -> String {
+    let mut parts = text.split('$');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if !part.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            out.push('$');
+        }
+        out.push_str(part);
+    }
+    out
+}
+
+/// Fields or an expression as typed, but a name such as `my-key` in backquotes.
+fn as_field(key: &str) -> String {
+    let is_name = !key.contains([',', '.', '`']) && key.chars().all(|c| c.is_alphanumeric() || "_- ".contains(c));
+    if is_name { in_expression(key) } else { key.to_owned() }
+}
+
+/// A column of SQL inside double quotes of a shell.
+fn in_sql(key: &str) -> String {
+    if key.chars().all(|c| c.is_alphanumeric() || "_.,".contains(c)) {
+        return key.to_owned();
+    }
+    let quoted = format!("\"{}\"", key.replace('"', "\"\""));
+    quoted.chars().flat_map(|c| "\"\\$`".contains(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
+/// The global options that take a value, with their values, and the remaining words.
+fn global_options(words: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let globals = Typed::augment_args(Command::new("tatter"));
+    let takes_value = |word: &str| find_option(&globals, word).is_some_and(|arg| arg.get_action().takes_values());
+    let (mut own, mut others) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        // An option of the other tool has no value: `cut -o -f id`.
+        let is_followed = word.contains('=') || words.as_slice().first().is_some_and(|next| !next.starts_with('-') || next == "-");
+        if !takes_value(bare(&word)) || !is_followed {
+            others.push(word);
+            continue;
+        }
+        let value = if word.contains('=') { None } else { words.next() };
+        own.push(word);
+        own.extend(value);
+    }
+    (own, others)
+}
+
+/// An option without its value.
+fn bare(word: &str) -> &str {
+    word.split('=').next().unwrap_or(word)
+}
+
+fn texts(words: &[OsString]) -> Vec<String> {
+    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,32 @@
+//! What is known about the suggested commands.
+
+use crate::cli::line::shell_words;
+use crate::expr::names_used;
+use crate::schema::Schema;
+use std::ffi::OsString;
+
+/// What is known about other commands.
+pub struct Known<'a> {
+    /// Whether these words of a command are accepted.
+    pub accepts: &'a dyn Fn(Vec<OsString>) -> bool,
+    /// The schema of the records after these verbs, followed by FILEs, if it is found at once.
+    pub outline: &'a dyn Fn(Vec<OsString>) -> Option<Schema>,
+}
+
+/// Whether the commands of a suggestion are accepted: their words are parsed, and so are their expressions.
+pub fn is_accepted(suggestion: &str, known: &Known) -> bool {
+    suggestion.split(" && ").filter(|command| command.starts_with("tatter ")).all(|command| {
+        let words = shell_words(command);
+        let argument = words.first().and_then(|name| crate::verbs::find(name)).and_then(|verb| {
+            let command = verb.command();
+            command.get_positionals().next().map(|argument| argument.get_id().to_string())
+        });
+        let expression = words.get(1).filter(|word| !word.starts_with('-'));
+        let is_parsed = match (argument.as_deref(), expression) {
+            (Some("condition"), Some(text)) => names_used(text, false).is_some(),
+            (Some("assignments"), Some(text)) => names_used(text, true).is_some(),
+            _ => true,
+        };
+        is_parsed && (known.accepts)(words.into_iter().map(OsString::from).collect())
+    })
+}

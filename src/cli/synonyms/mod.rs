@@ -1,0 +1,163 @@
+//! Suggests equivalent commands for verbs of other tools.
+
+mod given;
+mod known;
+mod table;
+mod template;
+
+use super::split::Words;
+use given::Given;
+pub use known::Known;
+use table::templates;
+use template::{is_whole, placed};
+
+/// The commands to suggest for the verb `name`, at position `index` in the chain.
+pub fn suggestions(name: &str, index: usize, words: &Words, known: &Known) -> Vec<String> {
+    let mut own = words.verbs.get(index).into_iter().flatten().skip(1).filter_map(|word| word.to_str());
+    // `query 'SELECT id'` is one word.
+    let followed = |word: &str| format!("{name} {}", word.split(' ').next().unwrap_or_default().to_lowercase());
+    let Some(templates) = own.find_map(|word| templates(&followed(word))).or_else(|| templates(name)) else {
+        return Vec::new();
+    };
+    let given = Given::of(name, index, words);
+    let mut found: Vec<String> = Vec::new();
+    for template in templates.iter().filter(|template| !template.contains("duckdb") || words.verbs.len() == 1) {
+        found.extend(given.command_line(template, known).filter(|command| !found.contains(command)));
+    }
+    // Complete commands are preferred; if there is none, the first is better than nothing, and a form better than a command
+    // that fails.
+    let whole: Vec<String> = found.iter().filter(|command| is_whole(command)).cloned().collect();
+    if !whole.is_empty() {
+        return whole;
+    }
+    let first = found.into_iter().take(1).collect::<Vec<_>>();
+    if first.is_empty() { forms(name).into_iter().take(1).collect() } else { first }
+}
+
+/// The forms of the commands for the name in other tools, without the words of a command line, for `tatter help NAME`.
+pub fn forms(name: &str) -> Vec<String> {
+    let place = |place: &str| match place {
+        "args" => "...",
+        "key" | "field" | "column" => "FIELD",
+        "by" => "--by FIELD",
+        "n" | "skipped" | "number" => "N",
+        "range" => "N-N",
+        "listed" => "N",
+        "value" => "VALUE",
+        "list" => "FIELD",
+        "fields" => "-f FIELD",
+        "shape" => "--shape 'FIELD=[N]'",
+        "condition" => "CONDITION",
+        "promoted" => "promote FIELD.NAME",
+        "file" | "files" => "FILE",
+        "other" => "OTHER",
+        "pattern" => "PATTERN",
+        "old" => "OLD",
+        "shares" => "train=0.9,test=0.1",
+        "new" => "NEW",
+        "name" => name,
+        _ => "",
+    };
+    templates(name).unwrap_or(&[]).iter().filter_map(|template| placed(template, |name| Some(place(name).to_owned()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::line::shell_words;
+    use crate::cli::parse::{Request, parse};
+    use crate::cli::split::split;
+    use std::ffi::OsString;
+    use table::SYNONYMS;
+
+    fn known() -> Known<'static> {
+        Known { accepts: &|words| parse(words).is_ok(), outline: &|_| None }
+    }
+
+    #[test]
+    fn every_suggested_command_is_parsed() {
+        for (names, _) in SYNONYMS {
+            for name in *names {
+                assert!(crate::verbs::find(name).is_none(), "{name} is a verb");
+                // Keep words that fit the suggested verb.
+                let words = match *name {
+                    "take offset" | "limit offset" => vec!["2", "1", "Cargo.toml"],
+                    "take"
+                    | "limit"
+                    | "first"
+                    | "last"
+                    | "ragged-batch"
+                    | "ragged_batch"
+                    | "dense-to-ragged-batch"
+                    | "dense_to_ragged_batch"
+                    | "stack"
+                    | "chunk"
+                    | "assert_cardinality"
+                    | "padded_batch"
+                    | "pad-batch"
+                    | "collate" => vec!["2", "Cargo.toml"],
+                    "query select" => vec!["Cargo.toml"],
+                    "nth" | "row" | "rows" | "iloc" | "slice" => vec!["2", "Cargo.toml"],
+                    "nunique" | "count-unique" | "sum" | "sort-values" | "sort_values" => vec!["x", "Cargo.toml"],
+                    "rejection_resample" => vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"],
+                    "astype" => vec!["x=int8", "Cargo.toml"],
+                    "fillna" | "fill-na" | "fill_null" | "coalesce" => vec!["x=0", "Cargo.toml"],
+                    "bucket-by-sequence-length" | "bucket_by_sequence_length" => {
+                        vec!["--by", "len(x)", "--boundaries", "3", "--batch-sizes", "2,2", "Cargo.toml"]
+                    }
+                    "where" | "query" | "grep" | "rg" | "search" | "csvgrep" | "match" | "ensure" | "require" | "takewhile"
+                    | "take_while" | "dropwhile" | "drop-while" | "skip_while" => {
+                        vec!["x > 1", "Cargo.toml"]
+                    }
+                    "apply" | "mutate" | "transform" | "assign" | "with" | "with-columns" | "with_columns" | "add-column"
+                    | "add_column" | "compute" | "eval" | "put" | "set" => vec!["y = x", "Cargo.toml"],
+                    "offset" => vec!["1", "Cargo.toml"],
+                    "top" | "topk" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
+                    "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
+                    | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
+                    | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group" | "agg"
+                    | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" | "merge" | "left-join" | "left_join"
+                    | "inner-join" | "inner_join" | "csvjoin" | "csvsort" | "csvcut" | "one-hot" | "json_normalize" | "lower"
+                    | "lowercase" | "upper" | "uppercase" | "sec2gmt" | "sec2date" => {
+                        vec!["x", "Cargo.toml", "Cargo.toml"]
+                    }
+                    _ => vec!["Cargo.toml"],
+                };
+                let line: Vec<OsString> = name.split(' ').chain(words).map(OsString::from).collect();
+                let found = suggestions(name.split(' ').next().unwrap(), 0, &split(line).unwrap(), &known());
+                assert!(!found.is_empty(), "{name}");
+                for command in found.iter().flat_map(|line| line.split(" && ")).filter(|command| command.starts_with("tatter ")) {
+                    let words: Vec<OsString> = shell_words(command).into_iter().map(Into::into).collect();
+                    assert!(matches!(parse(words), Ok(Request::Chain(_) | Request::Text(_) | Request::Standalone(_))), "{name}: {command}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn suggestions_keep_the_rest_of_the_command() {
+        let line = "-q select id then take 3 Cargo.toml".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("take", 1, &split(line).unwrap(), &known()), ["tatter -q select id then head 3 Cargo.toml"]);
+        let line = "wc -l Cargo.toml".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("wc", 0, &split(line).unwrap(), &known()), ["tatter count Cargo.toml"]);
+        let line = "concat Cargo.toml build.rs -o out.jsonl --threads=2".split(' ').map(OsString::from).collect();
+        assert_eq!(
+            suggestions("concat", 0, &split(line).unwrap(), &known()),
+            ["tatter convert Cargo.toml build.rs -o out.jsonl --threads=2"]
+        );
+        let line = "top -n 3 -f x -g user Cargo.toml".split(' ').map(OsString::from).collect();
+        let best = "tatter sort --by x --descending then head 3 Cargo.toml";
+        assert_eq!(suggestions("top", 0, &split(line).unwrap(), &known()), [best, "tatter head 3 Cargo.toml"]);
+        let line = "shuf -n2 Cargo.toml".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("shuf", 0, &split(line).unwrap(), &known())[0], "tatter sample 2 Cargo.toml");
+        let line = "uniq id Cargo.toml -o out.jsonl".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("uniq", 0, &split(line).unwrap(), &known())[0], "tatter unique --by id Cargo.toml -o out.jsonl");
+        let line = "stats1 -a mean -f fare Cargo.toml".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("stats1", 0, &split(line).unwrap(), &known()), ["tatter stats -f fare Cargo.toml"]);
+        let line = "grep -i cat Cargo.toml".split(' ').map(OsString::from).collect();
+        let filter = "tatter filter 'strings.regex_full_match(FIELD, \"(?si).*cat.*\")' Cargo.toml";
+        assert_eq!(suggestions("grep", 0, &split(line).unwrap(), &known()), [filter]);
+        let line = "where id then take 3".split(' ').map(OsString::from).collect();
+        assert_eq!(suggestions("where", 0, &split(line).unwrap(), &known()), ["tatter filter id then head 3"]);
+    }
+}

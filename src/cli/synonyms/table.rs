@@ -1,0 +1,187 @@
+//! Names of commands in other tools, with templates of equivalent commands.
+
+/// Names in other tools, some with a word that follows, and equivalent commands. In a command, `{args}` is all words after the
+/// name, `{key}` the first word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` and
+/// `{skipped}` the first two numbers, `{number}` the first or 1, `{range}` both as in 2-4, `{listed}` numbers as in 2,4,
+/// `{value}` a word after the key, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the key
+/// inside an expression in single quotes, and `{column}` inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key,
+/// `{shape}` gives it the size `{n}`, `{condition}` is all words after the name if one of them compares, and `{promoted}` moves
+/// the fields out of a structure; `{name}` is the name itself. The others belong to `grep` and `sed` (`patterns.rs`). A command
+/// with a place that has no value, or one that would be refused, is not suggested.
+pub const SYNONYMS: &[(&[&str], &[&str])] = &[
+    (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
+    (&["take", "limit"], &["tatter head {args}"]),
+    (&["first"], &["tatter head {number} {files}"]),
+    (&["offset"], &["tatter skip {args}"]),
+    (&["top", "topk", "nlargest"], &["tatter sort --by {key} --descending then head {n} {files}", "tatter head {n} {files}"]),
+    (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
+    (&["last"], &["tatter tail {number} {files}"]),
+    (&["cat -n", "cat --number"], &["tatter enumerate {files}"]),
+    (
+        &["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "write", "read", "snapshot"],
+        &["tatter convert {args}"],
+    ),
+    (&["vstack", "rbind", "union", "union-all", "union_all", "bind-rows", "bind_rows", "csvstack"], &["tatter convert {files}"]),
+    (&["where", "match"], &["tatter filter {args}"]),
+    (&["grep", "rg", "search"], &["tatter filter '{not}strings.regex_full_match(FIELD, \"(?s{i}).*{pattern}.*\")' {counted} {files}"]),
+    (&["csvgrep"], &["tatter filter '{not}strings.regex_full_match({field}, \"(?s{i}).*{pattern}.*\")' {files}"]),
+    (&["project", "pick", "keep"], &["tatter select {args}"]),
+    (&["cut -x", "cut --complement"], &["tatter drop {key} {files}"]),
+    (&["cut", "csvcut"], &["tatter select {key} {files}"]),
+    (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
+    (&["astype"], &["tatter cast {args}"]),
+    (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}", "tatter fill-null '{field}={value}' {files}"]),
+    (
+        &[
+            "apply",
+            "mutate",
+            "transform",
+            "assign",
+            "with",
+            "with-columns",
+            "with_columns",
+            "add-column",
+            "add_column",
+            "compute",
+            "eval",
+            "put",
+            "set",
+        ],
+        &["tatter map {args}", "tatter filter {condition}"],
+    ),
+    (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({field}, 1000)' {files}"]),
+    (&["reorder", "move"], &["tatter select '{field},*' {files}"]),
+    (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
+    (&["nth", "row", "rows", "iloc"], &["tatter get {listed} {files}", "tatter get {range} {files}"]),
+    (&["slice"], &["tatter get {listed} {files}", "tatter get {range} {files}", "tatter skip {n} then head {skipped} {files}"]),
+    (&["to-csv", "to_csv", "tocsv", "csv", "in2csv", "json2csv"], &["tatter convert {args} --to csv"]),
+    (&["to-json", "to_json", "tojson", "csvjson", "csv2json"], &["tatter convert {args} --to json"]),
+    (&["to-parquet", "to_parquet"], &["tatter convert {args} -o data.parquet --no-clobber"]),
+    (&["nunique", "count-unique"], &["tatter count --by {key} then count {files}"]),
+    (&["sum"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT sum({column}) FROM 'data.parquet'\""]),
+    (&["order_by", "sort-by", "sort_by", "sort-values", "sort_values", "csvsort"], &["tatter sort --by {key} {files}"]),
+    (&["tac", "reverse"], &["tatter enumerate then sort --by -index then drop index {files}"]),
+    (&["mean", "avg", "min", "max", "quantile", "stats1"], &["tatter stats -f {key} {files}"]),
+    (
+        &["value-counts", "value_counts", "count-distinct", "count-by", "frequencies", "frequency", "freq", "tally"],
+        &["tatter count --by {key} {files}"],
+    ),
+    (&["histogram", "hist"], &["tatter stats -f {key} --histogram {files}", "tatter count --by {key} {files}"]),
+    (
+        &["group-by", "group_by", "groupby", "group", "aggregate", "agg"],
+        &[
+            "tatter count --by {key} {files}",
+            "tatter sort --by {key} then implode --by {key} {files}",
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT {column}, count(*) FROM 'data.parquet' GROUP BY {column}\"",
+        ],
+    ),
+    (
+        &["join", "left-join", "left_join", "inner-join", "inner_join", "csvjoin"],
+        &[
+            "tatter lookup {key} in {other} --take '*' {file}",
+            "tatter convert {file} -o a.parquet --no-clobber && tatter convert {other} -o b.parquet --no-clobber && duckdb -c \"SELECT * FROM 'a.parquet' JOIN 'b.parquet' USING ({column})\"",
+        ],
+    ),
+    (&["merge"], &["tatter lookup {key} in {other} --take '*' {file}", "tatter convert {files}"]),
+    (&["distinct"], &["tatter unique {by} {files}"]),
+    (&["uniq -c", "uniq --count"], &["tatter count --by {key} {files}"]),
+    (&["uniq -d", "uniq --repeated"], &["tatter count --by {key} then filter 'count > 1' {files}"]),
+    (&["uniq -u", "uniq --unique"], &["tatter count --by {key} then filter 'count == 1' {files}"]),
+    (&["uniq"], &["tatter unique {by} {files}", "tatter count --by {key} {files}"]),
+    (&["dedup", "dedupe", "deduplicate", "drop-duplicates", "drop_duplicates"], &["tatter unique {by} {files}"]),
+    (&["shuf"], &["tatter sample {n} {files}", "tatter shuffle {files}"]),
+    (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter 'not is_null({field}, level=0)' {files}"]),
+    (&["sed", "replace", "gsub"], &["tatter map '{field} = strings.regex_replace({field}, \"{old}\", \"{new}\"{once})' {files}"]),
+    (&["compare", "cmp", "comm"], &["tatter diff {file} {other}"]),
+    (&["takewhile", "take_while"], &["tatter take-while {args}"]),
+    (&["dropwhile", "drop-while", "skip_while"], &["tatter skip-while {args}"]),
+    (&["nl", "number", "with-index"], &["tatter enumerate {args}"]),
+    (&["sample-from-datasets", "sample_from_datasets", "blend"], &["tatter mix {files}"]),
+    (&["choose-from-datasets", "choose_from_datasets"], &["tatter choose --by {key} {files}"]),
+    (&["paste", "hstack", "cbind", "bind-cols", "bind_cols"], &["tatter zip {files}"]),
+    (&["roundrobin", "round-robin", "cycle"], &["tatter interleave {files}"]),
+    (&["sliding-window", "rolling"], &["tatter window --size 3 --shift 1 {files}"]),
+    (&["frame", "unfold"], &["tatter windows {key} --size 4 --shift 2 {files}"]),
+    (&["group-by-window", "group_by_window"], &["tatter bucket --by {key} --batch-sizes 8 {files}"]),
+    (&["rejection_resample"], &["tatter rejection-resample {args}"]),
+    (&["drift"], &["tatter stats --against {other} {file}"]),
+    (&["scan", "running-total", "cumulative-sum"], &["tatter cumsum {args}"]),
+    (&["assert_cardinality"], &["tatter assert-cardinality {args}"]),
+    (
+        &["jq", "yq", "awk", "gawk", "mlr"],
+        &["tatter select FIELDS {files}", "tatter filter CONDITION {files}", "tatter map 'NAME = EXPR' {files}"],
+    ),
+    (
+        &["pivot", "pivot-table", "pivot_table", "pivot-wider", "crosstab"],
+        &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"PIVOT 'data.parquet' ON {column} USING count(*)\""],
+    ),
+    (
+        &["unpivot", "melt", "pivot-longer"],
+        &[
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"UNPIVOT 'data.parquet' ON {column} INTO NAME name VALUE value\"",
+        ],
+    ),
+    (&["query"], &["tatter filter {args}"]),
+    (&["sql", "query select"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
+    (
+        &["flatten", "json-normalize", "json_normalize"],
+        &["tatter {promoted} {files}", "tatter merge-dims {list} 0 -1 {files}", "tatter explode {list} {files}"],
+    ),
+    (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
+    (&["nest"], &["tatter implode --by {key} {files}"]),
+    (&["unstack", "from-tensor-slices", "from_tensor_slices"], &["tatter unbatch {args}"]),
+    (&["ragged-batch", "ragged_batch", "dense-to-ragged-batch", "dense_to_ragged_batch", "stack", "chunk"], &["tatter batch {args}"]),
+    (&["padded_batch", "pad-batch", "collate"], &["tatter padded-batch {args}"]),
+    (&["bucket-by-sequence-length", "bucket_by_sequence_length"], &["tatter bucket {args}"]),
+    (&["pad", "dense", "to-tensor", "to_tensor"], &["tatter to-dense {args}", "tatter to-dense {fields} {shape} {files}"]),
+    (&["unpad", "from-tensor", "from_tensor"], &["tatter from-dense {args}"]),
+    (&["sparse"], &["tatter to-sparse {args}", "tatter to-sparse {fields} {files}"]),
+    (&["one-hot", "one_hot", "onehot", "get-dummies", "get_dummies"], &["tatter map 'one_hot = one_hot({field}, {n})' {files}"]),
+    (&["train-test-split", "train_test_split", "random-split"], &["tatter split --into {shares} -o data.parquet --no-clobber {files}"]),
+    (&["ensure", "require"], &["tatter assert {args}"]),
+    (&["verify", "check", "lint"], &["tatter validate {args}"]),
+    (&["describe", "summary", "summarize", "summarise", "profile", "csvstat"], &["tatter stats {args}"]),
+    (
+        &[
+            "info",
+            "ls",
+            "inspect",
+            "types",
+            "dtypes",
+            "columns",
+            "fields",
+            "headers",
+            "keys",
+            "cols",
+            "shape",
+            "meta",
+            "metadata",
+            "element-spec",
+            "element_spec",
+        ],
+        &["tatter schema {args}"],
+    ),
+    (
+        &["print", "view", "less", "more", "peek", "preview", "look", "csvlook", "as-numpy-iterator", "as_numpy_iterator"],
+        &["tatter show {args}"],
+    ),
+    (&["version"], &["tatter --version"]),
+    (&["usage", "list", "commands"], &["tatter -h"]),
+    (&["functions", "expressions", "operators", "formats", "options", "topics"], &["tatter help {name}"]),
+    (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
+    (&["len", "length", "wc", "size", "nrow", "nrows", "cardinality"], &["tatter count {args}"]),
+    (&["lower", "lowercase"], &["tatter map '{field} = strings.lower({field})' {files}"]),
+    (&["upper", "uppercase"], &["tatter map '{field} = strings.upper({field})' {files}"]),
+    (&["sec2gmt", "sec2date"], &["tatter map '{field} = timestamp({field}, unit=\"s\")' {files}"]),
+    (&["tokenize", "words"], &["tatter map '{field} = strings.split({field})' {files}"]),
+];
+
+/// The templates for a name, which may be followed by a word.
+pub fn templates(name: &str) -> Option<&'static [&'static str]> {
+    SYNONYMS.iter().find(|(names, _)| names.contains(&name)).map(|(_, templates)| *templates)
+}
+
+/// The command for a name from another tool that takes the same arguments.
+pub fn renamed(name: &str) -> Option<&'static str> {
+    templates(name)?.first()?.strip_prefix("tatter ").filter(|template| template.ends_with(" {args}"))
+}

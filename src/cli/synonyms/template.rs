@@ -1,0 +1,26 @@
+//! Templates of commands: filling their places.
+
+/// Words in templates that stand for what the command line does not tell.
+const PLACEHOLDERS: [&str; 3] = ["FIELD", "N", "VALUE"];
+
+/// Whether a command names only what the command line tells.
+pub fn is_whole(command: &str) -> bool {
+    !command.split(|c: char| !c.is_alphanumeric()).any(|word| PLACEHOLDERS.contains(&word))
+}
+
+/// The template with its places filled. An empty value leaves no space behind.
+pub fn placed(template: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, place, after)) = rest.split_once('{').and_then(|(before, rest)| {
+        let (place, after) = rest.split_once('}')?;
+        Some((before, place, after))
+    }) {
+        let value = value(place)?;
+        let ends_word = after.is_empty() || after.starts_with(' ');
+        out.push_str(if value.is_empty() && ends_word { before.strip_suffix(' ').unwrap_or(before) } else { before });
+        out.push_str(&value);
+        rest = after;
+    }
+    Some(out + rest)
+}
