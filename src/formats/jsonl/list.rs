@@ -145,7 +145,7 @@ impl<C: Builder> List<C> {
             (_, Some(Some(known))) => *known as u64,
             (_, None) => return Ok(()),
         };
-        let message = format!("expected a list of {}, found {size}", counted(expected as u64, "item"));
+        let message = format!("expected a list of {}, found {size}", counted(expected, "item"));
         let error = ParseError::new(start, self.rules.misfit(), message, Fix::None);
         Err(match self.size {
             Size::Known(_) => {
