@@ -38,6 +38,36 @@ pub fn float16(value: f64) -> f16 {
 /// The smallest float32 from which on all float32 values are whole, but not all whole numbers are a float32.
 pub const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
 
+/// Appends an integer. Up to eight digits are written as one word: text of any length would be copied by a call.
+#[inline(always)]
+pub fn put_integer<T: itoa::Integer + Copy + TryInto<i64>>(value: T, out: &mut Vec<u8>) {
+    match value.try_into() {
+        Ok(short @ -99_999_999..=99_999_999) => {
+            if short < 0 {
+                out.push(b'-');
+            }
+            let digits = eight_digits(short.unsigned_abs());
+            // The last digit stays, even if it is a zero.
+            let nzeros = (digits.trailing_zeros() / 8).min(7);
+            let text = (digits | 0x3030_3030_3030_3030) >> (8 * nzeros);
+            out.extend_from_slice(&text.to_le_bytes());
+            out.truncate(out.len() - nzeros as usize);
+        }
+        _ => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
+    }
+}
+
+/// The digits of a number below 10^8, a byte each, the first in the lowest byte. Divides all parts at once: by 10^4, then
+/// both by 100, then all four by 10.
+#[inline(always)]
+fn eight_digits(value: u64) -> u64 {
+    let halves = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((halves * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | ((halves - 100 * hundreds) << 16);
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((pairs - 10 * tens) << 8)
+}
+
 /// Appends a finite float32. Whole numbers are written with all digits, so that they equal the same number as a float64;
 /// others in the shortest form that reads back as the same float32.
 #[inline(always)]
@@ -123,6 +153,24 @@ pub fn integer(bytes: &[u8]) -> Option<(i64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_of_every_length_are_written() {
+        let powers = (0..19).map(|n| 10i64.pow(n));
+        let near = powers.flat_map(|power| [power - 1, power, power + 1, 5 * (power / 7), power + 9 * (power / 11)]);
+        let spread = (0..200_000u64).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 36) as i64);
+        let mut out = Vec::new();
+        for value in (0..20_000).chain(near).chain(spread).chain([i64::MAX]).flat_map(|value| [value, -value]).chain([i64::MIN]) {
+            out.clear();
+            put_integer(value, &mut out);
+            assert_eq!(out, value.to_string().as_bytes());
+        }
+        out.clear();
+        put_integer(u64::MAX, &mut out);
+        put_integer(-7i8, &mut out);
+        put_integer(i128::MIN, &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), format!("{}-7{}", u64::MAX, i128::MIN));
+    }
 
     #[test]
     fn float16_is_rounded_once() {

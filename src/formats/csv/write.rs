@@ -3,7 +3,7 @@
 use super::dialect::Dialect;
 use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
-use crate::formats::decimal::{put_float16, put_float32};
+use crate::formats::decimal::{put_float16, put_float32, put_integer};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
 use crate::notice::Tally;
@@ -103,7 +103,7 @@ fn texts(array: &ArrayRef, is_uuid: bool) -> Result<Put<'_>> {
         ($t:ty) => {{
             let values = array.as_primitive::<$t>().values();
             Box::new(move |at, out| {
-                out.extend_from_slice(itoa::Buffer::new().format(values[at]).as_bytes());
+                put_integer(values[at], out);
                 Ok(())
             })
         }};
@@ -256,7 +256,7 @@ impl RecordEncoder {
                         if number > 0 {
                             out.push(separator);
                         }
-                        out.extend_from_slice(itoa::Buffer::new().format(sparse.indices()[entry]).as_bytes());
+                        put_integer(sparse.indices()[entry], out);
                         out.push(b':');
                         put(entry, out)?;
                     }

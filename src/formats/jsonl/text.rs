@@ -7,12 +7,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use half::f16;
 
-/// An integer.
-#[inline(always)]
-pub fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-}
-
 /// Floats with a shortest text form.
 pub trait Finite: zmij::Float + Copy {
     /// Whether it is neither NaN nor an infinity.
@@ -123,7 +117,7 @@ pub fn write_integers(values: &[i64], out: &mut Vec<u8>) {
         if i > 0 {
             out.push(b',');
         }
-        integer(*value, out);
+        decimal::put_integer(*value, out);
     }
     out.push(b']');
 }
@@ -139,7 +133,7 @@ fn write_literal(literal: &Literal, out: &mut Vec<u8>) {
     match literal {
         Literal::None => out.extend_from_slice(b"null"),
         Literal::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
-        Literal::Int(value) => integer(*value, out),
+        Literal::Int(value) => decimal::put_integer(*value, out),
         Literal::Float(value) => float(*value, out),
         Literal::String(text) => write_string(text.as_bytes(), out),
         Literal::Bytes(bytes) => write_bytes(bytes, out),

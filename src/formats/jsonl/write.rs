@@ -2,10 +2,11 @@
 
 use super::cursor::Cursor;
 use super::forms::{SPARSE_KEYS, quote_non_finite};
-use super::text::{float, float16, float32, integer, write_bytes, write_integers, write_string};
+use super::text::{float, float16, float32, write_bytes, write_integers, write_string};
 use super::union;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::decimal::put_integer;
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema, Type};
@@ -215,14 +216,14 @@ impl<'a> Encoder<'a> {
         match &self.view {
             View::Null => out.extend_from_slice(b"null"),
             View::Bool(values) => out.extend_from_slice(if values.value(row) { b"true" } else { b"false" }),
-            View::Int8(values) => integer(values[row], out),
-            View::Int16(values) => integer(values[row], out),
-            View::Int32(values) => integer(values[row], out),
-            View::Int64(values) => integer(values[row], out),
-            View::UInt8(values) => integer(values[row], out),
-            View::UInt16(values) => integer(values[row], out),
-            View::UInt32(values) => integer(values[row], out),
-            View::UInt64(values) => integer(values[row], out),
+            View::Int8(values) => put_integer(values[row], out),
+            View::Int16(values) => put_integer(values[row], out),
+            View::Int32(values) => put_integer(values[row], out),
+            View::Int64(values) => put_integer(values[row], out),
+            View::UInt8(values) => put_integer(values[row], out),
+            View::UInt16(values) => put_integer(values[row], out),
+            View::UInt32(values) => put_integer(values[row], out),
+            View::UInt64(values) => put_integer(values[row], out),
             View::Float16(values) => float16(values[row], out),
             View::Float32(values) => float32(values[row], out),
             View::Float64(values) => float(values[row], out),
@@ -248,7 +249,7 @@ impl<'a> Encoder<'a> {
         match &self.view {
             View::Int64(values) if self.nulls.is_none() => {
                 for value in &values[elements] {
-                    integer(*value, out);
+                    put_integer(*value, out);
                     out.push(b',');
                 }
             }

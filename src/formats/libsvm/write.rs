@@ -3,9 +3,10 @@
 use super::names::{INDEX_BASE, LABEL, QID};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::decimal::put_integer;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
-use crate::formats::matrix::value::{Texts, is_writable, put_integer};
+use crate::formats::matrix::value::{Texts, is_writable};
 use crate::options::Options;
 use crate::path::{self, quoted};
 use crate::printable::shell_word;

@@ -1,6 +1,7 @@
 //! The numeric types of sparse rows, and their text form.
 
 use crate::error::{Error, Result};
+use crate::formats::decimal::put_integer;
 use crate::schema::DType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -144,11 +145,6 @@ fn put_float(text: &str, out: &mut Vec<u8>) {
         other => other.strip_suffix(".0").unwrap_or(other),
     };
     out.extend_from_slice(text.as_bytes());
-}
-
-/// Appends an integer.
-pub fn put_integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Whether [`Texts`] supports such numbers.

@@ -4,8 +4,9 @@
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::arrays::spool::Spool;
+use crate::formats::decimal::put_integer;
 use crate::formats::format::{Encode, Encoded, Writer};
-use crate::formats::matrix::value::{Texts, put_integer};
+use crate::formats::matrix::value::Texts;
 use crate::formats::matrix::write::the_sparse_field;
 use crate::options::Options;
 use crate::path::quoted;
