@@ -1,5 +1,7 @@
 //! The patterns of `grep` and `sed`, written as expressions.
 
+use super::split::is_option;
+
 /// What `grep` was asked for.
 pub struct Search {
     pattern: String,
@@ -17,7 +19,6 @@ impl Search {
         if !is_csvkit && !["grep", "rg", "search"].contains(&name) {
             return None;
         }
-        let is_option = |word: &String| word.starts_with('-') && word.len() > 1;
         let has = |letter: char, long: &str| {
             given.iter().any(|word| word == long || (is_option(word) && !word.starts_with("--") && word.contains(letter)))
         };

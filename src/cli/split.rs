@@ -113,6 +113,11 @@ fn unknown(word: &str, words: &[OsString], globals: &Command) -> Error {
     }
 }
 
+/// Whether a word is written like an option; `-` is standard input.
+pub fn is_option(word: &str) -> bool {
+    word.starts_with('-') && word != "-"
+}
+
 /// Whether the command has that option.
 pub fn has_option(command: &Command, name: &str) -> bool {
     find_option(command, name).is_some()

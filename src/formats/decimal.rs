@@ -79,7 +79,7 @@ pub fn put_float32(value: f32, out: &mut Vec<u8>) {
     if value < 0.0 {
         out.push(b'-');
     }
-    out.extend_from_slice(itoa::Buffer::new().format(value.abs() as u128).as_bytes());
+    put_integer(value.abs() as u128, out);
     out.extend_from_slice(b".0");
 }
 

@@ -3,6 +3,7 @@
 use super::fields;
 use crate::cli::commands::COMMANDS;
 use crate::cli::line::Line;
+use crate::cli::split::is_option;
 use crate::cli::typed::Typed;
 use crate::expr;
 use crate::formats::FORMATS;
@@ -106,10 +107,6 @@ fn anything(line: &Line) -> Answer {
         }
         (None, None) => Answer::default(),
     }
-}
-
-fn is_option(word: &str) -> bool {
-    word.starts_with('-') && word != "-" && !word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Tracks options and their values.

@@ -6,7 +6,7 @@ use super::template::{is_whole, placed};
 use crate::cli::brackets::typed_word;
 use crate::cli::misplaced::is_file_of_a_format;
 use crate::cli::patterns::{Search, Substitution, in_single_quotes};
-use crate::cli::split::{Words, find_option, has_option};
+use crate::cli::split::{Words, find_option, has_option, is_option};
 use crate::cli::typed::Typed;
 use crate::path::{FieldPath, in_expression, quoted};
 use crate::printable::shell_word;
@@ -214,10 +214,6 @@ fn name_after<'a>(own: &'a [String], option: &str) -> Option<&'a String> {
 
 fn is_name(word: &str) -> bool {
     word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err()
-}
-
-fn is_option(word: &str) -> bool {
-    word.starts_with('-') && word.len() > 1
 }
 
 fn is_there(word: &str) -> bool {

@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["einsum", "linalg.einsum"],
         "equation, *inputs",
-        "Sums of products by the labels of axes: labels that are not in the result are summed over, a label that occurs twice takes a diagonal, and `...` stands for further axes.",
+        "Einstein summation. Each letter labels an axis: axes whose label is not in the result are summed over, a repeated label takes the diagonal, and `...` matches all other axes.",
         [
             ("einsum(\"ij,jk->ik\", [[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"),
             ("einsum(\"ij->j\", [[1, 2], [3, 4]])", "[4, 6]"),
