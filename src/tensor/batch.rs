@@ -2,11 +2,12 @@
 //!
 //! Semantics: `tf.data.Dataset.batch`, `ragged_batch`, `unbatch`.
 
+use super::gather::{take, take_or_null};
 use super::{RowPartition, Sparse, Tensor};
 use crate::error::{Error, Result};
 use crate::schema::{Dim, Size, Type};
-use arrow_array::{Array, UInt64Array};
-use arrow_buffer::{NullBuffer, ScalarBuffer};
+use arrow_array::Array;
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
 
 /// Maximum number of rows to create from sparse tensors, because large sizes cost the input nothing.
 const MAX_SPARSE_ROWS: usize = 1 << 28;
@@ -88,22 +89,24 @@ fn is_null_alone(sparse: &Sparse, nulls: &NullBuffer, row: usize) -> bool {
 fn with_null_values(sparse: &Sparse, valid: &NullBuffer) -> Result<Sparse> {
     let ndims = sparse.ndims();
     let (mut lengths, mut indices, mut shapes) = (Vec::with_capacity(sparse.nrows()), Vec::new(), Vec::new());
-    let mut places: Vec<Option<u64>> = Vec::with_capacity(sparse.values().len());
+    let (mut places, mut is_value) = (Vec::with_capacity(sparse.values().len()), BooleanBufferBuilder::new(sparse.values().len()));
     for row in 0..sparse.nrows() {
         if valid.is_valid(row) {
             let entries = sparse.entries().range(row);
             lengths.push(entries.len() as i64);
             indices.extend_from_slice(&sparse.indices()[entries.start * ndims..entries.end * ndims]);
             shapes.extend_from_slice(sparse.shape_of(row));
-            places.extend(entries.map(|entry| Some(entry as u64)));
+            is_value.append_n(entries.len(), true);
+            places.extend(entries);
         } else {
             lengths.push(1);
             indices.resize(indices.len() + ndims, 0);
             shapes.extend(sparse.shape_of(row).iter().map(|size| (*size).max(1)));
-            places.push(None);
+            is_value.append(false);
+            places.push(0);
         }
     }
-    let values = arrow_select::take::take(sparse.values(), &UInt64Array::from(places), None).map_err(|e| Error::data(e.to_string()))?;
+    let values = take_or_null(sparse.values(), &places, Some(&NullBuffer::new(is_value.finish())))?;
     Sparse::try_new(ndims, RowPartition::from_row_lengths(lengths)?, indices.into(), values, shapes.into(), None)
 }
 
@@ -185,7 +188,7 @@ fn unbatch_sparse(sparse: &Sparse) -> Result<Sparse> {
         }
     }
     let indices: ScalarBuffer<i64> = order.iter().flat_map(|entry| &sparse.index_of(*entry)[1..]).copied().collect();
-    let values = super::gather::take(sparse.values(), &order)?;
+    let values = take(sparse.values(), &order)?;
     let items = Sparse::try_new(ndims - 1, entries, indices, values, shapes.into(), None)?;
     without_null_values(items)
 }
@@ -198,7 +201,7 @@ fn without_null_values(sparse: Sparse) -> Result<Sparse> {
     let lengths = (0..sparse.nrows()).map(|row| if valid.is_valid(row) { sparse.entries().row_length(row) as i64 } else { 0 });
     let entries = RowPartition::from_row_lengths(lengths)?;
     let indices: ScalarBuffer<i64> = kept.iter().flat_map(|entry| sparse.index_of(*entry)).copied().collect();
-    let values = super::gather::take(sparse.values(), &kept)?;
+    let values = take(sparse.values(), &kept)?;
     Sparse::try_new(sparse.ndims(), entries, indices, values, sparse.dense_shape().clone(), Some(valid))
 }
 

@@ -1,9 +1,15 @@
 //! Concatenates the rows of several tensors of the same type.
 
+use super::shared::spanned;
+use super::take::{Run, leaf_runs};
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};
+use arrow_array::builder::GenericByteBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ByteArrayType, LargeBinaryType, LargeUtf8Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
+use arrow_schema::DataType;
 use std::sync::Arc;
 
 impl Tensor {
@@ -84,10 +90,26 @@ impl Tensor {
 /// Concatenates the values of all arrays.
 ///
 /// # Errors
-/// Arrays of different types.
+/// Arrays of different types, which is a bug, or more bytes than an array can hold.
 pub fn concat_leaves(arrays: &[&ArrayRef]) -> Result<ArrayRef> {
-    let arrays: Vec<&dyn Array> = arrays.iter().map(|a| a.as_ref()).collect();
-    arrow_select::concat::concat(&arrays).map_err(|e| Error::data(e.to_string()))
+    fn texts<T: ByteArrayType<Offset = i64>>(arrays: &[&ArrayRef]) -> Option<ArrayRef> {
+        let texts = arrays.iter().map(|array| array.as_bytes_opt::<T>()).collect::<Option<Vec<_>>>()?;
+        let nbytes = texts.iter().map(|texts| spanned(texts.value_offsets())).sum();
+        let mut out = GenericByteBuilder::<T>::with_capacity(texts.iter().map(|texts| texts.len()).sum(), nbytes);
+        // Unlike building an array from its buffers, this does not validate UTF-8 again.
+        texts.iter().try_for_each(|texts| out.append_array(texts)).ok()?;
+        Some(Arc::new(out.finish()))
+    }
+    let joined = match arrays.first().map(|array| array.data_type()) {
+        Some(DataType::LargeUtf8) => texts::<LargeUtf8Type>(arrays),
+        Some(DataType::LargeBinary) => texts::<LargeBinaryType>(arrays),
+        _ => None,
+    };
+    if let Some(joined) = joined {
+        return Ok(joined);
+    }
+    let runs: Vec<Run> = arrays.iter().enumerate().map(|(part, array)| Run { part, start: 0, end: array.len() }).collect();
+    leaf_runs(arrays, &runs)
 }
 
 fn concat_validities(parts: &[(Option<&NullBuffer>, usize)]) -> Option<NullBuffer> {

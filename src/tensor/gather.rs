@@ -1,10 +1,10 @@
 //! Gathers rows by index, in any order, with repeats.
 
-use super::take::{Gathered, native};
+use super::take::{Gathered, Run, leaf_runs, native_with_nulls};
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, make_array, new_null_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use std::sync::Arc;
@@ -69,12 +69,35 @@ fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
 /// # Errors
 /// More bytes than an array can hold.
 pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
-    if let Some(out) = native(&[array], &Gathered(rows)) {
+    if let Some(out) = native_with_nulls(&[array], &Gathered(rows), || gather_validity(array.nulls(), rows)) {
         return Ok(out);
     }
     check_text(array, rows)?;
-    let rows = UInt64Array::from_iter_values(rows.iter().map(|r| *r as u64));
-    arrow_select::take::take(array, &rows, None).map_err(|e| Error::data(e.to_string()))
+    if let Some(bools) = array.as_boolean_opt() {
+        let values = BooleanBuffer::collect_bool(rows.len(), |i| bools.value(rows[i]));
+        return Ok(Arc::new(BooleanArray::new(values, gather_validity(array.nulls(), rows))));
+    }
+    leaf_runs(&[array], &runs_of(rows))
+}
+
+/// The values at indices `rows`, null where `nulls` is: the index there is ignored.
+///
+/// # Errors
+/// See [`take`].
+pub fn take_or_null(array: &ArrayRef, rows: &[usize], nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
+    if array.is_empty() {
+        return Ok(new_null_array(array.data_type(), rows.len()));
+    }
+    let taken = take(array, rows)?;
+    let Some(nulls) = nulls else { return Ok(taken) };
+    let validity = NullBuffer::union(taken.logical_nulls().as_ref(), Some(nulls));
+    taken.to_data().into_builder().nulls(validity).build().map(make_array).map_err(|e| Error::internal(e.to_string()))
+}
+
+/// The rows as runs of consecutive ones.
+fn runs_of(rows: &[usize]) -> Vec<Run> {
+    let run = |rows: &[usize]| Run { part: 0, start: rows[0], end: rows[0] + rows.len() };
+    rows.chunk_by(|a, b| a + 1 == *b).map(run).collect()
 }
 
 /// Refuses to repeat strings until they take more than 4 GiB.
@@ -96,4 +119,54 @@ fn check_text(array: &ArrayRef, rows: &[usize]) -> Result<()> {
 fn gather_validity(validity: Option<&NullBuffer>, rows: &[usize]) -> Option<NullBuffer> {
     let validity = validity?;
     super::shared::drop_if_full(Some(NullBuffer::new(BooleanBuffer::collect_bool(rows.len(), |i| validity.is_valid(rows[i])))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::concat::concat_leaves;
+    use arrow_array::{FixedSizeBinaryArray, Float16Array, Int64Array, LargeBinaryArray, LargeStringArray, StringArray, UInt64Array};
+    use half::f16;
+
+    /// Two arrays of each layout, with and without nulls.
+    fn arrays() -> Vec<[ArrayRef; 2]> {
+        fn two<A: Array + From<Vec<Option<T>>> + 'static, T: Clone>(values: [T; 3]) -> [ArrayRef; 2] {
+            let [a, b, c] = values.map(Some);
+            let nulls = A::from(vec![None, a.clone(), b.clone(), None, c.clone(), a.clone(), None]);
+            [Arc::new(A::from(vec![c, b, a.clone(), a])), Arc::new(nulls)]
+        }
+        let fixed = |rows: [Option<&[u8]>; 4]| -> ArrayRef {
+            Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(rows.into_iter(), 2).unwrap())
+        };
+        vec![
+            two::<Int64Array, _>([3, -1, i64::MAX]),
+            two::<Float16Array, _>([f16::NAN, f16::NEG_ZERO, f16::ONE]),
+            two::<BooleanArray, _>([true, false, true]),
+            two::<LargeStringArray, _>(["", "é", "abc"]),
+            two::<LargeBinaryArray, _>([&b"\xff"[..], b"", b"xyz"]),
+            two::<StringArray, _>(["", "é", "abc"]),
+            [fixed([Some(b"ab"), Some(b"cd"), Some(b"ef"), Some(b"gh")]), fixed([None, Some(b"cd"), Some(b"ef"), None])],
+        ]
+    }
+
+    #[test]
+    fn values_of_every_layout_are_taken_and_joined_like_in_arrow() {
+        for [full, nulls] in arrays() {
+            for array in [&full, &nulls, &nulls.slice(1, 3)] {
+                for rows in [&[][..], &[0, 1, 2], &[2, 0, 0, 1], &[1; 20]] {
+                    let numbers = UInt64Array::from_iter_values(rows.iter().map(|row| *row as u64));
+                    let expected = arrow_select::take::take(array, &numbers, None).unwrap();
+                    assert_eq!(&take(array, rows).unwrap(), &expected, "{} {rows:?}", array.data_type());
+                }
+                let parts = [array, &full, &nulls.slice(2, 5.min(nulls.len() - 2))];
+                let expected = arrow_select::concat::concat(&parts.map(|part| part.as_ref())).unwrap();
+                assert_eq!(&concat_leaves(&parts).unwrap(), &expected, "{}", array.data_type());
+            }
+            let absent = NullBuffer::from(vec![true, false, true]);
+            let taken = take_or_null(&full, &[1, 0, 2], Some(&absent)).unwrap();
+            assert_eq!(taken.logical_nulls(), Some(absent.clone()));
+            assert_eq!((&taken.slice(0, 1), &taken.slice(2, 1)), (&full.slice(1, 1), &full.slice(2, 1)));
+            assert_eq!(take_or_null(&full.slice(0, 0), &[0; 3], Some(&absent)).unwrap().null_count(), 3);
+        }
+    }
 }

@@ -4,9 +4,11 @@ use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_buffer::ScalarBuffer;
-use arrow_cast::{CastOptions, cast_with_options};
+use arrow_array::{ArrayRef, PrimitiveArray, downcast_integer, downcast_integer_array};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
+use std::fmt::Display;
+use std::sync::Arc;
 
 /// `[n, (k)]` with any integer dtype: the partition into rows, and the numbers. Zero-copy if they are int64.
 ///
@@ -28,8 +30,59 @@ pub fn numbers(tensor: &Tensor) -> Result<ScalarBuffer<i64>> {
     if let Some(row) = tensor.first_null_row() {
         return Err(Error::data("contains a null").at_row(row));
     }
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    let array =
-        cast_with_options(tensor.as_leaf()?, &DataType::Int64, &options).map_err(|_| Error::data("contains a number beyond int64"))?;
-    Ok(array.as_primitive::<Int64Type>().values().clone())
+    int64(tensor.as_leaf()?)
+}
+
+/// The values of an array of any integer type, int64 and uint64 included.
+///
+/// # Errors
+/// Not integers, which is a bug.
+pub fn int128(array: &ArrayRef) -> Result<Vec<i128>> {
+    downcast_integer_array! {
+        array => Ok(array.values().iter().map(|number| i128::from(*number)).collect()),
+        other => Err(not_integers(other)),
+    }
+}
+
+/// The numbers as an array of an integer type.
+///
+/// # Errors
+/// Not a type of integers, which is a bug, or a number does not fit; the error names the first.
+pub fn of_type(numbers: &[i64], nulls: Option<NullBuffer>, to: &DataType) -> Result<ArrayRef> {
+    macro_rules! array_of {
+        ($to:ty) => {{
+            let fitted = numbers.iter().enumerate().map(|(row, number)| (*number).try_into().map_err(|_| unfit(number, to, row)));
+            Ok(Arc::new(PrimitiveArray::<$to>::new(fitted.collect::<Result<_>>()?, nulls)))
+        }};
+    }
+    downcast_integer! {
+        to => (array_of),
+        other => Err(not_integers(other)),
+    }
+}
+
+fn unfit(number: impl Display, to: &DataType, row: usize) -> Error {
+    Error::data(format!("{number} does not fit {}", to.to_string().to_lowercase())).at_row(row)
+}
+
+fn not_integers(ty: &DataType) -> Error {
+    Error::internal(format!("{ty} is not a type of integers"))
+}
+
+/// The values of an array of any integer type without nulls. Zero-copy if they are int64.
+///
+/// # Errors
+/// Not integers, or a number that exceeds int64.
+pub fn int64(array: &ArrayRef) -> Result<ScalarBuffer<i64>> {
+    if let Some(array) = array.as_primitive_opt::<Int64Type>() {
+        return Ok(array.values().clone());
+    }
+    fn fitted<N: Copy + Display + TryInto<i64>>(numbers: &[N]) -> Result<ScalarBuffer<i64>> {
+        let fitted = |(row, number): (usize, &N)| (*number).try_into().map_err(|_| unfit(number, &DataType::Int64, row));
+        numbers.iter().enumerate().map(fitted).collect()
+    }
+    downcast_integer_array! {
+        array => fitted(array.values()),
+        other => Err(not_integers(other)),
+    }
 }

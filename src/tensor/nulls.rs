@@ -1,9 +1,11 @@
 //! Replaces nulls: scalars, lists, structures.
 
+use super::gather::take;
+use super::take::{Native, Run, leaf_runs, native_with_nulls};
 use super::{List, Sparse, Tensor};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::schema::{Dim, Field, Size, Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Scalar};
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 
@@ -74,10 +76,9 @@ fn expand(list: &List, rows: &BooleanBuffer) -> BooleanBuffer {
 }
 
 fn fill_leaf(array: &ArrayRef, value: &ArrayRef, forced: Option<&BooleanBuffer>) -> Result<ArrayRef> {
-    let failed = |e: arrow_schema::ArrowError| Error::data(e.to_string());
     if array.data_type() == &DataType::Null {
         let rows = vec![0; array.len()];
-        return super::gather::take(value, &rows);
+        return take(value, &rows);
     }
     let nulls = array.logical_nulls();
     if forced.is_none() && nulls.as_ref().is_none_or(|n| n.null_count() == 0) {
@@ -85,8 +86,28 @@ fn fill_leaf(array: &ArrayRef, value: &ArrayRef, forced: Option<&BooleanBuffer>)
     }
     let keep =
         BooleanBuffer::collect_bool(array.len(), |i| nulls.as_ref().is_none_or(|n| n.is_valid(i)) && !forced.is_some_and(|f| f.value(i)));
-    let value = Scalar::new(value.slice(0, 1));
-    arrow_select::zip::zip(&BooleanArray::new(keep, None), array, &value).map_err(failed)
+    if let Some(out) = native_with_nulls(&[array, value], &Filled(&keep), || None) {
+        return Ok(out);
+    }
+    let (mut runs, mut row) = (Vec::new(), 0);
+    let filling = Run { part: 1, start: 0, end: 1 };
+    for (start, end) in keep.set_slices() {
+        runs.extend((row..start).map(|_| filling));
+        runs.push(Run { part: 0, start, end });
+        row = end;
+    }
+    runs.extend((row..array.len()).map(|_| filling));
+    leaf_runs(&[array, value], &runs)
+}
+
+/// The values of the first array where the bit is set, elsewhere the first value of the second.
+struct Filled<'a>(&'a BooleanBuffer);
+
+impl Native for Filled<'_> {
+    fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
+        let value = values[1][0];
+        values[0].iter().zip(self.0).map(|(kept, keep)| if keep { *kept } else { value }).collect()
+    }
 }
 
 /// The same rows, where a null structure below `levels` list levels becomes a structure of null fields.

@@ -21,7 +21,8 @@ pub(super) fn leaf_nbytes(array: &ArrayRef) -> usize {
     }
 }
 
-fn spanned(offsets: &[i64]) -> usize {
+/// Bytes of the values between the first and the last offset.
+pub(super) fn spanned(offsets: &[i64]) -> usize {
     match (offsets.first(), offsets.last()) {
         (Some(a), Some(b)) => (b - a) as usize,
         _ => 0,

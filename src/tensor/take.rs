@@ -23,23 +23,35 @@ pub trait Native {
 /// The array that `job` builds from arrays of one type; `None` if their values have no fixed width in whole bytes, or
 /// some are null. Dispatched by width rather than type: int64, float64 and timestamps share a loop.
 pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
-    fn of<N: ArrowNativeType>(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
+    if arrays.iter().any(|a| a.null_count() > 0) {
+        return None;
+    }
+    native_with_nulls(arrays, job, || None)
+}
+
+/// Like [`native`], where values may be null: `validity` tells which of the new values are.
+pub(super) fn native_with_nulls(
+    arrays: &[&ArrayRef],
+    job: &impl Native,
+    validity: impl FnOnce() -> Option<NullBuffer>,
+) -> Option<ArrayRef> {
+    fn of<N: ArrowNativeType>(arrays: &[&ArrayRef], job: &impl Native, validity: impl FnOnce() -> Option<NullBuffer>) -> Option<ArrayRef> {
         let values = all_fixed_width::<N>(arrays)?;
-        array_of(job.run(&values.iter().map(|v| v.as_ref()).collect::<Vec<&[N]>>()), arrays[0].data_type())
+        array_of(job.run(&values.iter().map(|v| v.as_ref()).collect::<Vec<&[N]>>()), arrays[0].data_type(), validity())
     }
     let ty = arrays.first()?.data_type();
-    if arrays.iter().any(|a| a.null_count() > 0 || a.data_type() != ty) {
+    if arrays.iter().any(|a| a.data_type() != ty) {
         return None;
     }
     match ty.primitive_width()? {
         // The alignment of these two types is that of their parts.
         _ if matches!(ty, DataType::Interval(IntervalUnit::DayTime | IntervalUnit::MonthDayNano)) => None,
-        1 => of::<u8>(arrays, job),
-        2 => of::<u16>(arrays, job),
-        4 => of::<u32>(arrays, job),
-        8 => of::<u64>(arrays, job),
-        16 => of::<i128>(arrays, job),
-        _ => of::<i256>(arrays, job),
+        1 => of::<u8>(arrays, job, validity),
+        2 => of::<u16>(arrays, job, validity),
+        4 => of::<u32>(arrays, job, validity),
+        8 => of::<u64>(arrays, job, validity),
+        16 => of::<i128>(arrays, job, validity),
+        _ => of::<i256>(arrays, job, validity),
     }
 }
 
@@ -47,8 +59,8 @@ fn all_fixed_width<N: ArrowNativeType>(arrays: &[&ArrayRef]) -> Option<Vec<Scala
     arrays.iter().map(|array| fixed_width::<N>(array)).collect()
 }
 
-fn array_of<N: ArrowNativeType>(values: Vec<N>, ty: &DataType) -> Option<ArrayRef> {
-    let data = ArrayData::builder(ty.clone()).len(values.len()).add_buffer(Buffer::from_vec(values));
+fn array_of<N: ArrowNativeType>(values: Vec<N>, ty: &DataType, validity: Option<NullBuffer>) -> Option<ArrayRef> {
+    let data = ArrayData::builder(ty.clone()).len(values.len()).add_buffer(Buffer::from_vec(values)).nulls(validity);
     data.build().ok().map(make_array)
 }
 
@@ -170,10 +182,7 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
     match first {
         Tensor::Leaf(_) => {
             let arrays = parts.iter().map(|p| p.as_leaf()).collect::<Result<Vec<_>>>()?;
-            match native(&arrays, &Runs(runs)) {
-                Some(out) => Ok(Tensor::Leaf(out)),
-                None => any_runs(&arrays, runs).map(Tensor::Leaf),
-            }
+            leaf_runs(&arrays, runs).map(Tensor::Leaf)
         }
         Tensor::List(_) => {
             let lists = parts.iter().map(|p| p.as_list()).collect::<Result<Vec<_>>>()?;
@@ -216,6 +225,9 @@ fn runs_of_validity(validities: &[Option<&NullBuffer>], runs: &[Run]) -> Option<
     let mut bits = BooleanBufferBuilder::new(runs.iter().map(|r| r.end - r.start).sum());
     for run in runs {
         match validities[run.part] {
+            Some(validity) if run.end - run.start > 8 => {
+                bits.append_buffer(&validity.inner().slice(run.start, run.end - run.start));
+            }
             Some(validity) => (run.start..run.end).for_each(|row| bits.append(validity.is_valid(row))),
             None => bits.append_n(run.end - run.start, true),
         }
@@ -239,6 +251,23 @@ fn sparse_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
     }
     let taken = parts.iter().zip(&rows).map(|(part, rows)| part.gather(rows)).collect::<Result<Vec<_>>>()?;
     Tensor::concat(&taken.iter().collect::<Vec<_>>())?.gather(&order)
+}
+
+/// The values of all runs, in order. O(values taken).
+///
+/// # Errors
+/// Arrays of different types, which is a bug, or more bytes than an array can hold.
+pub fn leaf_runs(arrays: &[&ArrayRef], runs: &[Run]) -> Result<ArrayRef> {
+    let validity = || runs_of_validity(&arrays.iter().map(|array| array.nulls()).collect::<Vec<_>>(), runs);
+    if let Some(out) = native_with_nulls(arrays, &Runs(runs), validity) {
+        return Ok(out);
+    }
+    let text = match arrays.first().map(|array| array.data_type()) {
+        Some(DataType::LargeUtf8) => text_runs::<LargeUtf8Type>(arrays, runs),
+        Some(DataType::LargeBinary) => text_runs::<LargeBinaryType>(arrays, runs),
+        _ => None,
+    };
+    text.map_or_else(|| any_runs(arrays, runs), Ok)
 }
 
 /// Strings or bytes of several arrays; `None` for other types.
@@ -272,14 +301,11 @@ fn mean_length(parts: &[(&[i64], &[u8])]) -> usize {
     (total as usize).div_ceil(nrows.max(1))
 }
 
+/// [`leaf_runs`] of arrays of any type.
 fn any_runs(arrays: &[&ArrayRef], runs: &[Run]) -> Result<ArrayRef> {
-    let text = match arrays.first().map(|array| array.data_type()) {
-        Some(DataType::LargeUtf8) => text_runs::<LargeUtf8Type>(arrays, runs),
-        Some(DataType::LargeBinary) => text_runs::<LargeBinaryType>(arrays, runs),
-        _ => None,
-    };
-    if let Some(text) = text {
-        return Ok(text);
+    let Some(first) = arrays.first() else { return Err(Error::internal("runs of nothing")) };
+    if let Some(other) = arrays.iter().find(|array| array.data_type() != first.data_type()) {
+        return Err(Error::internal(format!("values of {} among values of {}", other.data_type(), first.data_type())));
     }
     let data: Vec<_> = arrays.iter().map(|a| a.to_data()).collect();
     let mut out = MutableArrayData::new(data.iter().collect(), false, runs.iter().map(|r| r.end - r.start).sum());

@@ -6,16 +6,15 @@ use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
-use crate::expr::computable;
+use crate::expr::{self, computable};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema, Type};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, ints};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float64Type};
+use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array};
-use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// Running totals across records.
@@ -133,10 +132,7 @@ struct Totals {
     sums: Sums,
 }
 
-/// Holds all integers. With --exclusive, a total may exceed int64 if it is not written.
-const WIDE: DataType = DataType::Decimal128(20, 0);
-
-/// The running total of each key, indexed by key number.
+/// The running total of each key, indexed by key number. With --exclusive, a total may exceed int64 if it is not written.
 enum Sums {
     Integers(Vec<i128>),
     Floats(Vec<f64>),
@@ -157,13 +153,11 @@ impl Fold for Totals {
             let error = Error::data("is null").in_field(&self.path).at_row(row);
             return Err(error.help(format!("fill it first: fill-null {}", shell_word(&format!("{}=0", self.path)))));
         }
-        let to = if matches!(self.sums, Sums::Integers(_)) { WIDE } else { DataType::Float64 };
         let overflow = |row| Error::data("the total exceeds int64").in_field(&self.path).at_row(row);
-        let wide = arrow_cast::cast(values, &to).map_err(|e| Error::data(e.to_string()).in_field(&self.path))?;
         let totals: ArrayRef = match &mut self.sums {
             Sums::Integers(sums) => {
                 sums.resize(nkeys, 0);
-                let values = wide.as_primitive::<Decimal128Type>().values();
+                let values = ints::int128(values)?;
                 let mut totals = Vec::with_capacity(chunk.nrows);
                 for (row, key) in keys.iter().enumerate() {
                     let sum = &mut sums[*key as usize];
@@ -176,6 +170,7 @@ impl Fold for Totals {
             }
             Sums::Floats(sums) => {
                 sums.resize(nkeys, 0.0);
+                let wide = expr::cast(values, &DType::Float64)?;
                 let values = wide.as_primitive::<Float64Type>().values();
                 let total = |(value, key): (&f64, &u32)| {
                     let sum = &mut sums[*key as usize];

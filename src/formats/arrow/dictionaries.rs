@@ -9,10 +9,11 @@ use crate::printable::shell_word;
 use crate::schema::Field;
 use crate::tensor::arrow::encoded::{self, ByteRows};
 use crate::tensor::arrow::{Form, stored};
+use crate::tensor::concat::concat_leaves;
+use crate::tensor::gather::take;
 use crate::tensor::interner::Strings;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array, make_array, new_empty_array};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array, new_empty_array};
 use arrow_schema::{DataType, Field as ArrowField, SchemaRef};
 
 /// Maximum number of values in a dictionary that grows from batch to batch and is resent as a whole each time.
@@ -174,7 +175,7 @@ impl Dictionary {
             let free = (before + added.len()) as i64;
             let number = self.index_of(&bytes, row, free);
             if number == free {
-                added.push(row as u64);
+                added.push(row);
             }
             numbers.push(number);
         }
@@ -187,24 +188,23 @@ impl Dictionary {
                 return Ok(array.clone());
             }
             self.count += added.len();
-            self.values.push(arrow_select::take::take(own.values(), &UInt64Array::from(added), None).map_err(unexpected)?);
+            self.values.push(take(own.values(), &added)?);
         }
-        let keys = arrow_cast::cast(own.keys(), &DataType::Int64).map_err(unexpected)?;
-        let keys = keys.as_primitive::<Int64Type>();
-        let number = |key: Option<i64>| key.and_then(|key| numbers.get(usize::try_from(key).ok()?).copied()).unwrap_or(0);
-        let numbers = keys.iter().map(number).collect();
+        let numbers = match own.values().is_empty() {
+            true => vec![0; array.len()],
+            false => own.normalized_keys().into_iter().map(|key| numbers[key]).collect(),
+        };
         if !with_values {
-            return encoded::keys(numbers, keys.nulls().cloned(), &self.ty);
+            return encoded::keys(numbers, own.keys().nulls().cloned(), &self.ty);
         }
         let values = self.values()?;
-        encoded::dictionary(numbers, keys.nulls().cloned(), &values, &self.ty)
+        encoded::dictionary(numbers, own.keys().nulls().cloned(), &values, &self.ty)
     }
 
     /// All values.
     fn values(&mut self) -> Result<ArrayRef> {
         if self.values.len() > 1 {
-            let parts: Vec<&dyn Array> = self.values.iter().map(AsRef::as_ref).collect();
-            self.values = vec![arrow_select::concat::concat(&parts).map_err(unexpected)?];
+            self.values = vec![concat_leaves(&self.values.iter().collect::<Vec<_>>())?];
         }
         self.values.first().cloned().ok_or_else(|| Error::internal("a dictionary has a part"))
     }

@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::{Request, Task, Tasks};
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
+use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Tensor};
-use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_array::{Array, ArrayRef};
 use std::sync::Arc;
 
 /// Maximum number of rows in a chunk, and approximate maximum number of entries.
@@ -174,16 +175,14 @@ impl HeldRows {
             return Ok(HeldRows { splits, indices: columns, values, next: 0 });
         }
         let mut ends = splits.clone();
-        let mut order = vec![0u64; rows.len()];
+        let mut order = vec![0; rows.len()];
         for (entry, row) in rows.iter().enumerate() {
             let end = &mut ends[*row as usize];
-            order[*end as usize] = entry as u64;
+            order[*end as usize] = entry;
             *end += 1;
         }
-        let indices = order.iter().map(|entry| columns[*entry as usize]).collect();
-        let order = UInt64Array::from(order);
-        let take = |values: &ArrayRef| arrow_select::take::take(values, &order, None).map_err(|e| Error::internal(e.to_string()));
-        Ok(HeldRows { splits, indices, values: values.iter().map(take).collect::<Result<_>>()?, next: 0 })
+        let indices = order.iter().map(|entry| columns[*entry]).collect();
+        Ok(HeldRows { splits, indices, values: values.iter().map(|values| take(values, &order)).collect::<Result<_>>()?, next: 0 })
     }
 }
 

@@ -10,7 +10,8 @@ use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Task
 use crate::formats::matrix::read::{HeldRows, Part, RowSource, Shape, check_held, tasks};
 use crate::io::Input;
 use crate::schema::Schema;
-use arrow_array::{ArrayRef, UInt64Array};
+use crate::tensor::gather::take;
+use arrow_array::ArrayRef;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
@@ -163,7 +164,7 @@ impl Opened {
         let (Ok(nrows), Ok(ncolumns)) = (nrows, ncolumns) else { return Err(too_many()) };
         let mut values = Values::new(self.banner.field);
         // The position in file order of each value of the matrix.
-        let mut order = vec![0u64; nrows * ncolumns];
+        let mut order = vec![0; nrows * ncolumns];
         let mut next = 0;
         for column in 0..ncolumns {
             let first = match self.banner.symmetry {
@@ -194,9 +195,7 @@ impl Opened {
             }
         }
         self.end()?;
-        let order = UInt64Array::from(order);
-        let take = |values: ArrayRef| arrow_select::take::take(&values, &order, None).map_err(|e| Error::internal(e.to_string()));
-        let values = values.arrays().into_iter().map(take).collect::<Result<_>>()?;
+        let values = values.arrays().iter().map(|values| take(values, &order)).collect::<Result<_>>()?;
         Ok(Box::new(HeldArray { values, ncolumns, left: nrows, next: 0 }))
     }
 }

@@ -5,15 +5,13 @@ use crate::error::{Error, Result};
 use crate::formats::arrays::spool::Spool;
 use crate::options::Options;
 use crate::schema::DType;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use crate::tensor::ints;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{Buffer, MutableBuffer};
-use arrow_cast::{CastOptions, cast_with_options};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Casts values to a dtype.
+/// Casts integers to another integer dtype.
 ///
 /// # Errors
 /// A value does not fit; the error names the first.
@@ -21,18 +19,7 @@ pub fn cast(values: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if *values.data_type() == to.arrow() {
         return Ok(values.clone());
     }
-    let safe = cast_with_options(values, &to.arrow(), &CastOptions { safe: true, ..CastOptions::default() });
-    let safe = safe.map_err(|e| Error::internal(e.to_string()))?;
-    match safe.nulls().and_then(|nulls| (0..nulls.len()).find(|at| nulls.is_null(*at))) {
-        Some(at) => Err(Error::data(format!("{} does not fit {to}", integer(values, at))).at_row(at)),
-        None => Ok(safe),
-    }
-}
-
-/// One of these integers, for a message.
-fn integer(values: &ArrayRef, at: usize) -> String {
-    let wide = arrow_cast::cast(&values.slice(at, 1), &DType::Int64.arrow());
-    wide.ok().and_then(|wide| wide.as_primitive_opt::<Int64Type>().map(|wide| wide.value(0).to_string())).unwrap_or_default()
+    ints::of_type(&ints::int64(values)?, None, &to.arrow())
 }
 
 /// The bytes of numbers.
@@ -145,8 +132,7 @@ fn failed(source: &io::Error) -> Error {
 
 /// The minimum and maximum of integers; `(0, 0)` for none.
 pub fn range(values: &ArrayRef) -> Result<(i64, i64)> {
-    let wide = arrow_cast::cast(values, &DType::Int64.arrow()).map_err(|e| Error::internal(e.to_string()))?;
-    let wide = wide.as_primitive::<Int64Type>().values();
+    let wide = ints::int64(values)?;
     Ok((wide.iter().copied().min().unwrap_or(0), wide.iter().copied().max().unwrap_or(0)))
 }
 

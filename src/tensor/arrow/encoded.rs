@@ -4,11 +4,12 @@
 use super::leaf::{leaf_type, stored};
 use crate::error::{Error, Result};
 use crate::schema::nested::{replaced, with_fields};
+use crate::tensor::gather::take;
 use crate::tensor::interner::Strings;
+use crate::tensor::ints;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, LargeBinaryArray, UInt64Array, make_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, make_array};
 use arrow_buffer::{Buffer, NullBuffer};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field};
 use std::sync::Arc;
@@ -104,22 +105,21 @@ pub fn encode(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
             let number = |row: usize| {
                 let number = bytes.intern(row, &mut strings);
                 if strings.count() > firsts.len() {
-                    firsts.push(row as u64);
+                    firsts.push(row);
                 }
                 i64::from(number)
             };
             let keys: Vec<i64> = (0..array.len()).map(number_of_valid(array, number)).collect();
-            let distinct = leaf(&taken(array, firsts)?, values)?;
+            let distinct = leaf(&take(array, &firsts)?, values)?;
             dictionary(keys, array.nulls().cloned(), &distinct, ty)
         }
         DataType::RunEndEncoded(ends, values) => {
             let bytes = ByteRows::of(array)?;
             let same = |a: usize, b: usize| array.is_null(a) == array.is_null(b) && (array.is_null(a) || bytes.get(a) == bytes.get(b));
-            let lasts: Vec<u64> =
-                (0..array.len()).filter(|row| row + 1 == array.len() || !same(*row, row + 1)).map(|row| row as u64).collect();
-            let run_ends = Int64Array::from_iter_values(lasts.iter().map(|row| *row as i64 + 1));
-            let run_ends = integers(&run_ends, ends.data_type(), "rows")?;
-            let values = leaf(&taken(array, lasts)?, values.data_type())?;
+            let lasts: Vec<usize> = (0..array.len()).filter(|row| row + 1 == array.len() || !same(*row, row + 1)).collect();
+            let run_ends: Vec<i64> = lasts.iter().map(|row| *row as i64 + 1).collect();
+            let run_ends = integers(&run_ends, None, ends.data_type(), "rows")?;
+            let values = leaf(&take(array, &lasts)?, values.data_type())?;
             let children = vec![run_ends.to_data(), values.to_data()];
             built(ArrayData::builder(ty.clone()).len(array.len()).child_data(children))
         }
@@ -148,21 +148,16 @@ pub fn dictionary(keys: Vec<i64>, nulls: Option<NullBuffer>, values: &ArrayRef, 
 /// A key is greater than the index type can count.
 pub fn keys(keys: Vec<i64>, nulls: Option<NullBuffer>, ty: &DataType) -> Result<ArrayRef> {
     let DataType::Dictionary(index, _) = ty else { return Err(Error::internal(format!("{ty} is not a dictionary"))) };
-    integers(&Int64Array::new(keys.into(), nulls), index, "different values")
+    integers(&keys, nulls, index, "different values")
 }
 
 fn built(data: arrow_data::ArrayDataBuilder) -> Result<ArrayRef> {
     data.build().map(make_array).map_err(|e| Error::internal(e.to_string()))
 }
 
-fn taken(array: &ArrayRef, rows: Vec<u64>) -> Result<ArrayRef> {
-    arrow_select::take::take(array, &UInt64Array::from(rows), None).map_err(|e| Error::data(e.to_string()))
-}
-
-fn integers(numbers: &Int64Array, ty: &DataType, what: &str) -> Result<ArrayRef> {
-    let strict = CastOptions { safe: false, ..Default::default() };
-    cast_with_options(numbers, ty, &strict).map_err(|_| {
-        let most = numbers.iter().flatten().max().unwrap_or(0) + 1;
+fn integers(numbers: &[i64], nulls: Option<NullBuffer>, ty: &DataType, what: &str) -> Result<ArrayRef> {
+    ints::of_type(numbers, nulls, ty).map_err(|_| {
+        let most = numbers.iter().max().unwrap_or(&0) + 1;
         Error::data(format!("a batch has {most} {what}, but its type counts them with {}", ty.to_string().to_lowercase()))
     })
 }
@@ -233,7 +228,7 @@ impl ByteRows {
 mod tests {
     use super::*;
     use arrow_array::types::Int8Type;
-    use arrow_array::{BooleanArray, Float64Array, LargeStringArray};
+    use arrow_array::{BooleanArray, Float64Array, Int64Array, LargeStringArray};
 
     fn dictionary_of(values: DataType) -> DataType {
         DataType::Dictionary(Box::new(DataType::Int8), Box::new(values))

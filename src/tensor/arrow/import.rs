@@ -9,10 +9,11 @@ use super::leaf::{leaf_type, unexpected};
 use crate::error::{Error, Result};
 use crate::schema::Dim;
 use crate::schema::Size;
+use crate::tensor::gather::{take, take_or_null};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
-use arrow_array::{Array, ArrayRef, RunArray, UInt64Array, make_array};
+use arrow_array::{Array, ArrayRef, RunArray, make_array};
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use std::sync::Arc;
@@ -107,15 +108,14 @@ fn spread_out(array: &ArrayRef) -> Result<ArrayRef> {
     fn runs<R: RunEndIndexType>(array: &ArrayRef) -> Result<ArrayRef> {
         let runs = array.as_any().downcast_ref::<RunArray<R>>().ok_or_else(|| Error::internal("run ends of another width"))?;
         let rows: Vec<u64> = (0..array.len() as u64).collect();
-        let positions = runs.get_physical_indices(&rows).map_err(unexpected)?;
-        let positions = UInt64Array::from_iter_values(positions.into_iter().map(|p| p as u64));
-        arrow_select::take::take(runs.values(), &positions, None).map_err(unexpected)
+        take(runs.values(), &runs.get_physical_indices(&rows).map_err(unexpected)?)
     }
     check_spread(array)?;
     match array.data_type() {
         DataType::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
-            arrow_select::take::take(dictionary.values(), dictionary.keys(), None).map_err(unexpected)
+            let keys = if dictionary.values().is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
+            take_or_null(dictionary.values(), &keys, dictionary.keys().nulls())
         }
         DataType::RunEndEncoded(ends, _) => match ends.data_type() {
             DataType::Int16 => runs::<Int16Type>(array),
@@ -198,8 +198,7 @@ fn spread(views: &[(usize, usize)], is_null: impl Fn(usize) -> bool, values: &Ar
     let values = if contiguous {
         values.slice(first, partition.nvals())
     } else {
-        let numbers = UInt64Array::from_iter_values(filled().flat_map(|row| views[row].0..views[row].0 + length(row)).map(|i| i as u64));
-        arrow_select::take::take(values, &numbers, None).map_err(unexpected)?
+        take(values, &filled().flat_map(|row| views[row].0..views[row].0 + length(row)).collect::<Vec<_>>())?
     };
     Ok((partition, values))
 }
@@ -210,10 +209,12 @@ fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Te
     let array = if *array.data_type() == target {
         array.clone()
     } else {
-        // The values of a large dictionary are not converted for a few rows.
-        let spread = if is_large(array) { &spread_out(array)? } else { array };
-        check_spread(spread)?;
-        arrow_cast::cast(spread, &target).map_err(|e| Error::data(e.to_string()))?
+        let array = match array.as_any_dictionary_opt() {
+            // The values of a large dictionary are not converted for a few rows.
+            Some(dictionary) if !is_large(array) => dictionary.with_values(cast(dictionary.values(), &target)?),
+            _ => array.clone(),
+        };
+        cast(&spread_out(&array)?, &target)?
     };
     if array.null_count() == 0 || field.is_nullable() {
         return Ok(Tensor::Leaf(array));
@@ -221,6 +222,10 @@ fn leaf(array: &ArrayRef, field: &Field, mask: Option<&NullBuffer>) -> Result<Te
     validity(&array, field, mask)?;
     let values = array.to_data().into_builder().nulls(None).build().map_err(unexpected)?;
     Ok(Tensor::Leaf(make_array(values)))
+}
+
+fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    arrow_cast::cast(array, to).map_err(unexpected)
 }
 
 /// Whether it is a dictionary of more values than the array has rows.

@@ -1,8 +1,9 @@
 //! Scalars without an encoding: their in-memory type, and the offsets of strings and bytes.
 
 use crate::error::{Error, Result};
+use crate::tensor::concat::concat_leaves;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, UInt64Array};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::{ArrowError, DataType};
 
 /// The in-memory type of scalars.
@@ -31,10 +32,7 @@ pub fn stored(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     };
     // For rows at the end of very long buffers, offsets must be rebased to 0.
     let compact = match end {
-        Some(end) if i32::try_from(end).is_err() => {
-            let all = UInt64Array::from_iter_values(0..array.len() as u64);
-            arrow_select::take::take(array, &all, None).map_err(unexpected)?
-        }
+        Some(end) if i32::try_from(end).is_err() => concat_leaves(&[array])?,
         _ => array.clone(),
     };
     arrow_cast::cast(&compact, ty).map_err(|_| too_many(crate::tensor::shared::leaf_nbytes(array) as u64))

@@ -334,11 +334,11 @@ impl ChunkReader for ChunkBytes {
 mod tests {
     use super::super::{ChunkWriter, leaves_of};
     use super::*;
+    use crate::tensor::concat::concat_leaves;
     use arrow_array::builder::{Int64Builder, LargeListBuilder, StringBuilder};
     use arrow_array::cast::AsArray;
     use arrow_array::{Array, ArrayRef, RecordBatch};
     use arrow_schema::{Field, Schema};
-    use arrow_select::concat::concat;
     use parquet::arrow::ArrowSchemaConverter;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::file::writer::SerializedFileWriter;
@@ -361,8 +361,8 @@ mod tests {
         let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file.into_inner().unwrap())).unwrap();
         let metadata = reader.metadata().row_group(0).column(0).clone();
         let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
-        let columns: Vec<&dyn Array> = batches.iter().map(|batch| batch.column(0).as_ref()).collect();
-        (concat(&columns).unwrap(), metadata)
+        let columns: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(0)).collect();
+        (concat_leaves(&columns).unwrap(), metadata)
     }
 
     #[test]
@@ -397,7 +397,7 @@ mod tests {
                 Arc::new(strings.finish()) as ArrayRef
             })
             .collect();
-        let all = concat(&windows.iter().map(AsRef::as_ref).collect::<Vec<_>>()).unwrap();
+        let all = concat_leaves(&windows.iter().collect::<Vec<_>>()).unwrap();
         for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::LZ4_RAW] {
             let (back, metadata) = read_back(&windows, Kind::Bytes { utf8: true }, compression);
             assert_eq!(&back, &all);
