@@ -150,6 +150,15 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["date", "datetime", "strptime", "parse_date", "to_date", "to_timestamp"], &["did you mean timestamp?"]),
 ];
 
+/// Functions whose namesakes in Python take other arguments, with the advice for a call that has those.
+const NAMESAKES: [(&str, &str); 2] =
+    [("round", "round(x * 100) / 100 rounds to two decimals"), ("split", "to split text: strings.split(x, sep=\"-\")")];
+
+/// Advice for a call of this function with too many or too few arguments.
+pub fn namesake(name: &str) -> Option<&'static str> {
+    NAMESAKES.iter().find(|(known, _)| *known == name).map(|(_, advice)| *advice)
+}
+
 /// Modules of Python whose functions have other names here.
 const MODULES: [&str; 5] = ["np", "numpy", "pd", "math", "re"];
 
@@ -161,12 +170,15 @@ pub fn instead_of(name: &str, guesses: bool) -> Vec<String> {
     let last = name.rsplit('.').next().unwrap_or(name);
     // Such as `np.sum`.
     let own = if name.split('.').next().is_some_and(|module| MODULES.contains(&module)) { last } else { name };
-    if let Some((_, advice)) = KNOWN.iter().find(|(names, _)| names.contains(&own)) {
-        return advice.iter().map(|line| line.replace("{name}", own)).collect();
+    // SQL is often written in capitals.
+    let lower = own.to_ascii_lowercase();
+    let known = |name: &str| KNOWN.iter().find(|(names, _)| names.contains(&name));
+    if let Some((_, advice)) = known(own).or_else(|| known(&lower)) {
+        return advice.iter().map(|line| line.replace("{name}", &lower)).collect();
     }
     let all = functions::all().flat_map(|f| f.names.iter().copied());
     let guess = nearest(name, all.clone()).filter(|_| guesses);
-    let same = || all.clone().find(|n| n.rsplit('.').next() == Some(last));
+    let same = || all.clone().find(|n| n.rsplit('.').next().is_some_and(|n| n.eq_ignore_ascii_case(last)));
     guess.or_else(same).map(|near| format!("did you mean {near}?")).into_iter().collect()
 }
 

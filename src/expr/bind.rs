@@ -318,6 +318,8 @@ impl Binder<'_> {
             return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
                 Some(near) => error.help(format!("did you mean .{near}?")),
                 None if functions::find(name).is_some() => error.help(format!("write {name}(...), or .{name}(...)")),
+                // As in pandas.
+                None if name == "str" => error.help("call the function of strings itself: strings.lower(x)"),
                 None => with_function(error, name, false),
             });
         };

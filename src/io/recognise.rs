@@ -6,13 +6,14 @@ use crate::printable::shell_word;
 use memchr::memmem;
 
 /// Unsupported compressions, archives and formats, by bytes at an offset: their name, and a command that extracts the contents.
-const FOREIGN: [(usize, &[u8], &str, &str); 8] = [
+const FOREIGN: [(usize, &[u8], &str, &str); 9] = [
     (0, b"BZh", "bzip2", "bzip2 -dc FILE | tatter ... -"),
     (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ... -"),
     (0, b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | tatter ... -"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE MEMBER | tatter ... -"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON Lines with Python's h5py"),
     (0, b"Obj\x01", "an Avro file", "python3 -m fastavro FILE | tatter ... -"),
+    (30, b"[Content_Types].xml", "an Office document", "save the sheet as CSV"),
     (0, b"SQLite format 3\0", "an SQLite database", "sqlite3 -json FILE 'SELECT ...' | tatter ... --from json -"),
     (0, b"MATLAB 5.0 MAT-file", "a MATLAB file", "save its variables as an npz with Python's scipy.io.loadmat and numpy.savez"),
 ];
@@ -110,6 +111,16 @@ fn compressed(suspect: &Suspect) -> Option<Error> {
 }
 
 fn foreign(suspect: &Suspect) -> Option<Error> {
+    // As the length of a TFRecord, the first bytes are possible too.
+    if suspect.head.starts_with(b"\x80") && matches!(suspect.extension, Some("pkl" | "pickle")) {
+        let error = Error::data("this is a pickle, which may contain code and is never loaded");
+        return Some(error.help("write its records in Python as JSON Lines, or its arrays with numpy.savez"));
+    }
+    // The magic bytes alone could be text.
+    if suspect.head.starts_with(b"ORC") && suspect.head.contains(&0) {
+        let error = Error::data("this is an ORC file, which is not supported");
+        return Some(error.help("convert it to Parquet with Python's pyarrow.orc and pyarrow.parquet"));
+    }
     let (_, _, what, way_out) =
         FOREIGN.iter().find(|(offset, magic, ..)| suspect.head.get(*offset..).is_some_and(|rest| rest.starts_with(magic)))?;
     Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", &suspect.file())))
@@ -309,6 +320,16 @@ mod tests {
             (b"a\0\n\0x\0\n\0", Some("bin"), None, "good"),
             (b"a\0b\0cdef", Some("csv"), None, "good"),
             (b"Obj\x01\x04\x14avro", None, None, "this is an Avro file, which is not supported"),
+            (b"ORC\x11\0\0\n\x06", None, None, "this is an ORC file, which is not supported"),
+            (b"ORC,URUK\n1,2\n", Some("csv"), None, "good"),
+            (
+                b"PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0=>\xf1\xaf\x80\x01\0\0X\x06\0\0\x13\0\x08\x02[Content_Types].xml",
+                None,
+                None,
+                "this is an Office document, which is not supported",
+            ),
+            (b"\x80\x04\x95\x0d\0\0\0\0", Some("pkl"), None, "this is a pickle, which may contain code and is never loaded"),
+            (b"\x80\x04\x95\x0d\0\0\0\0", Some("tfrecord"), None, "good"),
             (b"", None, None, "good"),
         ];
         for (head, extension, from, expected) in cases {

@@ -4,6 +4,7 @@ use super::coerce::cast_node;
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
 use crate::error::{Result, nearest};
+use crate::expr::advice::namesake;
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
 use crate::expr::operand::{Operand, OperandKind};
@@ -96,11 +97,11 @@ impl Call {
         let usage = || signature.usage(name);
         let most = params.iter().filter(|p| p.kind == ParamKind::Single).count();
         if positional.len() > most {
-            return Err(ExprError::at(
+            let error = ExprError::at(
                 positional[most].span.clone(),
                 format!("{name} takes {most} argument{}, not {}", if most == 1 { "" } else { "s" }, positional.len()),
-            )
-            .help(usage()));
+            );
+            return Err(error.help(namesake(name).map_or_else(usage, str::to_owned)));
         }
         for (slot, item) in given.iter_mut().zip(positional) {
             *slot = Some(item);
@@ -126,7 +127,8 @@ impl Call {
             given[i] = Some(operand);
         }
         if let Some(missing) = params.iter().zip(&given).find(|(p, g)| p.default.is_none() && g.is_none() && p.kind == ParamKind::Single) {
-            return Err(ExprError::at(span, format!("{name} is missing the argument `{}`", missing.0.names[0])).help(usage()));
+            let error = ExprError::at(span, format!("{name} is missing the argument `{}`", missing.0.names[0]));
+            return Err(error.help(namesake(name).map_or_else(usage, str::to_owned)));
         }
         let has_bytes = given.iter().flatten().any(Operand::holds_bytes);
         let (params, results) = (signature.params, signature.results);

@@ -229,6 +229,8 @@ impl Parser {
                 word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
             },
             Kind::Name(_) if self.before_is_name("NOT") => error.help("write it in lowercase: not"),
+            Kind::Name(word) if word.eq_ignore_ascii_case("mod") => error.help("x % y is the remainder"),
+            Kind::Name(word) if word.eq_ignore_ascii_case("div") => error.help("x // y is the quotient rounded down"),
             Kind::Name(word) if word == "contains" => error.help(SEARCH_TEXT).help(SEARCH_LIST),
             Kind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons chain: 1 <= x <= 5"),
             Kind::Op("=" | "!") if matches!(self.peek_after(1), Kind::Op("~")) => error.help(SEARCH_TEXT),
