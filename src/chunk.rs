@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::schema::Schema;
 use crate::tensor::Tensor;
 use crate::tensor::take::{Run, take_runs};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Consecutive records of the stream: one column for each field of the stage's schema, in order.
@@ -126,6 +127,27 @@ impl Chunk {
         Ok(Chunk { nrows: parts.iter().map(|p| p.nrows).sum(), columns, origin: Origin::concat(parts) })
     }
 
+    /// Adds a part to those held, and joins small ones: each chunk takes some memory for every column, however few its rows.
+    /// Parts of about the same size are joined, so that a row is copied only a few times.
+    ///
+    /// # Errors
+    /// See [`Chunk::concat`].
+    pub fn hold(self, parts: &mut VecDeque<Chunk>) -> Result<()> {
+        const SMALL_ROWS: usize = 512;
+        const SMALL_NBYTES: usize = 64 << 10;
+        let is_small = |a: &Chunk, b: &Chunk| a.nrows + b.nrows <= SMALL_ROWS && a.nbytes() + b.nbytes() <= SMALL_NBYTES;
+        let mut last = self;
+        while let Some(before) = parts.back()
+            && before.nrows <= 2 * last.nrows
+            && is_small(before, &last)
+        {
+            last = Chunk::concat(&[before.clone(), last])?;
+            parts.pop_back();
+        }
+        parts.push_back(last);
+        Ok(())
+    }
+
     /// The columns of all parts, divided into at most `shares` consecutive shares of about the same size: the index of
     /// the first column, and the parts with only those columns. The parts have the same schema.
     pub fn split_columns(mut parts: Vec<Chunk>, shares: usize) -> Vec<(usize, Vec<Chunk>)> {
@@ -224,6 +246,35 @@ impl Decoded {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::Int64Array;
+    use std::sync::Arc;
+
+    fn chunk(values: Vec<i64>) -> Chunk {
+        let nrows = values.len();
+        Chunk::try_new(nrows, vec![Tensor::Leaf(Arc::new(Int64Array::from(values)))], Origin::default()).unwrap()
+    }
+
+    #[test]
+    fn small_parts_are_joined_in_order() {
+        let mut parts = VecDeque::new();
+        for i in 0..5000 {
+            chunk(vec![i]).hold(&mut parts).unwrap();
+        }
+        chunk((5000..9000).collect()).hold(&mut parts).unwrap();
+        assert!(parts.len() < 25, "{}", parts.len());
+        let all = Chunk::concat(&Vec::from(parts)).unwrap();
+        assert_eq!(all.columns[0].first_difference(&chunk((0..9000).collect()).columns[0]), None);
+    }
+
+    #[test]
+    fn a_few_rows_do_not_keep_all_in_memory() {
+        let whole = chunk((0..100_000).collect());
+        for (rows, is_shared) in [(vec![7], false), (vec![7, 8, 9], false), ((0..50_000).collect(), true)] {
+            let kept = whole.gather(&rows).unwrap();
+            let memory = kept.columns[0].as_leaf().unwrap().get_buffer_memory_size();
+            assert_eq!(memory >= 100_000 * 8, is_shared, "{} rows: {memory} bytes", rows.len());
+        }
+    }
 
     #[test]
     fn shares_are_even() {

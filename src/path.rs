@@ -138,7 +138,10 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
         return Ok(inner.replace("``", "`"));
     }
     if part.is_empty() {
-        let error = Error::usage(format!("`{whole}` contains an empty name"));
+        let error = Error::usage(match whole {
+            "" => "expected a name, found nothing".to_owned(),
+            _ => format!("`{whole}` contains an empty name"),
+        });
         return Err(match whole.strip_prefix('.').filter(|rest| !rest.is_empty()) {
             Some(rest) => error.help(format!("write a field without a leading dot: {rest}")),
             None => error.help("write the empty name as two backquotes"),

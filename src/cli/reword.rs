@@ -88,7 +88,10 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
             let is_positive = option.is_some_and(|option| option.get_value_parser().type_id() == TypeId::of::<NonZeroUsize>());
             // The hints of an `Error` follow its first line.
             let mut lines = reason.lines();
-            let wrong = Error::usage(format!("{whose}{argument}: {}", expected(lines.next().unwrap_or_default(), &value, is_positive)));
+            let reason = expected(lines.next().unwrap_or_default(), &value, is_positive);
+            // The only argument of a verb needs no name.
+            let is_only = option.is_none() && command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
+            let wrong = Error::usage(if is_only { format!("{whose}{reason}") } else { format!("{whose}{argument}: {reason}") });
             let mut files = words.iter().filter(|word| Path::new(word).is_file());
             let file =
                 files.next().filter(|_| files.next().is_none()).map_or("FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));

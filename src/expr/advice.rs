@@ -150,15 +150,6 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["date", "datetime", "strptime", "parse_date", "to_date", "to_timestamp"], &["did you mean timestamp?"]),
 ];
 
-/// Functions whose namesakes in Python take other arguments, with the advice for a call that has those.
-const NAMESAKES: [(&str, &str); 2] =
-    [("round", "round(x * 100) / 100 rounds to two decimals"), ("split", "to split text: strings.split(x, sep=\"-\")")];
-
-/// Advice for a call of this function with too many or too few arguments.
-pub fn namesake(name: &str) -> Option<&'static str> {
-    NAMESAKES.iter().find(|(known, _)| *known == name).map(|(_, advice)| *advice)
-}
-
 /// Modules of Python whose functions have other names here.
 const MODULES: [&str; 5] = ["np", "numpy", "pd", "math", "re"];
 

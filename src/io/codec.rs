@@ -4,6 +4,7 @@
 use super::deflate::{Gzip, Threads};
 use super::disk::Disk;
 use super::members::{Members, Trailing};
+use super::names::in_command;
 use crate::error::Error;
 use std::fmt;
 use std::io::{self, BufReader, Read, Write};
@@ -183,8 +184,14 @@ pub fn decoding_error(codec: Codec, name: &str, nbytes: u64, source: &io::Error)
         return own;
     }
     let error = match source.kind() {
-        io::ErrorKind::UnexpectedEof => Error::data(format!("the {codec} data is truncated after {nbytes} decompressed bytes"))
-            .help("the file is truncated: fetch or create it again"),
+        io::ErrorKind::UnexpectedEof => {
+            let error = Error::data(format!("the {codec} data is truncated after {nbytes} decompressed bytes"))
+                .help("the file is truncated: fetch or create it again");
+            match codec {
+                Codec::Zlib => error,
+                _ => error.help(format!("to read what is left: {codec} -dc {} | tatter ... --on-error skip -", in_command(name))),
+            }
+        }
         _ if source.to_string().contains("too much memory") => {
             Error::data("the zstd data needs a window larger than 128 MiB to decompress").help("zstd -dc --long=31 FILE | tatter ... -")
         }

@@ -1,10 +1,16 @@
 //! The names of standard input and output, in messages and on the command line, and words that name a chain instead of a file.
 
+use crate::printable::shell_word;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 pub const STANDARD_INPUT: &str = "standard input";
 pub const STANDARD_OUTPUT: &str = "standard output";
+
+/// The input in a command that a message suggests.
+pub fn in_command(name: &str) -> String {
+    if name == STANDARD_INPUT { "FILE".to_owned() } else { shell_word(name) }
+}
 
 /// Whether the name refers to standard input.
 pub fn is_standard_input(name: &OsStr) -> bool {

@@ -1,6 +1,6 @@
 //! Recognizes inputs that are not data by their first bytes; each message has advice.
 
-use super::names::STANDARD_INPUT;
+use super::names::in_command;
 use crate::error::{Error, Result};
 use crate::printable::shell_word;
 use memchr::memmem;
@@ -35,7 +35,7 @@ pub struct Suspect<'a> {
 impl Suspect<'_> {
     /// The name of the file in a shell.
     fn file(&self) -> String {
-        if self.name == STANDARD_INPUT { "FILE".to_owned() } else { shell_word(self.name) }
+        in_command(self.name)
     }
 }
 

@@ -198,7 +198,7 @@ impl Router {
                 let part = rest.take(take);
                 state.nrows += take;
                 state.nbytes += part.nbytes();
-                state.chunks.push_back(part);
+                part.hold(&mut state.chunks)?;
             }
             if rest.nrows() > 0 || state.nrows >= limit.rows {
                 let full = std::mem::take(state);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 impl Tensor {
     /// `[rows.len(), ...]`: row i of the result is row `rows[i]` of this tensor. O(values taken); consecutive rows are
-    /// sliced.
+    /// sliced, unless they are few.
     ///
     /// ```
     /// use tatter::tensor::{RowPartition, Tensor};
@@ -28,7 +28,8 @@ impl Tensor {
     /// # Errors
     /// Only if memory runs out: indices must be less than the number of rows.
     pub fn gather(&self, rows: &[usize]) -> Result<Tensor> {
-        if let (Some(first), true) = (rows.first(), rows.windows(2).all(|w| w[1] == w[0] + 1)) {
+        if let (Some(first), true) = (rows.first(), is_worth_a_slice(rows.len(), self.nrows()) && rows.windows(2).all(|w| w[1] == w[0] + 1))
+        {
             return Ok(self.slice(*first, rows.len()));
         }
         Ok(match self {
@@ -53,6 +54,11 @@ impl Tensor {
             }
         })
     }
+}
+
+/// Whether this many of so many rows are sliced rather than copied: a slice keeps all of them in memory.
+pub(super) fn is_worth_a_slice(taken: usize, nrows: usize) -> bool {
+    taken.saturating_mul(8) >= nrows
 }
 
 /// The indices of the values of the given rows, row by row.

@@ -3,6 +3,7 @@
 //! Native values are copied in blocks of fixed size that are truncated afterwards. Copies with a length known only at
 //! run time are function calls, which would dominate the cost of short rows.
 
+use super::gather::is_worth_a_slice;
 use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
@@ -173,7 +174,9 @@ impl Native for Runs<'_> {
 /// # Errors
 /// Parts of different kinds, which is a bug.
 pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
-    if let ([part], [run]) = (parts, runs) {
+    if let ([part], [run]) = (parts, runs)
+        && is_worth_a_slice(run.end - run.start, part.nrows())
+    {
         return Ok(part.slice(run.start, run.end - run.start));
     }
     let Some(first) = parts.first() else {

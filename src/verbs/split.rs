@@ -117,10 +117,8 @@ groups. Files that an earlier run wrote for other values are kept.";
             (None, _) if self.condition.is_empty() => Err(without_parts("FILE")),
             (None, Some(other)) => Ok(Some(vec![Part::Output, Part::File(other.clone())])),
             (None, None) if Path::new(&self.condition).exists() => Err(without_parts(&shell_word(&self.condition))),
-            (None, None) if self.condition.parse::<f64>().is_ok() || is_shares(&self.condition) => {
-                Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
-                    .help("use --into for the shares: split --into train=0.9,test=0.1 -o part.jsonl"))
-            }
+            (None, None) if is_shares(&self.condition) => Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
+                .help("use --into for the shares: split --into train=0.9,test=0.1 -o part.jsonl")),
             (None, None) => Err(Error::usage("no output for the other records: add --else OUT")
                 .help(format!("to drop the others: filter {}", shell_word(&self.condition)))),
         }
@@ -305,10 +303,10 @@ impl Fold for Stratified {
     }
 }
 
-/// Whether the text has the form `train=0.9,test=0.1`.
+/// Whether the text has the form `train=0.9,test=0.1` or `0.9,0.1`. A single `x=1` could be meant as a condition.
 fn is_shares(text: &str) -> bool {
-    let share = |part: &str| part.split_once('=').and_then(|(_, share)| share.trim().parse::<f64>().ok());
-    text.contains(',') && text.split(',').all(|part| share(part).is_some())
+    let is_share = |part: &str| part.split_once('=').map_or(part, |(_, share)| share).trim().parse::<f64>().is_ok();
+    (text.contains(',') || !text.contains('=')) && text.split(',').all(is_share)
 }
 
 #[cfg(test)]

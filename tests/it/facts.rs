@@ -272,6 +272,21 @@ fn metadata_of_several_inputs_is_kept_or_a_notice_says_why_not() {
 }
 
 #[test]
+fn zip_keeps_the_metadata_of_its_inputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    for (name, key) in [("a", "version"), ("b", "licence")] {
+        let values: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        let schema = Schema::new_with_metadata(vec![Field::new(name, DataType::Int64, true)], metadata(&[(key, name)]));
+        write_arrow(&here.join(format!("{name}.arrow")), &RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap());
+    }
+    for names in ["", "--as x,y"] {
+        done(shell(&format!("tatter zip a.arrow b.arrow {names} -o out.arrow"), here, b""));
+        assert_eq!(read_arrow(&here.join("out.arrow")).0.metadata(), &metadata(&[("version", "a"), ("licence", "b")]), "{names}");
+    }
+}
+
+#[test]
 fn a_date64_with_a_time_of_day_is_refused_by_parquet() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();

@@ -4,7 +4,6 @@ use super::coerce::cast_node;
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
 use crate::error::{Result, nearest};
-use crate::expr::advice::namesake;
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
 use crate::expr::operand::{Operand, OperandKind};
@@ -68,6 +67,15 @@ impl Arg {
     pub fn dtype(&self) -> ExprResult<&DType> {
         self.ty.dtype().ok_or_else(|| ExprError::at(self.span.clone(), "expected a tensor, found a structure"))
     }
+}
+
+/// Functions whose namesakes in Python take other arguments, with the advice for a call that has those.
+const NAMESAKES: [(&str, &str); 2] =
+    [("round", "round(x * 100) / 100 rounds to two decimals"), ("split", "to split text: strings.split(x, sep=\"-\")")];
+
+/// Advice for a call of this function with too many or too few arguments.
+fn namesake(name: &str) -> Option<&'static str> {
+    NAMESAKES.iter().find(|(known, _)| *known == name).map(|(_, advice)| *advice)
 }
 
 /// Whether TensorFlow accepts the name for a node of a graph.

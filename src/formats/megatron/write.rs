@@ -3,7 +3,7 @@
 use super::names::{DOCUMENT, MODE, TOKENS};
 use super::values::{Chunked, Values, cast, one, range};
 use super::{dtype, index};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Origin};
 use crate::error::{Error, Result};
 use crate::formats::arrays::spool::Spool;
 use crate::formats::format::{Encode, Encoded, Writer};
@@ -52,9 +52,19 @@ enum Documents {
     /// Each sequence is a document.
     Each,
     /// The document of each sequence.
-    Numbered(Vec<i64>),
+    Numbered(Vec<Numbered>),
     /// How many sequences each document has.
     Counted(Vec<usize>),
+}
+
+/// The number of a document, and the dataset that it numbers: each dataset counts from 0.
+type Numbered = (i64, Option<Arc<str>>);
+
+/// The dataset of each row, if it comes from one.
+fn datasets(origin: &Origin) -> impl Fn(usize) -> Option<Arc<str>> + '_ {
+    let is_dataset = |name: &Arc<str>| [".idx", ".bin"].iter().any(|extension| name.ends_with(extension));
+    let files: Vec<Option<Arc<str>>> = origin.files().into_iter().map(|(name, _)| name.filter(is_dataset)).collect();
+    move |row| files.get(origin.source(row)?.0 as usize)?.clone()
 }
 
 struct DatasetWriter {
@@ -69,7 +79,7 @@ struct DatasetWriter {
     nboundaries: u64,
     /// The first sequence of the current document, and the document number.
     start: u64,
-    number: Option<i64>,
+    number: Option<Numbered>,
 }
 
 /// # Errors
@@ -235,7 +245,8 @@ impl Encode for SequenceEncoder {
         let (values, range, partition, mut documents) = self.tokens(&chunk).map_err(self.in_field(self.tokens))?;
         if let Some(at) = self.document {
             let numbers = self.column(&chunk, at).and_then(|column| cast(column.as_leaf()?, &DType::Int64)).map_err(self.in_field(at))?;
-            documents = Documents::Numbered(numbers.as_primitive::<Int64Type>().values().to_vec());
+            let numbers = numbers.as_primitive::<Int64Type>().values().iter().copied();
+            documents = Documents::Numbered(numbers.zip((0..chunk.nrows).map(datasets(&chunk.origin))).collect());
         }
         let modes = self.mode.map(|at| self.modes(&chunk, at, &partition, &documents).map_err(self.in_field(at))).transpose()?;
         Ok(Box::new(Sequences { values, range, partition, documents, modes }))
@@ -313,7 +324,7 @@ impl DatasetWriter {
             }
             Documents::Numbered(numbers) => {
                 for (row, number) in numbers.iter().enumerate() {
-                    if self.number.replace(*number).is_some_and(|last| last != *number) {
+                    if self.number.replace(number.clone()).is_some_and(|last| last != *number) {
                         finish(self, end)?;
                     }
                     self.add_length(partition.row_length(row))?;

@@ -114,10 +114,12 @@ impl Several for Combined {
 impl Combined {
     /// The schemas, side by side.
     fn zipped(&self, names: Option<&[String]>) -> Result<Schema> {
+        let facts =
+            self.members.iter().map(|member| member.schema().facts.clone()).reduce(|all, facts| all.join(&facts)).unwrap_or_default();
         if let Some(names) = names {
             let field =
                 |(name, member): (&String, &Member)| Field::new(name.clone(), Type::structure(member.schema().plain().fields, Vec::new()));
-            return Ok(Schema::new(names.iter().zip(&self.members).map(field).collect()));
+            return Ok(Schema { fields: names.iter().zip(&self.members).map(field).collect(), facts });
         }
         let mut fields: Vec<Field> = Vec::new();
         for member in &self.members {
@@ -134,7 +136,7 @@ impl Combined {
             }
             fields.extend(member.schema().plain().fields);
         }
-        Ok(Schema::new(fields))
+        Ok(Schema { fields, facts })
     }
 }
 

@@ -245,7 +245,7 @@ mod tests {
             ("idd", "unknown field `idd`\n  did you mean id?"),
             ("docs.token", "unknown field `token` in docs\n  did you mean docs.tokens?"),
             ("q*", "no field matches q*\n  the fields are: id, docs, a_id, `x*`"),
-            ("", "`` contains an empty name\n  write the empty name as two backquotes"),
+            ("", "expected a name, found nothing\n  write the empty name as two backquotes"),
         ] {
             let error = Patterns::parse(text).and_then(|p| p.resolve(&schema())).expect_err(text);
             assert_eq!(error.to_string(), want, "{text}");

@@ -80,8 +80,8 @@ impl Held {
         self.budget.take(self.counted(&chunk))?;
         self.nrows += chunk.nrows;
         let nbytes = chunk.nbytes();
+        let Some(part_nbytes) = self.part_nbytes else { return chunk.hold(&mut self.chunks) };
         self.chunks.push_back(chunk);
-        let Some(part_nbytes) = self.part_nbytes else { return Ok(()) };
         self.small_nbytes += nbytes;
         self.small.push_back(0);
         if self.small_nbytes >= part_nbytes {
