@@ -1,6 +1,6 @@
 //! Gathers rows by index, in any order, with repeats.
 
-use super::take::{Gathered, Run, leaf_runs, native_with_nulls};
+use super::take::{Gathered, Run, is_worth_a_slice, leaf_runs, native_with_nulls};
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
@@ -54,11 +54,6 @@ impl Tensor {
             }
         })
     }
-}
-
-/// Whether this many of so many rows are sliced rather than copied: a slice keeps all of them in memory.
-pub(super) fn is_worth_a_slice(taken: usize, nrows: usize) -> bool {
-    taken.saturating_mul(8) >= nrows
 }
 
 /// The indices of the values of the given rows, row by row.

@@ -3,7 +3,6 @@
 //! Native values are copied in blocks of fixed size that are truncated afterwards. Copies with a length known only at
 //! run time are function calls, which would dominate the cost of short rows.
 
-use super::gather::is_worth_a_slice;
 use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
@@ -167,6 +166,11 @@ impl Native for Runs<'_> {
         self.0.iter().for_each(|run| push_row(&mut out, values[run.part], run.start, run.end));
         out
     }
+}
+
+/// Whether this many of so many rows are sliced rather than copied: a slice keeps all of them in memory.
+pub(super) fn is_worth_a_slice(taken: usize, nrows: usize) -> bool {
+    taken.saturating_mul(8) >= nrows
 }
 
 /// The rows of all runs, in order. The parts have the same type. O(values taken); lists are taken by their ends.
