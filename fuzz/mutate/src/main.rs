@@ -21,8 +21,7 @@ const MAX_LEN: usize = 16 << 10;
 /// An execution that takes longer is a failure.
 const HANG: Duration = Duration::from_secs(20);
 /// Values at which sizes, offsets and counts tend to break.
-const EDGES: [u64; 13] =
-    [0, 1, 7, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, i32::MAX as u64, 1 << 31, i64::MAX as u64, u64::MAX];
+const EDGES: [u64; 13] = [0, 1, 7, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, i32::MAX as u64, 1 << 31, i64::MAX as u64, u64::MAX];
 
 /// The files of the directories, sorted by name so that numbers mean the same inputs in every run.
 fn seeds(dirs: impl Iterator<Item = String>) -> Vec<Vec<u8>> {
