@@ -86,7 +86,7 @@ pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
 /// # Errors
 /// See [`take`].
 pub fn take_or_null(array: &ArrayRef, rows: &[usize], nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
-    if array.is_empty() {
+    if array.is_empty() || array.data_type() == &DataType::Null {
         return Ok(new_null_array(array.data_type(), rows.len()));
     }
     let taken = take(array, rows)?;
@@ -126,7 +126,9 @@ fn gather_validity(validity: Option<&NullBuffer>, rows: &[usize]) -> Option<Null
 mod tests {
     use super::*;
     use crate::tensor::concat::concat_leaves;
-    use arrow_array::{FixedSizeBinaryArray, Float16Array, Int64Array, LargeBinaryArray, LargeStringArray, StringArray, UInt64Array};
+    use arrow_array::{
+        FixedSizeBinaryArray, Float16Array, Int64Array, LargeBinaryArray, LargeStringArray, NullArray, StringArray, UInt64Array,
+    };
     use half::f16;
 
     /// Two arrays of each layout, with and without nulls.
@@ -169,5 +171,7 @@ mod tests {
             assert_eq!((&taken.slice(0, 1), &taken.slice(2, 1)), (&full.slice(1, 1), &full.slice(2, 1)));
             assert_eq!(take_or_null(&full.slice(0, 0), &[0; 3], Some(&absent)).unwrap().null_count(), 3);
         }
+        let nothing: ArrayRef = Arc::new(NullArray::new(2));
+        assert_eq!(take_or_null(&nothing, &[1, 0, 1], Some(&NullBuffer::from(vec![true, false, true]))).unwrap().len(), 3);
     }
 }
