@@ -32,13 +32,6 @@ pub struct Suspect<'a> {
     pub has_delimiter: bool,
 }
 
-impl Suspect<'_> {
-    /// The name of the file in a shell.
-    fn file(&self) -> String {
-        in_command(self.name)
-    }
-}
-
 /// Rejects inputs that cannot be intended.
 ///
 /// # Errors
@@ -81,7 +74,7 @@ fn lfs_pointer(suspect: &Suspect) -> Option<Error> {
     let size = size.map(|n| format!(" of {n} bytes")).unwrap_or_default();
     Some(
         Error::data(format!("this is a Git LFS pointer to a file{size}, not the file itself"))
-            .help(format!("fetch the file with: git lfs pull --include {}", suspect.file())),
+            .help(format!("fetch the file with: git lfs pull --include {}", in_command(suspect.name))),
     )
 }
 
@@ -107,7 +100,7 @@ fn compressed(suspect: &Suspect) -> Option<Error> {
     let (_, command) = [(b"\x1f\x8b".as_slice(), "gzip -dc"), (b"\x28\xb5\x2f\xfd", "zstd -dc")]
         .into_iter()
         .find(|(magic, _)| suspect.head.starts_with(magic))?;
-    Some(Error::data("the data is compressed twice").help(format!("{command} {} | tatter ... -", suspect.file())))
+    Some(Error::data("the data is compressed twice").help(format!("{command} {} | tatter ... -", in_command(suspect.name))))
 }
 
 fn foreign(suspect: &Suspect) -> Option<Error> {
@@ -123,7 +116,7 @@ fn foreign(suspect: &Suspect) -> Option<Error> {
     }
     let (_, _, what, way_out) =
         FOREIGN.iter().find(|(offset, magic, ..)| suspect.head.get(*offset..).is_some_and(|rest| rest.starts_with(magic)))?;
-    Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", &suspect.file())))
+    Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", &in_command(suspect.name))))
 }
 
 /// Four ASCII characters of two bytes each, in either byte order, after a byte order mark: two bytes could be the start of a binary
@@ -139,7 +132,7 @@ fn utf16(suspect: &Suspect) -> Option<Error> {
     let low = usize::from(*mark == [0xfe, 0xff] || order == "BE");
     let is_ascii = |pair: &[u8; 2]| pair[1 - low] == 0 && (pair[low].is_ascii_graphic() || pair[low].is_ascii_whitespace());
     let is_utf16 = text.first_chunk::<8>()?.as_chunks::<2>().0.iter().all(is_ascii);
-    let way_out = format!("iconv -f UTF-16{order} -t UTF-8 {} | tatter ... -", suspect.file());
+    let way_out = format!("iconv -f UTF-16{order} -t UTF-8 {} | tatter ... -", in_command(suspect.name));
     is_utf16.then(|| Error::data("this is UTF-16, and text must be UTF-8").help(way_out))
 }
 

@@ -168,7 +168,7 @@ impl Native for Runs<'_> {
     }
 }
 
-/// Whether this many of so many rows are sliced rather than copied: a slice keeps all of them in memory.
+/// Whether `taken` of `nrows` rows are sliced rather than copied: a slice keeps all rows in memory.
 pub(super) fn is_worth_a_slice(taken: usize, nrows: usize) -> bool {
     taken.saturating_mul(8) >= nrows
 }
