@@ -18,6 +18,7 @@ pub mod arrays;
 mod cursor;
 mod encoding;
 pub mod facts;
+pub mod filling;
 pub mod iso8601;
 pub mod leaves;
 pub mod literal;

@@ -64,6 +64,7 @@ pub mod sparsify;
 pub mod take;
 pub mod text;
 pub mod time;
+pub mod transpose;
 pub mod trim;
 pub mod widen;
 

@@ -10,6 +10,7 @@ use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, merged_dim, outermost_uniform};
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::Tensor;
+use crate::tensor::transpose::{is_permutation, transposed_places};
 
 pub static FUNCTIONS: &[Function] = &[
     function!(["expand_dims"], "input|x, axis", "Insert an axis of size 1.", [("expand_dims([1, 2], axis=1)", "[[1], [2]]")], |c| {
@@ -181,9 +182,7 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
         None => (0..rank).rev().collect::<Vec<_>>(),
         Some(perm) => perm.into_iter().map(|a| call.axis(1, a, rank)).collect::<ExprResult<Vec<_>>>()?,
     };
-    let mut sorted = perm.clone();
-    sorted.sort_unstable();
-    if sorted != (0..rank).collect::<Vec<_>>() {
+    if perm.len() != rank || !is_permutation(&perm) {
         return Err(call.error(format!("perm is {perm:?}; it must contain each axis from 0 to {} once", rank.saturating_sub(1))));
     }
     let mut ty = x.ty.clone();
@@ -207,25 +206,7 @@ pub fn transposed(tensor: &Tensor, perm: &[usize], dims: &[Dim]) -> Result<Tenso
     }
     let whole = merged(tensor, 0, rank)?;
     let (_, below) = tensor.levels(rank)?;
-    let mut places = Vec::with_capacity(whole.nvals());
-    for record in 0..whole.nrows() {
-        let shape: Vec<usize> = sizes.iter().map(|s| s[record]).collect();
-        let mut strides = vec![1usize; rank];
-        for axis in (0..rank.saturating_sub(1)).rev() {
-            strides[axis] = strides[axis + 1] * shape[axis + 1];
-        }
-        let mut index = vec![0usize; rank];
-        for _ in 0..whole.row_length(record) {
-            places.push(whole.start(record) + perm.iter().zip(&index).map(|(a, i)| strides[*a] * i).sum::<usize>());
-            for axis in (0..rank).rev() {
-                index[axis] += 1;
-                if index[axis] < shape[perm[axis]] {
-                    break;
-                }
-                index[axis] = 0;
-            }
-        }
-    }
+    let places = transposed_places(&whole, &sizes, perm);
     let (partitions, _) = dense_partitions(dims, whole.nrows(), |axis, record| Ok(sizes[perm[axis]][record]))?;
     wrap(partitions.into_iter(), below.gather(&places)?)
 }

@@ -2,7 +2,6 @@
 
 use super::cursor::Cursor;
 use super::error::Parse;
-use super::limits::MAX_FIELDS;
 use super::seen::{FirstSeen, Interest, Members};
 use super::settle;
 use crate::error::Result;
@@ -64,8 +63,8 @@ impl Observed for Observation {
             self.too_many_fields.get_or_insert(FirstSeen::NEVER).merge(theirs, &renumber);
         }
         self.record.merge(other.record, &renumber);
-        if self.record.list.len() > MAX_FIELDS {
-            self.too_many_fields.get_or_insert(FirstSeen::new(0, 1));
+        if let Some(first) = self.record.first_beyond_limit() {
+            self.too_many_fields = Some(self.too_many_fields.map_or(first, |earlier| earlier.min(first)));
         }
     }
 

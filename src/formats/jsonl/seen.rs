@@ -324,9 +324,10 @@ impl Node {
             self.element.get_or_insert_default().merge(*theirs, renumber);
         }
         if let Some(theirs) = other.members {
-            self.members.get_or_insert_default().merge(*theirs, renumber);
-            if self.members.as_ref().is_some_and(|m| m.list.len() > MAX_FIELDS) {
-                self.too_many_fields = self.too_many_fields.min(self.object);
+            let members = self.members.get_or_insert_default();
+            members.merge(*theirs, renumber);
+            if let Some(first) = members.first_beyond_limit() {
+                self.too_many_fields = self.too_many_fields.min(first);
             }
         }
     }
@@ -429,6 +430,15 @@ impl Members {
     }
 
     /// Merges observations of other objects. `renumber` maps their input numbers.
+    /// Where the first key beyond the maximum number was seen.
+    pub fn first_beyond_limit(&self) -> Option<FirstSeen> {
+        if self.list.len() <= MAX_FIELDS {
+            return None;
+        }
+        let mut firsts: Vec<FirstSeen> = self.list.iter().map(|member| member.first.0).collect();
+        Some(*firsts.select_nth_unstable(MAX_FIELDS).1)
+    }
+
     pub fn merge(&mut self, other: Members, renumber: &[usize]) {
         self.objects += other.objects;
         for theirs in other.list {

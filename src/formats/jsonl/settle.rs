@@ -13,6 +13,7 @@ use super::seen::{FirstSeen, Interest, Member, Members, Node};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
+use crate::printable::shell_quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ enum Rule {
 struct Clash {
     names: Vec<String>,
     sentence: String,
+    /// Whether only the number of keys is the problem.
+    has_many_keys: bool,
 }
 
 struct Settling<'a> {
@@ -53,7 +56,7 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
                 at.input = inputs.get(first.input()).cloned();
                 at.line = (first.is_set() && !first.is_record()).then(|| first.line());
             })
-            .help("if the keys of an object are data, declare a map: --schema 'NAME: map<string, int64>'; to keep each record as JSON text: --from text"));
+            .help("to read some of them: select FIELD,FIELD; to read each record as JSON text: --from text"));
     }
     let rule = if !request.options.on_error.skips() || request.options.mixed { Rule::Json } else { Rule::FirstWins };
     let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new(), nulls: request.nulls(), lost: false };
@@ -97,8 +100,20 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
     if let [one] = inputs {
         error = error.in_input(one.clone());
     }
+    let keep = format!("keep the text of such values with {}", schema_option(&suggestion));
+    if let [Clash { has_many_keys: true, names, .. }] = clashes {
+        let error = match names.as_slice() {
+            [name] => {
+                let optional = if suggestion.fields.iter().any(|f| f.ty.optional) { "optional " } else { "" };
+                let map = shell_quoted(&format!("{}: {optional}map<string, int64>", crate::path::quoted(name)));
+                error.help(format!("if the keys are data, read them as a map of the type of their values, such as --schema {map}"))
+            }
+            _ => error,
+        };
+        return error.help(keep);
+    }
     error
-        .help(format!("a field must have one type in all records; keep the text of such values with {}", schema_option(&suggestion)))
+        .help(format!("a field must have one type in all records; {keep}"))
         .help("or with --mixed json, or skip the records whose type differs from the first with --on-error skip")
 }
 
@@ -234,7 +249,9 @@ impl Settling<'_> {
 
     fn structure(&mut self, node: &Node, interest: &Interest, inside_list: bool) -> Type {
         if node.too_many_fields.is_set() && self.rule == Rule::Json {
-            return self.clash(&[("objects with more than 10,000 different keys", node.too_many_fields)]);
+            let ty = self.clash(&[("objects with more than 10,000 different keys", node.too_many_fields)]);
+            self.clashes.iter_mut().last().into_iter().for_each(|clash| clash.has_many_keys = true);
+            return ty;
         }
         let Some(members) = &node.members else {
             return Type::structure(Vec::new(), Vec::new());
@@ -264,7 +281,7 @@ impl Settling<'_> {
             Some((last, before)) => format!("contains {} and {last}", before.join(", ")),
             None => String::new(),
         };
-        self.clashes.push(Clash { names: self.names.clone(), sentence });
+        self.clashes.push(Clash { names: self.names.clone(), sentence, has_many_keys: false });
         Type::tensor(DType::Json, Vec::new())
     }
 

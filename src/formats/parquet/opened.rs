@@ -13,6 +13,7 @@ use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::facts::{Facts, Storage};
 use crate::schema::{Element, Field, columns};
+use crate::tensor::arrow::extension::in_logical_order;
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::from_arrow_field;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -245,7 +246,7 @@ fn with_number_of_rows(metadata: ParquetMetaData) -> ParquetMetaData {
 
 /// Fields are written in their stored form, not in their decoded form.
 fn restore(field: &mut Field, stored: &FieldRef) {
-    field.storage = Storage::of(stored.as_ref().clone());
+    field.storage = Storage::of(in_logical_order(stored));
     if let (Element::Struct(inner), true, DataType::Struct(all)) = (&mut field.ty.element, field.ty.dims.is_empty(), stored.data_type()) {
         inner.iter_mut().zip(all).for_each(|(field, stored)| restore(field, stored));
     }

@@ -21,7 +21,7 @@ const MAX_FORMAT_NBYTES: u64 = 64;
 /// Whether the arrays are those of a matrix.
 pub fn is_matrix(contents: &Contents) -> bool {
     let names = contents.by_name();
-    let has = |name: &str| names.contains_key(name);
+    let has = |name: &str| names.contains_key(name) || contents.unusable.iter().any(|(other, _)| other == name);
     let is_one = |name: &str| names.get(name).is_some_and(|at| contents.arrays[*at].shape.iter().product::<u64>() == 1);
     contents.embedded.is_none() && is_one("format") && has("shape") && has("data") && !contents.arrays.iter().any(|a| a.name.contains('/'))
 }
@@ -79,8 +79,13 @@ impl<'a> Archive<'a> {
     }
 
     fn array(&self, name: &str) -> Result<&StoredArray> {
-        let found = self.contents.arrays.iter().find(|a| a.name == name);
-        found.ok_or_else(|| Error::data(format!("the sparse matrix has no array {name}")))
+        if let Some(found) = self.contents.arrays.iter().find(|a| a.name == name) {
+            return Ok(found);
+        }
+        Err(match self.contents.unusable.iter().find(|(other, _)| other == name) {
+            Some((_, error)) => error.clone().help("in Python: scipy.sparse.save_npz(\"real.npz\", matrix.real), and matrix.imag likewise"),
+            None => Error::data(format!("the sparse matrix has no array {name}")),
+        })
     }
 
     fn vector(&self, name: &str) -> Result<&StoredArray> {

@@ -7,8 +7,9 @@ use super::wire::Kind;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::{FieldPath, quoted};
+use crate::path::FieldPath;
 use crate::printable::{counted, shell_quoted, shell_word};
+use crate::schema::filling::{fill_itself_or_drop, fill_or_drop};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -157,7 +158,7 @@ fn is_plain(ty: &Type) -> bool {
 pub fn flatten(schema: &Schema, chunk: &Chunk, sequences: bool) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
     for (field, column) in schema.fields.iter().zip(&chunk.columns) {
-        let mut walk = Walk { nrows: chunk.nrows, sequences, features: &mut features };
+        let mut walk = Walk { schema, nrows: chunk.nrows, sequences, features: &mut features };
         walk.field(
             field,
             column,
@@ -168,9 +169,23 @@ pub fn flatten(schema: &Schema, chunk: &Chunk, sequences: bool) -> Result<Vec<Fe
 }
 
 struct Walk<'a> {
+    schema: &'a Schema,
     nrows: usize,
     sequences: bool,
     features: &'a mut Vec<Feature>,
+}
+
+/// The schema as it matters for nulls: a missing feature is a null at the record level, which need not be replaced.
+fn without_missing(schema: &Schema) -> Schema {
+    fn present(field: &Field) -> Field {
+        let mut field = field.clone();
+        field.ty.optional = false;
+        if let (Element::Struct(inner), true) = (&mut field.ty.element, field.ty.dims.is_empty()) {
+            *inner = inner.iter().map(present).collect();
+        }
+        field
+    }
+    Schema { fields: schema.fields.iter().map(present).collect(), facts: schema.facts.clone() }
 }
 
 /// The position of a tensor in the record.
@@ -191,23 +206,6 @@ impl Scope {
 
     fn is_alive(&self, record: usize) -> bool {
         self.alive.as_ref().is_none_or(|a| a.is_valid(record))
-    }
-
-    /// Rejects a null below the record level.
-    fn no_nulls(&self, validity: Option<&NullBuffer>) -> Result<()> {
-        let Some(validity) = validity else { return Ok(()) };
-        for item in (0..validity.len()).filter(|i| validity.is_null(*i)) {
-            let record = self.record_of(item);
-            if self.is_alive(record) {
-                let top = self.path.names().first().map_or_else(String::new, |n| shell_word(&quoted(n)));
-                let filling = shell_quoted(&format!("{}=...", self.path));
-                return Err(Error::data("a tf.Example cannot store a null inside a list")
-                    .in_field(&self.path)
-                    .at_row(record)
-                    .help(format!("fill it first: fill-null {filling}; or drop the field: drop {top}")));
-            }
-        }
-        Ok(())
     }
 
     fn error(&self, value: usize, message: String) -> Error {
@@ -279,7 +277,19 @@ impl Walk<'_> {
             scope.alive = NullBuffer::union(scope.alive.as_ref(), validity);
             return Ok(());
         }
-        scope.no_nulls(validity)
+        self.no_nulls(scope, validity)
+    }
+
+    /// Rejects a null below the record level.
+    fn no_nulls(&self, scope: &Scope, validity: Option<&NullBuffer>) -> Result<()> {
+        let Some(validity) = validity else { return Ok(()) };
+        let mut nulls = (0..validity.len()).filter(|item| validity.is_null(*item)).map(|item| scope.record_of(item));
+        match nulls.find(|record| scope.is_alive(*record)) {
+            Some(record) => Err(scope
+                .at_record(record, "a tf.Example cannot store a null inside a list".to_owned())
+                .help(fill_or_drop(&without_missing(self.schema), &scope.path))),
+            None => Ok(()),
+        }
     }
 
     /// A structure that is nullable itself must not have only null fields.
@@ -292,12 +302,7 @@ impl Walk<'_> {
         match (0..self.nrows).filter(|row| scope.is_alive(*row)).find(empty) {
             Some(row) => Err(scope
                 .error(row, "in a tf.Example a structure whose fields are all null cannot be distinguished from null".to_owned())
-                .help(format!(
-                    "fill it first: fill-null '{}.{}=...'; or drop the field: drop {}",
-                    scope.path,
-                    fields.first().map_or("", |f| f.name.as_str()),
-                    scope.path
-                ))),
+                .help(fields.first().map_or_else(String::new, |field| fill_itself_or_drop(field, &scope.path.join(&field.name))))),
             None => Ok(()),
         }
     }
@@ -389,7 +394,7 @@ impl Walk<'_> {
             scope.name = values_name(&name);
         }
         scope.above.push(entries.clone());
-        scope.no_nulls(sparse.values().nulls())?;
+        self.no_nulls(&scope, sparse.values().nulls())?;
         let values = values(dtype, sparse.values(), &scope)?;
         self.features.push(Feature {
             name: scope.name.clone(),

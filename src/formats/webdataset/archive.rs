@@ -194,7 +194,11 @@ impl Archive {
         Ok(())
     }
 
-    fn pass_over(&mut self, what: &'static str, path: &[u8]) -> Result<()> {
+    /// Adds a notice about members of some kind that are skipped, once.
+    ///
+    /// # Errors
+    /// The notice itself, under `--strict`.
+    pub fn pass_over(&mut self, what: &'static str, path: &[u8]) -> Result<()> {
         if self.noticed.contains(&what) {
             return Ok(());
         }

@@ -63,7 +63,6 @@ pub struct Cutter {
     ahead: Option<(String, Arc<str>, u64, u64)>,
     /// The extensions seen so far, without repeats.
     extensions: Vec<Arc<str>>,
-    noticed_other: bool,
     /// Hashes of the keys so far; `None` after a repeated key.
     keys: Option<HashSet<u64>>,
 }
@@ -84,7 +83,6 @@ impl Cutter {
             next_record: 1,
             ahead: None,
             extensions: Vec::new(),
-            noticed_other: false,
             keys: Some(HashSet::new()),
         })
     }
@@ -96,15 +94,12 @@ impl Cutter {
                 return Err(self.archive.damaged(member.offset, "the name of a member is not valid UTF-8"));
             };
             if is_about_archive(&path) {
+                self.archive.pass_over("members that describe the archive", path.as_bytes())?;
                 continue;
             }
             match split(&path) {
                 Some((key, extension)) => return Ok(Some((key.to_owned(), self.extension(extension), member.offset, member.nbytes))),
-                None if self.noticed_other => {}
-                None => {
-                    self.noticed_other = true;
-                    self.archive.notice(format!("members without an extension are skipped, such as {path}"))?;
-                }
+                None => self.archive.pass_over("members without an extension", path.as_bytes())?,
             }
         }
         Ok(None)

@@ -1,7 +1,7 @@
 //! Converts tensors to Arrow arrays of the type given by [`super::to_arrow_field`].
 
 use super::encoded::leaf;
-use super::extension::TensorType;
+use super::extension::{TensorLayout, TensorType};
 use super::field::{Reading, Role, reading};
 use super::leaf::{too_many, unexpected};
 use crate::error::{Error, Result};
@@ -27,11 +27,12 @@ pub fn to_arrow(tensor: &Tensor, field: &Field) -> Result<ArrayRef> {
 fn export(tensor: &Tensor, field: &Field, role: Role) -> Result<ArrayRef> {
     match (reading(field, role), tensor) {
         (Reading::Sparse { .. }, Tensor::Sparse(sparse)) => sparse_array(sparse, field),
-        (Reading::Tensor(TensorType::Fixed { sizes }), _) => {
-            let (list, values) = merged(tensor, sizes.len())?;
+        // Written fields are in logical order.
+        (Reading::Tensor(ty @ TensorType { layout: TensorLayout::Fixed, .. }), _) => {
+            let (list, values) = merged(tensor, ty.rank())?;
             rows(&list, plain(&values, item_of(field)?)?, tensor.validity(), field.data_type())
         }
-        (Reading::Tensor(TensorType::Variable { sizes }), _) => variable_shape(tensor, sizes.len(), field),
+        (Reading::Tensor(ty @ TensorType { layout: TensorLayout::Variable, .. }), _) => variable_shape(tensor, ty.rank(), field),
         _ => plain(tensor, field),
     }
 }

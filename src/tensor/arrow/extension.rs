@@ -1,10 +1,11 @@
 //! The canonical extension types `arrow.fixed_shape_tensor` and `arrow.variable_shape_tensor`.
 //!
-//! Source: <https://arrow.apache.org/docs/format/CanonicalExtensions.html>. A tensor whose metadata permutes its
-//! dimensions is read as its plain storage type.
+//! Source: <https://arrow.apache.org/docs/format/CanonicalExtensions.html>. If the metadata permutes the dimensions,
+//! the values are transposed to the logical order when they are read, and written in that order.
 
 use crate::schema::facts::EXTENSION;
 use crate::schema::{Dim, Element, Size, Type};
+use crate::tensor::transpose::is_permutation;
 use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -24,39 +25,81 @@ pub enum TensorTypes {
     Variable,
 }
 
+/// The layout of the values of a tensor extension type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorLayout {
+    /// `fixed_size_list<T, product of the sizes>`; all sizes are known.
+    Fixed,
+    /// `struct<data: list<T>, shape: fixed_size_list<int32, rank>>`. Sizes shared by all rows are known.
+    Variable,
+}
+
 /// The tensor extension type of a field.
 #[derive(Clone, Debug, PartialEq)]
-pub enum TensorType {
-    /// Storage: `fixed_size_list<T, product of the sizes>`.
-    Fixed {
-        /// The sizes of all axes.
-        sizes: Vec<u64>,
-    },
-    /// Storage: `struct<data: list<T>, shape: fixed_size_list<int32, rank>>`. Sizes shared by all rows are known.
-    Variable {
-        /// The known sizes of the axes.
-        sizes: Vec<Option<u64>>,
-    },
+pub struct TensorType {
+    /// How the values are stored.
+    pub layout: TensorLayout,
+    /// The known sizes of the axes as stored.
+    pub sizes: Vec<Option<u64>>,
+    /// The stored axes in their logical order, if it differs.
+    pub permutation: Option<Vec<usize>>,
+}
+
+impl TensorType {
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The axes in logical order.
+    pub fn dims(&self) -> Vec<Dim> {
+        let dim = |size: Option<u64>| size.map_or(Dim::UNIFORM, Dim::known);
+        match &self.permutation {
+            Some(permutation) => permutation.iter().map(|axis| dim(self.sizes[*axis])).collect(),
+            None => self.sizes.iter().copied().map(dim).collect(),
+        }
+    }
+}
+
+/// The parameters of a field's extension type, unless they are not valid JSON.
+fn parameters(field: &Field) -> Option<Value> {
+    match field.metadata().get(METADATA).map(String::as_str) {
+        None | Some("") => Some(json!({})),
+        Some(text) => serde_json::from_str(text).ok(),
+    }
 }
 
 /// The tensor extension type of a field, if it has one and its storage matches.
 pub fn of(field: &Field) -> Option<TensorType> {
     let name = field.metadata().get(NAME)?;
-    let parameters: Value = match field.metadata().get(METADATA).map(String::as_str) {
-        None | Some("") => json!({}),
-        Some(text) => serde_json::from_str(text).ok()?,
-    };
-    let numbers = |key: &str| parameters.get(key).and_then(Value::as_array);
-    if let Some(order) = numbers("permutation")
-        && order.iter().enumerate().any(|(i, p)| p.as_u64() != Some(i as u64))
-    {
+    if name != FIXED && name != VARIABLE {
         return None;
     }
-    match (name.as_str(), field.data_type()) {
+    let parameters = parameters(field)?;
+    let numbers = |key: &str| parameters.get(key).and_then(Value::as_array);
+    let (layout, sizes) = layout_of(field, numbers)?;
+    let permutation = match numbers("permutation") {
+        None => None,
+        Some(axes) => {
+            let axes: Vec<usize> =
+                axes.iter().map(|axis| axis.as_u64().and_then(|axis| usize::try_from(axis).ok())).collect::<Option<_>>()?;
+            if axes.len() != sizes.len() || !is_permutation(&axes) {
+                return None;
+            }
+            (!axes.is_sorted()).then_some(axes)
+        }
+    };
+    Some(TensorType { layout, sizes, permutation })
+}
+
+/// The layout and the known sizes, as stored.
+fn layout_of<'a>(field: &Field, numbers: impl Fn(&str) -> Option<&'a Vec<Value>>) -> Option<(TensorLayout, Vec<Option<u64>>)> {
+    match (field.metadata().get(NAME)?.as_str(), field.data_type()) {
         (FIXED, DataType::FixedSizeList(item, size)) if is_value(item) => {
             let sizes: Vec<u64> = numbers("shape")?.iter().map(Value::as_u64).collect::<Option<_>>()?;
             let product = sizes.iter().try_fold(1u64, |product, size| product.checked_mul(*size))?;
-            (product == u64::try_from(*size).ok()? && !sizes.is_empty()).then_some(TensorType::Fixed { sizes })
+            let fits = product == u64::try_from(*size).ok()? && !sizes.is_empty();
+            fits.then(|| (TensorLayout::Fixed, sizes.into_iter().map(Some).collect()))
         }
         (VARIABLE, DataType::Struct(fields)) => {
             let [data, shape] = <&[Arc<Field>; 2]>::try_from(fields.as_ref()).ok()?;
@@ -70,7 +113,7 @@ pub fn of(field: &Field) -> Option<TensorType> {
                 Some(sizes) => sizes.iter().map(Value::as_u64).collect(),
                 None => vec![None; rank],
             };
-            (sizes.len() == rank).then_some(TensorType::Variable { sizes })
+            (sizes.len() == rank).then_some((TensorLayout::Variable, sizes))
         }
         _ => None,
     }
@@ -80,12 +123,34 @@ fn is_value(item: &Field) -> bool {
     !item.data_type().is_nested()
 }
 
-/// The axes of such a tensor.
-pub fn dims(tensor: &TensorType) -> Vec<Dim> {
-    match tensor {
-        TensorType::Fixed { sizes } => sizes.iter().map(|size| Dim::known(*size)).collect(),
-        TensorType::Variable { sizes } => sizes.iter().map(|size| size.map_or(Dim::UNIFORM, Dim::known)).collect(),
+/// The field with its tensors, at any depth, in logical order: what holds the values once they are transposed.
+pub fn in_logical_order(field: &Field) -> Field {
+    let inner = |field: &Arc<Field>| Arc::new(in_logical_order(field));
+    let ty = match field.data_type() {
+        DataType::List(item) => DataType::List(inner(item)),
+        DataType::LargeList(item) => DataType::LargeList(inner(item)),
+        DataType::ListView(item) => DataType::ListView(inner(item)),
+        DataType::LargeListView(item) => DataType::LargeListView(inner(item)),
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(inner(item), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
+        DataType::Map(entries, sorted) => DataType::Map(inner(entries), *sorted),
+        other => other.clone(),
+    };
+    let mut logical = field.clone().with_data_type(ty);
+    let Some(permutation) = of(field).and_then(|tensor| tensor.permutation) else { return logical };
+    let Some(mut parameters) = parameters(field) else { return logical };
+    for key in ["shape", "uniform_shape", "dim_names"] {
+        if let Some(Value::Array(stored)) = parameters.get_mut(key).filter(|v| v.as_array().is_some_and(|a| a.len() == permutation.len())) {
+            *stored = permutation.iter().map(|axis| stored[*axis].clone()).collect();
+        }
     }
+    if let Value::Object(members) = &mut parameters {
+        members.remove("permutation");
+    }
+    let mut metadata = logical.metadata().clone();
+    metadata.insert(METADATA.to_owned(), parameters.to_string());
+    logical.set_metadata(metadata);
+    logical
 }
 
 /// Whether a type is written as a tensor extension type: dense numbers with axes. PyArrow does not support others.

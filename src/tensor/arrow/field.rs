@@ -82,7 +82,7 @@ pub fn from_arrow_field(field: &ArrowField) -> Result<Field> {
 
 fn named(field: &ArrowField, depth: usize) -> Result<Field> {
     let ty = read_type(field, Role::Field, depth).map_err(|e| e.in_field(quoted(field.name())))?;
-    Ok(Field { storage: Storage::of(field.clone()), ..Field::new(field.name(), ty) })
+    Ok(Field { storage: Storage::of(extension::in_logical_order(field)), ..Field::new(field.name(), ty) })
 }
 
 fn read_type(field: &ArrowField, role: Role, depth: usize) -> Result<Type> {
@@ -102,7 +102,7 @@ fn read_type(field: &ArrowField, role: Role, depth: usize) -> Result<Type> {
                 _ => return plain_type(field, depth),
             };
             let value = read_type(item, Role::Item, depth + 1)?;
-            Type { dims: extension::dims(&tensor), optional: field.is_nullable(), with_nulls: value.optional, element: value.element }
+            Type { dims: tensor.dims(), optional: field.is_nullable(), with_nulls: value.optional, element: value.element }
         }
         Reading::Sparse { .. } => {
             let (Some(noted), DataType::Struct(fields)) = (&noted, field.data_type()) else { return plain_type(field, depth) };

@@ -3,13 +3,12 @@
 //! Arrow does not specify the contents under nulls; tensors do: null list rows become empty, and values below a null
 //! structure are kept but are never nulls of a type without nulls. Values are shared if the rows are contiguous.
 
-use super::extension::{self, TensorType};
+use super::extension::{TensorLayout, TensorType};
 use super::field::{Reading, Role, reading};
 use super::leaf::{leaf_type, unexpected};
 use crate::error::{Error, Result};
-use crate::schema::Dim;
-use crate::schema::Size;
 use crate::tensor::gather::{take, take_or_null};
+use crate::tensor::transpose::transposed_places;
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
@@ -39,11 +38,8 @@ fn import(array: &ArrayRef, field: &Field, role: Role, mask: Option<&NullBuffer>
     match reading(field, role) {
         Reading::Plain => plain(array, field, mask),
         Reading::Sparse { ndims } => sparse(array, field, ndims, mask),
-        Reading::Tensor(tensor @ TensorType::Fixed { .. }) => {
-            let tensor = extension::dims(&tensor);
-            split_known(plain(array, field, mask)?, &tensor)
-        }
-        Reading::Tensor(tensor @ TensorType::Variable { .. }) => variable_shape(array, field, &extension::dims(&tensor), mask),
+        Reading::Tensor(tensor) if tensor.layout == TensorLayout::Fixed => split_known(plain(array, field, mask)?, &tensor),
+        Reading::Tensor(tensor) => variable_shape(array, field, &tensor, mask),
     }
 }
 
@@ -304,20 +300,29 @@ fn sparse(array: &ArrayRef, field: &Field, ndims: usize, mask: Option<&NullBuffe
     Ok(Tensor::Sparse(sparse))
 }
 
-/// Splits one axis into several of known sizes.
-fn split_known(tensor: Tensor, dims: &[Dim]) -> Result<Tensor> {
+/// Splits one axis into the axes of a tensor of known sizes.
+fn split_known(tensor: Tensor, ty: &TensorType) -> Result<Tensor> {
     let Tensor::List(list) = tensor else { return Err(Error::internal("a tensor of known shape is a list")) };
     let (nrows, validity) = (list.partition().nrows(), list.validity().cloned());
+    let too_large = || Error::data("the size is too large for this machine");
+    let sizes: Option<Vec<usize>> = ty.sizes.iter().map(|size| size.and_then(|size| usize::try_from(size).ok())).collect();
+    let mut sizes = sizes.ok_or_else(too_large)?;
+    let values = match &ty.permutation {
+        None => list.into_values(),
+        Some(permutation) => {
+            let stored: Vec<Vec<usize>> = sizes.iter().map(|size| vec![*size; nrows]).collect();
+            sizes = permutation.iter().map(|axis| sizes[*axis]).collect();
+            list.values().gather(&transposed_places(list.partition(), &stored, permutation))?
+        }
+    };
     let mut levels = Vec::new();
     let mut rows = nrows;
-    for dim in dims {
-        let Size::Known(size) = dim.size else { return Err(Error::internal("an unknown size")) };
-        let partition =
-            RowPartition::uniform(usize::try_from(size).map_err(|_| Error::data("the size is too large for this machine"))?, rows)?;
+    for size in sizes {
+        let partition = RowPartition::uniform(size, rows)?;
         rows = partition.nvals();
         levels.push(partition);
     }
-    stack(levels, list.into_values(), validity)
+    stack(levels, values, validity)
 }
 
 /// Wraps values in list levels, outermost first.
@@ -332,7 +337,7 @@ fn stack(levels: Vec<RowPartition>, values: Tensor, validity: Option<NullBuffer>
 }
 
 /// Records with individual shapes: the axes are split according to the `shape` of each.
-fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&NullBuffer>) -> Result<Tensor> {
+fn variable_shape(array: &ArrayRef, field: &Field, ty: &TensorType, mask: Option<&NullBuffer>) -> Result<Tensor> {
     let Tensor::Struct(parts) = plain(array, field, mask)? else {
         return Err(Error::internal("a tensor of variable shape is a structure"));
     };
@@ -341,21 +346,23 @@ fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&N
     let [flat, shape] = <[Tensor; 2]>::try_from(parts.into_fields()).map_err(|_| Error::internal("data and shape are expected"))?;
     let flat = flat.as_list()?;
     let sizes = shape.as_list()?.values().as_leaf()?.clone();
-    let (sizes, rank, nrows) = (sizes.as_primitive::<Int32Type>().values(), dims.len(), array.len());
+    let (sizes, rank, nrows) = (sizes.as_primitive::<Int32Type>().values(), ty.rank(), array.len());
     let null = |row: usize| nulls.as_ref().is_some_and(|n| n.is_null(row));
-    let size_of = |row: usize, axis: usize| match dims[axis].size {
-        Size::Known(size) => usize::try_from(size).ok(),
-        _ if null(row) => Some(0),
-        _ => usize::try_from(sizes[row * rank + axis]).ok(),
+    let size_of = |row: usize, axis: usize| match ty.sizes[axis] {
+        Some(size) => usize::try_from(size).ok(),
+        None if null(row) => Some(0),
+        None => usize::try_from(sizes[row * rank + axis]).ok(),
     };
+    let stored_axis = |axis: usize| ty.permutation.as_ref().map_or(axis, |permutation| permutation[axis]);
     let mut counts = vec![1usize; nrows];
     let mut levels = Vec::with_capacity(rank);
     for axis in 0..rank {
         let mut lengths = Vec::new();
+        let stored = stored_axis(axis);
         for (row, count) in counts.iter_mut().enumerate() {
-            let declared = sizes[row * rank + axis];
+            let declared = sizes[row * rank + stored];
             let size =
-                size_of(row, axis).ok_or_else(|| Error::data(format!("the size {declared} in the shape of a tensor")).at_row(row))?;
+                size_of(row, stored).ok_or_else(|| Error::data(format!("the size {declared} in the shape of a tensor")).at_row(row))?;
             if !null(row) && usize::try_from(declared).ok() != Some(size) {
                 return Err(Error::data(format!("found the size {declared} in the shape of a tensor whose type says {size}"))
                     .at_row(row)
@@ -367,9 +374,9 @@ fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&N
             lengths.resize(lengths.len() + *count, size as i64);
             *count = count.checked_mul(size).ok_or_else(|| Error::data("a tensor with too many values").at_row(row))?;
         }
-        levels.push(match dims[axis].size {
-            Size::Known(size) => RowPartition::uniform(size as usize, lengths.len())?,
-            _ => RowPartition::from_row_lengths(lengths)?,
+        levels.push(match ty.sizes[stored] {
+            Some(size) => RowPartition::uniform(size as usize, lengths.len())?,
+            None => RowPartition::from_row_lengths(lengths)?,
         });
     }
     let differs = |row: &usize| counts[*row] != flat.partition().row_length(*row);
@@ -377,5 +384,13 @@ fn variable_shape(array: &ArrayRef, field: &Field, dims: &[Dim], mask: Option<&N
         let found = flat.partition().row_length(row);
         return Err(Error::data(format!("the shape of a tensor has {} values, its data {found}", counts[row])).at_row(row));
     }
-    stack(levels, flat.values().clone(), validity)
+    let values = match &ty.permutation {
+        None => flat.values().clone(),
+        Some(permutation) => {
+            let of_axis = |axis| (0..nrows).map(|row| size_of(row, axis).unwrap_or(0)).collect();
+            let stored: Vec<Vec<usize>> = (0..rank).map(of_axis).collect();
+            flat.values().gather(&transposed_places(flat.partition(), &stored, permutation))?
+        }
+    };
+    stack(levels, values, validity)
 }

@@ -257,3 +257,73 @@ fn what_contradicts_itself_is_refused() {
         assert!(shapes(wrong.clone()).is_err(), "{wrong:?}");
     }
 }
+
+/// Tensors whose metadata permutes their axes: the values in logical order, and the field that holds them.
+#[test]
+fn permuted_tensors_are_read_in_logical_order() {
+    let tensor = |name: &str, ty: DataType, parameters: &str| {
+        let metadata = [(extension::NAME, name), ("ARROW:extension:metadata", parameters)];
+        let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        ArrowField::new("x", ty, true).with_metadata(metadata.into_iter().collect::<HashMap<_, _>>())
+    };
+    let item = Arc::new(ArrowField::new("item", DataType::Int32, true));
+
+    // Stored as [2, 3]: the second row is null.
+    let values: ArrayRef = Arc::new(Int32Array::from_iter_values(0..18));
+    let nulls = Some(vec![true, false, true].into());
+    let matrices: ArrayRef = Arc::new(FixedSizeListArray::new(item.clone(), 6, values.clone(), nulls));
+    let without_nulls: ArrayRef = Arc::new(FixedSizeListArray::new(item.clone(), 6, values, None));
+    let matrix =
+        tensor("arrow.fixed_shape_tensor", matrices.data_type().clone(), r#"{"shape":[2,3],"permutation":[1,0],"dim_names":["h","w"]}"#);
+
+    // Stored as [2, 1, 3] and [1, 2, 2]; in logical order the last axis is first.
+    let data = Arc::new(ArrowField::new("data", DataType::List(item.clone()), false));
+    let size = Arc::new(ArrowField::new("item", DataType::Int32, false));
+    let shape = Arc::new(ArrowField::new("shape", DataType::FixedSizeList(size.clone(), 3), false));
+    let flat = ListArray::new(item.clone(), OffsetBuffer::new(vec![0, 6, 10].into()), Arc::new(Int32Array::from_iter_values(0..10)), None);
+    let shapes = FixedSizeListArray::new(size, 3, Arc::new(Int32Array::from(vec![2, 1, 3, 1, 2, 2])), None);
+    let volumes: ArrayRef = Arc::new(StructArray::new(vec![data, shape].into(), vec![Arc::new(flat), Arc::new(shapes)], None));
+    let volume = tensor("arrow.variable_shape_tensor", volumes.data_type().clone(), r#"{"permutation":[2,0,1]}"#);
+
+    // Tensors inside structures and lists.
+    let lists: ArrayRef = Arc::new(ListArray::new(Arc::new(matrix.clone()), OffsetBuffer::new(vec![0, 2, 3].into()), without_nulls, None));
+    let structures: ArrayRef = Arc::new(StructArray::new(vec![matrix.clone()].into(), vec![matrices.clone()], None));
+
+    let (first, last) = ("[[0, 3], [1, 4], [2, 5]]", "[[12, 15], [13, 16], [14, 17]]");
+    let second = "[[6, 9], [7, 10], [8, 11]]";
+    let cases = [
+        (matrix.clone(), matrices.clone(), "optional int32[3, 2] with nulls", vec![first.to_owned(), "None".to_owned(), last.to_owned()]),
+        (
+            volume,
+            volumes,
+            "optional int32[?, ?, ?] with nulls",
+            vec!["[[[0], [3]], [[1], [4]], [[2], [5]]]".to_owned(), "[[[6, 8]], [[7, 9]]]".to_owned()],
+        ),
+        (
+            ArrowField::new("x", lists.data_type().clone(), true),
+            lists,
+            "optional int32[?, 3, 2] with nulls",
+            vec![format!("[{first}, {second}]"), format!("[{last}]")],
+        ),
+    ];
+    for (stored, array, ty, rows) in cases {
+        let field = from_arrow_field(&stored).unwrap();
+        assert_eq!(field.ty.to_string(), ty);
+        let tensor = from_arrow(&array, &stored).unwrap();
+        tensor.check(&field.ty).unwrap();
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        assert_eq!(tensor.first_difference(&rows_of(&field.ty, &rows)), None, "{ty}: {tensor:?}");
+        // Written in logical order, and read back unchanged.
+        let written = to_arrow_field(&field, Form::default()).unwrap();
+        let back = from_arrow(&to_arrow(&tensor, &written).unwrap(), &written).unwrap();
+        assert_eq!(back.first_difference(&tensor), None, "{written}");
+        assert!(!format!("{written:?}").contains("permutation"), "{written:?}");
+    }
+    let stored = ArrowField::new("x", structures.data_type().clone(), false);
+    let tensor = from_arrow(&structures, &stored).unwrap();
+    assert_eq!(tensor.as_struct().unwrap().fields()[0].first_difference(&from_arrow(&matrices, &matrix).unwrap()), None);
+    let field = from_arrow_field(&matrix).unwrap();
+    let parameters = field.storage.arrow().unwrap().metadata().get("ARROW:extension:metadata").unwrap();
+    let parameters: serde_json::Value = serde_json::from_str(parameters).unwrap();
+    assert_eq!(parameters, serde_json::json!({"shape": [3, 2], "dim_names": ["w", "h"]}));
+}

@@ -7,12 +7,11 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
-use crate::schema::{DType, Dim, Field, Schema, Size, Type};
+use crate::schema::{DType, Dim, Field, Schema, Size, Type, filling};
 use crate::tensor::batch::batched_type;
 use crate::verbs::shared::args::positive;
 use crate::verbs::shared::batches::names;
 use crate::verbs::shared::fields::FieldArgs;
-use crate::verbs::shared::nulls;
 use crate::verbs::shared::packing::{Rows, Strategy, WINDOW};
 use crate::verbs::shared::padding::{FieldValue, PaddingArgs, parse_default};
 use crate::verbs::shared::pool::Pool;
@@ -138,7 +137,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         }
         let numbers = || Type::tensor(DType::Int64, vec![row.clone()]);
         fields.extend([Field::new(SEGMENT_IDS, numbers()), Field::new(POSITIONS, numbers())]);
-        let filling = nulls::filling(schema, packed.iter().map(|field| &field.path));
+        let filling = filling::filling(schema, packed.iter().map(|field| &field.path));
         let layout = RowLayout { packed, names: names(schema), length: self.length, positions: self.positions, filling };
         let rows = Rows::new(self.strategy, self.length, self.window);
         let pool = Pool::new("pack", "use a smaller --window, or drop fields first (select)", options);

@@ -3,7 +3,6 @@
 use super::edit::{Scope, visit};
 use super::fields::every_field;
 use super::memory::Budget;
-use super::nulls;
 use super::pad_plan::{PaddedField, PaddingPlan};
 use super::padding::{AxisSize, PaddingArgs};
 use crate::chunk::Chunk;
@@ -11,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::printable::shell_word;
-use crate::schema::{DType, Field, Schema};
+use crate::schema::{DType, Field, Schema, filling};
 use crate::tensor::Tensor;
 use crate::tensor::pad::{Side, Target, first_too_large};
 use crate::verbs::verb::Map;
@@ -68,7 +67,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
     let mut found: Vec<(FieldPath, Field)> = Vec::new();
     every_field(&schema.fields, None, &mut |path, field| found.push((path, field.clone())));
     let (mut fields, mut limits) = (Vec::new(), Vec::new());
-    let filling = nulls::filling(schema, found.iter().map(|(path, _)| path));
+    let filling = filling::filling(schema, found.iter().map(|(path, _)| path));
     for (path, Field { ty, .. }) in found {
         if ty.is_sparse() {
             return Err(Error::usage("is sparse; only dense and ragged fields can be padded")

@@ -4,13 +4,12 @@
 //! keeps everything else unchanged, and maps the row in a kernel's error to the record.
 
 use super::divided::by_trial;
-use super::nulls;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::time::TimeType;
-use crate::schema::{DType, Element, Field, Schema, Type};
+use crate::schema::{DType, Element, Field, Schema, Type, filling};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use crate::verbs::verb::{Bound, Map, Operator, Parts};
 use arrow_array::Array;
@@ -205,7 +204,7 @@ impl Edits {
 impl Map for Edits {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let Chunk { nrows, mut columns, origin } = chunk;
-        let filling = self.filling.get_or_init(|| nulls::filling(&self.original, self.edits.iter().map(|edit| &edit.path)));
+        let filling = self.filling.get_or_init(|| filling::filling(&self.original, self.edits.iter().map(|edit| &edit.path)));
         for edit in &self.edits {
             let scope = Scope { records: RowPartition::uniform(1, nrows)?, parents: None, filling: filling.clone() };
             columns = inside(columns, &edit.parents, scope, &edit.kernel).map_err(|e| e.in_field(&edit.path))?;

@@ -12,7 +12,6 @@ pub mod edit;
 pub mod fields;
 pub mod keys;
 pub mod memory;
-pub mod nulls;
 pub mod packing;
 pub mod pad_plan;
 pub mod padding;

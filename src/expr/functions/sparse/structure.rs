@@ -14,6 +14,7 @@ use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
+use crate::tensor::transpose::is_permutation;
 use crate::tensor::{Sparse, Tensor};
 use arrow_array::BooleanArray;
 use std::sync::Arc;
@@ -251,9 +252,7 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
         None => (0..rank).rev().collect(),
         Some(perm) => {
             let found: Option<Vec<usize>> = perm.iter().map(|a| usize::try_from(*a).ok()).collect();
-            let mut sorted = found.clone().unwrap_or_default();
-            sorted.sort_unstable();
-            found.filter(|_| sorted.iter().copied().eq(0..rank)).ok_or_else(|| {
+            found.filter(|perm| perm.len() == rank && is_permutation(perm)).ok_or_else(|| {
                 let place = call.given(1).map_or(call.span.clone(), |item| item.span.clone());
                 ExprError::at(
                     place,

@@ -1,13 +1,14 @@
 //! Encodes a chunk as features of tf.Examples: the inverse of the mapping that reads them.
 
 use super::super::features::Encoding;
-use super::plan::{Leaf, Node, Plan, null_error};
+use super::plan::{Leaf, Node, Plan};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged, text};
 use crate::path::FieldPath;
 use crate::printable::{counted, shell_word};
-use crate::schema::DType;
+use crate::schema::filling::fill_or_drop;
+use crate::schema::{DType, Schema};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -21,16 +22,16 @@ use std::io::Write;
 ///
 /// # Errors
 /// A null.
-pub fn flatten(plan: &Plan, chunk: &Chunk) -> Result<Vec<Feature>> {
+pub fn flatten(plan: &Plan, schema: &Schema, chunk: &Chunk) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
     for (node, column) in plan.nodes.iter().zip(&chunk.columns) {
-        walk(node, column.clone(), &[], &FieldPath::name(""), &mut features)?;
+        walk(schema, node, column.clone(), &[], &FieldPath::name(""), &mut features)?;
     }
     Ok(features)
 }
 
 /// `above`: the partitions of the enclosing sequences, outermost first.
-fn walk(node: &Node, tensor: Tensor, above: &[RowPartition], path: &FieldPath, features: &mut Vec<Feature>) -> Result<()> {
+fn walk(schema: &Schema, node: &Node, tensor: Tensor, above: &[RowPartition], path: &FieldPath, features: &mut Vec<Feature>) -> Result<()> {
     let (levels, path) = match node {
         Node::Struct(levels, inner) => (*levels, first_path(inner).and_then(FieldPath::parent).unwrap_or_else(|| path.clone())),
         Node::Leaf(leaf) => (leaf.levels, leaf.path.clone()),
@@ -39,15 +40,15 @@ fn walk(node: &Node, tensor: Tensor, above: &[RowPartition], path: &FieldPath, f
     let mut tensor = tensor;
     for _ in 0..levels {
         let Tensor::List(list) = tensor else { return Err(Error::internal("a sequence that is not a list").in_field(&path)) };
-        no_nulls(list.validity(), &above, &path)?;
+        no_nulls(schema, list.validity(), &above, &path)?;
         above.push(list.partition().clone());
         tensor = list.into_values();
     }
     match (node, tensor) {
-        (Node::Leaf(leaf), tensor) => self::leaf(leaf, tensor, &above, features),
+        (Node::Leaf(leaf), tensor) => self::leaf(schema, leaf, tensor, &above, features),
         (Node::Struct(_, inner), Tensor::Struct(s)) => {
-            no_nulls(s.validity(), &above, &path)?;
-            inner.iter().zip(s.into_fields()).try_for_each(|(node, column)| walk(node, column, &above, &path, features))
+            no_nulls(schema, s.validity(), &above, &path)?;
+            inner.iter().zip(s.into_fields()).try_for_each(|(node, column)| walk(schema, node, column, &above, &path, features))
         }
         _ => Err(Error::internal("a tensor that is not of its type").in_field(&path)),
     }
@@ -61,13 +62,13 @@ fn first_path(nodes: &[Node]) -> Option<&FieldPath> {
     }
 }
 
-fn no_nulls(validity: Option<&NullBuffer>, above: &[RowPartition], path: &FieldPath) -> Result<()> {
+fn no_nulls(schema: &Schema, validity: Option<&NullBuffer>, above: &[RowPartition], path: &FieldPath) -> Result<()> {
     let Some(item) = validity.and_then(|validity| (0..validity.len()).find(|item| validity.is_null(*item))) else { return Ok(()) };
     let record = above.iter().rev().fold(item, |item, partition| row_of(partition, item));
-    Err(null_error(path).at_row(record))
+    Err(Error::data("a TFDS dataset cannot store nulls").in_field(path).at_row(record).help(fill_or_drop(schema, path)))
 }
 
-fn leaf(leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<Feature>) -> Result<()> {
+fn leaf(schema: &Schema, leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<Feature>) -> Result<()> {
     let mut tensor = tensor;
     let mut inner: Vec<RowPartition> = Vec::new();
     let mut valid = None;
@@ -76,7 +77,7 @@ fn leaf(leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<
             valid = validity.cloned();
             return Ok(());
         }
-        no_nulls(validity, &[above, inner].concat(), &leaf.path)
+        no_nulls(schema, validity, &[above, inner].concat(), &leaf.path)
     };
     let array = loop {
         match tensor {

@@ -30,11 +30,11 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     if options.compression.is_some_and(|compression| compression != Compression::None) {
         return Err(Error::usage("--compression: the shards of TFDS are not compressed"));
     }
-    let plan = Plan::new(schema)?;
+    let (plan, schema) = (Plan::new(schema)?, schema.clone());
     if let Some(output) = &options.output {
         check_features(Path::new(output), &plan.features)?;
     }
-    Ok(Box::new(TfRecordWriter::of(Serializer::Features(Box::new(move |chunk| flatten::flatten(&plan, chunk))))))
+    Ok(Box::new(TfRecordWriter::of(Serializer::Features(Box::new(move |chunk| flatten::flatten(&plan, &schema, chunk))))))
 }
 
 /// The files of a dataset.

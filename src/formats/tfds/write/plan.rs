@@ -15,7 +15,7 @@ use super::super::labels::file_name;
 use super::super::mapping::{CLASS_NAMES, CONNECTOR};
 use crate::error::{Error, Result};
 use crate::formats::tfrecord::packing::Element;
-use crate::path::{FieldPath, quoted};
+use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::{DType, Element as Content, Field, Schema, Size};
 use serde_json::{Map, Value, json};
@@ -188,12 +188,4 @@ fn default_connector(field: &Field, dtype: &DType, sizes: &[Option<u64>], depth:
 /// A feature inside sequences. None of them states its length, because TFDS cannot read nested ones that do.
 fn sequences(feature: Value, levels: usize, name: &str) -> Value {
     (0..levels).fold(feature, |inner, _| json!({"pythonClassName": class_name(name), "sequence": {"feature": inner, "length": "-1"}}))
-}
-
-/// The error for a null that TFDS cannot represent.
-pub fn null_error(path: &FieldPath) -> Error {
-    let top = path.names().first().map_or_else(String::new, |name| quoted(name));
-    Error::data("a TFDS dataset cannot store nulls")
-        .in_field(path)
-        .help(format!("fill it first: fill-null '{path}=...'; or drop the field: drop {}", shell_word(&top.to_string())))
 }

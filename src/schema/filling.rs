@@ -1,8 +1,9 @@
 //! The `fill-null` that replaces all nulls of some fields, for messages.
 
-use crate::path::FieldPath;
-use crate::schema::time::TimeType;
-use crate::schema::{DType, Element, Schema, Size, Type};
+use super::time::TimeType;
+use super::{DType, Element, Field, Schema, Size, Type};
+use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
@@ -36,6 +37,26 @@ pub fn filling<'a>(schema: &Schema, fields: impl IntoIterator<Item = &'a FieldPa
         }
     }
     if seen.is_empty() { None } else { Some(seen.join(",").into()) }
+}
+
+/// The ways out for a field with nulls that cannot be written: to replace them, or to drop it.
+pub fn fill_or_drop(schema: &Schema, path: &FieldPath) -> String {
+    ways_out(filling(schema, [path]), path)
+}
+
+/// The same if only the field itself must not be null; structures around it may be.
+pub fn fill_itself_or_drop(field: &Field, path: &FieldPath) -> String {
+    let mut pairs = Vec::new();
+    add(path, &field.ty, false, &mut pairs);
+    ways_out((!pairs.is_empty()).then(|| pairs.join(",").into()), path)
+}
+
+fn ways_out(filling: Option<Arc<str>>, path: &FieldPath) -> String {
+    let top = path.names().first().map_or_else(String::new, |name| shell_word(&quoted(name)));
+    match filling {
+        Some(pairs) => format!("fill it first: fill-null {}; or drop the field: drop {top}", shell_word(&pairs)),
+        None => format!("drop the field: drop {top}"),
+    }
 }
 
 /// The replacements for nulls among the structures themselves.
