@@ -71,12 +71,15 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
             if let (Element::Struct(said), Element::Struct(found), true) = (&mut said.ty.element, &field.ty.element, fields) {
                 *said = overlay_fields(said, found);
             }
-            let same = said.ty.clone().with_optional(field.ty.optional) == field.ty && said.is_map() == field.is_map();
+            let maps = said.is_map() == field.is_map();
+            let same = said.ty.clone().with_optional(field.ty.optional) == field.ty && maps;
             if same && said.source.is_empty() {
                 said.source = field.source.clone();
             }
-            if let (Storage::Arrow(stored), true) = (&field.storage, same) {
-                let field = Arc::new(stored.field.as_ref().clone().with_nullable(said.ty.optional));
+            // Of a field with another type, what does not describe the type is kept.
+            if let (Storage::Arrow(stored), true) = (&field.storage, maps && said.source.values.is_none()) {
+                let nullable = if same { said.ty.optional } else { stored.field.is_nullable() };
+                let field = Arc::new(stored.field.as_ref().clone().with_nullable(nullable));
                 said.storage = Storage::Arrow(Stored { field, ..stored.clone() });
             }
             said
@@ -236,6 +239,7 @@ pub fn wider_decimal(a: &DataType, b: &DataType) -> Option<DataType> {
 mod tests {
     use super::super::notation::parse;
     use super::*;
+    use arrow_schema::Metadata;
     use proptest::prelude::*;
 
     #[test]
@@ -319,6 +323,22 @@ mod tests {
         ];
         for (declared, inferred, both) in cases {
             assert_eq!(overlay(&parse(declared).unwrap(), &parse(inferred).unwrap()).to_string(), both);
+        }
+    }
+
+    #[test]
+    fn a_declared_type_keeps_the_metadata_of_the_file() {
+        let mut inferred = parse("s: {a: int32}; t: {a: int32}[?]").unwrap();
+        for (field, ty) in inferred.fields.iter_mut().zip([DataType::Int32, DataType::Utf8]) {
+            let metadata = Metadata::from(std::collections::HashMap::from([("PARQUET:field_id".to_owned(), field.name.clone())]));
+            field.storage = Storage::of(arrow_schema::Field::new(&field.name, ty, true).with_metadata(metadata));
+        }
+        for declared in ["s: {a: optional int32}", "s: {a: int64}", "s: string", "t: optional {a: int64}[?]"] {
+            let both = overlay(&parse(declared).unwrap(), &inferred);
+            let ids = |schema: &Schema| -> Vec<_> {
+                schema.fields.iter().map(|f| f.storage.arrow().map(|stored| stored.metadata().clone())).collect()
+            };
+            assert_eq!(ids(&both), ids(&inferred), "{declared}");
         }
     }
 
