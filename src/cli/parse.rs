@@ -84,6 +84,9 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     })
 }
 
+/// The option that verbs share with the run.
+const SEED: &str = "seed";
+
 /// Parses the words of a chain.
 fn chain(words: &mut Words) -> Result<Found> {
     let mut parsed = Vec::with_capacity(words.verbs.len());
@@ -118,8 +121,9 @@ fn chain(words: &mut Words) -> Result<Found> {
                 before.join(" then ")
             )));
         }
+        let has_seed = verb.command().get_arguments().any(|arg| arg.get_id() == SEED);
         let arguments: Vec<&OsString> =
-            if owner.is_last { words.before.iter().chain(arguments).collect() } else { arguments.iter().collect() };
+            if owner.is_last { options_before(words, arguments, has_seed).chain(arguments).collect() } else { arguments.iter().collect() };
         let matches = matches_of(verb, &command, &arguments)
             .map_err(|e| misplaced::without_option(reword(&e, &command, owner, &arguments), words))?;
         if owner.is_last && !verb.combines {
@@ -130,7 +134,11 @@ fn chain(words: &mut Words) -> Result<Found> {
             combined = given_files(&matches);
         }
         if owner.is_last {
-            let (mut files, options) = files_and_options(&matches, &words.files)?;
+            let (mut files, mut options) = files_and_options(&matches, &words.files)?;
+            // The seed of a verb is not that of the run, so that a verb that follows it changes nothing else.
+            if has_seed {
+                options.seed = global_seed(&words.before);
+            }
             forgotten_then(&files, owner.name)?;
             if let (Some(first), Some(file)) = (combined.first(), files.first()) {
                 let name = words.verbs[0].first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -159,7 +167,7 @@ fn chain(words: &mut Words) -> Result<Found> {
             let given = Typed::augment_args(Command::new("tatter"))
                 .get_arguments()
                 .map(|arg| arg.get_id().to_string())
-                .filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine))
+                .filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine) && !(has_seed && id == SEED))
                 .collect();
             return Ok(Found::Chain(Box::new(Invocation { verbs: parsed, files, branches, options }), given));
         }
@@ -226,6 +234,25 @@ fn verb_of<'a>(words_of_verb: &'a [OsString], index: usize, words: &Words) -> Re
     };
     let name = name.to_string_lossy();
     verbs::find(&name).map(|verb| (verb, arguments)).ok_or_else(|| unknown_verb(&name, index, words))
+}
+
+/// The global options before the first verb; without --seed if the last verb is given its own.
+fn options_before<'a>(words: &'a Words, arguments: &[OsString], has_seed: bool) -> impl Iterator<Item = &'a OsString> {
+    let is_seed = |word: &OsString| word.to_str().is_some_and(|word| word == "--seed" || word.starts_with("--seed="));
+    let is_own = has_seed && arguments.iter().any(is_seed);
+    let mut is_value = false;
+    words.before.iter().filter(move |word| {
+        let left_out = is_own && (std::mem::take(&mut is_value) || is_seed(word));
+        is_value = left_out && *word == "--seed";
+        !left_out
+    })
+}
+
+/// The seed of the run, of these global options before the first verb.
+fn global_seed(before: &[OsString]) -> u64 {
+    let command = settings(Typed::augment_args(Command::new("tatter"))).ignore_errors(true);
+    let seed = command.try_get_matches_from(before).ok().and_then(|matches| matches.get_one::<u64>(SEED).copied());
+    seed.unwrap_or_default()
 }
 
 fn files_and_options(matches: &clap::ArgMatches, after_dashes: &[OsString]) -> Result<(Vec<OsString>, Options)> {

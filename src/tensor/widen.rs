@@ -35,14 +35,7 @@ impl Tensor {
         if from == to {
             return Ok(self.clone());
         }
-        if !to.optional
-            && let Some(validity) = self.validity()
-        {
-            let row = (0..validity.len()).find(|row| validity.is_null(*row)).unwrap_or(0);
-            return Err(Error::data(format!("found null, but the schema says {to}"))
-                .at_row(row)
-                .help("write `optional` before the type, or add a default: = VALUE"));
-        }
+        check_nulls(self, to)?;
         if from.element == Element::Value(DType::Null) && from.dims.is_empty() {
             return Tensor::nulls(to, self.nrows());
         }
@@ -72,8 +65,8 @@ impl Tensor {
     }
 }
 
-/// The same rows, with no nulls in the covered rows and inside them: the items of null rows of known size have
-/// unspecified values, whether they are null or not.
+/// The same rows, with no nulls in the covered rows and inside them: below null structures and null rows of known size,
+/// values are unspecified, whether they are null or not.
 fn without_nulls_below(tensor: Tensor, covered: &BooleanBuffer) -> Result<Tensor> {
     let validity = tensor.validity().map(|v| NullBuffer::new(v.inner() | covered));
     let tensor = match tensor {
@@ -132,17 +125,18 @@ fn element(tensor: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
 }
 
 fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<Tensor> {
+    let below_null = s.validity().filter(|v| v.null_count() > 0).map(|v| !v.inner());
     let fields = to.iter().map(|target| {
         let name = target.source.values.as_ref().unwrap_or(&target.name);
         let tensor = match from.iter().position(|f| f.name == *name) {
-            Some(place) if target.default.is_some() => s.fields()[place].widen(&from[place].ty, &target.ty.clone().with_optional(true))?,
-            // Below a null structure there can be nulls that the field's type does not have.
-            Some(place) => match s.validity() {
-                Some(_) if s.fields()[place].validity().is_some() && !from[place].ty.optional => {
-                    s.fields()[place].widen(&from[place].ty, &target.ty.clone().with_optional(true))?
+            Some(place) => {
+                let optional = target.ty.optional || target.default.is_some();
+                let (found, wanted) = (&from[place].ty, target.ty.clone().with_optional(optional));
+                match &below_null {
+                    Some(covered) if *found != wanted => widen_uncovered(&s.fields()[place], found, &wanted, covered)?,
+                    _ => s.fields()[place].widen(found, &wanted)?,
                 }
-                _ => s.fields()[place].widen(&from[place].ty, &target.ty)?,
-            },
+            }
             None if target.ty.optional || target.default.is_some() => Tensor::nulls(&target.ty.clone().with_optional(true), nrows)?,
             None => return Err(Error::data("the structure has no such field").help("write `optional` before its type")),
         };
@@ -153,6 +147,30 @@ fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<T
     });
     let fields = fields.zip(to).map(|(t, f)| t.map_err(|e: Error| e.within(quoted(&f.name)))).collect::<Result<_>>()?;
     Tensor::structure(nrows, fields, s.validity().cloned())
+}
+
+fn check_nulls(tensor: &Tensor, to: &Type) -> Result<()> {
+    match tensor.validity().and_then(|v| (0..v.len()).find(|row| v.is_null(*row))) {
+        Some(row) if !to.optional => Err(Error::data(format!("found null, but the schema says {to}"))
+            .at_row(row)
+            .help("write `optional` before the type, or add a default: = VALUE")),
+        _ => Ok(()),
+    }
+}
+
+/// A field of a structure that is null in the covered rows. What is stored there are not values of the field, so neither
+/// nulls nor values have to fit its type.
+fn widen_uncovered(tensor: &Tensor, from: &Type, to: &Type, covered: &BooleanBuffer) -> Result<Tensor> {
+    let (from, nullable) = (from.clone().with_optional(true), to.clone().with_optional(true));
+    let nrows = tensor.nrows();
+    let rows: Vec<usize> = (0..nrows).map(|row| if covered.value(row) { nrows } else { row }).collect();
+    let wide = Tensor::concat(&[tensor, &Tensor::nulls(&from, 1)?])?.gather(&rows)?.widen(&from, &nullable)?;
+    if to.optional {
+        return Ok(wide);
+    }
+    let wide = without_nulls_below(wide, covered)?;
+    check_nulls(&wide, to)?;
+    Ok(wide)
 }
 
 /// Rows of known size: unchanged if they have that length, otherwise an error. Null rows are filled with nulls.
