@@ -118,7 +118,7 @@ def run(words: Chain, input: str | bytes | None = None, **options: Unpack[WriteO
     '2\\n'
     """
     done = subprocess.run(
-        [find_tatter(), "--messages=json", *split_words(words), *option_words(options)],
+        [find_tatter(), "--messages=json", *option_words(options), *split_words(words)],
         input=input.encode() if isinstance(input, str) else input if input is not None else b"",
         capture_output=True,
     )

@@ -127,7 +127,7 @@ class Records:
 
     def command(self, more: Sequence[str] = ()) -> list[str]:
         """The command line of the program without its name; `more` has additional options."""
-        words = [*self._chain, *option_words(self._options), *more]
+        words = [*option_words(self._options), *more, *self._chain]
         if self._source is not None:
             return [*words, "--from=arrow", "-"]
         return [*words, "--", *self._files]

@@ -130,7 +130,7 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
         self._delivered = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Changes the order in each epoch, if the chain shuffles: ``--seed`` becomes seed + epoch."""
+        """Changes the order in each epoch, if the chain shuffles without a ``--seed`` of its own: the seed becomes seed + epoch."""
         self._epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:

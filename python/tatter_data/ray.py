@@ -73,7 +73,7 @@ def _reading(file: File, chain: list[str], options: dict[str, Any]) -> Any:
     def tables() -> Iterable[pa.Table]:
         names, feed = input_words(file)
         given = dict(options) if feed is None else {"input_name": file.name, **options}
-        child = Child([*chain, *option_words(given), "--to=arrow", *names], feed=feed)
+        child = Child([*option_words(given), *chain, "--to=arrow", *names], feed=feed)
         schema, batches = child.batches()
         empty = True
         for batch in batches:

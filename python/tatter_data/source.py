@@ -156,7 +156,7 @@ class _Settings:
         text, is_sample = (self.schema, False) if self.schema is not None else self._infer_types()
         # Options for reading would have no effect, which is a notice.
         options = {name: value for name, value in self.program.items() if name not in _READING}
-        words = [*self.words(text, []), *option_words({**options, "schema": text, "from": "jsonl", "to": "arrow"}), "-"]
+        words = [*option_words({**options, "schema": text, "from": "jsonl", "to": "arrow"}), *self.words(text, []), "-"]
         # Runs the chain over no records, which checks it against the types.
         child = Child(words, feed=lambda pipe: None)
         schema, batches = child.batches()
@@ -181,7 +181,7 @@ class _Settings:
             heads = []
             for i, file in enumerate(files[::step]):
                 heads.append(os.path.join(folder, f"{i}.arrows"))
-                words = [*(head or ["convert"]), *option_words({**options, "to": "arrow", "output": heads[-1]})]
+                words = [*option_words({**options, "to": "arrow", "output": heads[-1]}), *(head or ["convert"])]
                 names, feed = input_words(file)
                 Child([*words, *names], feed=feed).finish()
             text = _text(["schema", "--", *heads], None)
@@ -337,7 +337,7 @@ class TatterReader(DataSourceReader):
             options["from"] = "tfrecord"
         # To find fields that the sample lacks, no fields are selected before the chain.
         words = self._settings.words(self._types if self._sample is None else None, self._columns)
-        child = Child([*words, *option_words(options), *names], feed=feed, program=program())
+        child = Child([*option_words(options), *words, *names], feed=feed, program=program())
         schema, batches = child.batches()
         try:
             if self._sample is not None:
@@ -430,7 +430,7 @@ class TatterWriter(DataSourceArrowWriter):
         feed = arrow_feed(first.schema if first is not None else self._schema, batches)
         options = partition_options(self._options, partition)
         options.update(to=self._settings.to, input_name=f"partition {partition}")
-        words = [*self._settings.words(None, []), *option_words(options), "--from=arrow"]
+        words = [*option_words(options), *self._settings.words(None, []), "--from=arrow"]
         system, path = open_system(temporary)
         system.create_dir(os.path.dirname(path), recursive=True)
         if isinstance(system, fs.LocalFileSystem):

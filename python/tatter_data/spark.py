@@ -85,7 +85,7 @@ def _run(
     feed = arrow_feed(first.schema, _chained(first, named)) if first is not None else arrow_feed(schema, [])
     given = partition_options(options, partition)
     given.setdefault("input_name", f"partition {partition}")
-    child = Child([*words, *option_words(given), "--from=arrow", "--to=arrow", "-"], feed=feed, program=program())
+    child = Child([*option_words(given), *words, "--from=arrow", "--to=arrow", "-"], feed=feed, program=program())
     for batch in child.batches()[1]:
         yield cast(batch, target)
 
