@@ -4,7 +4,7 @@ mod origin;
 mod rest;
 pub mod weave;
 
-pub use origin::{Origin, Rows, Shifted};
+pub use origin::{Origin, RowSource, Rows, Shifted};
 pub use rest::Rest;
 
 use crate::error::{Error, Result};

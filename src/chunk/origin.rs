@@ -2,10 +2,11 @@
 
 use super::Chunk;
 use crate::error::{Error, Kind, Location};
+use crate::random::mixed;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The records of the input from which the rows of a chunk come, for messages.
+/// The records of the input from which the rows of a chunk come, for messages and random numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// The name of the input, or of a shard of it; `None` if the records come from several inputs or none.
@@ -14,6 +15,10 @@ pub struct Origin {
     pub rows: Rows,
     /// The offset from the record number in the file to that in the input; nonzero only for shards.
     pub shift: i64,
+    /// What tells rows apart that come from the same record, such as the number of an item; `None` if all are 0.
+    items: Option<Arc<[u64]>>,
+    /// The number of the first item that is made from the first row.
+    first_item: u64,
 }
 
 /// [`Origin::input`] and [`Origin::shift`] of rows.
@@ -31,9 +36,20 @@ pub enum Rows {
     Listed(Arc<[u64]>),
     /// Row i may come from any record in this range, after a verb that combines records.
     Ranges(Arc<[(u64, u64)]>),
-    /// The file of each row, by its index among the files, and its record there, for rows from several files. Unknown
-    /// to [`Origin::records`].
-    Named(Arc<[Shifted]>, Arc<[(u32, u64)]>),
+    /// The source of each row, for rows from several files. Unknown to [`Origin::records`].
+    Named(Arc<[Shifted]>, Arc<[RowSource]>),
+}
+
+/// The file from which a row comes, by its index among the files, and the first and last record there. The last is 0 if
+/// the row is made from records of several files, of which this is the first; both are 0 if they are unknown.
+pub type RowSource = (u32, u64, u64);
+
+/// Marks the rows of another round over the same records.
+const AGAIN: u64 = u64::MAX;
+
+/// What tells item `n` of a row apart, where `item` is what tells that row apart.
+fn nested(item: u64, n: u64) -> u64 {
+    if item == 0 { n } else { mixed(item ^ mixed(n)) }
 }
 
 impl Origin {
@@ -44,15 +60,20 @@ impl Origin {
 
     /// Rows from one input.
     pub fn new(input: Arc<str>, rows: Rows) -> Origin {
-        Origin { input: Some(input), rows, shift: 0 }
+        Origin { input: Some(input), rows, ..Origin::default() }
+    }
+
+    /// Rows that are consecutive records of no file, the first with number `first`, counted from 1.
+    pub fn of_stream(first: u64) -> Origin {
+        Origin { rows: Rows::From(first), ..Origin::default() }
     }
 
     /// The record number in the input of a row, from 1; `None` if it does not come from a single record.
     pub fn number(&self, row: usize) -> Option<u64> {
         let (record, shift) = match &self.rows {
             Rows::Named(files, rows) => {
-                let (file, record) = rows.get(row)?;
-                (*record, files.get(*file as usize)?.1)
+                let (file, record, last) = rows.get(row)?;
+                ((*record > 0 && record == last).then_some(*record)?, files.get(*file as usize)?.1)
             }
             _ => (self.records(row..row + 1).filter(|(first, last)| first == last)?.0, self.shift),
         };
@@ -67,28 +88,42 @@ impl Origin {
         }
     }
 
-    /// The index of a row's file among [`Origin::files`], and the first and last record there from which it comes.
-    pub fn source(&self, row: usize) -> Option<(u32, u64, u64)> {
+    /// The source of a row; the file is one of [`Origin::files`].
+    pub fn source(&self, row: usize) -> RowSource {
         match &self.rows {
-            Rows::Named(_, rows) => rows.get(row).map(|(file, record)| (*file, *record, *record)),
-            _ => self.records(row..row + 1).map(|(first, last)| (0, first, last)),
+            Rows::Named(_, rows) => rows.get(row).copied().unwrap_or_default(),
+            _ => self.records(row..row + 1).map_or((0, 0, 0), |(first, last)| (0, first, last)),
         }
     }
 
-    /// An origin with these sources: see [`Origin::source`].
-    pub fn of_sources(files: &[Shifted], rows: &[(u32, u64, u64)]) -> Origin {
-        let Some((first, _, _)) = rows.first() else { return Origin::default() };
-        let are_single = rows.iter().all(|(_, first, last)| first == last);
-        if rows.iter().any(|(file, _, _)| file != first) {
-            let named = || Rows::Named(files.into(), rows.iter().map(|(file, record, _)| (*file, *record)).collect());
-            return Origin { rows: if are_single { named() } else { Rows::Unknown }, ..Origin::default() };
+    /// What tells a row apart from others that come from the same record.
+    pub fn item(&self, row: usize) -> u64 {
+        self.items.as_ref().and_then(|items| items.get(row).copied()).unwrap_or_default()
+    }
+
+    /// An origin with these sources and items: see [`Origin::source`] and [`Origin::item`].
+    pub fn of_sources(files: &[Shifted], rows: &[RowSource], items: &[u64]) -> Origin {
+        let Some((file, _, _)) = rows.first() else { return Origin::default() };
+        let items = items.iter().any(|item| *item > 0).then(|| items.into());
+        if rows.iter().any(|(other, _, last)| other != file || *last == 0) {
+            return Origin { rows: Rows::Named(files.into(), rows.into()), items, ..Origin::default() };
         }
-        let Some((input, shift)) = files.get(*first as usize).cloned() else { return Origin::default() };
-        let rows = match are_single {
+        let Some((input, shift)) = files.get(*file as usize).cloned() else { return Origin::default() };
+        let rows = match rows.iter().all(|(_, first, last)| first == last) {
             true => Rows::Listed(rows.iter().map(|(_, record, _)| *record).collect()),
             false => Rows::Ranges(rows.iter().map(|(_, first, last)| (*first, *last)).collect()),
         };
-        Origin { input, rows, shift }
+        Origin { input, shift, rows, items, first_item: 0 }
+    }
+
+    /// The same records once more: random numbers differ.
+    pub fn again(&self, nrows: usize) -> Origin {
+        Origin { items: Some((0..nrows).map(|row| nested(self.item(row), AGAIN)).collect()), ..self.clone() }
+    }
+
+    /// The origin of one row of which only the items from this one on are left.
+    pub fn from_item(&self, first_item: u64) -> Origin {
+        Origin { first_item, ..self.clone() }
     }
 
     /// First and last record of these rows in their file.
@@ -119,11 +154,12 @@ impl Origin {
             Rows::Named(files, rows) => Rows::Named(files.clone(), rows[start..start + len].into()),
             other => other.clone(),
         };
-        Origin { rows, ..self.clone() }
+        Origin { rows, items: self.items.as_ref().map(|items| items[start..start + len].into()), ..self.clone() }
     }
 
     /// The origin of the rows with these indices.
     pub fn gather(&self, rows: &[usize]) -> Origin {
+        let items = self.items.as_ref().map(|items| rows.iter().map(|row| items[*row]).collect());
         let rows = match &self.rows {
             Rows::From(first) => Rows::Listed(rows.iter().map(|r| first + *r as u64).collect()),
             Rows::Listed(records) => Rows::Listed(rows.iter().map(|r| records[*r]).collect()),
@@ -131,13 +167,32 @@ impl Origin {
             Rows::Named(files, all) => Rows::Named(files.clone(), rows.iter().map(|r| all[*r]).collect()),
             other => other.clone(),
         };
-        Origin { rows, ..self.clone() }
+        Origin { rows, items, first_item: 0, ..self.clone() }
+    }
+
+    /// The origin of the items of rows: for each item, the index of its row, in order.
+    pub fn of_items(&self, rows: &[usize]) -> Origin {
+        let (mut before, mut n) = (None, 0);
+        let item = |row: &usize| {
+            n = match before {
+                Some(last) if last == *row => n + 1,
+                _ if *row == 0 => self.first_item,
+                _ => 0,
+            };
+            before = Some(*row);
+            nested(self.item(*row), n)
+        };
+        Origin { items: Some(rows.iter().map(item).collect()), ..self.gather(rows) }
     }
 
     /// The origin of rows that are each made from several of these: a range of records that is never wrong.
-    pub fn merged(&self, groups: impl Iterator<Item = Range<usize>>) -> Origin {
-        let ranges: Option<Arc<[(u64, u64)]>> = groups.map(|group| self.records(group)).collect();
-        Origin { rows: ranges.map_or(Rows::Unknown, Rows::Ranges), ..self.clone() }
+    pub fn merged(&self, groups: impl Iterator<Item = Range<usize>> + Clone) -> Origin {
+        let items = self.items.is_some().then(|| groups.clone().map(|group| self.item(group.start)).collect());
+        let rows = match &self.rows {
+            Rows::Named(files, rows) => Rows::Named(files.clone(), groups.map(|group| spanned(rows.get(group))).collect()),
+            _ => groups.map(|group| self.records(group)).collect::<Option<_>>().map_or(Rows::Unknown, Rows::Ranges),
+        };
+        Origin { rows, items, ..self.clone() }
     }
 
     /// The origin of the concatenated rows of several chunks.
@@ -145,10 +200,11 @@ impl Origin {
         let Some(first) = parts.first().map(|p| &p.origin) else {
             return Origin::default();
         };
+        let positions = || parts.iter().enumerate().flat_map(|(part, chunk)| (0..chunk.nrows).map(move |row| (part, row)));
         if parts.iter().any(|p| !p.origin.is_of_file(first)) {
-            let positions = parts.iter().enumerate().flat_map(|(part, chunk)| (0..chunk.nrows).map(move |row| (part, row)));
-            return Origin::named(parts, positions);
+            return Origin::named(parts, positions());
         }
+        let items = items_of(parts, positions());
         let mut next = None;
         let consecutive = parts.iter().all(|p| match p.origin.rows {
             Rows::From(record) => {
@@ -159,22 +215,22 @@ impl Origin {
             _ => false,
         });
         if consecutive {
-            return first.clone();
+            return Origin { items, ..first.clone() };
         }
         let mut listed = Vec::new();
         for part in parts {
             match &part.origin.rows {
                 Rows::From(record) => listed.extend((0..part.nrows as u64).map(|i| record + i)),
                 Rows::Listed(records) => listed.extend_from_slice(records),
-                Rows::Unknown | Rows::Named(..) => return Origin { rows: Rows::Unknown, ..first.clone() },
+                Rows::Unknown | Rows::Named(..) => return Origin { rows: Rows::Unknown, items, ..first.clone() },
                 Rows::Ranges(_) => {
                     let ranges = parts.iter().flat_map(|p| (0..p.nrows).map(|i| p.origin.records(i..i + 1)));
                     let rows = ranges.collect::<Option<_>>().map_or(Rows::Unknown, Rows::Ranges);
-                    return Origin { rows, ..first.clone() };
+                    return Origin { rows, items, ..first.clone() };
                 }
             }
         }
-        Origin { rows: Rows::Listed(listed.into()), ..first.clone() }
+        Origin { rows: Rows::Listed(listed.into()), items, ..first.clone() }
     }
 
     /// The origin of the rows at these positions of several chunks.
@@ -189,16 +245,21 @@ impl Origin {
         } else {
             records().map(|record| record.map(|(first, _)| first)).collect::<Option<_>>().map(Rows::Listed)
         };
-        Origin { rows: rows.unwrap_or_default(), ..first.clone() }
+        Origin { rows: rows.unwrap_or_default(), items: items_of(parts, positions.iter().copied()), ..first.clone() }
     }
 
-    /// Whether all rows are from the file that `other` names, with the same shift.
+    /// Whether all rows are from the file that `other` names, with the same shift, and it is known or not of which records.
     fn is_of_file(&self, other: &Origin) -> bool {
-        self.input == other.input && self.shift == other.shift && !matches!(self.rows, Rows::Named(..))
+        let is_unknown = |origin: &Origin| matches!(origin.rows, Rows::Unknown);
+        self.input == other.input
+            && self.shift == other.shift
+            && is_unknown(self) == is_unknown(other)
+            && !matches!(self.rows, Rows::Named(..))
     }
 
     /// The origin of rows from several files, at these positions of the parts.
-    fn named(parts: &[Chunk], positions: impl Iterator<Item = (usize, usize)>) -> Origin {
+    fn named(parts: &[Chunk], positions: impl Iterator<Item = (usize, usize)> + Clone) -> Origin {
+        let items = items_of(parts, positions.clone());
         let mut files: Vec<Shifted> = Vec::new();
         let mut position = |file: Shifted| {
             let known = files.iter().position(|known| *known == file);
@@ -210,30 +271,25 @@ impl Origin {
         // For each part, the indices of its files in the result.
         let mut inputs: Vec<Vec<u32>> = Vec::new();
         for part in parts {
-            if matches!(part.origin.rows, Rows::Unknown | Rows::Ranges(_)) {
-                return Origin::default();
-            }
             let positions: Result<Vec<u32>, _> = part.origin.files().into_iter().map(&mut position).collect();
             let Ok(positions) = positions else { return Origin::default() };
             inputs.push(positions);
         }
-        let row = |(part, row): (usize, usize)| match &parts[part].origin.rows {
-            Rows::Named(_, rows) => (inputs[part][rows[row].0 as usize], rows[row].1),
-            _ => (inputs[part][0], parts[part].origin.records(row..row + 1).map_or(0, |(record, _)| record)),
+        let row = |(part, row): (usize, usize)| {
+            let (file, first, last) = parts[part].origin.source(row);
+            (inputs[part][file as usize], first, last)
         };
         let rows = positions.map(row).collect();
-        Origin { rows: Rows::Named(files.into(), rows), ..Origin::default() }
+        Origin { rows: Rows::Named(files.into(), rows), items, ..Origin::default() }
     }
 
     /// The input and the records of these rows, if they are from a single input.
     fn concerned(&self, rows: Range<usize>) -> (Option<Arc<str>>, Option<(u64, u64)>) {
         let Rows::Named(files, all) = &self.rows else { return (self.input.clone(), self.records(rows)) };
-        let Some(rows @ [(file, _), ..]) = all.get(rows) else { return (None, None) };
-        if rows.iter().any(|(other, _)| other != file) {
-            return (None, None);
+        match spanned(all.get(rows)) {
+            (_, _, 0) => (None, None),
+            (file, first, last) => (files.get(file as usize).and_then(|(name, _)| name.clone()), Some((first, last))),
         }
-        let records = rows.iter().map(|(_, record)| *record);
-        (files.get(*file as usize).and_then(|(name, _)| name.clone()), records.clone().min().zip(records.max()))
     }
 
     /// Converts the row named by an error to the record it came from.
@@ -257,6 +313,23 @@ impl Origin {
     }
 }
 
+/// The source of a row that is made from rows with these sources.
+fn spanned(rows: Option<&[RowSource]>) -> RowSource {
+    let Some(rows @ [(file, first, _), ..]) = rows else { return RowSource::default() };
+    if rows.iter().any(|(other, _, last)| other != file || *last == 0) {
+        return (*file, *first, 0);
+    }
+    let ends = |(first, last): (u64, u64), row: &RowSource| (first.min(row.1), last.max(row.2));
+    let (first, last) = rows.iter().fold((u64::MAX, 0), ends);
+    (*file, first, last)
+}
+
+/// The items of the rows at these positions of the parts.
+fn items_of(parts: &[Chunk], positions: impl Iterator<Item = (usize, usize)>) -> Option<Arc<[u64]>> {
+    let has_items = parts.iter().any(|part| part.origin.items.is_some());
+    has_items.then(|| positions.map(|(part, row)| parts[part].origin.item(row)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -275,6 +348,39 @@ mod tests {
         let numbers: Vec<_> = (0..all.nrows).map(|row| all.origin.number(row)).collect();
         assert_eq!(numbers, [1, 3, 8, 8, 7, 1, 2, 3].map(Some));
         assert_eq!(all.origin.resolve(Error::data("bad"), all.nrows).to_string(), "bad");
+    }
+
+    #[test]
+    fn rows_of_one_record_are_told_apart_by_their_items() {
+        let chunk = |origin: Origin, nrows: usize| Chunk::try_new(nrows, Vec::new(), origin).unwrap();
+        let items = |origin: &Origin, nrows: usize| (0..nrows).map(|row| origin.item(row)).collect::<Vec<_>>();
+        let two = Origin::consecutive("a".into(), 1);
+        let all = two.of_items(&[0, 0, 0, 1, 1]);
+        assert_eq!(items(&all, 5), [0, 1, 2, 0, 1]);
+        // The same in parts, and in another order.
+        let part = two.slice(0, 1).from_item(1).of_items(&[0, 0]);
+        assert_eq!(items(&part, 2), [1, 2]);
+        assert_eq!(items(&all.gather(&[4, 2, 0]), 3), [1, 2, 0]);
+        let parts = [chunk(all.slice(0, 2), 2), chunk(Origin::consecutive("b".into(), 1), 2), chunk(all.slice(2, 3), 3)];
+        assert_eq!(items(&Origin::concat(&parts), 7), [0, 1, 0, 0, 2, 0, 1]);
+        assert_eq!(items(&all.merged([1..3, 3..5].into_iter()), 2), [1, 0]);
+        // Items of items and other rounds differ from all of them.
+        let mut seen = items(&all.of_items(&[0, 0, 1, 1, 2, 2]), 6);
+        seen.extend(items(&two.again(1), 1));
+        seen.extend(items(&two.again(1).again(1), 1));
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 8);
+    }
+
+    #[test]
+    fn rows_from_several_files_have_a_first_record() {
+        let part = |name: &str| Chunk::try_new(2, Vec::new(), Origin::consecutive(name.into(), 1)).unwrap();
+        let both = Origin::concat(&[part("a"), part("b")]).merged([0..2, 1..3, 3..4].into_iter());
+        assert_eq!((0..3).map(|row| both.source(row)).collect::<Vec<_>>(), [(0, 1, 2), (0, 2, 0), (1, 2, 2)]);
+        assert_eq!((0..3).map(|row| both.number(row)).collect::<Vec<_>>(), [None, None, Some(2)]);
+        let at = |row: usize| both.resolve(Error::data("bad").at_row(row), 3).to_string();
+        assert_eq!([at(0), at(1), at(2)], ["a: records 1 to 2: bad", "bad", "b: record 2: bad"]);
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Map for Items {
         let (rows, items) = self.items(list).map_err(|e| e.in_field(&self.path))?;
         let mut columns = columns.iter().map(|c| c.gather(&rows)).collect::<Result<Vec<_>>>()?;
         replace(&mut columns, &self.positions, items)?;
-        Chunk::try_new(rows.len(), columns, origin.gather(&rows))
+        Chunk::try_new(rows.len(), columns, origin.of_items(&rows))
     }
 
     fn keeps_rows(&self) -> bool {
@@ -222,7 +222,7 @@ impl Items {
         let list = list.as_list()?;
         let items = list.values().slice(list.partition().start(0) + first, n);
         replace(&mut columns, &self.positions, Tensor::list(RowPartition::from_row_lengths([n as i64])?, items, None)?)?;
-        Chunk::try_new(1, columns, record.origin.clone())
+        Chunk::try_new(1, columns, record.origin.from_item(first as u64))
     }
 
     /// The source row of each item, and the items.

@@ -24,7 +24,7 @@ impl Verb for Repeat {
     const ABOUT: &'static str = "\
 Writes all records in order, N times. The records are kept in memory or, beyond --max-memory, in temporary files (see --temp-dir). \
 --summary counts the repeated records. Later verbs see one stream: `repeat 3 then shuffle` shuffles all three copies together, `shuffle \
-then repeat 3` gives the same order three times.";
+then repeat 3` gives the same order three times. Random functions draw other numbers in each round.";
     const MEANING: &'static str = "tf.data.Dataset.repeat";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -64,7 +64,7 @@ struct Rounds {
 impl Fold for Rounds {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         if self.times > 1 {
-            self.queue.push_back(chunk.clone())?;
+            self.queue.push_back(again(&chunk))?;
         }
         out.push(chunk);
         Ok(Flow::More)
@@ -79,7 +79,7 @@ impl Fold for Rounds {
         let Some(chunk) = self.queue.pop_front()? else { return Ok(None) };
         // The last round does not need to keep anything.
         if left > nrows {
-            self.queue.push_back(chunk.clone())?;
+            self.queue.push_back(again(&chunk))?;
         }
         // A chunk from a temporary file can have records of two rounds.
         let chunk = chunk.slice(0, chunk.nrows.min(left));
@@ -87,4 +87,9 @@ impl Fold for Rounds {
         self.repeated.add(chunk.nrows as u64);
         Ok(Some(chunk))
     }
+}
+
+/// The same records for the next round.
+fn again(chunk: &Chunk) -> Chunk {
+    Chunk { origin: chunk.origin.again(chunk.nrows), ..chunk.clone() }
 }

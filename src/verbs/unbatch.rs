@@ -117,7 +117,7 @@ impl Map for Split {
         let rows: Vec<usize> = partition.value_rowids().into_iter().map(|row| row as usize).collect();
         let columns = chunk.columns.into_iter().zip(self.names.iter());
         let columns = columns.map(|(c, name)| unbatch(c).map_err(|e| e.in_field(quoted(name)))).collect::<Result<_>>()?;
-        Chunk::try_new(rows.len(), columns, chunk.origin.gather(&rows))
+        Chunk::try_new(rows.len(), columns, chunk.origin.of_items(&rows))
     }
 
     fn keeps_rows(&self) -> bool {

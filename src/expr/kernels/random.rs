@@ -1,31 +1,27 @@
 //! Record keys for random numbers. Each record and call has its own stream, so results do not depend on threads or
 //! chunks.
 //!
-//! The key of a record is derived from `--seed`, the name of its input, and its number there. Rows that come from the
-//! same record are distinguished by their order.
+//! The key of a row is derived from `--seed`, the name of its input, its record there, and, among the rows made from the
+//! same record, the number of the item or the round.
 
 use crate::chunk::Origin;
 use crate::error::{Error, Result};
 use crate::random::mixed;
+use std::sync::Arc;
 
 /// The record keys of the rows of a chunk.
 ///
 /// # Errors
 /// The origin of the rows is not known.
 pub fn keys(origin: &Origin, nrows: usize, seed: u64) -> Result<Vec<u64>> {
-    let input = origin.input.as_deref().unwrap_or("").bytes().fold(seed, |all, byte| mixed(all ^ u64::from(byte)));
-    let mut before = None;
-    let mut order = 0u64;
+    let of_input = |name: Option<Arc<str>>| name.as_deref().unwrap_or("").bytes().fold(seed, |all, byte| mixed(all ^ u64::from(byte)));
+    let inputs: Vec<u64> = origin.files().into_iter().map(|(name, _)| of_input(name)).collect();
     (0..nrows)
-        .map(|row| {
-            let (record, _) = origin.records(row..row + 1).ok_or_else(|| {
-                Error::data("random numbers depend on the record number, which is unknown here")
-                    .at_row(row)
-                    .help("draw them with `map` before verbs that combine or split records")
-            })?;
-            order = if before == Some(record) { order + 1 } else { 0 };
-            before = Some(record);
-            Ok(mixed(mixed(input ^ record) ^ order))
+        .map(|row| match origin.source(row) {
+            (_, 0, _) => Err(Error::data("random numbers depend on the record number, which is unknown here")
+                .at_row(row)
+                .help("draw them with `map` before verbs that combine records")),
+            (file, record, _) => Ok(mixed(mixed(inputs.get(file as usize).unwrap_or(&seed) ^ record) ^ origin.item(row))),
         })
         .collect()
 }

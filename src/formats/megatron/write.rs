@@ -64,7 +64,7 @@ type Numbered = (i64, Option<Arc<str>>);
 fn datasets(origin: &Origin) -> impl Fn(usize) -> Option<Arc<str>> + '_ {
     let is_dataset = |name: &Arc<str>| [".idx", ".bin"].iter().any(|extension| name.ends_with(extension));
     let files: Vec<Option<Arc<str>>> = origin.files().into_iter().map(|(name, _)| name.filter(is_dataset)).collect();
-    move |row| files.get(origin.source(row)?.0 as usize)?.clone()
+    move |row| files.get(origin.source(row).0 as usize)?.clone()
 }
 
 struct DatasetWriter {

@@ -1,7 +1,7 @@
 //! Zips inputs: combines the records with the same number.
 
 use super::feed::Feed;
-use crate::chunk::{Chunk, Origin, Rest, Rows};
+use crate::chunk::{Chunk, Origin, Rest};
 use crate::error::{Error, Result};
 use crate::printable::counted;
 use crate::run::engine::{Lines, Merge};
@@ -49,7 +49,7 @@ impl Zip {
                 columns.extend(part.columns);
             }
         }
-        let origin = Origin { rows: Rows::From(self.nrows + 1), ..Origin::default() };
+        let origin = Origin::of_stream(self.nrows + 1);
         self.nrows += nrows as u64;
         Chunk::try_new(nrows, columns, origin).map(Some)
     }

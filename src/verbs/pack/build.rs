@@ -226,8 +226,9 @@ impl RowLayout {
     fn cut(&self, chunk: &Chunk, pieces: &Pieces) -> Result<Chunk> {
         let rows: Vec<usize> = pieces.of.iter().map(|(row, _)| *row).collect();
         let is_whole = rows.len() == chunk.nrows && rows.iter().enumerate().all(|(i, row)| i == *row);
+        let origin = chunk.origin.of_items(&rows);
         if is_whole {
-            return Ok(chunk.clone());
+            return Ok(Chunk { origin, ..chunk.clone() });
         }
         let mut kept = rows.clone();
         kept.dedup();
@@ -239,7 +240,7 @@ impl RowLayout {
             let partition = RowPartition::from_row_lengths(pieces.of.iter().map(|(_, items)| *items as i64))?;
             Tensor::list(partition, own.as_list()?.values().clone(), None)
         });
-        Chunk::try_new(rows.len(), columns.collect::<Result<_>>()?, chunk.origin.gather(&rows))
+        Chunk::try_new(rows.len(), columns.collect::<Result<_>>()?, origin)
     }
 
     /// Builds a chunk with one record per packed row.

@@ -4,7 +4,7 @@
 //! columns store the origin of the records.
 
 use super::memory::{human, rows_per_chunk};
-use crate::chunk::{Chunk, Origin, Shifted};
+use crate::chunk::{Chunk, Origin, RowSource, Shifted};
 use crate::error::{Error, Result};
 use crate::io::{scratch, scratch_directory};
 use crate::options::Options;
@@ -12,7 +12,7 @@ use crate::schema::Field;
 use crate::tensor::arrow::{Form, from_arrow, to_arrow, to_arrow_field};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
@@ -58,7 +58,12 @@ impl SpillFile {
         let form = Form { wide: true, ..Form::default() };
         let fields: Vec<FieldRef> = fields.iter().map(|f| to_arrow_field(f, form).map(Arc::new)).collect::<Result<_>>()?;
         let number = |(name, dtype): (&str, DataType)| Arc::new(ArrowField::new(name, dtype, true));
-        let sources = [("input", DataType::UInt32), ("first record", DataType::UInt64), ("last record", DataType::UInt64)];
+        let sources = [
+            ("input", DataType::UInt32),
+            ("first record", DataType::UInt64),
+            ("last record", DataType::UInt64),
+            ("item", DataType::UInt64),
+        ];
         let stored: Vec<FieldRef> = fields.iter().cloned().chain(sources.map(number)).collect();
         Ok(SpillFile {
             file: scratch(options)?,
@@ -79,11 +84,12 @@ impl SpillFile {
         let positions: Vec<u32> = chunk.origin.files().into_iter().map(|file| self.position(file)).collect();
         let arrays = chunk.columns.iter().zip(&self.fields).map(|(column, field)| to_arrow(column, field));
         let mut arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
-        let sources: Vec<Option<(u32, u64, u64)>> = (0..chunk.nrows).map(|row| chunk.origin.source(row)).collect();
-        let position = |file: u32| positions.get(file as usize).copied();
-        arrays.push(Arc::new(UInt32Array::from_iter(sources.iter().map(|source| source.and_then(|(file, _, _)| position(file))))));
-        arrays.push(Arc::new(UInt64Array::from_iter(sources.iter().map(|source| source.map(|(_, first, _)| first)))));
-        arrays.push(Arc::new(UInt64Array::from_iter(sources.iter().map(|source| source.map(|(_, _, last)| last)))));
+        let sources: Vec<RowSource> = (0..chunk.nrows).map(|row| chunk.origin.source(row)).collect();
+        let position = |file: u32| positions.get(file as usize).copied().unwrap_or_default();
+        arrays.push(Arc::new(UInt32Array::from_iter_values(sources.iter().map(|source| position(source.0)))));
+        arrays.push(Arc::new(UInt64Array::from_iter_values(sources.iter().map(|source| source.1))));
+        arrays.push(Arc::new(UInt64Array::from_iter_values(sources.iter().map(|source| source.2))));
+        arrays.push(Arc::new(UInt64Array::from_iter_values((0..chunk.nrows).map(|row| chunk.origin.item(row)))));
         let batch = RecordBatch::try_new(self.stored.clone(), arrays).map_err(unexpected)?;
         let bytes = encoded(&batch).map_err(unexpected)?;
         self.file.write_all_at(&bytes, self.nbytes).map_err(|e| self.failed("cannot write", &e))?;
@@ -157,17 +163,15 @@ impl SpillFile {
         }) as u32
     }
 
-    /// The origin stored in the source columns; unknown if it is unknown for any row.
+    /// The origin stored in the source columns.
     fn origin(&self, columns: &[ArrayRef]) -> Origin {
-        let [file, first, last] = columns else { return Origin::default() };
-        if file.null_count() > 0 {
-            return Origin::default();
-        }
-        let (first, last) = (first.as_primitive::<UInt64Type>().values(), last.as_primitive::<UInt64Type>().values());
-        let records = first.iter().zip(last);
-        let rows: Vec<(u32, u64, u64)> =
+        let [file, first, last, items] = columns else { return Origin::default() };
+        let numbers = |column: &ArrayRef| column.as_primitive::<UInt64Type>().values().clone();
+        let (first, last) = (numbers(first), numbers(last));
+        let records = first.iter().zip(last.iter());
+        let rows: Vec<RowSource> =
             file.as_primitive::<UInt32Type>().values().iter().zip(records).map(|(file, (first, last))| (*file, *first, *last)).collect();
-        Origin::of_sources(&self.inputs, &rows)
+        Origin::of_sources(&self.inputs, &rows, &numbers(items))
     }
 
     fn failed(&self, doing: &str, error: &std::io::Error) -> Error {
