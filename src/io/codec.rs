@@ -3,7 +3,7 @@
 
 use super::deflate::{Gzip, Threads};
 use super::disk::Disk;
-use super::members::{Members, Trailing};
+use super::members::Members;
 use super::names::in_command;
 use crate::error::Error;
 use std::fmt;
@@ -65,10 +65,10 @@ impl Codec {
     }
 
     /// The decompressed bytes. Compression errors are [`io::Error`]s of this module; see the module `stream`.
-    pub fn decoder(self, raw: impl Read + Send + 'static, trailing: Trailing) -> io::Result<Box<dyn Read + Send>> {
+    pub fn decoder(self, raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Codec::Gzip => Box::new(Members::gzip(BufReader::with_capacity(BUFFER_BYTES, raw), trailing)),
-            Codec::Zlib => Box::new(Members::zlib(BufReader::with_capacity(BUFFER_BYTES, raw), trailing)),
+            Codec::Gzip => Box::new(Members::gzip(BufReader::with_capacity(BUFFER_BYTES, raw))),
+            Codec::Zlib => Box::new(Members::zlib(BufReader::with_capacity(BUFFER_BYTES, raw))),
             Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(BufReader::with_capacity(BUFFER_BYTES, raw))?),
         })
     }
@@ -183,20 +183,22 @@ pub fn decoding_error(codec: Codec, name: &str, nbytes: u64, source: &io::Error)
     if let Some(own) = Error::carried_by(source) {
         return own;
     }
+    let with_rest = |error: Error, what: &str| match codec {
+        Codec::Zlib => error,
+        _ => error.help(format!("to read {what}: {codec} -dc {} | tatter ... --on-error skip -", in_command(name))),
+    };
     let error = match source.kind() {
         io::ErrorKind::UnexpectedEof => {
-            let error = Error::data(format!("the {codec} data is truncated after {nbytes} decompressed bytes"))
-                .help("the file is truncated: fetch or create it again");
-            match codec {
-                Codec::Zlib => error,
-                _ => error.help(format!("to read what is left: {codec} -dc {} | tatter ... --on-error skip -", in_command(name))),
-            }
+            let error = Error::data(format!("the {codec} data is truncated after {nbytes} decompressed bytes"));
+            with_rest(error.help("the file is truncated: fetch or create it again"), "what is left")
         }
         _ if source.to_string().contains("too much memory") => {
             Error::data("the zstd data needs a window larger than 128 MiB to decompress").help("zstd -dc --long=31 FILE | tatter ... -")
         }
-        _ => Error::data(format!("the {codec} data is damaged after {nbytes} decompressed bytes: {source}"))
-            .help("nothing after the damage can be read: fetch or create the file again"),
+        _ => {
+            let error = Error::data(format!("the {codec} data is damaged after {nbytes} decompressed bytes: {source}"));
+            with_rest(error.help("nothing after the damage can be read: fetch or create the file again"), "what precedes it")
+        }
     };
     error.in_input(name)
 }

@@ -1,29 +1,12 @@
-//! gzip and zlib streams: any number of concatenated members, and trailing data.
+//! gzip and zlib streams: any number of concatenated members.
 
 use flate2::bufread::{GzDecoder, ZlibDecoder};
 use std::io::{self, BufRead, BufReader, Read};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// The offset of bytes after the last gzip member that are not gzip, if found; set before the stream ends.
-#[derive(Clone, Default)]
-pub struct Trailing(Arc<Mutex<Option<u64>>>);
-
-impl Trailing {
-    fn set(&self, offset: u64) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(offset);
-    }
-
-    /// Takes the offset.
-    pub fn take(&self) -> Option<u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
 
 /// The members of a gzip or zlib file as one stream. The standard allows several gzip members, and zero bytes after the
-/// last are padding. Other trailing data is reported, as by `gzip`, and not read.
+/// last are padding. Other trailing data is an error: it may be a damaged member.
 pub struct Members<R: Read> {
     state: State<R>,
-    trailing: Trailing,
     /// Compressed bytes of completed members.
     nbytes: u64,
 }
@@ -35,12 +18,12 @@ enum State<R: Read> {
 }
 
 impl<R: Read> Members<R> {
-    pub fn gzip(raw: BufReader<R>, trailing: Trailing) -> Members<R> {
-        Members { state: State::Gzip(GzDecoder::new(Metered { raw, nbytes: 0 })), trailing, nbytes: 0 }
+    pub fn gzip(raw: BufReader<R>) -> Members<R> {
+        Members { state: State::Gzip(GzDecoder::new(Metered { raw, nbytes: 0 })), nbytes: 0 }
     }
 
-    pub fn zlib(raw: BufReader<R>, trailing: Trailing) -> Members<R> {
-        Members { state: State::Zlib(ZlibDecoder::new(Metered { raw, nbytes: 0 })), trailing, nbytes: 0 }
+    pub fn zlib(raw: BufReader<R>) -> Members<R> {
+        Members { state: State::Zlib(ZlibDecoder::new(Metered { raw, nbytes: 0 })), nbytes: 0 }
     }
 
     /// Determines what follows the finished member: another member, padding, the end, or other data.
@@ -69,8 +52,8 @@ impl<R: Read> Members<R> {
                 return Ok(());
             }
             if buffer.iter().any(|b| *b != 0) {
-                self.trailing.set(self.nbytes);
-                return Ok(());
+                let (nbytes, codec) = (self.nbytes, if is_gzip { "gzip" } else { "zlib" });
+                return Err(io::Error::other(format!("what follows its first {nbytes} bytes is not {codec}")));
             }
             let nbytes = buffer.len();
             rest.consume(nbytes);

@@ -2,9 +2,7 @@
 
 use super::ahead::Ahead;
 use super::codec::{Codec, decoding_error};
-use super::members::Trailing;
 use crate::error::{Error, Kind, Result};
-use crate::notice::Notices;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -16,8 +14,6 @@ pub struct About {
     pub name: Arc<str>,
     /// Bytes read so far, as stored on disk, for progress.
     pub consumed: Arc<AtomicU64>,
-    pub notices: Notices,
-    pub strict: bool,
     /// Number of threads of the run; with one thread, nothing is decompressed ahead.
     pub nthreads: usize,
 }
@@ -32,9 +28,8 @@ impl About {
         let Some(codec) = codec else {
             return Ok(Box::new(raw));
         };
-        let trailing = Trailing::default();
-        let decoder = codec.decoder(raw, trailing.clone()).map_err(|e| decoding_error(codec, &self.name, 0, &e))?;
-        Ok(Box::new(Decoded { decoder: Ahead::new(decoder, self.nthreads), trailing, codec, about: self.clone(), nbytes: 0 }))
+        let decoder = codec.decoder(raw).map_err(|e| decoding_error(codec, &self.name, 0, &e))?;
+        Ok(Box::new(Decoded { decoder: Ahead::new(decoder, self.nthreads), codec, about: self.clone(), nbytes: 0 }))
     }
 }
 
@@ -94,7 +89,6 @@ pub fn became_shorter(nbytes: u64) -> Error {
 /// Decompressed bytes.
 struct Decoded {
     decoder: Ahead,
-    trailing: Trailing,
     codec: Codec,
     about: About,
     nbytes: u64,
@@ -102,15 +96,9 @@ struct Decoded {
 
 impl Read for Decoded {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let About { name, notices, strict, .. } = &self.about;
+        let name = &self.about.name;
         let nbytes = self.decoder.read(into).map_err(|e| decoding_error(self.codec, name, self.nbytes, &e))?;
         self.nbytes += nbytes as u64;
-        if nbytes == 0
-            && let Some(offset) = self.trailing.take()
-        {
-            let codec = self.codec;
-            notices.add(format!("{name}: the trailing data from byte {offset} on is not {codec} and was ignored"), *strict)?;
-        }
         Ok(nbytes)
     }
 }

@@ -46,6 +46,11 @@ pub fn is_integer(extension: &str) -> bool {
     matches!(last_part(extension), "cls" | "cls2" | "index" | "inx" | "id")
 }
 
+/// Whether the members with this extension are JSON values.
+pub fn is_json(extension: &str) -> bool {
+    of_extension(extension) == Kind::Json && !is_integer(extension)
+}
+
 fn last_part(extension: &str) -> &str {
     extension.rsplit('.').next().unwrap_or(extension)
 }
@@ -102,7 +107,8 @@ impl Kinds {
     fn of<'a>(fields: impl Iterator<Item = &'a Field>, wanted: Wanted, raw: bool) -> Arc<Kinds> {
         let kind = |field: &Field| match &field.ty.element {
             Element::Value(DType::Bytes) if field.ty.dims.is_empty() => Kind::Bytes,
-            Element::Value(DType::String) if field.ty.dims.is_empty() => Kind::Text,
+            // A JSON value can be a string.
+            Element::Value(DType::String) if field.ty.dims.is_empty() && !is_json(source(field)) => Kind::Text,
             _ => Kind::Json,
         };
         Arc::new(Kinds { said: fields.map(|field| (source(field).to_owned(), kind(field))).collect(), wanted, raw })

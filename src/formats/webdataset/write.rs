@@ -1,7 +1,7 @@
 //! Writes records as members: a file for each field, all with the same key. Output is reproducible: no times, no
 //! owners.
 
-use super::names::{KEY, Kind, is_integer, of_extension, split};
+use super::names::{KEY, Kind, is_integer, is_json, of_extension, split};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
@@ -59,9 +59,10 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             continue;
         }
         if field.name.contains('/') || field.name != field.name.to_lowercase() || field.name.contains('\0') {
+            let other = field.name.to_lowercase().replace(['/', '\0'], ".");
             return Err(Error::usage(format!("a member's extension cannot contain capitals or slashes, as the field {name} does"))
                 .in_field(&name)
-                .help(format!("choose another name: rename {}", shell_word(&format!("{name}=json")))));
+                .help(format!("choose another name: rename {}", shell_word(&format!("{name}={}", quoted(&other))))));
         }
         let dtype = field.ty.dtype().filter(|_| field.ty.dims.is_empty());
         let is_text = matches!(dtype, Some(DType::String));
@@ -94,8 +95,9 @@ impl<'a> Contents<'a> {
     fn of(field: &Field, column: &'a Tensor, omit_null: bool) -> Result<Contents<'a>> {
         Ok(match (&field.ty.element, column) {
             (Element::Value(DType::Bytes), Tensor::Leaf(array)) => Contents::Bytes(array.as_binary()),
-            // The text of JSON values is written unchanged.
-            (Element::Value(DType::String | DType::Json), Tensor::Leaf(array)) => Contents::Text(array.as_string()),
+            // The text of JSON values is written unchanged; a string as a JSON value is quoted.
+            (Element::Value(DType::Json), Tensor::Leaf(array)) => Contents::Text(array.as_string()),
+            (Element::Value(DType::String), Tensor::Leaf(array)) if !is_json(&field.name) => Contents::Text(array.as_string()),
             _ => Contents::Json(Texts::of(column, field, omit_null)?),
         })
     }
