@@ -126,6 +126,15 @@ impl Origin {
         Origin { first_item, ..self.clone() }
     }
 
+    /// Whether each row comes from one record, which is known.
+    pub fn is_of_single_records(&self) -> bool {
+        match &self.rows {
+            Rows::From(_) | Rows::Listed(_) => true,
+            Rows::Unknown | Rows::Ranges(_) => false,
+            Rows::Named(_, rows) => rows.iter().all(|(_, first, last)| *first > 0 && first == last),
+        }
+    }
+
     /// First and last record of these rows in their file.
     pub fn records(&self, rows: Range<usize>) -> Option<(u64, u64)> {
         if rows.is_empty() {

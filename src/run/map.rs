@@ -5,10 +5,11 @@
 
 use super::uncovered::{by_combined, by_verb};
 use super::work::{Load, Work};
-use crate::chunk::{Chunk, Decoded, Fault, Rows};
+use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::schema::Schema;
 use crate::verbs::Map;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The map of a verb, and the schema of its output.
@@ -39,15 +40,38 @@ pub fn decode_and_map(mut work: Work, maps: &[Step], input_schema: &Schema, skip
         Load::Group { target, chunks } if !maps.is_empty() => return map_group(work, target, chunks, maps, skip),
         other => return Work { load: other, ..work },
     };
-    let faults_before = work.faults.len();
+    let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
     match map_chunk(chunk, maps, skip, &mut work) {
         Ok(chunk) => work.load = Load::Chunk(chunk),
         Err(error) => work.error = Some(error),
     }
-    if faults_before > 0 && work.faults.len() > faults_before {
-        work.faults.sort_by_key(|fault| fault.error.location().records);
-    }
+    in_order(&mut work.faults, &origin, nrows);
     work
+}
+
+/// Sorts the bad records of a chunk by their place in it, whichever of several maps rejected them.
+fn in_order(faults: &mut [Fault], origin: &Origin, nrows: usize) {
+    let rows_are_ascending = match &origin.rows {
+        Rows::From(_) => true,
+        Rows::Listed(records) => records.is_sorted(),
+        _ => false,
+    };
+    if faults.len() < 2 {
+        return;
+    }
+    if rows_are_ascending {
+        return faults.sort_by_key(|fault| fault.error.location().records);
+    }
+    let files = origin.files();
+    let mut rows = HashMap::new();
+    for row in (0..nrows).rev() {
+        let (file, record, _) = origin.source(row);
+        rows.insert((files.get(file as usize).and_then(|(name, _)| name.as_deref()), record), row);
+    }
+    faults.sort_by_key(|fault| {
+        let at = fault.error.location();
+        at.records.and_then(|(record, _)| rows.get(&(at.input.as_deref(), record)).copied())
+    });
 }
 
 /// The records of a decoded block. Its counts and bad records are added to `work`; the first bad record becomes an
@@ -125,7 +149,7 @@ fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
 
 /// Applies one map. If bad records may be skipped, they are found by bisecting the chunk, because they are few.
 fn apply(map: &dyn Map, chunk: Chunk, skip: bool, faults: &mut Vec<Fault>) -> Result<Chunk> {
-    if !(skip && map.keeps_rows() && matches!(chunk.origin.rows, Rows::From(_) | Rows::Listed(_) | Rows::Named(..))) {
+    if !(skip && map.keeps_rows() && chunk.origin.is_of_single_records()) {
         return map.apply(chunk);
     }
     let error = match map.apply(chunk.clone()) {
