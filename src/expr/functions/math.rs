@@ -112,10 +112,13 @@ pub static FUNCTIONS: &[Function] = &[
     function!(["not_equal", "math.not_equal"], "x, y", "Whether values differ; `x != y`.", [("[1, 2] != 2", "[true, false]")], |c| {
         comparison(c, Compare::NotEqual)
     }),
-    function!(["less", "math.less"], "x, y", "Whether x is less than y; `x < y`.", [("[1, 2] < 2", "[true, false]")], |c| comparison(
-        c,
-        Compare::Less
-    )),
+    function!(
+        ["less", "math.less"],
+        "x, y",
+        "Whether x is less than y; `x < y`. Strings are ordered by their bytes.",
+        [("[1, 2] < 2", "[true, false]"), ("\"b\" < \"ab\"", "false")],
+        |c| comparison(c, Compare::Less)
+    ),
     function!(
         ["less_equal", "math.less_equal"],
         "x, y",
@@ -404,14 +407,8 @@ fn comparison(call: &mut Call, op: Compare) -> ExprResult<OperandKind> {
     let args = call.promoted(&[0, 1])?;
     let dtype = args[0].dtype()?;
     let ordered = !matches!(op, Compare::Equal | Compare::NotEqual);
-    if ordered && !dtype.is_number() {
-        let error = call.error(format!("{} compares numbers; these are {dtype}", call.name));
-        let is_text = matches!(dtype, DType::String | DType::Bytes);
-        return Err(if is_text {
-            error.help("to compare numbers stored as text: strings.to_number(x); dates: timestamp(x) > timestamp(\"2026-01-31\")")
-        } else {
-            error
-        });
+    if ordered && !dtype.is_number() && !matches!(dtype, DType::String | DType::Bytes) {
+        return Err(call.error(format!("{} compares numbers and strings; these are {dtype}", call.name)));
     }
     pointwise(call, [args[0].clone(), args[1].clone()], DType::Bool, move |[x, y]| compare::compare(op, x, y).map_err(|e| (0, e)))
 }

@@ -2,7 +2,7 @@
 
 use super::lexer::{Kind, Token, tokens};
 use super::tree::{Argument, Assignment, Binary, Compare, Expr, ExprKind, MAX_DEPTH, Target, Unary};
-use crate::expr::error::{ExprError, ExprResult, SEARCH_LIST, SEARCH_TEXT};
+use crate::expr::error::{CAST, ExprError, ExprResult, SEARCH_LIST, SEARCH_TEXT};
 use crate::expr::span::Span;
 
 /// Parses a single expression, for `filter`.
@@ -224,7 +224,7 @@ impl Parser {
             Kind::Op("~") => error.help(SEARCH_TEXT),
             Kind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
             Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
-            Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IN" | "IS") => match word.as_str() {
+            Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IS") => match word.as_str() {
                 "IS" => error.help("to test for null: is_null(x), not is_null(x)"),
                 word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
             },
@@ -239,7 +239,9 @@ impl Parser {
             Kind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
             Kind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
             Kind::Name(word) if word == "for" => error.help("expressions have no loops: each applies to all values at once"),
-            Kind::Name(word) if word == "in" => error
+            Kind::Op(":") if matches!(self.peek_after(1), Kind::Op(":")) => error.help(CAST),
+            Kind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
+            Kind::Name(word) if word.eq_ignore_ascii_case("in") => error
                 .help("expressions have no `in`: write reduce_any(x == [1, 2]), or if the list is a field, reduce_any(list == x)")
                 .help(SEARCH_TEXT),
             Kind::Name(word) if word == "not" => {

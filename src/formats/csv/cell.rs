@@ -129,6 +129,14 @@ fn is_number(text: &[u8]) -> bool {
     matches!(Spelling::of(text), Spelling::Json | Spelling::Loose)
 }
 
+/// Digits without the zeros before them: `007` as `7`. Other texts are unchanged.
+pub fn unpadded(text: &[u8]) -> &[u8] {
+    match Spelling::of(text) {
+        Spelling::Digits => &text[text.iter().take(text.len() - 1).take_while(|b| **b == b'0').count()..],
+        _ => text,
+    }
+}
+
 /// The text of a number without the spaces around it and without a plus sign.
 pub fn plain(text: &[u8]) -> &[u8] {
     let text = text.trim_ascii();

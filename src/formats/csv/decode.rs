@@ -305,8 +305,9 @@ fn is_null_list(cell: Option<&[u8]>, dialect: &Dialect) -> bool {
 enum Values {
     Nulls(usize),
     Bools(Vec<bool>),
-    Integers(Vec<i64>),
-    Unsigned(Vec<u64>),
+    /// Integers, and whether they may begin with zeros, because the type is declared.
+    Integers(Vec<i64>, bool),
+    Unsigned(Vec<u64>, bool),
     Floats(Vec<f64>, Exact),
     Texts(Vec<u8>, Vec<i64>, bool),
 }
@@ -315,8 +316,8 @@ impl Values {
     fn new(dtype: &DType, floats: Exact) -> Values {
         match dtype {
             DType::Bool => Values::Bools(Vec::new()),
-            DType::Int64 => Values::Integers(Vec::new()),
-            DType::UInt64 => Values::Unsigned(Vec::new()),
+            DType::Int64 => Values::Integers(Vec::new(), floats.beyond),
+            DType::UInt64 => Values::Unsigned(Vec::new(), floats.beyond),
             DType::Float64 => Values::Floats(Vec::new(), floats),
             DType::String | DType::Arrow(_) => Values::Texts(Vec::new(), vec![0], true),
             DType::Bytes => Values::Texts(Vec::new(), vec![0], false),
@@ -326,12 +327,17 @@ impl Values {
 
     /// Appends a value, or returns what was expected without appending anything.
     fn push(&mut self, text: &[u8]) -> Result<(), &'static str> {
-        let plain = cell::plain(text);
+        let plain = match self {
+            Values::Integers(_, true) | Values::Unsigned(_, true) | Values::Floats(_, Exact { beyond: true, .. }) => {
+                cell::unpadded(cell::plain(text))
+            }
+            _ => cell::plain(text),
+        };
         match self {
             Values::Nulls(_) => return Err("null"),
             Values::Bools(values) => values.push(boolean(text).ok_or("true or false")?),
-            Values::Integers(values) => values.push(whole(plain).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
-            Values::Unsigned(values) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("a non-negative integer")?),
+            Values::Integers(values, _) => values.push(whole(plain).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
+            Values::Unsigned(values, _) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("a non-negative integer")?),
             Values::Floats(values, exact) => {
                 let expected = || if cell::Kind::of(plain) == cell::Kind::Float { "a number in the range of float64" } else { "a number" };
                 let value = number(plain).ok_or_else(expected)?;
@@ -358,8 +364,8 @@ impl Values {
         match self {
             Values::Nulls(count) => *count += 1,
             Values::Bools(values) => values.push(false),
-            Values::Integers(values) => values.push(0),
-            Values::Unsigned(values) => values.push(0),
+            Values::Integers(values, _) => values.push(0),
+            Values::Unsigned(values, _) => values.push(0),
             Values::Floats(values, _) => values.push(0.0),
             Values::Texts(bytes, ends, _) => ends.push(bytes.len() as i64),
         }
@@ -370,8 +376,8 @@ impl Values {
         Ok(match self {
             Values::Nulls(count) => Arc::new(arrow_array::NullArray::new(count)),
             Values::Bools(values) => Arc::new(BooleanArray::new(values.into(), validity)),
-            Values::Integers(values) => Arc::new(Int64Array::new(values.into(), validity)),
-            Values::Unsigned(values) => Arc::new(UInt64Array::new(values.into(), validity)),
+            Values::Integers(values, _) => Arc::new(Int64Array::new(values.into(), validity)),
+            Values::Unsigned(values, _) => Arc::new(UInt64Array::new(values.into(), validity)),
             Values::Floats(values, _) => Arc::new(Float64Array::new(values.into(), validity)),
             Values::Texts(bytes, ends, is_text) => {
                 let (ends, bytes) = (arrow_buffer::OffsetBuffer::new(ends.into()), arrow_buffer::Buffer::from_vec(bytes));
