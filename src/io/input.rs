@@ -111,11 +111,7 @@ impl Input {
     }
 
     fn new(name: &str, options: &Options, source: Source) -> Input {
-        let about = About {
-            name: name.into(),
-            consumed: Arc::new(AtomicU64::new(0)),
-            nthreads: options.threads,
-        };
+        let about = About { name: name.into(), consumed: Arc::new(AtomicU64::new(0)), nthreads: options.threads };
         Input {
             about,
             source,
