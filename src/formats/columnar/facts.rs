@@ -62,7 +62,7 @@ pub fn announce_ids(repeated: &[FieldPath], options: &Options) -> Result<()> {
 /// The error for metadata in bytes, which the formats do not allow but some writers write.
 pub fn not_text(what: &str) -> Error {
     Error::data(format!("{what} contains metadata that is not valid UTF-8"))
-        .help("write the file again without it; in PyArrow: table.replace_schema_metadata(None)")
+        .help("write the file again without it; in PyArrow: table.cast(pa.schema([f.remove_metadata() for f in table.schema]))")
 }
 
 /// The field in its written form, with notices for encodings that are dropped. `are_listed`: whether the output lists the

@@ -189,7 +189,11 @@ impl Decoder {
     }
 
     fn cell_error(&self, error: &CellError) -> Error {
-        Error::data(error.message.clone()).in_field(&self.read[error.column].path)
+        let found = Error::data(error.message.clone()).in_field(&self.read[error.column].path);
+        match error.message.contains(UTF8) {
+            true => found.help("to convert another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv"),
+            false => found,
+        }
     }
 
     /// An invalid record. The error may be located already.
@@ -225,6 +229,9 @@ impl Decoder {
         self.read.iter().enumerate().map(read).collect()
     }
 }
+
+/// What is expected where bytes are not text.
+const UTF8: &str = "UTF-8 text (the type bytes accepts any)";
 
 /// The type in which a column is read, before it is cast to that of the schema.
 fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
@@ -350,7 +357,7 @@ impl Values {
             }
             Values::Texts(bytes, ends, is_text) => {
                 if *is_text && simdutf8::basic::from_utf8(text).is_err() {
-                    return Err("UTF-8 text (the type bytes accepts any)");
+                    return Err(UTF8);
                 }
                 bytes.extend_from_slice(text);
                 ends.push(bytes.len() as i64);

@@ -350,7 +350,11 @@ impl<'a> Records<'a> {
                 if self.block.bytes.get(cursor.pos()) == Some(&b'{') {
                     error.fix = Fix::Framing;
                 }
-                return Err(error);
+                return Err(if cursor.peek() == b',' {
+                    error.help("remove the commas between records: sed 's/,$//' FILE | tatter ... -")
+                } else {
+                    error
+                });
             }
         } else if cursor.pos() != self.block.record_end(start, index) {
             return Err(cursor.unexpected("the end of the record"));

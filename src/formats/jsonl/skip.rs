@@ -107,7 +107,8 @@ impl Cursor<'_> {
 
     fn skip_key(&mut self) -> Parse<()> {
         if self.peek() != b'"' {
-            return Err(self.unexpected("a key in double quotes"));
+            let error = self.unexpected("a key in double quotes");
+            return Err(if self.peek() == b'\'' { error.help("to write JSON in Python: json.dumps(record)") } else { error });
         }
         self.skip_string()?;
         self.colon()

@@ -209,6 +209,10 @@ impl<'a, V: Number> Columnar<'a, V> {
             let value = line.value::<V>().map_err(data)?;
             let own = index.wrapping_sub(decoder.base);
             if own < 0 || own > last {
+                // Inference has not seen a line that is invalid further on.
+                while line.index().map_err(data)?.is_some() {
+                    line.value::<V>().map_err(data)?;
+                }
                 return Err(decoder.outside(index, at));
             }
             self.features.push(own, value);

@@ -50,6 +50,8 @@ impl Reader for ParquetReader {
         let opened = self.opened()?;
         names::announce(&opened.name, &opened.renamed, &request.options)?;
         if let Some(why) = &opened.unusable_schema {
+            // The library prints where in the message it is.
+            let why = if why.contains("Utf8Error") { "its metadata is not valid UTF-8" } else { why };
             let text = format!("{}: the stored Arrow schema is not used, only the types of Parquet: {why}", opened.name);
             request.options.notices.add(text, request.options.strict)?;
         }

@@ -148,6 +148,10 @@ impl Encode for MemberEncoder {
 /// Whether a record with that key reads back as one.
 fn check_key(key: &str, last: Option<&str>) -> Result<()> {
     if split(&format!("{key}.x")).is_none_or(|(read, _)| read != key) || key.contains('\0') {
+        if key.is_empty() || key.ends_with('/') {
+            let error = Error::data(format!("{key:?} is not a key: it must end in a name"));
+            return Err(error.help(format!("number the records: enumerate then map '{KEY} = as_string(index)' then drop index")));
+        }
         let error = Error::data(format!("{key:?} would not be read back as a key: it ends in a name without a dot"));
         return Err(error.help(format!("replace the dots: map '{KEY} = strings.regex_replace({KEY}, \"[.]\", \"_\")'")));
     }
