@@ -181,6 +181,12 @@ impl<'a> Cursor<'a> {
         ParseError::syntax(self.pos, format!("expected {expected}, found {}", self.found()))
     }
 
+    /// The error where a key is expected.
+    pub fn no_key(&self) -> Box<ParseError> {
+        let error = self.unexpected("a key in double quotes");
+        if self.peek() == b'\'' { error.help("to write JSON in Python: json.dumps(record)") } else { error }
+    }
+
     /// Describes the next token, for a message.
     pub fn found(&self) -> String {
         if self.at_end() {

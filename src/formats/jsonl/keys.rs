@@ -161,8 +161,7 @@ impl Keys {
 pub fn read_key<'a>(cursor: &mut Cursor, spelled: &'a mut Vec<u8>) -> Parse<&'a str> {
     let start = cursor.pos();
     if cursor.peek() != b'"' {
-        let error = cursor.unexpected("a key in double quotes");
-        return Err(if cursor.peek() == b'\'' { error.help("to write JSON in Python: json.dumps(record)") } else { error });
+        return Err(cursor.no_key());
     }
     spelled.clear();
     cursor.string(spelled)?;

@@ -107,8 +107,7 @@ impl Cursor<'_> {
 
     fn skip_key(&mut self) -> Parse<()> {
         if self.peek() != b'"' {
-            let error = self.unexpected("a key in double quotes");
-            return Err(if self.peek() == b'\'' { error.help("to write JSON in Python: json.dumps(record)") } else { error });
+            return Err(self.no_key());
         }
         self.skip_string()?;
         self.colon()
