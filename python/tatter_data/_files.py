@@ -148,7 +148,7 @@ class _Search:
         values: list[str] = []
         self._descend(path, files, datasets, values)
         if values:
-            self.notices.append(f"{path}: values in directory names, such as {min(values)}, are not read as fields")
+            self.notices.append(f"{path}: fields are read from the files only, not from directory names such as {min(values)}")
         if datasets and (files or len(datasets) > 1):
             raise ValueError(f"{path}: the directory contains a dataset and other files or datasets; name one, such as {min(datasets)}")
         return datasets or _without_indices(sorted(files, key=_order))

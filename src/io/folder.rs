@@ -67,7 +67,7 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
 /// # Errors
 /// The notice, under `--strict`.
 pub fn partition_is_not_read(input: &str, name: &str, options: &Options) -> Result<()> {
-    options.notices.add(format!("{input}: values in directory names, such as {name}, are not read as fields"), options.strict)
+    options.notices.add(format!("{input}: fields are read from the files only, not from directory names such as {name}"), options.strict)
 }
 
 /// The error for a directory of datasets.
@@ -168,6 +168,6 @@ mod tests {
         assert_eq!(found_in.glob, format!("{}/**/*.x", folder.path().display()));
         let found: Vec<_> = found.iter().map(|p| p.strip_prefix(folder.path()).unwrap().display().to_string()).collect();
         assert_eq!(found, ["_k=1/e.x", "a/z.x", "b.x", "c=0/d.x", "c=1/d.x", "link.x"]);
-        assert!(options.notices.take()[0].ends_with("such as _k=1, are not read as fields"));
+        assert!(options.notices.take()[0].ends_with("directory names such as _k=1"));
     }
 }

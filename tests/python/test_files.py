@@ -103,7 +103,7 @@ def test_values_in_names_of_folders_are_told(tmp_path):
     for value in "xy":
         (tmp_path / f"p={value}").mkdir()
         (tmp_path / f"p={value}" / "a.jsonl").write_text('{"x": 1}\n')
-    words = "values in directory names, such as p=x, are not read as fields"
+    words = "fields are read from the files only, not from directory names such as p=x"
     for look in (lambda: find([str(tmp_path)]), lambda: td.read(tmp_path).shard(0, 2, by="file")):
         with pytest.warns(td.TatterNotice, match=words):
             look()

@@ -117,7 +117,7 @@ def test_globs_and_shards(spark, tmp_path):
 def test_values_in_names_of_folders_are_told_once(spark, tmp_path):
     out = str(tmp_path / "out")
     spark.range(4).selectExpr("id", "id % 2 p").write.partitionBy("p").parquet(out)
-    words = "values in directory names, such as p=0, are not read as fields"
+    words = "fields are read from the files only, not from directory names such as p=0"
     # In this process, because Spark prints what its own workers print.
     for options in ({"path": out}, {"path": out, "schema": "id: int64"}):
         with pytest.warns(td.TatterNotice, match=words) as told:
