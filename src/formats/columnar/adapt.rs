@@ -134,6 +134,16 @@ impl Columns {
                 .in_field(quoted(&first.name))
                 .help(format!("to read {it} as null: --schema {}", shell_quoted(&all.join("; ")))));
         }
+        for target in &columns {
+            let (name, source) = (&target.target.name, &target.target.source.values);
+            if let (Some(source), Some(position)) = (source, positions.get(name.as_str()))
+                && source != name
+                && !places.contains_key(position)
+            {
+                let text = format!("the column {} is not read: the schema reads the field {0} from {}", quoted(name), quoted(source));
+                request.options.notices.add(text, request.options.strict)?;
+            }
+        }
         // Columns are read in file order.
         let mut order: Vec<usize> = (0..roots.len()).collect();
         order.sort_by_key(|place| roots[*place]);
