@@ -73,7 +73,7 @@ pub struct Typed {
     /// Directory for temporary files [default: the directory of the output file; for standard output, TMPDIR or /tmp]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     temp_dir: Option<PathBuf>,
-    /// Seed of all random numbers; for a verb with its own --seed, write this one before the first verb
+    /// Seed of random numbers; written before the first verb if the last verb has its own --seed
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
     seed: u64,
     /// Define a constant for expressions: VALUE is a literal (7, True, [1, 2], "text"); anything else is a string
