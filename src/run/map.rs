@@ -51,14 +51,14 @@ pub fn decode_and_map(mut work: Work, maps: &[Step], input_schema: &Schema, skip
 
 /// Sorts the bad records of a chunk by their place in it, whichever of several maps rejected them.
 fn in_order(faults: &mut [Fault], origin: &Origin, nrows: usize) {
+    if faults.len() < 2 {
+        return;
+    }
     let rows_are_ascending = match &origin.rows {
         Rows::From(_) => true,
         Rows::Listed(records) => records.is_sorted(),
         _ => false,
     };
-    if faults.len() < 2 {
-        return;
-    }
     if rows_are_ascending {
         return faults.sort_by_key(|fault| fault.error.location().records);
     }

@@ -131,8 +131,10 @@ fn is_number(text: &[u8]) -> bool {
 
 /// Digits without the zeros before them: `007` as `7`. Other texts are unchanged.
 pub fn unpadded(text: &[u8]) -> &[u8] {
-    match Spelling::of(text) {
-        Spelling::Digits => &text[text.iter().take(text.len() - 1).take_while(|b| **b == b'0').count()..],
+    match text {
+        [b'0', rest @ ..] if !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) => {
+            &text[rest.iter().position(|b| *b != b'0').map_or(rest.len(), |zeros| zeros + 1)..]
+        }
         _ => text,
     }
 }

@@ -429,7 +429,6 @@ impl Members {
         }
     }
 
-    /// Merges observations of other objects. `renumber` maps their input numbers.
     /// Where the first key beyond the maximum number was seen.
     pub fn first_beyond_limit(&self) -> Option<FirstSeen> {
         if self.list.len() <= MAX_FIELDS {
@@ -439,6 +438,7 @@ impl Members {
         Some(*firsts.select_nth_unstable(MAX_FIELDS).1)
     }
 
+    /// Merges observations of other objects. `renumber` maps their input numbers.
     pub fn merge(&mut self, other: Members, renumber: &[usize]) {
         self.objects += other.objects;
         for theirs in other.list {

@@ -250,7 +250,9 @@ impl Settling<'_> {
     fn structure(&mut self, node: &Node, interest: &Interest, inside_list: bool) -> Type {
         if node.too_many_fields.is_set() && self.rule == Rule::Json {
             let ty = self.clash(&[("objects with more than 10,000 different keys", node.too_many_fields)]);
-            self.clashes.iter_mut().last().into_iter().for_each(|clash| clash.has_many_keys = true);
+            if let Some(clash) = self.clashes.last_mut() {
+                clash.has_many_keys = true;
+            }
             return ty;
         }
         let Some(members) = &node.members else {

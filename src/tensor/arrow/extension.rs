@@ -4,6 +4,7 @@
 //! the values are transposed to the logical order when they are read, and written in that order.
 
 use crate::schema::facts::EXTENSION;
+use crate::schema::nested::with_fields;
 use crate::schema::{Dim, Element, Size, Type};
 use crate::tensor::transpose::is_permutation;
 use arrow_schema::{DataType, Field};
@@ -125,17 +126,7 @@ fn is_value(item: &Field) -> bool {
 
 /// The field with its tensors, at any depth, in logical order: what holds the values once they are transposed.
 pub fn in_logical_order(field: &Field) -> Field {
-    let inner = |field: &Arc<Field>| Arc::new(in_logical_order(field));
-    let ty = match field.data_type() {
-        DataType::List(item) => DataType::List(inner(item)),
-        DataType::LargeList(item) => DataType::LargeList(inner(item)),
-        DataType::ListView(item) => DataType::ListView(inner(item)),
-        DataType::LargeListView(item) => DataType::LargeListView(inner(item)),
-        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(inner(item), *size),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
-        DataType::Map(entries, sorted) => DataType::Map(inner(entries), *sorted),
-        other => other.clone(),
-    };
+    let ty = with_fields(field.data_type(), |field| Arc::new(in_logical_order(field)));
     let mut logical = field.clone().with_data_type(ty);
     let Some(permutation) = of(field).and_then(|tensor| tensor.permutation) else { return logical };
     let Some(mut parameters) = parameters(field) else { return logical };

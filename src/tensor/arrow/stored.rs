@@ -2,6 +2,7 @@
 
 use super::field::{Form, from_arrow_field};
 use super::{encoded, extension, note};
+use crate::schema::nested::with_fields;
 use crate::schema::{Element, Field, Type};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
@@ -96,16 +97,9 @@ fn type_in_form(ty: &DataType, form: Form) -> DataType {
         DataType::List(f) | DataType::ListView(f) | DataType::LargeListView(f) | DataType::LargeList(f) if form.wide => {
             DataType::LargeList(item(f))
         }
-        DataType::List(f) => DataType::List(item(f)),
-        DataType::LargeList(f) => DataType::LargeList(item(f)),
-        DataType::ListView(f) => DataType::ListView(item(f)),
-        DataType::LargeListView(f) => DataType::LargeListView(item(f)),
-        DataType::FixedSizeList(f, size) => DataType::FixedSizeList(item(f), *size),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(item).collect()),
-        DataType::Map(f, sorted) => DataType::Map(item(f), *sorted),
         DataType::Dictionary(..) | DataType::RunEndEncoded(..) if form.encodings.keep(ty) => ty.clone(),
         DataType::Dictionary(_, values) => type_in_form(values, form),
         DataType::RunEndEncoded(_, values) => type_in_form(values.data_type(), form),
-        other => other.clone(),
+        other => with_fields(other, item),
     }
 }
