@@ -53,8 +53,8 @@ impl Chunk {
         Chunk { nrows: len, columns: self.columns.iter().map(|c| c.slice(start, len)).collect(), origin: self.origin.slice(start, len) }
     }
 
-    /// The number of records at a time whose results take about `limit` bytes, judging by what `nbytes` measures for some
-    /// of them; all if it fails.
+    /// How many records to process at a time so that their results take about `limit` bytes, judging by `nbytes` for
+    /// some of them; all if `nbytes` fails for them.
     pub fn rows_by_trial(&self, limit: usize, nbytes: impl Fn(&Chunk) -> Option<usize>) -> usize {
         const TRIAL: usize = 16;
         if self.nrows <= TRIAL {

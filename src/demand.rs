@@ -168,7 +168,7 @@ impl Numbers {
         self.0.iter().fold(0, |n: u64, range| n.saturating_add((range.end() - range.start()).saturating_add(1)))
     }
 
-    /// The element with `n` smaller ones.
+    /// The element that has exactly `n` smaller ones.
     pub fn nth(&self, mut n: u64) -> Option<u64> {
         for range in &self.0 {
             let size = range.end() - range.start();

@@ -166,8 +166,8 @@ impl Error {
         self
     }
 
-    /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name as a word of a
-    /// shell, with the options that describe it.
+    /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name,
+    /// quoted for the shell, with the options that describe it.
     pub fn whole_input(self, input: &str) -> Error {
         self.instead_of_skipping(&format!("skip bad records first: tatter convert --on-error skip {input} -o OUT"))
     }
@@ -316,7 +316,7 @@ impl fmt::Display for Location {
         if let Some(column) = self.column {
             within.push(format!("column {column}"));
         }
-        // The line is more useful, if there is one.
+        // If there is a line number, it is more useful than the offset.
         if let (Some(byte), None) = (self.byte, self.line) {
             within.push(format!("byte {byte}"));
         }
@@ -337,7 +337,7 @@ impl fmt::Display for Location {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let at = self.0.at.to_string();
-        // Names must not look like other lines of the message.
+        // A newline in a name must not start a new line of the message.
         let one_line = |name: &str| name.replace('\n', "\\n");
         if !at.is_empty() {
             write!(f, "{}: ", one_line(&at))?;

@@ -1,4 +1,4 @@
-//! tatter processes records with fields of varying length on the command line.
+//! tatter is a command-line tool for records whose fields vary in length.
 //!
 //! # The flow
 //! ```text

@@ -1,5 +1,5 @@
-//! Notices of a run: one line each on standard error about what a container cannot represent exactly. They are errors
-//! under `--strict`.
+//! Notices of a run: one line each on standard error about what is not an error, such as an inexact conversion. They
+//! are errors under `--strict`.
 
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;

@@ -327,7 +327,7 @@ impl OnError {
     }
 }
 
-/// Whether to show something.
+/// When to show something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum When {
     /// If standard error is a terminal.

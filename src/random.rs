@@ -1,8 +1,7 @@
 //! Random numbers. They are part of the interface: a seed always gives the same records.
 //!
 //! ChaCha with 8 rounds. The key consists of two numbers of 8 bytes each, little-endian, and 16 zeros: the seed and the
-//! stream. A number below n
-//! is a 64-bit word modulo n, rejecting words in the last, incomplete run of n.
+//! stream. A number below n is a 64-bit word modulo n, rejecting words in the last, incomplete run of n.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -11,8 +10,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 #[derive(Clone, Debug)]
 pub struct Random(ChaCha8Rng);
 
-/// The verbs that draw random numbers. Each has its own stream for a seed, so that the numbers by which one chooses
-/// records do not also decide what the next one does with them.
+/// The verbs that draw random numbers. Each has its own stream for a seed, so that the numbers with which one verb
+/// chooses records do not also determine what the next verb does with them.
 #[derive(Clone, Copy, Debug)]
 pub enum Stream {
     /// `shuffle`.
@@ -61,7 +60,7 @@ impl Random {
         self.uniform(53) < probability
     }
 
-    /// A standard normal number (Box and Muller).
+    /// A standard normal number (Box-Muller transform).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.uniform(53))).sqrt();
         radius * libm::cos(2.0 * std::f64::consts::PI * self.uniform(53))
@@ -84,7 +83,7 @@ impl Random {
         order
     }
 
-    /// Shuffles values (Fisher and Yates): from the last position to the second, each is swapped with a random position
+    /// Shuffles values (Fisher-Yates): from the last position to the second, each is swapped with a random position
     /// up to it.
     pub fn permute<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {

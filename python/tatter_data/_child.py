@@ -17,7 +17,7 @@ import pyarrow as pa
 from ._errors import TatterError, parsed, warn
 from ._find import find_tatter
 
-#: Pipe capacity in bytes: with the default, every 64 KiB cost a context switch.
+#: Pipe capacity in bytes: with the default, every 64 KiB costs a context switch.
 _PIPE_BYTES = 1 << 20
 #: Seconds for a stopped program to remove its temporary files.
 _GRACE = 5.0

@@ -1,4 +1,4 @@
-"""Local and remote files, by name, glob, shards or folder, found as the program finds them."""
+"""Local and remote files, by name, glob, shards or directory, found as the program finds them."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class _Local:
 
 
 class _Remote:
-    """A file system of PyArrow. Its answers are kept, because each may take a request."""
+    """A PyArrow file system. Its answers are cached, because each may take a request."""
 
     def __init__(self, system: Any) -> None:
         self._system = system

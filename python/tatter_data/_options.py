@@ -193,7 +193,7 @@ def _is_false(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A scalar of NumPy, which may not be installed, as one of Python."""
+    """A NumPy scalar as a Python one; NumPy may not be installed."""
     return value.item() if type(value).__module__ == "numpy" and value.shape == () else value
 
 

@@ -84,7 +84,7 @@ class Records:
         """Shard `number`, from 0, of `count`.
 
         By record: every `count`-th record of the input, before the chain. By file: every `count`-th of the files that
-        names, globs, shards and folders stand for, without opening the others; the shards together equal the chain over
+        names, globs, shards and directories stand for, without opening the others; the shards together equal the chain over
         all files only if no verb looks across records.
 
         Raises:
@@ -100,7 +100,7 @@ class Records:
             return self._with(chain=["shard", f"{number}/{count}", "then", *self._chain])
         if self._source is not None:
             raise ValueError("only files are sharded by file")
-        # Not more than one shard tells the notices.
+        # Only one shard issues the notices.
         quiet = bool(number or self._options.get("quiet"))
         mine = expand(self._files, strict=bool(self._options.get("strict")), quiet=quiet)[number::count]
         # Without files there are no records, but the schema is that of the other shards; `head 0` would not infer it.
@@ -167,7 +167,7 @@ class Records:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The records as an Arrow stream, for libraries that accept one.
 
-        An error after the first batch is raised by the library, as an exception of its own with the program's message.
+        An error after the first batch is raised by the library as one of its own exceptions, with the program's message.
         `to_arrow` raises the TatterError itself.
         """
         batches = iter(self)

@@ -82,7 +82,7 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     (['x', 'y'], 2)
 
     Raises:
-        TypeError: This is not data, or a key is no string.
+        TypeError: This is not data, or a key is not a string.
         ValueError: An iterable has no record batches, and so no schema, or values of a field have no Arrow type.
     """
     if isinstance(data, pa.RecordBatch):

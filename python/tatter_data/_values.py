@@ -54,7 +54,7 @@ def column(name: str, values: Any) -> Any:
     [[0, 1], [2, 3]]
 
     Raises:
-        TypeError: This is not a column, or Arrow has no such numbers.
+        TypeError: This is not a column, or Arrow has no type for its numbers.
         ValueError: See `array`.
     """
     if isinstance(values, (list, tuple)):

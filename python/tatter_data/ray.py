@@ -37,7 +37,7 @@ def read(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -
     """Reads the records of files through a chain of verbs, run over each file.
 
     Args:
-        paths: Files, globs, shards (``x@8.tfrecord``) or folders, local (on every node) or as URLs that PyArrow or fsspec open.
+        paths: Files, globs, shards (``x@8.tfrecord``) or directories, local (on every node) or as URLs that PyArrow or fsspec can open.
         chain: Verbs, as one line or as a list of words.
         options: The program's global options. ``threads`` is 1 by default, and each task reserves as many CPUs. With
             ``schema``, all files have the same types; without it, types are inferred for each file.

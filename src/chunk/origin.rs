@@ -15,7 +15,7 @@ pub struct Origin {
     pub rows: Rows,
     /// The offset from the record number in the file to that in the input; nonzero only for shards.
     pub shift: i64,
-    /// What tells rows apart that come from the same record, such as the number of an item; `None` if all are 0.
+    /// What distinguishes rows that come from the same record, such as the number of an item; `None` if all are 0.
     items: Option<Arc<[u64]>>,
     /// The number of the first item that is made from the first row.
     first_item: u64,
@@ -47,7 +47,7 @@ pub type RowSource = (u32, u64, u64);
 /// Marks the rows of another round over the same records.
 const AGAIN: u64 = u64::MAX;
 
-/// What tells item `n` of a row apart, where `item` is what tells that row apart.
+/// What distinguishes item `n` of a row, where `item` is what distinguishes that row.
 fn nested(item: u64, n: u64) -> u64 {
     if item == 0 { n } else { mixed(item ^ mixed(n)) }
 }
@@ -96,7 +96,7 @@ impl Origin {
         }
     }
 
-    /// What tells a row apart from others that come from the same record.
+    /// What distinguishes a row from others that come from the same record.
     pub fn item(&self, row: usize) -> u64 {
         self.items.as_ref().and_then(|items| items.get(row).copied()).unwrap_or_default()
     }
@@ -116,12 +116,12 @@ impl Origin {
         Origin { input, shift, rows, items, first_item: 0 }
     }
 
-    /// The same records once more: random numbers differ.
+    /// The same records in another round, in which random numbers differ.
     pub fn again(&self, nrows: usize) -> Origin {
         Origin { items: Some((0..nrows).map(|row| nested(self.item(row), AGAIN)).collect()), ..self.clone() }
     }
 
-    /// The origin of one row of which only the items from this one on are left.
+    /// The origin of one row without the items before this one.
     pub fn from_item(&self, first_item: u64) -> Origin {
         Origin { first_item, ..self.clone() }
     }
@@ -257,7 +257,8 @@ impl Origin {
         Origin { rows: rows.unwrap_or_default(), items: items_of(parts, positions.iter().copied()), ..first.clone() }
     }
 
-    /// Whether all rows are from the file that `other` names, with the same shift, and it is known or not of which records.
+    /// Whether all rows are from the file that `other` names, with the same shift, and both or neither know their
+    /// records.
     fn is_of_file(&self, other: &Origin) -> bool {
         let is_unknown = |origin: &Origin| matches!(origin.rows, Rows::Unknown);
         self.input == other.input

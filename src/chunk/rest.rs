@@ -22,7 +22,7 @@ impl Rest {
         self.chunk.nrows - self.taken
     }
 
-    /// The next `n` records, or all that are left. They stay in the rest.
+    /// The next `n` records, or all that are left. They are not removed.
     pub fn first(&self, n: usize) -> Chunk {
         self.chunk.slice(self.taken, n.min(self.nrows()))
     }

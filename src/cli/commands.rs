@@ -55,7 +55,7 @@ pub static COMMANDS: &[Standalone] = &[
         summary: "Write an index of the records of TFRecord files",
         about: "Writes x.tfrecord.idx next to each file: one line per record with its offset and length, framing included, as DALI's \
 tfrecord2idx does. With --binary it writes x.tfrecord.offsets: pairs of uint64, little endian, which \
-                NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). `tatter get` uses either, and reads only the requested \
+                NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). `get`, `sample`, `shuffle` and `tail` use either, and read only the requested \
 records. The files must not be compressed.",
         examples: &[
             Example {

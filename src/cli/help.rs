@@ -60,7 +60,7 @@ No environment variable changes the records that are written.
 
 /// The line below `Usage:` for a verb or a standalone command.
 pub fn usage_line(name: &str, command: &Command) -> String {
-    // Of the last verb of a chain, the command has the global options instead of those that it shares with them.
+    // The command of the last verb of a chain has global options in place of the verb's own options of the same name.
     let verb = verbs::find(name).map(Entry::command);
     let command = verb.as_ref().unwrap_or(command);
     let mut line = format!("tatter {name}");
@@ -130,7 +130,7 @@ a summary, --help the full help, and -V or --version the version.
 
 A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a directory (all \
 files below it, sorted by path, as in PyArrow and Polars). Symbolic links to directories are not followed, and names that begin with `.` \
-or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard, such as NAME-00003-of-00010, causes a notice, or \
+or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. If a shard is missing, NAME@N is an error; a glob or a directory causes a notice, or \
 an error with --strict.
 ";
 
@@ -229,7 +229,8 @@ pub fn of_options<'a>(options: impl IntoIterator<Item = &'a Arg>) -> String {
     arguments::listed(&Command::new("tatter").args(options.into_iter().cloned()), columns())
 }
 
-/// The nearest of `names` to a mistyped word. Few letters are near to many names, so a short one has to begin alike.
+/// The nearest of `names` to a mistyped word. A short word is close to many names, so the names must start with the
+/// same letter.
 pub fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let is_short = word.chars().count() < 5;
     let begins_alike = |name: &&str| name.chars().next() == word.chars().next();
@@ -285,7 +286,7 @@ fn examples(text: &mut String, examples: &[Example]) {
     }
 }
 
-/// The marks around [`verb_table`] in README.md.
+/// The markers around [`verb_table`] in README.md.
 pub const MARKS: (&str, &str) = ("<!-- verbs -->\n", "<!-- end of verbs -->");
 
 /// The verbs as a Markdown table.

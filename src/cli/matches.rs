@@ -57,7 +57,7 @@ pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -
         return without();
     }
     match command.clone().try_get_matches_from(words) {
-        // Without an argument and the options that take its place, the verb names all of them.
+        // If neither the argument nor an option that replaces it is given, the verb's error lists all of them.
         Err(error) if (verb.optional_argument || verb.argument_unless.is_some()) && is_left_out(&error) => without(),
         result => result,
     }

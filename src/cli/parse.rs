@@ -45,7 +45,7 @@ pub enum Request {
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let mut words: Vec<OsString> = words.into_iter().collect();
     if words.iter().any(|word| word.as_encoded_bytes().starts_with(b"--files-from")) {
-        // Elsewhere, it is a number.
+        // Without --files-from, -0 is a number.
         words.iter_mut().filter(|word| *word == "-0").for_each(|word| *word = "--null".into());
     }
     if words.is_empty() {
@@ -94,6 +94,10 @@ fn chain(words: &mut Words) -> Result<Found> {
     let mut branches = Branches::new();
     let chains = std::mem::take(&mut words.chains);
     let words = &*words;
+    // A `then` without a verb is reported before the FILEs that make the verb before it look like the last one.
+    if let Some(empty) = words.verbs.iter().skip(1).position(Vec::is_empty) {
+        verb_of(&[], empty + 1, words)?;
+    }
     for (i, own) in words.verbs.iter().enumerate() {
         let (verb, arguments) = verb_of(own, i, words)?;
         if arguments.iter().any(|w| w == "-h" || w == "--help") {
@@ -135,7 +139,7 @@ fn chain(words: &mut Words) -> Result<Found> {
         }
         if owner.is_last {
             let (mut files, mut options) = files_and_options(&matches, &words.files)?;
-            // The seed of a verb is not that of the run, so that a verb that follows it changes nothing else.
+            // The seed of a verb is not that of the run, so adding a verb after it changes nothing else.
             if has_seed {
                 options.seed = global_seed(&words.before);
             }
@@ -346,7 +350,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     }
 }
 
-/// The command for a query of SQL or a path of jq where a verb is expected.
+/// The command for an SQL query or a jq path that is given where a verb is expected.
 fn foreign_program(name: &str, index: usize, words: &Words) -> Option<String> {
     if index > 0 || words.verbs.len() > 1 {
         return None;
@@ -360,7 +364,7 @@ fn foreign_program(name: &str, index: usize, words: &Words) -> Option<String> {
     })
 }
 
-/// The field path for a path of jq: `.docs[].title` is docs.title.
+/// The field path for a jq path: `.docs[].title` is docs.title.
 fn path_of_jq(program: &str) -> Option<String> {
     let path = program.strip_prefix('.')?.replace("[]", "");
     let is_name =

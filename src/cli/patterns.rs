@@ -13,7 +13,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// `name` is the other tool, `given` are its words.
+    /// `name` is the other tool, and `given` its words.
     pub fn of(name: &str, given: &[String]) -> Option<Search> {
         let is_csvkit = name == "csvgrep";
         if !is_csvkit && !["grep", "rg", "search"].contains(&name) {
@@ -91,7 +91,7 @@ fn in_string(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// Text inside single quotes of a shell.
+/// Text inside the single quotes of a shell word.
 pub fn in_single_quotes(text: &str) -> String {
     text.replace('\'', "'\\''")
 }

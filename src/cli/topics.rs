@@ -63,7 +63,7 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     if let Some(text) = expr::function_help(word).or_else(module) {
         let verb = match word {
             "concat" => Some("concatenate".to_owned()),
-            // Such as `where` of SQL.
+            // Such as SQL's `where`.
             _ => synonyms::forms(word).first().and_then(|form| Some(form.split(' ').nth(1)?.to_owned())),
         };
         let verb = verb.map_or(String::new(), |verb| format!("\nFor whole records: tatter help {verb}\n"));

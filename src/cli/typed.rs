@@ -73,7 +73,7 @@ pub struct Typed {
     /// Directory for temporary files [default: the directory of the output file; for standard output, TMPDIR or /tmp]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     temp_dir: Option<PathBuf>,
-    /// Seed of random numbers; written before the first verb if the last verb has its own --seed
+    /// Seed of random numbers; give it before the first verb if the last verb has its own --seed
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
     seed: u64,
     /// Define a constant for expressions: VALUE is a literal (7, True, [1, 2], "text"); anything else is a string
@@ -160,7 +160,7 @@ pub struct Typed {
     /// CSV: character between fields [default: comma, in TSV a tab]
     #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Format options")]
     delimiter: Option<u8>,
-    /// CSV: character between the items of a list [default: none, a field is one value]
+    /// CSV: character between the items of a list [default: none; a field is one value]
     #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Format options")]
     list_separator: Option<u8>,
     /// CSV: strings that mean null, separated by commas [default: the empty field]
@@ -181,7 +181,8 @@ pub struct Typed {
     /// Megatron: number of token ids; writes uint16 below 65500, else int32, and rejects larger ids [default: the dtype of the field]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "smallest_dtype", help_heading = "Format options")]
     vocab_size: Option<u64>,
-    /// Megatron: write the smallest integer dtype that fits all values, which are kept in temporary files first
+    /// Megatron: write the smallest integer dtype that holds all values; until it is known, they are kept in temporary
+    /// files
     #[arg(long, help_heading = "Format options")]
     smallest_dtype: bool,
     /// Megatron: append this token to each document

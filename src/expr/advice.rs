@@ -1,4 +1,4 @@
-//! Functions for names that other languages use.
+//! Suggests functions for the names that other languages use.
 
 use super::error::{SEARCH_LIST, SEARCH_TEXT};
 use super::functions;
@@ -150,10 +150,10 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["date", "datetime", "strptime", "parse_date", "to_date", "to_timestamp"], &["did you mean timestamp?"]),
 ];
 
-/// Modules of Python whose functions have other names here.
+/// Python modules whose functions have other names here.
 const MODULES: [&str; 5] = ["np", "numpy", "pd", "math", "re"];
 
-/// Hints at what there is instead of a function of this name; with `guesses`, also at functions of similar names.
+/// Hints on what to use instead of a function of this name; with `guesses`, also on functions with similar names.
 pub fn instead_of(name: &str, guesses: bool) -> Vec<String> {
     if let Some(why) = functions::reason(name) {
         return vec![why.to_owned()];
@@ -161,7 +161,7 @@ pub fn instead_of(name: &str, guesses: bool) -> Vec<String> {
     let last = name.rsplit('.').next().unwrap_or(name);
     // Such as `np.sum`.
     let own = if name.split('.').next().is_some_and(|module| MODULES.contains(&module)) { last } else { name };
-    // SQL is often written in capitals.
+    // SQL is often written in uppercase.
     let lower = own.to_ascii_lowercase();
     let known = |name: &str| KNOWN.iter().find(|(names, _)| names.contains(&name));
     if let Some((_, advice)) = known(own).or_else(|| known(&lower)) {

@@ -512,7 +512,7 @@ fn unknown_function(name: &str, span: Span) -> ExprError {
     with_function(ExprError::at(span, format!("unknown function {name}")), name, true)
 }
 
-/// Adds what there is instead of a function of this name; with `guesses`, also functions of similar names.
+/// Adds hints on what to use instead of a function of this name; with `guesses`, also on functions with similar names.
 fn with_function(error: ExprError, name: &str, guesses: bool) -> ExprError {
     let advice = instead_of(name, guesses);
     let is_at_loss = advice.is_empty() && guesses;

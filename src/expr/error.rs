@@ -13,7 +13,7 @@ pub const SEARCH_TEXT: &str = "strings.regex_full_match(x, \"(?s).*PATTERN.*\") 
 /// Advice for those that search lists.
 pub const SEARCH_LIST: &str = "reduce_any(list == x) searches a list";
 
-/// What is written at `span`, for advice.
+/// The text at `span`, for advice.
 pub fn text_at<'a>(text: &'a str, span: &Span) -> &'a str {
     text.get(span.clone()).map(str::trim).filter(|written| !written.is_empty()).unwrap_or("x")
 }
@@ -50,7 +50,7 @@ pub fn compare(text: &str, span: &Span, op: &str, dtype: Option<&DType>) -> Stri
 /// The result of any step between the text and the first record.
 pub type ExprResult<T> = Result<T, ExprError>;
 
-/// A message, its place in the text, and hints.
+/// A message, its span in the text, and hints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExprError(Box<Inner>);
 
@@ -64,7 +64,7 @@ struct Inner {
 }
 
 impl ExprError {
-    /// An error without a place; the caller adds it.
+    /// An error without a span; the caller adds it.
     pub fn new(message: impl Into<String>) -> ExprError {
         ExprError::of_kind(Kind::Usage, message)
     }
@@ -78,12 +78,12 @@ impl ExprError {
         ExprError(Box::new(Inner { kind, message: message.into(), span: None, help: Vec::new(), reason: None }))
     }
 
-    /// An error at a place.
+    /// An error at a span.
     pub fn at(span: Span, message: impl Into<String>) -> ExprError {
         ExprError::new(message).or_at(span)
     }
 
-    /// Sets the place, unless an inner call has already set it.
+    /// Sets the span, unless an inner call has already set it.
     pub fn or_at(mut self, span: Span) -> ExprError {
         self.0.span.get_or_insert(span);
         self
@@ -125,7 +125,7 @@ impl ExprError {
         &self.0.message
     }
 
-    /// The final error: the message, the line of text with the place underlined, and the hints.
+    /// The final error: the message, the line of text with the span underlined, and the hints.
     pub fn into_error(self, text: &str) -> Error {
         let Inner { kind, message, span, help, reason } = *self.0;
         let error = Error::new(kind, message);

@@ -377,13 +377,13 @@ impl CallNode {
     /// All results.
     ///
     /// # Errors
-    /// See [`Node::eval`]; the error underlines the place in the text.
+    /// See [`Node::eval`]; the error underlines the span in the text.
     pub fn eval(&self, frame: &Frame) -> Result<Vec<Value>> {
         let values = self.args.iter().map(|a| a.eval(frame)).collect::<Result<Vec<_>>>()?;
         let constant = values.iter().all(|v| v.constant);
         let args = Args::new(if constant { 1 } else { frame.nrows }, values);
         let results = self.kernel.run(&args).map_err(|e| {
-            // A constant fails for every record, so no row is named. During binding, the caller adds the place.
+            // A constant fails for every record, so no row is named. During binding, the caller adds the span.
             let e = if constant { e.locate(|at| at.row = None) } else { e };
             if frame.slots.is_empty() { e } else { e.excerpt(underlined(&self.text, &self.span)) }
         })?;

@@ -11,7 +11,7 @@ use half::f16;
 use std::sync::Arc;
 
 /// The default dtype of literals: int32 (int64 beyond its range), or float32 (float64 beyond its range) if there is a
-/// fraction. TensorFlow makes an infinity of a float beyond float32.
+/// fraction. TensorFlow turns a float beyond the range of float32 into an infinity.
 ///
 /// # Errors
 /// Numbers mixed with strings, or None.
@@ -61,7 +61,7 @@ fn mixed(a: &DType, b: &DType) -> Option<DType> {
     }
 }
 
-/// Whether the dtype holds the literal exactly. A fraction counts as held by every float dtype whose range it is in.
+/// Whether the dtype holds the literal exactly. A fraction counts as held by every float dtype whose range includes it.
 pub fn holds(dtype: &DType, value: &Literal) -> bool {
     match (dtype, value) {
         (DType::Bool, Literal::Bool(_)) | (DType::String | DType::Bytes, Literal::String(_)) | (DType::Bytes, Literal::Bytes(_)) => true,

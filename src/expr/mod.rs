@@ -7,7 +7,7 @@
 //! The levels of this folder. A module uses only modules above it:
 //!
 //! ```text
-//! 0 span, error          places in the text; errors that underline them
+//! 0 span, error          spans of the text; errors that underline them
 //!   syntax               text to a tree: operators, brackets and literals, without fields or functions
 //! 1 types                dtype promotion, broadcasting and joining of axes
 //!   eval                 the typed tree (Node), its values (Value), and its evaluation over whole columns
@@ -24,7 +24,7 @@
 //!   manual               the functions' man page
 //! ```
 //!
-//! - `bind` finds every error that can be found before the first record and underlines its place in the text.
+//! - `bind` finds every error that can be found before the first record and underlines its span in the text.
 //!   Expressions that depend only on constants are evaluated immediately.
 //! - A function works on a tensor that has the records as an additional outermost level; nothing is dispatched per
 //!   record. A constant has one row for all records, which is repeated only if a kernel needs it.

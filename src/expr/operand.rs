@@ -9,7 +9,7 @@ use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// An item and its place in the text.
+/// An item and its span in the text.
 #[derive(Clone, Debug)]
 pub struct Operand {
     pub kind: OperandKind,

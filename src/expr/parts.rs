@@ -29,7 +29,7 @@ pub fn most_nbytes(evaluate: impl FnOnce(Rc<Cell<usize>>) -> Result<usize>) -> O
 }
 
 /// The results for all records of a chunk; for fewer at a time if they would be too large together, because what is too
-/// large for a record must not depend on the records beside it.
+/// large for a record must not depend on the neighboring records.
 ///
 /// # Errors
 /// Errors of `evaluate`, with rows of the whole chunk, and of `join`.

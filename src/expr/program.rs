@@ -50,7 +50,7 @@ impl Program {
     /// Binds the assignments in `text`.
     ///
     /// # Errors
-    /// Any error that can be found before the first record, with the place underlined.
+    /// Any error that can be found before the first record, with the span underlined.
     pub fn bind(text: &str, schema: &Schema, options: &Options) -> Result<Program> {
         Program::bound(text, schema, options).map_err(|e| in_backquotes(e, text, schema))
     }
@@ -167,8 +167,8 @@ struct Binding {
     fields: Vec<(Field, usize)>,
     nslots: usize,
     instructions: Vec<Instruction>,
-    /// Names of functions and other values that no field can store, with their places and descriptions, one for each assignment of
-    /// such a value.
+    /// Names of functions and other values that no field can store, with their spans and descriptions, one for each
+    /// assignment of such a value.
     unstored: Vec<(String, Span, String)>,
     text: Arc<str>,
 }

@@ -82,7 +82,7 @@ fn members(text: &str, fields: &[Field]) -> String {
     format!("name one of its fields: {}", names.join(", "))
 }
 
-/// Advice for several scalars in place of one: conditions are joined with `and`, other values as text.
+/// Advice for several scalars where one is expected: conditions are joined with `and`, other values as text.
 fn combined(binder: &Binder, items: &[Expr]) -> Option<String> {
     let written = |item: &Expr| binder.text.get(item.span.clone()).map(str::to_owned);
     let mut texts = Vec::new();

@@ -1,11 +1,11 @@
-//! Places in the text of an expression, and names as written there.
+//! Spans in the text of an expression, and names as written there.
 
 use std::ops::Range;
 
-/// A place in the text, in bytes.
+/// A span of the text, in bytes.
 pub type Span = Range<usize>;
 
-/// The line of text that contains the place, with carets below it.
+/// The line of text that contains the span, with carets below it.
 pub fn underlined(text: &str, span: &Span) -> String {
     let start = span.start.min(text.len());
     let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
@@ -13,7 +13,7 @@ pub fn underlined(text: &str, span: &Span) -> String {
     let end = span.end.clamp(start, line_end.max(start));
     let (mut before, inside, mut after) = (&text[line_start..start], &text[start..end], &text[end..line_end]);
     let (mut lead, mut tail) = ("", "");
-    // A long line is shortened to the part around the place.
+    // A long line is shortened to the part around the span.
     const AROUND: usize = 60;
     if before.chars().count() > AROUND {
         before = before.char_indices().rev().nth(AROUND - 1).map_or(before, |(i, _)| &before[i..]);

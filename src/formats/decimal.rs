@@ -35,10 +35,11 @@ pub fn float16(value: f64) -> f16 {
     f16::from_f32(f32::from_bits(toward_zero | u32::from(f64::from(single) != value)))
 }
 
-/// The smallest float32 from which on all float32 values are whole, but not all whole numbers are a float32.
+/// The smallest float32 at and above which every float32 is a whole number, but not every whole number is a float32.
 pub const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
 
-/// Appends an integer. Up to eight digits are written as one word: text of any length would be copied by a call.
+/// Appends an integer. Up to eight digits are written as one word: copying text of arbitrary length takes a function
+/// call.
 #[inline(always)]
 pub fn put_integer<T: itoa::Integer + Copy + TryInto<i64>>(value: T, out: &mut Vec<u8>) {
     match value.try_into() {
@@ -124,7 +125,7 @@ pub fn float(bytes: &[u8], is_end: impl Fn(u8) -> bool) -> Option<(f64, usize)> 
     (value.is_finite() || !text.bytes().any(|b| b.is_ascii_digit())).then_some((value, end))
 }
 
-/// Whether a text in digits, which was read as `value`, is a whole number that the float64 does not represent.
+/// Whether a text of digits, which was read as `value`, is a whole number that the float64 does not represent.
 #[inline]
 pub fn is_rounded(text: &[u8], value: f64) -> bool {
     const EXACT: f64 = (1u64 << 53) as f64;
@@ -174,7 +175,7 @@ mod tests {
 
     #[test]
     fn float16_is_rounded_once() {
-        // Halfway between 1 and the next float16, and slightly beyond: less than a float32 can tell.
+        // Halfway between 1 and the next float16, and slightly beyond, by less than a float32 can resolve.
         let middle = 1.0 + 2f64.powi(-11);
         let next = f16::from_bits(f16::ONE.to_bits() + 1);
         for (value, expected) in [

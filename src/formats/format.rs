@@ -137,7 +137,7 @@ pub struct Shard {
 /// Work that can run on any thread.
 pub type Task<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 
-/// Tasks in input order. Cutting them off is sequential and parses no values.
+/// Tasks in input order. Cutting the input into them is sequential and parses no values.
 pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
 
 /// Maximum number of records without values that a file can claim to have.

@@ -73,7 +73,7 @@ impl Reader for LineReader {
         let default = || Field::new(FIELD, Type::tensor(DType::String, Vec::new()));
         let fields = &request.declared.fields;
         for field in fields {
-            let source = field.source.values.as_deref().unwrap_or(&field.name);
+            let source = field.source_name();
             let is_scalar = matches!(field.ty.element, Element::Value(DType::String | DType::Bytes)) && field.ty.dims.is_empty();
             if source != FIELD || !is_scalar || fields.len() > 1 {
                 return Err(Error::usage(format!("--schema says {}: {}, but text has one field, text: string", field.name, field.ty))

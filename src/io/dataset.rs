@@ -22,10 +22,10 @@ pub struct Found {
     pub is_dataset: bool,
 }
 
-/// Adds a notice for missing shards, for datasets that are there in two numbers of shards, as after a second run with
-/// another number, and for files that are read more than once. Files named individually are
-/// intentional: repeats among them are reported only if a glob, list or directory also found them, and a single named
-/// shard does not count as a dataset.
+/// Adds a notice for missing shards, for datasets that exist with two different numbers of shards, as after a second
+/// run with another number, and for files that are read more than once. Files named individually are intentional:
+/// repeats among them are reported only if a glob, list or directory also found them, and a single named shard does not
+/// count as a dataset.
 ///
 /// # Errors
 /// The notice itself, under `--strict`.

@@ -393,7 +393,7 @@ fn standard_input(options: &Options, head_bytes: usize) -> Result<Input> {
     }
     let name = options.input_name.as_deref().unwrap_or(STANDARD_INPUT);
     let mut input = match (nbytes, file.stream_position()) {
-        // Without what is appended meanwhile, which may be the output itself: `< x.jsonl >> x.jsonl`.
+        // Excludes what is appended while reading, which may be the output itself: `< x.jsonl >> x.jsonl`.
         (Some(nbytes @ 1..), Ok(at)) => {
             let left = nbytes.saturating_sub(at);
             Input::from_pipe(name, Regular::new(file, left, name.into()).take(left), options, head_bytes)?

@@ -2,7 +2,7 @@
 //!
 //! A line belongs to the range in which it starts. A range is read from its first line start, which follows a newline,
 //! to the end of its last line, which can be beyond the end of the range. Only bytes of lines that cross a boundary are
-//! read twice. Each range counts its own lines; what is handed on are the line and record numbers.
+//! read twice. Each range counts its own lines; only the line and record numbers are passed on.
 
 use super::buffers::{Buffer, Filling};
 use super::input::Input;
@@ -78,7 +78,7 @@ impl LineRanges {
             return Ok(None);
         }
         let Some(ranges) = Ranges::open(input)? else { return Ok(None) };
-        // Less than a block is always kept, and judged by the decoder.
+        // A line shorter than a block is always kept; the decoder enforces the limit.
         let max_line_bytes = usize::try_from(options.max_record_bytes).unwrap_or(usize::MAX).max(BLOCK_BYTES);
         Ok(Some(LineRanges { ranges, shared: Arc::new(Shared { max_line_bytes, inside_line: Mutex::default() }) }))
     }

@@ -39,7 +39,7 @@ impl<R: Read> Members<R> {
                 self.state = State::Gzip(GzDecoder::new(rest));
                 return Ok(());
             }
-            // As all common writers begin: a window of 32 KiB.
+            // As written by all common writers: a window of 32 KiB.
             Some(0x78) if !is_gzip => {
                 self.state = State::Zlib(ZlibDecoder::new(rest));
                 return Ok(());

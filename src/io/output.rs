@@ -504,7 +504,7 @@ pub fn write_file(path: &Path, text: &str) -> Result<()> {
 }
 
 /// An unnamed temporary file in `--temp-dir`, or next to the output if that is a file. It holds data whose final
-/// position is not known yet, and records that exceed memory. It is deleted when the process ends in any way.
+/// position is not known yet, and records that exceed memory. It is deleted when the process ends, however it ends.
 ///
 /// # Errors
 /// The file cannot be created there.

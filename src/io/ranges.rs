@@ -1,10 +1,10 @@
 //! Reads a file by byte ranges, each on any thread.
 //!
 //! The thread that hands out the ranges of a file reads nothing, so reading, which is mostly copying from the page
-//! cache, is not a serial stage. What a range needs to know of all ranges before it (`T`: counts, or where the next
-//! record starts) is handed on: each range computes its own share, waits for the sum of the previous range, and hands on
-//! the new sum. It waits only for that, never for other work: ranges are started in order, and each hands on its sum
-//! before anything is decoded.
+//! cache, is not a serial stage. What a range needs to know about all ranges before it (`T`: counts, or where the next
+//! record starts) is passed on: each range computes its own share, waits for the sum of the previous range, and passes
+//! on the new sum. It waits only for that, never for other work: ranges are started in order, and each passes on its
+//! sum before anything is decoded.
 //!
 //! The file is read up to its length when it was opened, even if data is appended later.
 
@@ -41,7 +41,7 @@ pub struct Positioned {
     buffers: Buffers,
 }
 
-/// What is known of all ranges up to a boundary; `None` if it never will be.
+/// What is known about all ranges up to a boundary; `None` if it never will be.
 type Known<T> = Arc<OnceLock<Option<T>>>;
 
 /// A byte range of a file.
@@ -56,7 +56,7 @@ pub struct Range<T> {
     after: Promise<T>,
 }
 
-/// Hands on what is known. If dropped before that, hands on nothing.
+/// Passes on what is known. If dropped before that, passes on nothing.
 struct Promise<T>(Known<T>);
 
 impl<T> Drop for Promise<T> {
@@ -96,12 +96,12 @@ impl<T> Iterator for Ranges<T> {
 }
 
 impl<T: Copy> Range<T> {
-    /// What is known of the ranges before, if it is known already.
+    /// What is known about the ranges before, if it is known already.
     pub fn known(&self) -> Option<T> {
         self.before.get().copied().flatten()
     }
 
-    /// Waits for what is known of the ranges before.
+    /// Waits for what is known about the ranges before.
     ///
     /// # Errors
     /// An earlier range was not read.
@@ -110,7 +110,7 @@ impl<T: Copy> Range<T> {
         self.before.wait().ok_or_else(none)
     }
 
-    /// Hands on what is known of all ranges up to the end of this one.
+    /// Passes on what is known about all ranges up to the end of this one.
     pub fn hand_on(&self, known: T) {
         let _ = self.after.0.set(Some(known));
     }

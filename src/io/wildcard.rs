@@ -1,4 +1,4 @@
-//! Globs in file names. Names that are not valid UTF-8 match `*` like any others.
+//! Globs in file names. Names that are not valid UTF-8 match `*` like any other name.
 
 use super::missing::is_missing;
 use crate::error::{Error, Kind, Result};

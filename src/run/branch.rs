@@ -19,6 +19,6 @@ pub struct Branch {
     pub branches: Branches,
     /// The options given in the brackets.
     pub options: Options,
-    /// The names in the code of the options that were given.
+    /// The options that were given, by their names in the code.
     pub given: Vec<String>,
 }

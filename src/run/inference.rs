@@ -90,7 +90,7 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     Ok(Inferred { schema, is_settled, is_stated })
 }
 
-/// Replaces the types of fields that are dropped by one that goes with all others.
+/// Replaces the types of dropped fields with one that unifies with all others.
 fn forget_dropped(schema: &mut Schema, request: &Request) {
     for field in schema.fields.iter_mut().filter(|field| request.dropped.includes(&field.name)) {
         field.ty = Type::NULL;

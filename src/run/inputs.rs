@@ -200,7 +200,7 @@ impl Inputs {
 
     /// The request to the readers.
     pub fn request(&self, demand: Demand, sample_bytes: Option<u64>) -> Request {
-        // Records that are left out do not count, so that more may have to be read than are needed.
+        // Dropped records do not count, so more records may have to be read than are needed.
         let needed = demand.records.filter(|_| self.options.on_error == OnError::Fail);
         Request {
             wanted: demand.fields,

@@ -49,7 +49,7 @@ pub fn decode_and_map(mut work: Work, maps: &[Step], input_schema: &Schema, skip
     work
 }
 
-/// Sorts the bad records of a chunk by their place in it, whichever of several maps rejected them.
+/// Sorts the bad records of a chunk by their position in it, regardless of which map rejected them.
 fn in_order(faults: &mut [Fault], origin: &Origin, nrows: usize) {
     if faults.len() < 2 {
         return;

@@ -88,7 +88,7 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
             let is_null = ty.dims.is_empty() || leaf.field.ty.with_nulls || leaf.field.ty.optional;
             let help = match is_null || path.names().len() > 1 {
                 true => drop,
-                false => format!("declare its type, such as --schema {}; or {drop}", shell_quoted(&format!("{path}: {ty}"))),
+                false => format!("declare its type, for example --schema {}; or {drop}", shell_quoted(&format!("{path}: {ty}"))),
             };
             return refused("has no value in any record, so the dtype of its array is unknown".to_owned(), help);
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The metadata keys for the name and the parameters of an extension type.
 pub const EXTENSION: [&str; 2] = ["ARROW:extension:name", "ARROW:extension:metadata"];
-/// The key of pandas, <https://pandas.pydata.org/docs/development/developer.html>.
+/// pandas' key, <https://pandas.pydata.org/docs/development/developer.html>.
 const PANDAS: &str = "pandas";
 /// The key of Spark's schema.
 pub const SPARK_ROW: &str = "org.apache.spark.sql.parquet.row.metadata";
@@ -19,7 +19,8 @@ pub const SPARK_ROW: &str = "org.apache.spark.sql.parquet.row.metadata";
 /// the columns from them, such as Spark and the Avro reader of Parquet.
 const DESCRIPTIONS: [&str; 7] =
     [PANDAS, "huggingface", SPARK_ROW, "parquet.avro.schema", "avro.schema", "iceberg.schema", "parquet.proto.descriptor"];
-/// How the key starts under which Polars lists the values of an Enum: the length in bytes of each, `;` and the value.
+/// The prefix of the key under which Polars lists the values of an Enum: the length in bytes of each, `;` and the
+/// value.
 const POLARS_ENUM: &str = "_PL_ENUM_VALUES";
 /// Why the metadata of several inputs is dropped.
 const DIFFERS: &str = "differs between the inputs";
@@ -145,7 +146,7 @@ impl Storage {
         }
     }
 
-    /// A verb adds this value to the field: a dictionary can have more values than its keys can index, metadata
+    /// A verb adds this value to the field: a dictionary can have more values than its keys can index, and metadata
     /// that lists its possible values without it is no longer valid.
     pub fn add_value(&mut self, value: &str) {
         let Storage::Arrow(stored) = self else { return };
@@ -289,7 +290,7 @@ impl Facts {
         self.without_index("describes the records before the verbs")
     }
 
-    /// The facts without an index of pandas that is a range.
+    /// The facts without a pandas index that is a range.
     fn without_index(&self, why: &'static str) -> Facts {
         let mut facts = self.clone();
         if let Some((text, is_default)) = self.metadata.get(PANDAS).and_then(|text| without_range(text)) {

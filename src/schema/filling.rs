@@ -39,7 +39,7 @@ pub fn filling<'a>(schema: &Schema, fields: impl IntoIterator<Item = &'a FieldPa
     if seen.is_empty() { None } else { Some(seen.join(",").into()) }
 }
 
-/// The ways out for a field with nulls that cannot be written: to replace them, or to drop it.
+/// Advice for a field with nulls that cannot be written: replace them, or drop the field.
 pub fn fill_or_drop(schema: &Schema, path: &FieldPath) -> String {
     ways_out(filling(schema, [path]), path)
 }

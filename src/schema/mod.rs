@@ -318,7 +318,7 @@ pub enum Literal {
     None,
     /// `True`, `False`.
     Bool(bool),
-    /// Any integer of 64 bits, signed or unsigned.
+    /// Any 64-bit integer, signed or unsigned.
     Int(i128),
     /// A float.
     Float(f64),
@@ -352,9 +352,14 @@ impl PartialEq for Field {
 }
 
 impl Field {
-    /// A field without a default and a source.
+    /// A field without a default or a source.
     pub fn new(name: impl Into<String>, ty: Type) -> Field {
         Field { name: name.into(), ty, default: None, source: Source::default(), storage: Storage::default() }
+    }
+
+    /// What the field is read from: the name of a feature, column, key or array.
+    pub fn source_name(&self) -> &str {
+        self.source.values.as_deref().unwrap_or(&self.name)
     }
 }
 

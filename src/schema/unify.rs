@@ -76,7 +76,7 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
             if same && said.source.is_empty() {
                 said.source = field.source.clone();
             }
-            // Of a field with another type, what does not describe the type is kept.
+            // If the declared type differs, only what does not describe the type is kept.
             if let (Storage::Arrow(stored), true) = (&field.storage, maps && said.source.values.is_none()) {
                 let nullable = if same { said.ty.optional } else { stored.field.is_nullable() };
                 let field = Arc::new(stored.field.as_ref().clone().with_nullable(nullable));

@@ -13,7 +13,7 @@ impl Tensor {
         (self.equal_rows(other)..self.nrows()).find(|row| !self.rows_equal(*row, other, *row))
     }
 
-    /// A number of rows from the first on that are equal, found by comparing whole columns. The row after them may be
+    /// A number of leading rows that are equal, found by comparing whole columns. The row after them may be
     /// equal too: values under nulls and NaNs are compared by their bits.
     fn equal_rows(&self, other: &Tensor) -> usize {
         if self.validity() != other.validity() {
@@ -83,7 +83,7 @@ fn pairs<'a>(x: &'a RowPartition, a: usize, y: &'a RowPartition, b: usize) -> im
     x.range(a).zip(y.range(b))
 }
 
-/// A number of values from the first on that have equal bits, whether null or not.
+/// A number of leading values that have equal bits, whether null or not.
 fn equal_values(x: &ArrayRef, y: &ArrayRef) -> usize {
     macro_rules! primitive {
         ($t:path) => {{

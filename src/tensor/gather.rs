@@ -101,7 +101,7 @@ fn runs_of(rows: &[usize]) -> Vec<Run> {
     rows.chunk_by(|a, b| a + 1 == *b).map(run).collect()
 }
 
-/// Refuses to repeat strings until they take more than 4 GiB.
+/// Rejects repeating strings if they would take more than 4 GiB.
 fn check_text(array: &ArrayRef, rows: &[usize]) -> Result<()> {
     const MOST: i64 = 1 << 32;
     let offsets = match array.data_type() {

@@ -165,7 +165,7 @@ impl Strings {
         (0..self.ends.len()).map(|index| string_at(&self.page, &self.ends, index))
     }
 
-    /// The index of the string in a range of `bytes`, which is the number of strings before if it is new.
+    /// The index of the string in a range of `bytes`, which is the number of previous strings if it is new.
     #[inline]
     pub fn intern(&mut self, bytes: &[u8], start: usize, end: usize) -> u32 {
         let next = self.ends.len() as u32;

@@ -1,4 +1,4 @@
-//! Flat values composed of runs of other values and of padding: the primitive of padding.
+//! Flat values composed of runs of other values and of padding: the primitive for padding.
 
 use super::shared::leaf_nbytes;
 use super::take::{Native, native};

@@ -143,7 +143,8 @@ impl Sparse {
 
 /// Whether every index is inside the shape, and sizes are not negative.
 fn all_inside(indices: &[i64], shape: &[i64]) -> bool {
-    // Branch-free, so that it takes a fraction of the time of writing the indices: the sign of i or of n - 1 - i tells.
+    // Branch-free, so that it takes a fraction of the time of writing the indices: the sign of i or of n - 1 - i
+    // decides.
     fn of_rank<const N: usize>(indices: &[i64], shape: &[i64]) -> bool {
         let (indices, _) = indices.as_chunks::<N>();
         let mut last = [0; N];

@@ -1,4 +1,4 @@
-//! Copies rows from tensors: the primitive of slicing, joining and gathering.
+//! Copies rows from tensors: the primitive for slicing, joining and gathering.
 //!
 //! Native values are copied in blocks of fixed size that are truncated afterwards. Copies with a length known only at
 //! run time are function calls, which would dominate the cost of short rows.
@@ -29,7 +29,7 @@ pub fn native(arrays: &[&ArrayRef], job: &impl Native) -> Option<ArrayRef> {
     native_with_nulls(arrays, job, || None)
 }
 
-/// Like [`native`], where values may be null: `validity` tells which of the new values are.
+/// Like [`native`], where values may be null: `validity` says which of the new values are.
 pub(super) fn native_with_nulls(
     arrays: &[&ArrayRef],
     job: &impl Native,

@@ -127,8 +127,8 @@ fn element(tensor: &Tensor, from: &Type, to: &Type) -> Result<Tensor> {
 fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<Tensor> {
     let below_null = s.validity().filter(|v| v.null_count() > 0).map(|v| !v.inner());
     let fields = to.iter().map(|target| {
-        let name = target.source.values.as_ref().unwrap_or(&target.name);
-        let tensor = match from.iter().position(|f| f.name == *name) {
+        let name = target.source_name();
+        let tensor = match from.iter().position(|f| f.name == name) {
             Some(place) => {
                 let optional = target.ty.optional || target.default.is_some();
                 let (found, wanted) = (&from[place].ty, target.ty.clone().with_optional(optional));
@@ -158,8 +158,8 @@ fn check_nulls(tensor: &Tensor, to: &Type) -> Result<()> {
     }
 }
 
-/// A field of a structure that is null in the covered rows. What is stored there are not values of the field, so neither
-/// nulls nor values have to fit its type.
+/// A field of a structure that is null in the covered rows. What is stored there is not a value of the field, so
+/// neither nulls nor values have to fit its type.
 fn widen_uncovered(tensor: &Tensor, from: &Type, to: &Type, covered: &BooleanBuffer) -> Result<Tensor> {
     let (from, nullable) = (from.clone().with_optional(true), to.clone().with_optional(true));
     let nrows = tensor.nrows();

@@ -36,7 +36,8 @@ pub struct Bucket {
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", allow_hyphen_values = true, value_parser = parse_boundaries)]
     boundaries: Option<Numbers>,
-    /// Batch size of each bucket (one more than boundaries), such as 8,4,2; with keys, cat=4,dog=2,8 (8 for all other keys)
+    /// Batch size of each bucket (one more than there are boundaries), such as 8,4,2; with keys, cat=4,dog=2,8 (8 for
+    /// all other keys)
     #[arg(long, value_name = "N,..")]
     batch_sizes: String,
     /// Pad each batch to its longest record
@@ -77,7 +78,7 @@ fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
         return Err(Error::usage("--batch-sizes: a batch size must be at least 1"));
     }
     if sizes.len() != nbuckets {
-        let error = format!("expected {nbuckets} batch sizes, one more than boundaries, found {}", sizes.len());
+        let error = format!("expected {nbuckets} batch sizes, one more than the number of boundaries, found {}", sizes.len());
         return Err(
             Error::usage(error).help("list one size per bucket: one for each boundary, and one for lengths from the last boundary on")
         );
@@ -309,7 +310,7 @@ struct Buckets {
     pool: Pool,
     /// The number of records of open buckets.
     nopen: usize,
-    /// The number of parts of the pool from which it is compacted.
+    /// The number of parts at which the pool is compacted.
     most_parts: usize,
     chunk_rows: usize,
     /// The buckets still to be emitted at the end of the input, in reverse order.

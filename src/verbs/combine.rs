@@ -104,9 +104,15 @@ pub enum Stop {
     All,
 }
 
+/// How the inputs of a verb are named.
+fn form(verb: &str) -> String {
+    let choices = if verb == "choose" { " --by FIELD CHOICES" } else { "" };
+    format!("{verb}{choices} A B")
+}
+
 /// The error for --files-from with a verb that combines inputs.
 pub fn no_files_from(verb: &str) -> Error {
-    Error::usage(format!("{verb} takes no --files-from")).help(format!("name its inputs after the verb: {verb} A B"))
+    Error::usage(format!("{verb} takes no --files-from")).help(format!("name its inputs after the verb: {}", form(verb)))
 }
 
 /// Checks that at least `least` inputs are given.
@@ -120,7 +126,7 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
     if inputs.len() < least {
         let found = if inputs.is_empty() { "found none".to_owned() } else { format!("found {}", inputs.len()) };
         return Err(Error::usage(format!("{verb} takes at least {}; {found}", counted(least as u64, "input")))
-            .help(format!("name them after the verb: {verb} A B")));
+            .help(format!("name them after the verb: {}", form(verb))));
     }
     if let Some((chain, after)) = inputs.iter().find_map(|input| in_brackets(input).filter(|(_, after)| !after.is_empty())) {
         let error = Error::usage(format!("{}: `]` is followed by {}", chain.display(), after.display()));

@@ -89,7 +89,7 @@ function cumsum: map 'y = cumsum(x)'.";
         let name = self.name();
         if schema.index_of(&name).is_some() {
             let error = Error::usage(format!("the records already have a field {}", quoted(&name)));
-            return Err(error.help("name the new field: --as NAME"));
+            return Err(error.help("choose another name for the new field: --as NAME"));
         }
         let keys = self
             .by
@@ -153,7 +153,7 @@ impl Fold for Totals {
             let error = Error::data("is null").in_field(&self.path).at_row(row);
             return Err(error.help(format!("fill it first: fill-null {}", shell_word(&format!("{}=0", self.path)))));
         }
-        let overflow = |row| Error::data("the total exceeds int64").in_field(&self.path).at_row(row);
+        let overflow = |row| Error::data("the total exceeds the range of int64").in_field(&self.path).at_row(row);
         let totals: ArrayRef = match &mut self.sums {
             Sums::Integers(sums) => {
                 sums.resize(nkeys, 0);

@@ -46,9 +46,8 @@ chain: after `filter` or `shuffle`, they count the records that are left, in the
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         if schema.index_of(&self.name).is_some() {
-            return Err(
-                Error::usage(format!("the records already have a field {}", quoted(&self.name))).help("name the new field: --as NAME")
-            );
+            return Err(Error::usage(format!("the records already have a field {}", quoted(&self.name)))
+                .help("choose another name for the new field: --as NAME"));
         }
         let mut fields = vec![Field::new(self.name.clone(), Type::tensor(DType::Int64, Vec::new()))];
         fields.extend(schema.fields.iter().cloned());
@@ -70,7 +69,7 @@ impl Fold for Numbers {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let last = self.next.and_then(|first| first.checked_add(i64::try_from(chunk.nrows.saturating_sub(1)).ok()?));
         let (Some(first), Some(last)) = (self.next, last) else {
-            return Err(Error::data("the number of a record exceeds int64").help("start with a smaller number: --start N"));
+            return Err(Error::data("the number of a record exceeds the range of int64").help("start with a smaller number: --start N"));
         };
         self.next = last.checked_add(1);
         let mut columns = vec![Tensor::Leaf(Arc::new(Int64Array::from_iter_values(first..=last)))];

@@ -121,7 +121,7 @@ struct Items {
     positions: Vec<usize>,
     item: Type,
     keep_empty: bool,
-    /// Whether other fields, which are repeated, are of any size.
+    /// Whether there are other fields of unlimited size, which are repeated.
     grows: bool,
 }
 

@@ -150,7 +150,7 @@ impl Lookup {
         self.table.display().to_string()
     }
 
-    /// The field of the table that is the key. For one inside a structure its path, which no table has as a field.
+    /// The field of the table that is the key. For a key inside a structure, its path, which no table has as a field.
     fn key_name(&self) -> String {
         match &self.key {
             Some(key) if key.names().len() > 1 => key.to_string(),
@@ -208,7 +208,7 @@ impl Lookup {
             return Err(Error::usage(text).help(advice));
         };
         let both = match unify_dtypes(a, b) {
-            // Nulls match no key, thus any dtype will do.
+            // Nulls match no key, so any dtype will do.
             Some(DType::Null) => DType::Bool,
             Some(both) => both,
             // Integers of both signs: what int64 does not hold matches no signed key.
@@ -228,7 +228,7 @@ impl Lookup {
         let rewrite = match b {
             DType::Json => Some(format!("convert --schema {}", shell_word(&format!("{}: {a}", quoted(key))))),
             _ if is_decimal(b) => Some(format!("cast {}", shell_word(&format!("{}=float64", quoted(key))))),
-            // As a bool, every number but 0 is the same.
+            // Cast to bool, every number except 0 is the same.
             DType::Bool if a.is_number() => Some(format!("cast {}", shell_word(&format!("{}={a}", quoted(key))))),
             _ => None,
         };

@@ -57,7 +57,7 @@ with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
             output: "{\"a\":-1}\n{\"a\":1}\n{\"a\":-2}\n{\"a\":2}\n{\"a\":3}\n",
         },
         Example {
-            about: "chains for two of the inputs",
+            about: "a chain for each of two inputs",
             args: "mix [ filter 'len(t) > 0' a.jsonl ]=0.8 [ rename u=t then head 1 b.jsonl ]=0.2",
             input: "==> a.jsonl <==\n{\"t\": [1]}\n{\"t\": []}\n{\"t\": [2, 3]}\n==> b.jsonl <==\n{\"u\": [0.5]}\n{\"u\": [1.5]}\n",
             output: "{\"t\":[1.0]}\n{\"t\":[2.0,3.0]}\n{\"t\":[0.5]}\n",

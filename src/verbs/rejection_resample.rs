@@ -16,7 +16,7 @@ use arrow_schema::DataType;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Leaves records out at random until the classes have the shares wanted.
+/// Drops records at random so that the classes have the requested shares.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RejectionResample {
     /// Class of a record: a string, an integer or a bool
@@ -131,7 +131,7 @@ impl Resampled {
         let text = std::str::from_utf8(class).ok();
         text.and_then(|text| self.numbers.get(text)).copied().ok_or_else(|| {
             let shown = text.map_or_else(|| class.escape_ascii().to_string(), str::to_owned);
-            let error = Error::data(format!("--by {}: there is no --target for {shown:?}, only for {}", self.by, self.names.join(", ")));
+            let error = Error::data(format!("--by {}: there is no --target for `{shown}`, only for {}", self.by, self.names.join(", ")));
             if let Some(name) = self.names.iter().find(|name| name.eq_ignore_ascii_case(&shown)) {
                 return error.at_row(row).help(format!("write {shown} instead of {name}"));
             }

@@ -148,7 +148,7 @@ impl Whole {
         let Some(written) = self.written.take() else { return Err(Error::internal("nothing was written")) };
         written.remark(Shuffle::NAME, &self.options)?;
         let places = self.places(written.total_rows())?;
-        // Sorts each record to its place.
+        // Sorts each record into its new position.
         let mut sorter = Sorter::new(Shuffle::NAME, &self.schema, &[], &self.options);
         let mut start = 0;
         for number in 0..written.len() {

@@ -245,7 +245,7 @@ impl Map for Bucketed {
     }
 }
 
-/// Divides the records of each key in the same shares.
+/// Divides the records of each key into the same shares.
 struct Stratified {
     /// The fields of the key.
     keys: Vec<usize>,

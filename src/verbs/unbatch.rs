@@ -77,7 +77,7 @@ structures, a sparse tensor into slices.";
     }
 }
 
-/// Advice to make fields of the record of the sequences in a structure.
+/// Advice to turn the sequences in a structure into fields of the record.
 fn promoted(field: &Field) -> Option<String> {
     let inner = field.ty.fields()?.iter().find(|inner| inner.ty.rank() > 0)?;
     let path = FieldPath::name(&*field.name).join(&inner.name);

@@ -25,7 +25,7 @@ impl Verb for Validate {
     const TAKES_FAULTS: bool = true;
     const SUMMARY: &'static str = "Check all input and report errors";
     const ABOUT: &'static str = "\
-Reads every record and every field, reports each error and continues: damaged framing and wrong checksums of TFRecords, records that do \
+Reads every record and every field, and reports all errors: damaged framing and wrong checksums of TFRecords, records that do \
 not parse or do not match the schema (given with --schema, else inferred), partitions that do not match their values, sparse indices out \
 of bounds. Sparse tensors whose indices are unsorted or repeated are reported too: they are valid, but some verbs reject them. So are \
 conditions that cause only a notice in other verbs: an Arrow stream without its end marker, bytes after compressed data, columns with the \

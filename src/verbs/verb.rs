@@ -69,7 +69,7 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
         Self::REPORTS
     }
 
-    /// If it only drops fields whole: patterns of their names. They are not read, and may be of any type.
+    /// If it only drops whole fields: patterns of their names. They are not read, and may be of any type.
     fn drops(&self) -> Vec<String> {
         Vec::new()
     }

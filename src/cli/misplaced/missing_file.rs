@@ -1,6 +1,6 @@
 //! FILEs that do not exist, but are a number, a field, a condition or an output: each habit is a rule.
 
-use super::words::{is_field, is_file_of_a_format, line, moved, without_word};
+use super::words::{descends, is_field, is_file_of_a_format, line, moved, without_word};
 use crate::cli::brackets::typed_word;
 use crate::cli::split::{Words, has_option};
 use crate::error::{Error, Kind, Result};
@@ -187,7 +187,7 @@ fn numbers_of_records(missing: &Missing) -> Option<Error> {
 fn second_number(missing: &Missing) -> Option<Error> {
     let takes_one = missing.command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
     let given = number_given(missing.words, missing.name).filter(|_| takes_one && missing.is_number())?;
-    let error = missing.misplaced(format!("`{}` takes one number, here {given}; FILEs follow it", missing.verb.name));
+    let error = missing.misplaced(format!("`{}` takes one number, which is already given as {given}; FILEs follow it", missing.verb.name));
     let sizes = || format!("for the sizes of a field, use --shape: --shape 'FIELD=[{}]'", missing.name);
     Some(if missing.has_option("--shape") { error.help(sizes()) } else { error })
 }
@@ -209,11 +209,7 @@ fn condition_beside_an_option(missing: &Missing) -> Option<Error> {
 
 /// `sort --by k desc`, as in SQL.
 fn direction(missing: &Missing) -> Option<Error> {
-    let descends = match missing.name.to_ascii_lowercase().as_str() {
-        "desc" | "descending" => true,
-        "asc" | "ascending" => false,
-        _ => return None,
-    };
+    let descends = descends(OsStr::new(missing.name))?;
     let mut meant = without_word(missing.words, missing.name);
     let own = meant.verbs.last_mut().filter(|_| missing.verb.name == "sort")?;
     let option = own.iter().position(|own| own == "--by")?;

@@ -15,7 +15,7 @@ use crate::verbs::{self, Entry, Parsed};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use words::{copy, is_field, line, moved, without_word};
+use words::{copy, descends, is_field, line, moved, without_word};
 
 /// Inputs of a verb that combines several, with a name or a weight in the syntax of another tool.
 ///
@@ -174,7 +174,7 @@ pub fn without_option(error: Error, words: &Words) -> Error {
             }
         }
         Some(Reason::MissingOption(option)) if option == "--by" => {
-            // `sort x`, `sort -r x`
+            // `sort x`, `sort -r x`, `sort x desc`
             let command = own.first().and_then(|name| verbs::find(name.to_str()?)).map(verbs::Entry::command);
             let is_flag = |word: &&str| {
                 command.as_ref().and_then(|command| find_option(command, word)).is_some_and(|arg| !arg.get_action().takes_values())
@@ -187,8 +187,15 @@ pub fn without_option(error: Error, words: &Words) -> Error {
             match second.or(first) {
                 Some(field) => {
                     let meant = first.filter(|_| second.is_some()).map_or_else(|| copy(words), |by| without_word(words, by));
+                    // `sort price desc`, as in SQL.
+                    let direction = own.iter().filter_map(|word| Some((word.to_str()?, descends(word)?))).next();
+                    let (meant, key) = match direction.filter(|(word, _)| *word != field && !Path::new(word).exists()) {
+                        Some((word, true)) => (without_word(&meant, word), format!("-{field}")),
+                        Some((word, false)) => (without_word(&meant, word), field.to_owned()),
+                        None => (meant, field.to_owned()),
+                    };
                     let at = meant.verbs.last().and_then(|own| own.iter().position(|word| word == field)).unwrap_or(1);
-                    error.help(format!("use --by to name a field: {}", moved(&meant, field, at, &["--by", field])))
+                    error.help(format!("use --by to name a field: {}", moved(&meant, field, at, &["--by", &key])))
                 }
                 None => error,
             }

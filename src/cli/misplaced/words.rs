@@ -3,7 +3,7 @@
 use crate::cli::brackets::typed_word;
 use crate::cli::split::Words;
 use crate::formats::FORMATS;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// Whether the name has the extension of a format.
 pub fn is_file_of_a_format(name: &str) -> bool {
@@ -52,4 +52,13 @@ pub fn line(words: &Words) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// Whether a word asks for descending order, as in SQL; `None` if it names no order.
+pub fn descends(word: &OsStr) -> Option<bool> {
+    match word.to_str()?.to_ascii_lowercase().as_str() {
+        "desc" | "descending" => Some(true),
+        "asc" | "ascending" => Some(false),
+        _ => None,
+    }
 }

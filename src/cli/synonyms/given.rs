@@ -1,4 +1,4 @@
-//! What a command line in the language of another tool says, and how it fills a template.
+//! Interprets a command line written for another tool, and fills a template with its words.
 
 use super::known::{Known, is_accepted};
 use super::table::renamed;
@@ -67,9 +67,10 @@ impl Given<'_> {
         Given { name, index, words, own, globals, dashed, search, substitution, key, value, numbers, files }
     }
 
-    /// The command line with the verb replaced by the template; `None` if a place has no value, or the command is refused.
+    /// The command line with the verb replaced by the template; `None` if a placeholder has no value, or the command is
+    /// rejected.
     pub fn command_line(&self, template: &str, known: &Known) -> Option<String> {
-        // A pipeline of several programs has no place for global options.
+        // Global options cannot be added to a sequence of several commands.
         let globals: &[String] = if template.contains("&&") { &[] } else { &self.globals };
         let before = texts(&self.words.before);
         let names_output = globals.iter().chain(&before).any(|word| word.starts_with("-o") || word.starts_with("--output"));
@@ -102,11 +103,15 @@ impl Given<'_> {
         words.map(|word| if takes_expression(template) { without_dollars(word) } else { word.clone() }).collect()
     }
 
-    /// The value of a place of the template; `None` if the words do not tell.
+    /// The value of a placeholder of the template; `None` if the words do not provide one.
     fn place(&self, place: &str, template: &str, arguments: &[String], known: &Known) -> Option<String> {
         let [number, second] = self.numbers.each_ref().map(Option::as_deref);
         let file = |number: usize| Some(self.files.get(number).map_or_else(|| "FILE".to_owned(), |file| typed_word(file)));
-        let key = |quoted: fn(&str) -> String| Some(self.key.as_deref().map_or_else(|| "FIELD".to_owned(), quoted));
+        let aggregate = self.key.as_deref().filter(|key| is_aggregate(key));
+        let key = |quoted: fn(&str) -> String| match aggregate {
+            Some(_) => None,
+            None => Some(self.key.as_deref().map_or_else(|| "FIELD".to_owned(), quoted)),
+        };
         let option = |name: &str| Some(self.key.as_ref().map_or_else(String::new, |key| format!("{name} {}", shell_word(&as_field(key)))));
         match place {
             "args" => Some(joined(arguments)),
@@ -141,6 +146,7 @@ impl Given<'_> {
             "key" | "list" => key(|key| shell_word(&as_field(key))),
             "field" => key(|key| in_single_quotes(&as_field(key))),
             "column" => key(in_sql),
+            "aggregate" => aggregate.map(str::to_owned),
             _ => {
                 let of_sed = || Substitution::place(self.substitution.as_ref(), place);
                 Some(self.search.as_ref().and_then(|search| search.place(place)).unwrap_or_else(of_sed))
@@ -154,7 +160,7 @@ impl Given<'_> {
         self.own.iter().find(is_list).filter(|_| self.numbers[1].is_none()).cloned()
     }
 
-    /// The two numbers, or a slice of Python, which is numbered from 0 and has no end.
+    /// The two numbers, or a Python slice, which counts from 0 and excludes its end.
     fn range(&self) -> Option<String> {
         let slice = |word: &String| {
             let (start, end) = word.split_once(':')?;
@@ -220,8 +226,8 @@ fn is_there(word: &str) -> bool {
     word == "-" || Path::new(word).exists()
 }
 
-/// Whether a word is a file, which need not exist. A program in the language of another tool has points too, and `meta.lang`
-/// is a field.
+/// Whether a word is a file, which need not exist. A program in the language of another tool contains dots too, and
+/// `meta.lang` is a field.
 fn is_file(word: &str) -> bool {
     let is_program = word.starts_with(['.', '{', '$']) || word.contains('(');
     let is_path = !is_file_of_a_format(word) && word.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
@@ -250,13 +256,22 @@ fn without_dollars(text: &str) -> String {
     out
 }
 
+/// Whether a key is a call such as `sum(x)`, which SQL computes over all records.
+fn is_aggregate(key: &str) -> bool {
+    let names = ["sum", "avg", "mean", "min", "max", "count", "median", "stddev", "variance"];
+    let call = key.strip_suffix(')').and_then(|call| call.split_once('('));
+    call.is_some_and(|(name, of)| {
+        names.contains(&name.to_ascii_lowercase().as_str()) && of.chars().all(|c| c.is_alphanumeric() || "_*".contains(c))
+    })
+}
+
 /// Fields or an expression as typed, but a name such as `my-key` in backquotes.
 fn as_field(key: &str) -> String {
     let is_name = !key.contains([',', '.', '`']) && key.chars().all(|c| c.is_alphanumeric() || "_- ".contains(c));
     if is_name { in_expression(key) } else { key.to_owned() }
 }
 
-/// A column of SQL inside double quotes of a shell.
+/// An SQL column inside the double quotes of a shell word.
 fn in_sql(key: &str) -> String {
     if key.chars().all(|c| c.is_alphanumeric() || "_.,".contains(c)) {
         return key.to_owned();
@@ -272,7 +287,7 @@ fn global_options(words: Vec<String>) -> (Vec<String>, Vec<String>) {
     let (mut own, mut others) = (Vec::new(), Vec::new());
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
-        // An option of the other tool has no value: `cut -o -f id`.
+        // The other tool's option of this name may take no value: `cut -o -f id`.
         let is_followed = word.contains('=') || words.as_slice().first().is_some_and(|next| !next.starts_with('-') || next == "-");
         if !takes_value(bare(&word)) || !is_followed {
             others.push(word);

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 pub struct Known<'a> {
     /// Whether these words of a command are accepted.
     pub accepts: &'a dyn Fn(Vec<OsString>) -> bool,
-    /// The schema of the records after these verbs, followed by FILEs, if it is found at once.
+    /// The schema of the records after these verbs, followed by FILEs, if it can be found immediately.
     pub outline: &'a dyn Fn(Vec<OsString>) -> Option<Schema>,
 }
 

@@ -6,8 +6,8 @@
 /// `{value}` a word after the key, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the key
 /// inside an expression in single quotes, and `{column}` inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key,
 /// `{shape}` gives it the size `{n}`, `{condition}` is all words after the name if one of them compares, and `{promoted}` moves
-/// the fields out of a structure; `{name}` is the name itself. The others belong to `grep` and `sed` (`patterns.rs`). A command
-/// with a place that has no value, or one that would be refused, is not suggested.
+/// the fields out of a structure; `{name}` is the name itself. The other placeholders belong to `grep` and `sed`
+/// (`patterns.rs`). A command with a placeholder that has no value, or one that would be rejected, is not suggested.
 pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
     (&["take", "limit"], &["tatter head {args}"]),
@@ -72,6 +72,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         &[
             "tatter count --by {key} {files}",
             "tatter sort --by {key} then implode --by {key} {files}",
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT {aggregate} FROM 'data.parquet'\"",
             "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT {column}, count(*) FROM 'data.parquet' GROUP BY {column}\"",
         ],
     ),

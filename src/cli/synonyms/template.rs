@@ -1,14 +1,14 @@
-//! Templates of commands: filling their places.
+//! Fills the placeholders of command templates.
 
-/// Words in templates that stand for what the command line does not tell.
+/// Words in templates that stand for what the command line does not say.
 const PLACEHOLDERS: [&str; 3] = ["FIELD", "N", "VALUE"];
 
-/// Whether a command names only what the command line tells.
+/// Whether a command contains only what the command line says, and none of these words.
 pub fn is_whole(command: &str) -> bool {
     !command.split(|c: char| !c.is_alphanumeric()).any(|word| PLACEHOLDERS.contains(&word))
 }
 
-/// The template with its places filled. An empty value leaves no space behind.
+/// The template with its placeholders filled. An empty value leaves no extra space.
 pub fn placed(template: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     let mut rest = template;

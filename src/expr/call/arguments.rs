@@ -336,7 +336,7 @@ impl Call {
         }
     }
 
-    /// The type of an item that must be a dense tensor; `advice` is the way out for others.
+    /// The type of an item that must be a dense tensor; `advice` says what to do with any other item.
     ///
     /// # Errors
     /// The item is ragged, sparse, a structure, or not a tensor.

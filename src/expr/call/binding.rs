@@ -69,7 +69,7 @@ impl Arg {
     }
 }
 
-/// Functions whose namesakes in Python take other arguments, with the advice for a call that has those.
+/// Functions whose Python namesakes take other arguments, with advice for a call that uses those.
 const NAMESAKES: [(&str, &str); 2] =
     [("round", "round(x * 100) / 100 rounds to two decimals"), ("split", "to split text: strings.split(x, sep=\"-\")")];
 
@@ -93,7 +93,8 @@ impl Call {
         let Written { name, span, text, positional, keywords } = written;
         let params = &signature.params;
         let (mut positional, keywords, rest) = variadic(params, span.clone(), positional, keywords);
-        // Every TensorFlow function takes a `name` for its graph node, which is ignored here. A separator is no such name.
+        // Every TensorFlow function takes a `name` for its graph node, which is ignored here. A separator is not such a
+        // name.
         let is_name = |item: &Operand| match &item.kind {
             OperandKind::Literal(Literal::String(name)) => is_node_name(name),
             other => matches!(other, OperandKind::Literal(Literal::None)),

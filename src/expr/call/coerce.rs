@@ -79,8 +79,8 @@ pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<No
     nodes.into_iter().map(|node| with_bytes(node, &element, text)).collect()
 }
 
-/// The common element of structures to be joined: text is bytes where it is bytes in one of them. `None` if they differ
-/// otherwise.
+/// The common element type of structures to be joined: a text field is bytes if it is bytes in one of them. `None` if
+/// they differ otherwise.
 fn beside_bytes(a: &Element, b: &Element) -> Option<Element> {
     let text = |a: &DType, b: &DType| matches!((a, b), (DType::String, DType::Bytes) | (DType::Bytes, DType::String));
     match (a, b) {
@@ -98,7 +98,7 @@ fn beside_bytes(a: &Element, b: &Element) -> Option<Element> {
     }
 }
 
-/// A structure as one of that element, in which text may be bytes instead.
+/// A structure converted to that element type, in which text fields may be bytes instead.
 fn with_bytes(node: Node, element: &Element, text: &Arc<str>) -> ExprResult<Node> {
     if node.ty.element == *element {
         return Ok(node);
@@ -170,7 +170,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         let own = literal::plain(&literal, None).map_err(|e| e.or_at(item.span.clone()))?.0.dtype().cloned().unwrap_or(DType::Float32);
         dtype = Some(match dtype {
             None => own,
-            // As in a list of them, 1 is a float32 beside 0.5.
+            // As in a list, 1 is a float32 next to 0.5.
             Some(_) if literals_only && own.is_float() && hold_all(&own, items) => own,
             Some(before) => {
                 let wide = promote(&before, &own).ok_or_else(|| {
@@ -205,8 +205,8 @@ fn hold_all(dtype: &DType, items: &[Operand]) -> bool {
     items.iter().all(|item| item.literal().is_some_and(|literal| literal::holds(dtype, &literal)))
 }
 
-/// Two items without promotion; `None` unless each is a tensor or a literal. A literal takes the dtype of a tensor beside
-/// it if that holds it, and a fraction otherwise that of Python.
+/// Two items without promotion; `None` unless each is a tensor or a literal. A literal takes the dtype of the other
+/// item, if that is a tensor whose dtype holds it; otherwise, a fraction is a float64, as in Python.
 pub fn as_they_are(items: [&Operand; 2]) -> Option<[Node; 2]> {
     let node = |item: &Operand, other: &Operand| {
         let Some(literal) = item.literal() else { return as_node(item, None).ok() };
@@ -270,7 +270,7 @@ pub fn strict(node: Node) -> ExprResult<Node> {
     Ok(not_null(node))
 }
 
-/// How the values of a foreign dtype, in the field of that name, become values to compute with.
+/// Advice on converting values of a foreign dtype, in the field of that name, to a dtype that functions support.
 pub fn computable(dtype: &DType, name: Option<&str>) -> String {
     let to = match dtype {
         DType::Null => return "no record has a value here; declare its dtype with --schema, such as 'x: int64[?]'".to_owned(),
@@ -308,7 +308,7 @@ fn without(node: Node, outermost: bool) -> Node {
     Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name, outermost, fits_empty: true } }
 }
 
-/// The same check for a tensor of which an item is taken, which an empty list does not have.
+/// The same check for a tensor from which an item is taken; an empty list has none.
 pub fn of_item(mut node: Node) -> Node {
     if let NodeKind::NotNull { fits_empty, .. } = &mut node.kind {
         *fits_empty = false;

@@ -6,7 +6,7 @@
 //! - [`integer`]: integers known before the first record, or one per record.
 //! - [`coerce`]: operands as tensors of one dtype, without nulls; [`pack`]: lists of tensors as one tensor; [`shape`]:
 //!   shapes as tensors.
-//! - [`known`]: what is known of an operand before the first record; [`fold`]: evaluation of constant calls.
+//! - [`known`]: what is known about an operand before the first record; [`fold`]: evaluation of constant calls.
 //! - [`subscript`] binds `x[keys]`; [`maps`] binds `m["key"]`.
 
 mod arguments;

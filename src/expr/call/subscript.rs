@@ -4,7 +4,7 @@
 //! x            [[1 2 3] [] [4 5]]
 //! x[0]         [1 2 3]
 //! x[:, :1]     [[1] [] [4]]
-//! x[:, 0]      refused: some row might be empty
+//! x[:, 0]      rejected: some row might be empty
 //! ```
 //!
 //! Semantics: `tf.RaggedTensor.__getitem__`, `StructuredTensor.__getitem__`. An int can index an axis only
@@ -140,7 +140,7 @@ impl Axes {
         }
     }
 
-    /// Goes on with the axes of a field of the structures.
+    /// Continues with the axes of a field of the structures.
     fn enter(&mut self, key: &Operand, name: &str) -> ExprResult<()> {
         let Element::Struct(fields) = &self.item.element else {
             return Err(wrong_key(key, &self.item));

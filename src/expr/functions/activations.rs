@@ -23,7 +23,8 @@ pub static FUNCTIONS: &[Function] = &[
         [("nn.gelu([0.0, 1.0])", "[0.0, 0.8413447]")],
         |c| {
             check_float(c)?;
-            // Rounded to the dtype at each step, as in TensorFlow, which makes float32 of the constants that it casts.
+            // Rounded to the dtype at each step, as in TensorFlow, which converts the constants to float32 before it
+            // casts them.
             Ok(if c.flag(1, false)? {
                 "0.5 * features * (1.0 + tanh(0.7978845608028654 * (features + cast(constant(0.044715), identity(features).dtype) * pow(features, 3.0))))"
             } else {

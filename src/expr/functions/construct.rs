@@ -173,7 +173,7 @@ fn ranges(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
         None => (zero, call.operand(0)?.clone()),
     };
     let delta = call.given(2).cloned().unwrap_or(one);
-    // tf.range converts its arguments to the dtype; tf.ragged.range has dtypes of its arguments only.
+    // tf.range converts its arguments to the dtype; tf.ragged.range does not.
     let mut items = [start, limit, delta];
     if let (false, Some(dtype)) = (ragged, call.dtype(3)?) {
         for item in &mut items {
@@ -371,7 +371,7 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
         let owners = merged(&tensor, 0, x.rank())?;
         let depth = depth.of(args)?;
         let (on, off) = (args.value(on.index)?, args.value(off.index)?);
-        // The values on, then the values off; a constant is the same for all records.
+        // The on values, then the off values; a constant is the same for all records.
         let both = concat_leaves(&[on.tensor.as_leaf()?, off.tensor.as_leaf()?])?;
         let first_off = on.tensor.nrows();
         let place = |constant: bool, record: usize| if constant { 0 } else { record };

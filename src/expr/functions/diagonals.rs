@@ -137,7 +137,7 @@ fn diag(call: &Call) -> ExprResult<String> {
     };
     let last = ty.rank() - 1;
     let length = format!("shape(identity(diagonal))[{last}]");
-    // The first row and column that the diagonal meets.
+    // The row and column at which the diagonal starts.
     let (down, right) = ((-k).max(0), k.max(0));
     let given = |i: usize| call.optional_int(i).map(|n| n.filter(|n| *n != -1));
     let (rows, columns) = match (given(2)?, given(3)?) {
@@ -154,7 +154,8 @@ fn diag(call: &Call) -> ExprResult<String> {
             (size(rows, down), size(columns, right))
         }
     };
-    // The value of each row, at the first row of the diagonal. Too few rows or columns are refused: there is no room to pad.
+    // The value of each row, at the first row of the diagonal. Too few rows or columns are rejected: there is no room
+    // to pad.
     let outer = "[0, 0], ".repeat(last);
     let values = format!("pad(diagonal, [{outer}[{down}, {rows} - {down} - {length}]], constant_values={elsewhere})");
     let within = format!("pad(range({columns} - {right} - {length}), [[0, {right} + {length}]])");
@@ -179,7 +180,7 @@ fn band(call: &Call) -> ExprResult<String> {
         format!("expand_dims(range(shape(identity(input))[{}]), 1)", ty.rank() - 2),
         format!("range(shape(identity(input))[{}])", ty.rank() - 1),
     );
-    // More diagonals than the matrix has are refused: the number is an index into them.
+    // A diagonal that the matrix does not have is rejected: its number is an index into the diagonals.
     let within = |most: &str, axis: usize, distance: String| {
         let all = format!("range(shape(identity(input))[{axis}] + 1)");
         format!("(({most} < 0) | ({distance} <= gather({all}, maximum({most}, 0))))")

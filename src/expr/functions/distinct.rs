@@ -63,7 +63,7 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
         let hashes = row_hashes(std::slice::from_ref(&keys), keys.nrows());
         let (mut first, mut lengths) = (Vec::new(), Vec::with_capacity(rows.nrows()));
         let (mut indices, mut counts): (Vec<i64>, Vec<i64>) = (Vec::with_capacity(values.nrows()), Vec::new());
-        // The latest of the distinct values with each hash; for each distinct value, the one with the same hash before it.
+        // The latest of the distinct values with each hash; for each distinct value, the previous one with the same hash.
         let mut latest: HashMap<u64, usize, BuildHasherDefault<Identity>> = HashMap::default();
         let mut before: Vec<Option<usize>> = Vec::new();
         for row in 0..rows.nrows() {

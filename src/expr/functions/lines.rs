@@ -102,8 +102,8 @@ impl AlongLine for Softmax {
     }
 }
 
-/// The sum of floats in the order of TensorFlow's vectorized loops, which a result near 0 shows: the lanes of a vector
-/// register are summed, in four registers by turns, and the remaining values one by one.
+/// The sum of floats in the order of TensorFlow's vectorized loops, which matters for results near 0: the lanes of a
+/// vector register are summed, using four registers in turn, and the remaining values one by one.
 fn sum_by_lanes<T: Number>(n: usize, value: impl Fn(usize) -> T::Native) -> T::Native {
     const REGISTERS: usize = 4;
     let width = if size_of::<T::Native>() == 8 { 4 } else { 8 };

@@ -1,4 +1,4 @@
-//! Losses of predictions, given the right answers, as formulas.
+//! Losses of predictions, given the labels, as formulas.
 //!
 //! Semantics: `tf.nn`.
 
@@ -25,7 +25,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.sparse_softmax_cross_entropy_with_logits"],
         "labels, logits",
-        "Cross entropy between the softmax of each row of logits and the number of the right class.",
+        "Cross entropy between the softmax of each row of logits and the index of the correct class.",
         [("nn.sparse_softmax_cross_entropy_with_logits(1, [1.0, 1.0])", "0.6931472")],
         |call| {
             let (labels, logits) = pair(call)?;

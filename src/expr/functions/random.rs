@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["random.uniform", "random_uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
         "Uniform random numbers from minval up to, but not including, maxval (1). The numbers depend on --seed, the \
-         name of the input as given, the record number in it, and the call, so piped input gives other numbers than the file.",
+         name of the input as given, the record number in it, and the call, so piped input gives different numbers than the file.",
         [],
         uniform
     ),
@@ -65,8 +65,8 @@ struct Streams {
 }
 
 impl Streams {
-    /// The streams of a call. Argument `i` is its seed; by default, its place in the text distinguishes it from other
-    /// calls.
+    /// The streams of a call. Argument `i` is its seed; by default, its position in the text distinguishes it from
+    /// other calls.
     fn new(call: &mut Call, i: usize) -> ExprResult<Streams> {
         let seed = call.optional_int(i)?;
         let number = seed.map_or(call.span.start as u64, |seed| (seed as u64) ^ (1 << 63));

@@ -199,7 +199,7 @@ fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
         let counts = i64s(counts.as_leaf()?)?
             .iter()
             .enumerate()
-            .map(|(r, n)| usize::try_from(*n).map_err(|_| Error::data(format!("num_segments is {n}")).at_row(r)));
+            .map(|(r, n)| usize::try_from(*n).map_err(|_| Error::data(format!("num_segments is {n}; it must not be negative")).at_row(r)));
         let counts = counts.collect::<Result<Vec<_>>>()?;
         reduced(op, (&*x.of(args)?, &dtype), &*ids.of(args)?, ids.rank(), &inner, counts)
     })
@@ -223,12 +223,12 @@ fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
             .map(|record| {
                 let own = &numbers[list.partition().range(record)];
                 if let Some(w) = own.windows(2).find(|w| w[1] < w[0]) {
-                    return Err(Error::data(format!("the ids decrease from {} to {}", w[0], w[1]))
+                    return Err(Error::data(format!("the segment ids decrease from {} to {}", w[0], w[1]))
                         .at_row(record)
                         .help("math.unsorted_segment_* take ids in any order"));
                 }
                 if own.first().is_some_and(|first| *first < 0) {
-                    return Err(Error::data("an id is negative").at_row(record));
+                    return Err(Error::data("a segment id is negative").at_row(record));
                 }
                 Ok(own.last().map_or(0, |last| (*last as usize).saturating_add(1)))
             })
@@ -366,7 +366,7 @@ fn to_row_splits(call: &mut Call) -> ExprResult<OperandKind> {
             let n = check_count(usize::try_from(wanted).ok().and_then(|n| n.checked_add(out.len() + 1)), record)? - out.len() - 1;
             let mut splits = vec![0i64; n + 1];
             for id in own {
-                let id = usize::try_from(*id).map_err(|_| Error::data(format!("the segment {id} is negative")).at_row(record))?;
+                let id = usize::try_from(*id).map_err(|_| Error::data(format!("the segment id {id} is negative")).at_row(record))?;
                 // Values of later segments are not counted.
                 if id < n {
                     splits[id + 1] += 1;

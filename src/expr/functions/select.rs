@@ -451,7 +451,8 @@ fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
             .iter()
             .enumerate()
             .map(|(record, n)| {
-                let n = usize::try_from(*n).map_err(|_| Error::data(format!("num_partitions is {n}")).at_row(record))?;
+                let n = usize::try_from(*n)
+                    .map_err(|_| Error::data(format!("num_partitions is {n}; it must not be negative")).at_row(record))?;
                 total = check_count(total.checked_add(n), record)?;
                 Ok(n)
             })
@@ -468,7 +469,8 @@ fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
     })
 }
 
-/// As in TensorFlow, the tables of a list hold consecutive ids, the first tables one more if they do not divide evenly.
+/// As in TensorFlow, the tables of a list hold consecutive ids, with one more in each of the first tables if they do
+/// not divide evenly.
 fn embedding_lookup(call: &Call) -> ExprResult<String> {
     let mut rows = None;
     let table = match call.operand(0)?.elements() {

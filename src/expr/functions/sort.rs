@@ -129,7 +129,8 @@ fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
     })
 }
 
-/// Either all values of a record are searched in its one row, or each row of values in the row at the same place.
+/// Either all values of a record are searched in its one row, or each row of values is searched in the row at the same
+/// position.
 fn searchsorted(call: &mut Call) -> ExprResult<OperandKind> {
     let right = match call.string(2)?.as_deref() {
         None | Some("left") => false,

@@ -25,7 +25,7 @@ impl<'a> Filled<'a> {
     /// # Errors
     /// Only if memory runs out.
     pub fn new(items: &'a Tensor, filling: &Tensor) -> Result<Filled<'a>> {
-        // Several copies, so that few runs fill a long row, but no more than take the memory of the items or 1 MiB.
+        // Several copies, so that few runs fill a long row, but no more than fit in the memory of the items or 1 MiB.
         let nrows = filling.nrows();
         let room = (1 << 20) / filling.nbytes().max(1);
         let copies = (items.nrows() / nrows.max(1)).max(room).clamp(1, 64);

@@ -23,8 +23,8 @@ use std::sync::Arc;
 /// How values are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce<'a> {
-    /// `wide`: floats are added in float64 and rounded once, which is what TensorFlow's sums of dense tensors, in an order of their
-    /// own, come to. Other sums are in order.
+    /// `wide`: floats are added in float64 and rounded once, which gives the same results as TensorFlow's sums of dense
+    /// tensors, whose order differs. Other sums are in order.
     Sum {
         wide: bool,
     },
@@ -137,7 +137,7 @@ fn greater<T: Number>(all: T::Native, v: T::Native) -> T::Native {
     if v < all { all } else { v }
 }
 
-/// The sum in float64, of halves where there are many values, so that errors of rounding stay few.
+/// The sum in float64, computed by halves if there are many values, so that rounding errors stay small.
 fn wide_sum<T: Number>(values: &[T::Native]) -> f64 {
     const SHORT: usize = 128;
     if values.len() <= SHORT {

@@ -133,7 +133,8 @@ pub fn time_of_text(text: &str, to: &DataType) -> Result<ArrayRef> {
     times(&Int64Array::from(vec![reader.count(nanos, text)?]), to)
 }
 
-/// As [`time_of_text`], but in the coarsest unit, from that of `to`, that represents the time exactly, to the nanosecond.
+/// As [`time_of_text`], but in the coarsest unit that represents the time exactly, from that of `to` down to the
+/// nanosecond.
 ///
 /// # Errors
 /// Text that is not a time, or a time that no unit represents exactly.

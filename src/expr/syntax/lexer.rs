@@ -3,7 +3,7 @@
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::span::Span;
 
-/// A token and its place.
+/// A token and its span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! The syntax of expressions: Python's, as a tree that keeps places in the text.
+//! The syntax of expressions: Python's, as a tree that keeps the span of each node.
 //!
 //! - [`lexer`]: text to tokens.
 //! - [`parser`]: tokens to a [`tree`], without knowledge of fields, functions or types.

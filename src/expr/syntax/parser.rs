@@ -8,7 +8,7 @@ use crate::expr::span::Span;
 /// Parses a single expression, for `filter`.
 ///
 /// # Errors
-/// The expected and the found token, with its place.
+/// The expected and the found token, with the span of the latter.
 pub fn parse_expression(text: &str) -> ExprResult<Expr> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
     parser.skip_separators();

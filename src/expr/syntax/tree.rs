@@ -5,7 +5,7 @@ use crate::expr::span::Span;
 /// Maximum nesting depth of expressions. It bounds the recursion of every later pass.
 pub const MAX_DEPTH: usize = 128;
 
-/// An expression and its place in the text.
+/// An expression and its span in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub kind: ExprKind,

@@ -88,7 +88,7 @@ impl Bound {
         let mut taken = HashSet::new();
         let mut fields = Vec::new();
         for field in &complete {
-            let name = field.source.values.clone().unwrap_or_else(|| field.name.clone());
+            let name = field.source_name().to_owned();
             let source = Field { storage: field.storage.clone(), ..Field::new(name, field.ty.clone()) };
             if let Some(bound) = bind(&source, stacking, contents, &names).filter(|b| !b.numbers().iter().any(|n| taken.contains(n))) {
                 taken.extend(bound.numbers());
@@ -236,7 +236,7 @@ fn bind(field: &Field, stacking: Stacking, contents: &Contents, names: &HashMap<
         bind_leaf(stored, dims, contents, names)
     });
     let leaves: Vec<BoundLeaf> = bound.collect::<Option<_>>()?;
-    // The storage tells maps from lists of entries.
+    // The storage distinguishes maps from lists of entries.
     let field = Field { storage: field.storage.clone(), ..Field::new(field.name.clone(), field.ty.clone()) };
     (!leaves.is_empty()).then_some(BoundField { field, leaves })
 }
@@ -311,9 +311,8 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
 
 /// The meaning of the first axis in a file that does not declare it, derived from the rank of a field in `--schema`.
 fn stacking(contents: &Contents, declared: &[&Field], names: &HashMap<&str, usize>) -> Result<Stacking> {
-    let source = |field: &Field| field.source.values.clone().unwrap_or_else(|| field.name.clone());
     let fits = |field: &Field, stacking| {
-        let source = Field::new(source(field), Type { optional: false, ..field.ty.clone() });
+        let source = Field::new(field.source_name(), Type { optional: false, ..field.ty.clone() });
         let rank = |array: &StoredArray| array.shape.len() == field.ty.rank() + usize::from(stacking == Stacking::Records);
         names.get(source.name.as_str()).map_or_else(|| bind(&source, stacking, contents, names).is_some(), |at| rank(&contents.arrays[*at]))
     };

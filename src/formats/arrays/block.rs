@@ -133,7 +133,7 @@ impl LeafReader {
         Ok(LeafReader { name: leaf.name.clone(), kind })
     }
 
-    /// The bytes of every record, if that is the same for all records.
+    /// The size of every record in bytes, if it is the same for all records.
     pub fn fixed_nbytes(&self) -> Option<u64> {
         match &self.kind {
             Kind::Ragged { levels, item_nbytes, whole: None, .. } if levels.is_empty() => Some(*item_nbytes),

@@ -90,8 +90,8 @@ pub struct Contents {
 pub type Open = fn(&Input) -> Result<Contents>;
 
 impl Contents {
-    /// Adds the array that a header describes, whose values take `nbytes` bytes: of a structured array, one for each field,
-    /// whose names follow `prefix`.
+    /// Adds the array that a header describes, whose values take `nbytes` bytes; for a structured array, one array for
+    /// each field, whose names follow `prefix`.
     ///
     /// # Errors
     /// A structured array in Fortran order, or none of whose fields can be read.

@@ -83,8 +83,8 @@ impl Dictionaries {
         self.all.iter().filter(|d| d.is_ordered && d.grown).map(|d| d.column.as_str())
     }
 
-    /// Maps arrays with their own dictionaries to the dictionaries of the output. Of a file, whose dictionaries are only
-    /// complete at its end, they have the keys alone.
+    /// Maps arrays with their own dictionaries to the dictionaries of the output. In a file, whose dictionaries are
+    /// only complete at its end, they have only the keys.
     ///
     /// # Errors
     /// More values than the key type of a dictionary can index.
@@ -183,7 +183,7 @@ impl Dictionary {
             let total = (before + added.len()) as u64;
             self.grown = true;
             if with_values && (total > most(&self.ty) || total > MAX_RESENT && !self.is_known) {
-                // The values of earlier batches are not needed any more.
+                // The values of earlier batches are no longer needed.
                 self.replace(own.values().clone())?;
                 return Ok(array.clone());
             }

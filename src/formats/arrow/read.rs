@@ -44,9 +44,9 @@ struct Known {
     fields: Vec<Field>,
     arrow: Vec<FieldRef>,
     renamed: Renamed,
-    /// The index of each column with integers of 128 bits, and what they are read as.
+    /// The index of each column of 128-bit integers, and what they are read as.
     wide: Vec<(usize, String)>,
-    /// The columns with integers of 128 bits that are read as decimals.
+    /// The columns of 128-bit integers that are read as decimals.
     decimals: Vec<usize>,
 }
 
@@ -324,9 +324,9 @@ impl Footer {
     }
 }
 
-/// Checks that the blocks of the footer are apart, and that there is no message between or after them: records would be
-/// repeated or lost. A dictionary that another one with its id replaces need not be listed; `dictionaries` are the ids of those
-/// that are.
+/// Checks that the blocks of the footer do not overlap, and that there is no message between or after them: records
+/// would be repeated or lost. A dictionary that is replaced by another one with the same id need not be listed;
+/// `dictionaries` are the ids of those that are.
 fn check_blocks(source: &Source, blocks: impl Iterator<Item = Block>, dictionaries: &HashSet<i64>, footer: u64) -> Result<()> {
     let end = |b: &Block| b.offset().saturating_add(b.metaDataLength().into()).saturating_add(b.bodyLength());
     let mut places: Vec<(u64, u64)> = blocks
@@ -531,7 +531,7 @@ impl Batch {
         let count = usize::try_from(nrows).map_err(|_| Error::data("a record batch has too many rows"))?;
         let roots = self.columns.roots();
         if roots.is_empty() {
-            // No column is decoded that would prove the number of rows.
+            // Without columns to decode, nothing else confirms the number of rows.
             let message = self.framed.message()?;
             let nodes = message.header_as_record_batch().and_then(|header| header.nodes());
             if let Some(node) = nodes.and_then(|nodes| nodes.iter().next())

@@ -28,7 +28,7 @@ const ROWS: usize = 1 << 16;
 const NBYTES: usize = 8 << 20;
 /// The alignment of messages and buffers recommended by the format.
 const ALIGNMENT: usize = 64;
-/// Maximum depth of nested fields. Readers refuse metadata of more than 64 nested tables, and the message, the schema
+/// Maximum depth of nested fields. Readers reject metadata with more than 64 nested tables, and the message, the schema
 /// and the type of the innermost field are tables too; with a dictionary, there is one more.
 const MAX_DEPTH: usize = 61;
 

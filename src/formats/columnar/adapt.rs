@@ -105,8 +105,8 @@ impl Columns {
                     .in_field(quoted(&target.name))
                     .help("declare only the type, and combine the columns with the verb partition or compose"));
             }
-            let name = target.source.values.as_ref().unwrap_or(&target.name);
-            let source = positions.get(name.as_str()).map(|position| {
+            let name = target.source_name();
+            let source = positions.get(name).map(|position| {
                 let place = *places.entry(*position).or_insert_with(|| {
                     roots.push(*position);
                     roots.len() - 1
@@ -123,7 +123,7 @@ impl Columns {
             columns.push(Column { source, target: target.clone() });
         }
         if let Some(first) = missing.first() {
-            let name = first.source.values.as_ref().unwrap_or(&first.name);
+            let name = first.source_name();
             let declared = |target: &&Field| match &target.source.values {
                 Some(source) => format!("{}: optional {} from {}", quoted(&target.name), target.ty, quoted(source)),
                 None => format!("{}: optional {}", quoted(&target.name), target.ty),
@@ -232,7 +232,7 @@ impl Columns {
         Chunk::try_new(1, columns, chunk.origin)
     }
 
-    /// Leaves out records that are bad for another reason than their types; the numbers of the records are in the errors.
+    /// Drops records that are bad for a reason other than their types; the errors have the numbers of the records.
     ///
     /// # Errors
     /// The first, unless bad records may be skipped.

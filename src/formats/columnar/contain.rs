@@ -16,7 +16,7 @@ thread_local! {
 /// Runs `decode`, and returns an error if it panics. Nothing is printed.
 ///
 /// # Errors
-/// Those of `decode`. Also, `what` is damaged if it panics.
+/// Those of `decode`; if it panics, an error that `what` is damaged.
 pub fn contain<T>(what: &str, decode: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

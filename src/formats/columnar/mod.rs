@@ -3,7 +3,7 @@
 //! - [`adapt`]: adapts the columns of a file to the schema of the run;
 //! - [`source`]: a file that threads read at different positions;
 //! - [`facts`]: metadata to write, and notices for what is dropped;
-//! - [`names`]: columns with the same name; [`wide_integers`]: integers of 128 bits;
+//! - [`names`]: columns with the same name; [`wide_integers`]: 128-bit integers;
 //! - [`contain`]: containment of decoder panics.
 
 pub(super) mod adapt;

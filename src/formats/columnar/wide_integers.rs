@@ -1,4 +1,4 @@
-//! Integers of 128 bits, which Polars writes and the Arrow crate does not have. In a schema they become integers of 64 bits
+//! 128-bit integers, which Polars writes and the Arrow crate does not have. In a schema they become 64-bit integers
 //! that the crate accepts, and then a type of the same size.
 
 use crate::schema::nested::with_fields;
@@ -74,7 +74,7 @@ fn find(field: IpcField, path: &mut Vec<usize>, places: &mut Vec<Place>) -> Opti
     Some(())
 }
 
-/// Converts a schema, in which such integers become decimals or binary values, and returns their places.
+/// Converts a schema, in which such integers become decimals or binary values, and returns their positions.
 ///
 /// # Errors
 /// See [`try_fb_to_schema`].
@@ -93,7 +93,7 @@ pub fn to_schema(schema: IpcSchema) -> Result<(Schema, Vec<Place>), ArrowError> 
     Ok((Schema::new_with_metadata(fields, converted.metadata().clone()), places))
 }
 
-/// The type with another one at that place.
+/// The type with another one at that position.
 fn retyped(own: &DataType, path: &[usize], ty: &DataType) -> DataType {
     let Some((first, rest)) = path.split_first() else { return ty.clone() };
     let mut places = 0..;

@@ -1,7 +1,7 @@
 //! Splits input into records and fields, in order. Quotes are resolved here, because only they determine where a record
 //! ends.
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, OTHER_ENCODING};
 use crate::error::{Error, Result};
 use crate::formats::columnar::names;
 use crate::formats::format::Request;
@@ -52,6 +52,7 @@ pub struct Cutter {
     stream: Box<dyn Read + Send>,
     input: Arc<str>,
     core: csv_core::Reader,
+    delimiter: u8,
     /// The fields of the current record, and where they end; kept, because making room writes zeros.
     cells: Vec<u8>,
     ends: Vec<usize>,
@@ -76,6 +77,7 @@ impl Cutter {
             stream: input.open()?,
             input: input.name().clone(),
             core: csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).build(),
+            delimiter: dialect.delimiter,
             cells: Vec::new(),
             ends: Vec::new(),
             names: Arc::default(),
@@ -143,13 +145,13 @@ impl Cutter {
             let name = std::str::from_utf8(block.cell(number));
             name.map(str::to_owned).map_err(|_| {
                 let error = Error::data("the header is not valid UTF-8").in_input(self.input.clone());
-                error.help("is this a text file? to convert another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv")
+                error.help(format!("is this a text file? {OTHER_ENCODING}"))
             })
         };
         (0..block.ends.len()).map(name).collect()
     }
 
-    /// Passes the line `sep=;` with which Excel names the delimiter, if it is this one.
+    /// Skips the line `sep=;` with which Excel specifies the delimiter, if it is this one.
     fn pass_separator(&mut self, delimiter: u8) -> Result<()> {
         self.fill()?;
         let line = [b"sep=".as_slice(), &[delimiter]].concat();
@@ -180,7 +182,14 @@ impl Cutter {
         })
     }
 
-    /// Passes an empty line. With a single column, it is a record with an empty field, as Polars, DuckDB and Arrow write it.
+    /// Whether what was read so far ends inside quotes, where a delimiter does not end the field.
+    fn is_in_quotes(&self) -> bool {
+        let (_, _, _, ended) = self.core.clone().read_record(&[self.delimiter], &mut [0; 8], &mut [0; 2]);
+        ended == 0
+    }
+
+    /// Skips an empty line. With a single column, it is a record with an empty field, as Polars, DuckDB and Arrow write
+    /// it.
     fn empty_line(&mut self) -> Result<bool> {
         loop {
             match self.buffer.get(self.at) {
@@ -228,7 +237,7 @@ impl Cutter {
             }
         }
         let (start, line) = (block.bytes.len(), self.line);
-        let (mut nbytes, mut nquotes, mut nfields) = (0, 0, 0);
+        let (mut nbytes, mut nfields) = (0, 0);
         loop {
             if self.cells.len() - nbytes < 1024 {
                 self.cells.resize((self.cells.len() * 2).max(64 << 10), 0);
@@ -238,9 +247,7 @@ impl Cutter {
             }
             let rest = &self.buffer[self.at..];
             let (result, read, written, ended) = self.core.read_record(rest, &mut self.cells[nbytes..], &mut self.ends[nfields..]);
-            for byte in memchr::memchr2_iter(b'\n', b'"', &rest[..read]) {
-                if rest[byte] == b'\n' { self.line += 1 } else { nquotes += 1 }
-            }
+            self.line += memchr::memchr_iter(b'\n', &rest[..read]).count() as u64;
             self.at += read;
             self.is_after_return = rest[..read].last() == Some(&b'\r');
             (nbytes, nfields) = (nbytes + written, nfields + ended);
@@ -252,11 +259,13 @@ impl Cutter {
                 return Err(self.located(format!("the record has more than {MAX_COLUMNS} fields"), line));
             }
             match result {
-                ReadRecordResult::InputEmpty => self.fill()?,
-                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {}
-                ReadRecordResult::Record if self.is_over && nquotes % 2 == 1 => {
-                    return Err(self.located("the file ends inside a quoted field".to_owned(), line));
+                ReadRecordResult::InputEmpty => {
+                    self.fill()?;
+                    if self.is_over && self.is_in_quotes() {
+                        return Err(self.located("the file ends inside a quoted field".to_owned(), line));
+                    }
                 }
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {}
                 ReadRecordResult::Record => break,
                 ReadRecordResult::End => return Ok(false),
             }

@@ -2,7 +2,7 @@
 
 use super::cell::{self, boolean, number, whole};
 use super::cut::Block;
-use super::dialect::Dialect;
+use super::dialect::{Dialect, OTHER_ENCODING};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
@@ -59,7 +59,7 @@ impl Decoder {
     pub fn try_new(names: &[String], schema: &Schema, dialect: &Arc<Dialect>, request: &Request) -> Result<Decoder> {
         let mut of_column: HashMap<&str, &Field> = HashMap::new();
         for field in &schema.fields {
-            of_column.entry(field.source.values.as_deref().unwrap_or(&field.name)).or_insert(field);
+            of_column.entry(field.source_name()).or_insert(field);
         }
         let natural = names.iter().map(|name| match of_column.get(name.as_str()) {
             Some(field) => natural(field, dialect).map(|ty| Field::new(name.clone(), ty)),
@@ -174,7 +174,7 @@ impl Decoder {
         Ok(decoded)
     }
 
-    /// Makes the rows of invalid fields null again, which have become the default of their field.
+    /// Makes the rows of invalid fields null again, after they have been set to the default of their field.
     fn undo_defaults(&self, chunk: &mut Chunk, block: &Block, nulled: &HashSet<(usize, usize)>) -> Result<()> {
         for (column, reader) in self.read.iter().enumerate() {
             let (Some((position, ty)), true) = (&reader.default, nulled.iter().any(|(_, own)| *own == column)) else { continue };
@@ -191,7 +191,7 @@ impl Decoder {
     fn cell_error(&self, error: &CellError) -> Error {
         let found = Error::data(error.message.clone()).in_field(&self.read[error.column].path);
         match error.message.contains(UTF8) {
-            true => found.help("to convert another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv"),
+            true => found.help(OTHER_ENCODING),
             false => found,
         }
     }
@@ -352,7 +352,7 @@ impl Values {
                     return Err(exact.expected);
                 }
                 let near = (exact.rounded)(value, plain);
-                // A number beyond the type is refused later.
+                // A number outside the range of the type is rejected later.
                 values.push(if near.is_finite() { near } else { value });
             }
             Values::Texts(bytes, ends, is_text) => {
@@ -404,8 +404,8 @@ fn expected(what: &str, text: &[u8]) -> String {
     if text.is_empty() { format!("expected {what}, found an empty field") } else { format!("expected {what}, found \"{text}\"") }
 }
 
-/// Parses texts of times, decimals and other Arrow types; values of other dtypes stay as they are. Texts that are refused
-/// become null.
+/// Parses texts of times, decimals and other Arrow types; values of other dtypes stay as they are. Texts that are
+/// rejected become null.
 fn parsed(dtype: &DType, values: ArrayRef, refuse: Refuse) -> Result<ArrayRef> {
     let DType::Arrow(arrow) = dtype else { return Ok(values) };
     let mut valid = vec![true; values.len()];

@@ -4,6 +4,9 @@ use super::cell;
 use crate::error::{Error, Result};
 use crate::options::CsvOptions;
 
+/// How to read text that is not UTF-8.
+pub const OTHER_ENCODING: &str = "to convert another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv";
+
 /// The CSV dialect: how fields are written.
 #[derive(Clone, Debug)]
 pub struct Dialect {
@@ -65,7 +68,7 @@ impl Dialect {
         self.nulls.iter().any(|word| word.as_bytes() == cell)
     }
 
-    /// Whether a field that is no number or boolean, although its column contains them, is null.
+    /// Whether a field that is neither a number nor a boolean, in a column of these, is null.
     pub fn is_missing(&self, cell: &[u8]) -> bool {
         self.guesses_nulls && cell::is_missing(cell)
     }

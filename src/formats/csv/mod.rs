@@ -1,9 +1,9 @@
 //! CSV and TSV: one record per line, one field per column. Source: RFC 4180; quoting is that of the crate `csv-core`.
 //!
 //! Types are inferred as in JSON: a column holds booleans, integers, floats or strings, and a column with several of
-//! these is rejected. A column of integers some of which begin with a zero, such as `007`, holds strings. With `--list-separator`, columns that
-//! contain it hold lists; `--schema 'x: sparse<float32>[N]'` reads items `id:weight`. Column names are in the first
-//! line, or given by `--columns`.
+//! these is rejected. A column of integers, some of which begin with a zero, such as `007`, holds strings. With
+//! `--list-separator`, columns that contain it hold lists; `--schema 'x: sparse<float32>[N]'` reads items `id:weight`.
+//! Column names are in the first line, or given by `--columns`.
 //!
 //! `dialect` describes how fields are written, `cut` splits records and fields, `cell` recognizes values, `observe` and
 //! `decode` process columns, and `write` encodes them.

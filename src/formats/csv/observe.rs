@@ -192,7 +192,7 @@ impl ColumnSeen {
         let has_text = has(Kind::Text) || has(Kind::Digits);
         let may_be_null = has_numbers || has(Kind::Special) || has(Kind::Bool);
         match kind {
-            // A city is named True.
+            // `True` can be text, such as the name of a city.
             Kind::Bool if has_text && !(self.has_true && self.has_false) => Kind::Text,
             Kind::Integer if are_codes => Kind::Text,
             Kind::Digits => Kind::Text,
@@ -250,7 +250,7 @@ impl ColumnSeen {
                 let word = self.first(Kind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
                 let word_line = word.as_ref().map_or(0, |first| first.line);
                 let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
-                // No word for null, whatever its spelling, such as `+5`.
+                // These are not words for null, however they are spelled: `TRUE`, `+5`.
                 let is_boolean = |word: &String| ["true", "false"].iter().any(|other| word.eq_ignore_ascii_case(other));
                 let is_value = |word: &String| is_boolean(word) || word.trim().parse::<f64>().is_ok_and(f64::is_finite);
                 let others = match kinds.as_slice() {
@@ -310,7 +310,7 @@ fn is_infinite(text: &[u8]) -> bool {
 /// A record has a different number of fields, and bad records are not skipped.
 pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
     let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name, dialect)).collect();
-    let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref().unwrap_or(&f.name) == name);
+    let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source_name() == name);
     let is_of_interest = |name: &String| !is_declared(name) && request.wanted.includes(name) && !request.dropped.includes(name);
     let looked_at: Vec<bool> = names.iter().map(is_of_interest).collect();
     for record in 0..block.records.len() {
@@ -421,7 +421,7 @@ impl Observed for Seen {
         let [word, ..] = &words[given..] else { return Err(error) };
         let meaning = if words.len() > given + 1 { "such strings mean".to_owned() } else { format!("{word:?} means") };
         if request.options.csv.nulls.is_none() {
-            // Given words replace those that are null without them.
+            // Words given with --nulls replace those that are null by default.
             self.columns.iter().filter_map(ColumnSeen::missing).for_each(|first| add(first.lossy(), &mut words));
             words.push(String::new());
         }

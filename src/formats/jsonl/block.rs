@@ -24,7 +24,7 @@ pub struct Block {
     pub nrecords: usize,
     /// Number of the first record, from 1.
     pub first_record: u64,
-    /// Number of the line that contains the start of `bytes`, from 1; 0 if lines mean nothing.
+    /// Number of the line that contains the start of `bytes`, from 1; 0 if lines have no meaning.
     pub first_line: u64,
     /// Bytes of that line that precede `bytes`.
     pub first_column: u64,
@@ -116,6 +116,7 @@ impl Block {
             let how = match (&found.fix, schema.and_then(|schema| type_at(schema, found))) {
                 (Fix::Nullable, _) => "a field that may be null is declared with".to_owned(),
                 (Fix::Json, _) => "a field must have one type in all records; keep its text with".to_owned(),
+                (Fix::New(_), _) if kind == Kind::Data => "to read the key too, under a name of its own, add to".to_owned(),
                 // Only a declared type makes such a record invalid.
                 (_, Some(ty)) if kind == Kind::Data => {
                     format!("--schema declares {} as {ty}; if that is wrong, use", found.field().unwrap_or_default())

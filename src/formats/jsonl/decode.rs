@@ -105,7 +105,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
         let mut errors = record.take_field_errors();
         let read = match read {
             Err(error) if nulls && error.cause != Cause::Invalid => {
-                // An inferred type is not one for the value, but no type is.
+                // The value does not fit the inferred type, but no type would fit it.
                 match unreadable_of(&records, start, index, request) {
                     Unreadable::Fields(found)
                         if !found.is_empty() && record.force_nulls_by_name(found.iter().filter_map(|e| e.path().next())) =>
@@ -138,7 +138,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
                 record.truncate(before);
                 let mut error = error;
                 if error.cause != Cause::Invalid {
-                    // A record with an error further on was ignored by inference.
+                    // Inference ignored the record if it has an error further on.
                     let mut seen = Observation::new(block.input.clone());
                     error = match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
                         Err(bad) if skip => bad,
@@ -263,7 +263,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
     }
 }
 
-/// What of a bad record is not observed.
+/// The parts of a bad record that are not observed.
 enum Unreadable {
     /// All of it.
     Record,

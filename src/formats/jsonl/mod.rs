@@ -13,7 +13,7 @@
 //! Text is decoded directly into columns: the type of each value is known, so no value tree is built. Source of the
 //! meaning: RFC 8259, and the proto3 JSON mapping for non-finite numbers.
 //!
-//! Terms: a **cause** tells whether another schema would hold a bad value; **rules** are what a column accepts; a
+//! Terms: a **cause** says whether another schema would hold a bad value; **rules** are what a column accepts; a
 //! **form** is a JSON value that represents something else (`{"b64": ...}`).
 
 mod block;

@@ -11,6 +11,7 @@ use super::settle::type_of;
 use super::text::literal_text;
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
+use crate::path::quoted;
 use crate::schema::Field;
 use crate::tensor::Tensor;
 use crate::tensor::builder::Nulls;
@@ -31,6 +32,8 @@ pub struct Object<C> {
     forced_nulls: Vec<usize>,
     /// The required fields: keys that are neither in these nor in the schema are skipped.
     ignores_unknown: Option<Wanted>,
+    /// Name and key of the fields that are read from a key with another name.
+    renamed: Vec<(String, String)>,
 }
 
 enum Member<C> {
@@ -57,6 +60,7 @@ impl<C: Builder> Object<C> {
             field_errors: None,
             forced_nulls: Vec::new(),
             ignores_unknown: None,
+            renamed: Vec::new(),
         };
         for field in fields {
             let member = Member::of(field, options)?;
@@ -91,9 +95,12 @@ impl<C: Builder> Object<C> {
                 Error::usage("`split by` and `at` are for TFRecord: in JSON a list or a sparse tensor is one value").in_field(&field.name)
             );
         }
-        let key = field.source.values.as_deref().unwrap_or(&field.name);
+        let key = field.source_name();
         if has_column {
             self.order.push(self.members.len());
+        }
+        if key != field.name {
+            self.renamed.push((field.name.clone(), key.to_owned()));
         }
         self.keys.add(key);
         self.members.push(member);
@@ -236,7 +243,13 @@ impl<C: Builder> Object<C> {
         }
         cursor.clone().skip_value().map_err(|e| e.in_field(&name))?;
         let fix = Fix::New(type_of(&mut cursor.clone()).with_optional(true));
-        let error = ParseError::new(key_start, Cause::Wider, "this field is new: no earlier record has it", fix);
+        let error = match self.renamed.iter().find(|(field, _)| *field == name) {
+            Some((field, key)) => {
+                let text = format!("no field is read from this key: the schema reads the field {} from {}", quoted(field), quoted(key));
+                ParseError::new(key_start, Cause::Invalid, text, fix)
+            }
+            None => ParseError::new(key_start, Cause::Wider, "this field is new: no earlier record has it", fix),
+        };
         Err(error.in_field(&name))
     }
 

@@ -231,7 +231,7 @@ fn unusual_float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls
     let number = cursor.number()?;
     let Some(value) = T::from_text(&number) else {
         return Err(match number.as_f64() {
-            // Of the widths of floats, only the widest is inferred.
+            // Only the widest float dtype is inferred.
             Some(_) => {
                 cursor.set_pos(start);
                 rules.wider(cursor, &format!("a number in the range of {}", T::NAME), Fix::Dtype(DType::Float64))

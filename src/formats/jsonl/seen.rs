@@ -34,7 +34,7 @@ impl FirstSeen {
         FirstSeen(((input as u64) << 48) | (line & (IN_RECORD - 1)))
     }
 
-    /// In the record with that number, where lines mean nothing.
+    /// In the record with that number, where lines have no meaning.
     pub fn record(number: u64) -> FirstSeen {
         FirstSeen(IN_RECORD | number & (IN_RECORD - 1))
     }
@@ -93,7 +93,7 @@ pub enum Interest {
 impl Interest {
     /// The extent for the field with that key, given the declared types of the structure's fields.
     pub fn at(fields: &[Field], key: &str) -> Interest {
-        match fields.iter().find(|f| f.source.values.as_deref().unwrap_or(&f.name) == key) {
+        match fields.iter().find(|f| f.source_name() == key) {
             None => Interest::All,
             Some(field) if matches!(field.ty.element, Element::Struct(_)) && !field.is_map() => Interest::Inside(Arc::new(field.clone())),
             Some(field) => Interest::Declared(Arc::new(field.clone())),

@@ -106,7 +106,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
             [name] => {
                 let optional = if suggestion.fields.iter().any(|f| f.ty.optional) { "optional " } else { "" };
                 let map = shell_quoted(&format!("{}: {optional}map<string, int64>", crate::path::quoted(name)));
-                error.help(format!("if the keys are data, read them as a map of the type of their values, such as --schema {map}"))
+                error.help(format!("if the keys are data, read them as a map with the type of their values, for example --schema {map}"))
             }
             _ => error,
         };

@@ -30,14 +30,14 @@ pub fn type_at<'a>(schema: &'a Schema, error: &ParseError) -> Option<&'a Type> {
 
 /// Whether the input has the field under this name.
 fn is_named(field: &Field, name: &str) -> bool {
-    field.source.values.as_deref().unwrap_or(&field.name) == name
+    field.source_name() == name
 }
 
 fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<Field> {
     let (name, below) = names.split_first()?;
     let Some(field) = fields.iter().find(|field| is_named(field, name)) else {
         return match &error.fix {
-            Fix::New(ty) if below.is_empty() => Some(Field::new(*name, ty.clone())),
+            Fix::New(ty) if below.is_empty() => Some(new_field(fields, name, ty)),
             _ => None,
         };
     };
@@ -64,6 +64,18 @@ fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<F
         Fix::Seen(seen) => *ty = at_depth(ty, error.depth, seen),
     }
     Some(field)
+}
+
+/// A field for a key that the schema does not have. Its name may be that of a field which is read from another key.
+fn new_field(fields: &[Field], key: &str, ty: &Type) -> Field {
+    if !fields.iter().any(|field| field.name == key) {
+        return Field::new(key, ty.clone());
+    }
+    let is_free = |name: &String| !fields.iter().any(|field| field.name == *name || field.source_name() == name);
+    let name = (2..).map(|n| format!("{key}_{n}")).find(is_free).unwrap_or_default();
+    let mut field = Field::new(name, ty.clone());
+    field.source.values = Some(key.to_owned());
+    field
 }
 
 fn at_depth(outer: &Type, depth: usize, inner: &Type) -> Type {

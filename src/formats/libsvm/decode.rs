@@ -3,7 +3,7 @@
 use super::cut::{Block, Piece, records};
 use super::labels::Labels;
 use super::line::{Line, Number, ParseError};
-use super::names::{FEATURES, INDEX_BASE, LABEL, QID, source};
+use super::names::{FEATURES, INDEX_BASE, LABEL, QID};
 use crate::chunk::{Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
@@ -47,7 +47,7 @@ impl Decoder {
     /// # Errors
     /// `--schema` requests something that these lines do not contain.
     pub fn try_new(schema: &Schema, request: &Request) -> Result<Decoder> {
-        let named = |name: &str| schema.fields.iter().find(|f| source(f) == name);
+        let named = |name: &str| schema.fields.iter().find(|f| f.source_name() == name);
         let features = named(FEATURES).map_or_else(|| Type::sparse(DType::Float32, vec![Dim::UNIFORM]), |f| f.ty.clone());
         let base = request.options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
         let dtype = match features.dtype() {
@@ -58,7 +58,7 @@ impl Decoder {
             Some(Size::Known(n)) => Some(i64::try_from(n).map_err(|_| Error::usage(format!("a sparse vector cannot have {n} features")))?),
             _ => None,
         };
-        let is_declared = |name: &str| request.declared.fields.iter().any(|f| source(f) == name);
+        let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source_name() == name);
         let has_label_lists = named(LABEL).is_some_and(|f| !f.ty.dims.is_empty());
         let labels = if has_label_lists { vec![Dim::UNIFORM] } else { Vec::new() };
         let label = named(LABEL).and_then(|f| f.ty.dtype()).cloned().filter(DType::is_number).unwrap_or(DType::Float64);

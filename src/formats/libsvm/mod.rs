@@ -18,7 +18,7 @@ mod write;
 
 use self::cut::{Cutter, records};
 use self::decode::Decoder;
-use self::names::{FEATURES, LABEL, QID, source};
+use self::names::{FEATURES, LABEL, QID};
 use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
@@ -86,7 +86,7 @@ struct LineReader {
 
 fn check_declared(declared: &Schema) -> Result<()> {
     for field in &declared.fields {
-        let (name, ty) = (source(field), &field.ty);
+        let (name, ty) = (field.source_name(), &field.ty);
         let is_it = match name {
             LABEL => !ty.is_sparse() && ty.rank() <= 1 && ty.dtype().is_some(),
             QID => !ty.is_sparse() && ty.rank() == 0 && ty.dtype().is_some(),
@@ -105,7 +105,7 @@ fn check_declared(declared: &Schema) -> Result<()> {
 impl Reader for LineReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         check_declared(&request.declared)?;
-        let is_said = |name: &str| request.declared.fields.iter().any(|f| source(f) == name);
+        let is_said = |name: &str| request.declared.fields.iter().any(|f| f.source_name() == name);
         if request.options.index_base.is_some() && is_said(LABEL) && is_said(FEATURES) {
             return Ok(Inference::Known(request.declared.as_ref().clone()));
         }

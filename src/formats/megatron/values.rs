@@ -103,7 +103,7 @@ fn widen(block: &[u8], from: &DType, to: &DType) -> Result<Vec<u8>> {
     Ok(bytes(&cast(&element.decode(aligned, block.len() / width(from))?, to)?)?.to_vec())
 }
 
-/// Passes the result of `each` on blocks of whole numbers, regardless of how the written bytes are split.
+/// Passes on the result of `each` for blocks of whole numbers, regardless of how the written bytes are split.
 pub struct Chunked<'a, F> {
     pub width: usize,
     pub rest: Vec<u8>,

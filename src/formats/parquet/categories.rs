@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The start of the name by which the files written here say so.
+/// The prefix of the writer name in files written by tatter.
 pub const WRITER: &str = "tatter ";
 /// The most bytes of all dictionary pages that are compared, so that opening a file takes little time.
 const COMPARED_NBYTES: u64 = 64 << 20;

@@ -14,6 +14,10 @@ const MAX_DEPTH: usize = 32;
 /// Maximum nesting depth of columns; a list takes two levels.
 const MAX_SCHEMA_DEPTH: usize = 2 * 128 + 2;
 
+/// The wire types of lists and structures.
+const LIST: u8 = 9;
+const STRUCT: u8 = 12;
+
 /// The first and the last bytes of a file.
 pub const MAGIC: &[u8] = b"PAR1";
 /// The same, if the footer is encrypted.
@@ -22,12 +26,29 @@ pub const ENCRYPTED_MAGIC: &[u8] = b"PARE";
 /// The physical types, by their numbers.
 const TYPES: [&str; 8] = ["BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"];
 
-/// What the decoder does not find out.
+/// What the decoder does not determine.
 pub struct Checked {
     /// The index of each leaf that is encrypted, in a footer that is not.
     pub encrypted: BTreeSet<usize>,
     /// The bytes of fields that the decoder would misread, in order.
-    pub foreign: Vec<Range<usize>>,
+    foreign: Vec<Range<usize>>,
+    /// The headers of empty lists of structures that name another type, as fastparquet writes them.
+    untyped: Vec<usize>,
+}
+
+impl Checked {
+    /// The footer in the form that the decoder expects.
+    pub fn decodable(&self, mut footer: Vec<u8>) -> Vec<u8> {
+        for header in &self.untyped {
+            footer[*header] = STRUCT;
+        }
+        if self.foreign.is_empty() {
+            return footer;
+        }
+        let starts = [0].into_iter().chain(self.foreign.iter().map(|range| range.end));
+        let ends = self.foreign.iter().map(|range| range.start).chain([footer.len()]);
+        starts.zip(ends).flat_map(|(start, end)| &footer[start..end]).copied().collect()
+    }
 }
 
 /// Checks that lengths and lists end inside the footer, that nesting is bounded, and that columns are stored with the
@@ -61,7 +82,7 @@ pub fn check(footer: &[u8]) -> Result<Checked> {
             return Err(Error::data(format!("columns are nested more than {} levels deep", MAX_SCHEMA_DEPTH / 2)));
         }
     }
-    Ok(Checked { encrypted: walk.encrypted, foreign: walk.foreign })
+    Ok(Checked { encrypted: walk.encrypted, foreign: walk.foreign, untyped: walk.untyped })
 }
 
 /// A page header. Sizes are in bytes.
@@ -88,9 +109,9 @@ pub fn page_header(bytes: &[u8]) -> Option<PageHeader> {
             // `uncompressed_page_size` and `compressed_page_size`, both required.
             (2, 5) => uncompressed = Some(walk.size()?),
             (3, 5) => compressed = Some(walk.size()?),
-            // `data_page_header`, `data_page_header_v2`: each with `num_values` first, then `encoding` at another place.
-            (5, 12) => walk.data_page(2, &mut header)?,
-            (8, 12) => walk.data_page(4, &mut header)?,
+            // `data_page_header`, `data_page_header_v2`: `num_values` comes first, then `encoding` at different positions.
+            (5, STRUCT) => walk.data_page(2, &mut header)?,
+            (8, STRUCT) => walk.data_page(4, &mut header)?,
             (_, kind) => walk.value(kind, 0, Context::Other, true)?,
         }
     }
@@ -142,6 +163,7 @@ struct Walk<'a> {
     /// The columns of a row group that are encrypted.
     encrypted: BTreeSet<usize>,
     foreign: Vec<Range<usize>>,
+    untyped: Vec<usize>,
 }
 
 impl Walk<'_> {
@@ -155,6 +177,7 @@ impl Walk<'_> {
             mismatch: None,
             encrypted: BTreeSet::new(),
             foreign: Vec::new(),
+            untyped: Vec::new(),
         }
     }
 
@@ -234,9 +257,14 @@ impl Walk<'_> {
                 (Context::SchemaElement | Context::ColumnMetaData, 1, 5) => ty = Some(self.zigzag()?),
                 (Context::SchemaElement, 5, 5) => *self.children.get_mut(element)? = self.size()?,
                 // `crypto_metadata`.
-                (Context::ColumnChunk, 8, 12) => {
+                (Context::ColumnChunk, 8, STRUCT) => {
                     self.encrypted.insert(self.columns);
                     self.structure(depth + 1, Context::Other)?;
+                }
+                // `row_groups`, `key_value_metadata`, and `columns` of a row group.
+                (Context::File, 4 | 5, LIST) | (Context::RowGroup, 1, LIST) if self.bytes.get(self.at).is_some_and(|list| list >> 4 == 0) => {
+                    self.untyped.push(self.at);
+                    self.at += 1;
                 }
                 // `bloom_filter_length`, an i32. Dremio used its number for a list before. The last field can be cut without
                 // renumbering others.
@@ -279,7 +307,7 @@ impl Walk<'_> {
                 let length = self.varint()?;
                 self.skip(length)
             }
-            9 | 10 => {
+            LIST | 10 => {
                 let header = self.byte()?;
                 let (count, kind) = match header >> 4 {
                     15 => (self.varint()?, header & 0x0f),
@@ -305,7 +333,7 @@ impl Walk<'_> {
                     self.value(kinds & 0x0f, depth + 1, Context::Other, false)
                 })
             }
-            12 => self.structure(depth + 1, context),
+            STRUCT => self.structure(depth + 1, context),
             13 => self.skip(16),
             _ => None,
         }

@@ -29,8 +29,9 @@ pub struct Int96Columns {
     pub cut: Vec<(usize, &'static str)>,
 }
 
-/// The Arrow type of each INT96 column: with the finest unit that can hold every timestamp, for which all pages of these
-/// columns are read. In files of Spark they are in UTC, and in microseconds if every value is a whole number of them.
+/// The Arrow type of each INT96 column: with the finest unit that can hold every timestamp, for which all pages of
+/// these columns are read. In files written by Spark they are in UTC, and in microseconds if every value is a whole
+/// number of them.
 ///
 /// # Errors
 /// The pages are damaged.

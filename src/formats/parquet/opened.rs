@@ -1,7 +1,7 @@
 //! A file with its footer read.
 
 use super::failure::{from_io, lifted};
-use super::footer::{self, Checked, ENCRYPTED_MAGIC, MAGIC};
+use super::footer::{self, ENCRYPTED_MAGIC, MAGIC};
 use super::schema::widened;
 use super::{categories, facts, int96, logical};
 use crate::error::{Error, Result};
@@ -26,7 +26,6 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::{ConvertedType, Type as PhysicalType};
 use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 const NO_ENCRYPTION: &str = "decrypt the file first: encryption is not supported";
@@ -216,7 +215,7 @@ fn with_decimals(field: &FieldRef, decimals: &HashSet<String>, long: bool) -> Fi
     Arc::new(field.as_ref().clone().with_data_type(ty))
 }
 
-/// The metadata with a stored Arrow schema that can be read, if it has integers of 128 bits, and their places.
+/// The metadata with a stored Arrow schema that can be read, if it has 128-bit integers, and their positions.
 fn wide_integers_of(metadata: &ParquetMetaData) -> Option<(ParquetMetaData, Vec<Place>)> {
     let file = metadata.file_metadata();
     let mut pairs = file.key_value_metadata()?.clone();
@@ -269,24 +268,13 @@ fn read_footer(source: &Source) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
     let start =
         start.ok_or_else(|| Error::data(format!("the footer claims {length} bytes, but the Parquet file has only {}", source.nbytes())))?;
     let bytes = source.bytes(start, length as usize).map_err(|e| from_io(&e))?;
-    let Checked { encrypted, foreign } = footer::check(&bytes)?;
-    let bytes = without(bytes, &foreign);
-    let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(|e| match lifted(e) {
+    let checked = footer::check(&bytes)?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&checked.decodable(bytes)).map_err(|e| match lifted(e) {
         e if e.message().contains("invalid utf-8") => not_text("the Parquet footer"),
         e => Error::data(format!("the Parquet footer is damaged: {}", e.message())),
     })?;
     check_single(source, &metadata, start)?;
-    Ok((with_number_of_rows(without_zero_offsets(metadata).map_err(lifted)?), encrypted))
-}
-
-/// The bytes outside the ranges, which ascend.
-fn without(bytes: Vec<u8>, ranges: &[Range<usize>]) -> Vec<u8> {
-    if ranges.is_empty() {
-        return bytes;
-    }
-    let starts = [0].into_iter().chain(ranges.iter().map(|range| range.end));
-    let ends = ranges.iter().map(|range| range.start).chain([bytes.len()]);
-    starts.zip(ends).flat_map(|(start, end)| &bytes[start..end]).copied().collect()
+    Ok((with_number_of_rows(without_zero_offsets(metadata).map_err(lifted)?), checked.encrypted))
 }
 
 /// The name of the file that contains a column chunk, if it is another one.

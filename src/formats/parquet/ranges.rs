@@ -135,7 +135,7 @@ impl RowRanges {
         while self.left > 0 && self.group < self.opened.rows.len() {
             let rows = self.opened.rows[self.group];
             let size = match self.size(self.first + nrows) {
-                // Of the groups before this one first.
+                // The groups before this one come first, as one range.
                 Err(_) if nrows > 0 => break,
                 size => size?,
             };

@@ -83,7 +83,9 @@ impl<'a> Archive<'a> {
             return Ok(found);
         }
         Err(match self.contents.unusable.iter().find(|(other, _)| other == name) {
-            Some((_, error)) => error.clone().help("in Python: scipy.sparse.save_npz(\"real.npz\", matrix.real), and matrix.imag likewise"),
+            Some((_, error)) => {
+                error.clone().help("in Python: scipy.sparse.save_npz(\"real.npz\", matrix.real), and the same for matrix.imag")
+            }
             None => Error::data(format!("the sparse matrix has no array {name}")),
         })
     }

@@ -125,7 +125,7 @@ impl TfdsReader {
 }
 
 fn declared<'a>(request: &'a Request, name: &str) -> Option<&'a Field> {
-    request.declared.fields.iter().find(|field| field.source.values.as_deref().unwrap_or(&field.name) == name)
+    request.declared.fields.iter().find(|field| field.source_name() == name)
 }
 
 impl Reader for TfdsReader {

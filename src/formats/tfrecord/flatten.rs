@@ -175,7 +175,7 @@ struct Walk<'a> {
     features: &'a mut Vec<Feature>,
 }
 
-/// The schema as it matters for nulls: a missing feature is a null at the record level, which need not be replaced.
+/// The schema as far as nulls matter: a missing feature is a null at the record level, which need not be replaced.
 fn without_missing(schema: &Schema) -> Schema {
     fn present(field: &Field) -> Field {
         let mut field = field.clone();

@@ -1,8 +1,8 @@
 //! Cuts a regular file into blocks of whole records by byte ranges, each on any thread.
 //!
 //! A record belongs to the range in which its frame starts. Where the first frame of a range starts follows from the
-//! ranges before, but waiting for them would put reading in sequence. So a range first guesses: at the first bytes that
-//! are a valid header, checksum of the length included. What it found from there counts only if the range before hands
+//! ranges before, but waiting for them would make reading sequential. So a range first guesses: at the first bytes that
+//! are a valid header, checksum of the length included. What it found from there counts only if the range before passes
 //! on the same start; otherwise, as for a record that contains a TFRecord, it is found again from the right one.
 //!
 //! Used only if reading ends at the first damage: the search for the next record after it is sequential.
@@ -21,7 +21,7 @@ const PROBE_NBYTES: u64 = 64 << 10;
 /// Bytes read beyond a range, at least those of a header, for the rest of its last record.
 const BEYOND_NBYTES: u64 = 16 << 10;
 
-/// What a range hands on.
+/// What a range passes on.
 #[derive(Clone, Copy, Default)]
 struct Next {
     /// Where the next frame starts; [`NOWHERE`] after damage.
@@ -76,7 +76,7 @@ fn read(range: &Range, frames: Frames) -> Result<Block> {
     };
     let mut next = first + end as u64;
     if let Stop::Short(need) = stop {
-        // The last record goes on beyond the bytes read, or beyond the end of the file.
+        // The last record continues beyond the bytes read, or beyond the end of the file.
         stop = match next.checked_add(need as u64) {
             Some(after) if after <= file.nbytes() => {
                 next = after;

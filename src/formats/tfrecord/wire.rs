@@ -245,7 +245,7 @@ pub fn message(bytes: &[u8], record: Range<usize>) -> Message {
     message
 }
 
-/// Whether a record has the field `features` or `context`, which may be empty. Other messages than tf.Example and
+/// Whether a record has the field `features` or `context`, which may be empty. Messages other than tf.Example and
 /// tf.SequenceExample rarely do.
 pub fn has_features(bytes: &[u8], record: Range<usize>) -> bool {
     let mut has = false;
@@ -366,7 +366,7 @@ pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<Numbers<'a>> {
 /// Checks that nothing follows a packed run of numbers, in a step of a feature list.
 ///
 /// # Errors
-/// There is a second run. TensorFlow ignores it in an Example, but refuses a SequenceExample.
+/// There is a second run. TensorFlow ignores it in an Example, but rejects it in a SequenceExample.
 pub fn check_single_run(bytes: &[u8], feature: Range<usize>) -> Parse<()> {
     let Some((Kind::Int64 | Kind::Float, list)) = list(bytes, feature)? else { return Ok(()) };
     if list.peek() != Some(delimited(1)) {

@@ -1,7 +1,7 @@
 //! Decodes a block into a chunk: keys, text and bytes column by column, JSON values all at once.
 
 use super::cut::{Block, Record};
-use super::names::{KEY, Kind, Kinds, is_integer, json_text, source};
+use super::names::{KEY, Kind, Kinds, is_integer, json_text};
 use super::observe::json_request;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::demand::Wanted;
@@ -31,7 +31,7 @@ pub struct Decoder {
 impl Decoder {
     pub fn new(name: Arc<str>, kinds: Arc<Kinds>, schema: &Schema, request: &Request) -> Decoder {
         let fields: Vec<Field> = schema.fields.iter().filter(|field| request.wanted.includes(&field.name)).cloned().collect();
-        let is_json = |field: &&Field| source(field) != KEY && kinds.of_member(source(field)) == Some(Kind::Json);
+        let is_json = |field: &&Field| field.source_name() != KEY && kinds.of_member(field.source_name()) == Some(Kind::Json);
         let json = Schema::new(fields.iter().filter(is_json).cloned().collect());
         let json_request = Request { wanted: Wanted::All, ..json_request(&kinds, request) };
         let (declared, skips) = (request.declared.clone(), request.options.on_error.skips());
@@ -125,7 +125,7 @@ impl Decoder {
             Some(field) => {
                 let is_declared = self.declared.index_of(&field.name).is_some();
                 let kind = if is_declared { ErrorKind::Data } else { ErrorKind::Widened };
-                let error = Error::new(kind, format!("the record has no member .{}", source(field))).in_field(quoted(&field.name));
+                let error = Error::new(kind, format!("the record has no member .{}", field.source_name())).in_field(quoted(&field.name));
                 Err(error.help(format!(
                     "a field that may be null is declared with --schema '{}: optional {}'",
                     quoted(&field.name),
@@ -156,7 +156,7 @@ impl Decoder {
             _ => return Ok(()),
         };
         let name = quoted(extension);
-        let is_optional = self.fields.iter().any(|field| *source(field) == *extension && field.ty.optional);
+        let is_optional = self.fields.iter().any(|field| *field.source_name() == *extension && field.ty.optional);
         let optional = if is_optional { "optional " } else { "" };
         let help = format!("--schema '{name}: {optional}bytes' reads them unchanged");
         Err(Error::data(error).in_field(&name).help(help).help(SKIP))
@@ -214,9 +214,9 @@ impl Decoder {
 
 /// The content of a field in a record; `None` for null.
 fn contents<'a>(block: &'a Block, record: &'a Record, field: &Field) -> Option<&'a [u8]> {
-    if source(field) == KEY {
+    if field.source_name() == KEY {
         return Some(record.key.as_bytes());
     }
-    let member = record.members.iter().find(|member| *member.extension == *source(field))?;
+    let member = record.members.iter().find(|member| *member.extension == *field.source_name())?;
     block.bytes.get(member.contents.as_ref()?.1.clone())
 }

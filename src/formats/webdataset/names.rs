@@ -55,8 +55,8 @@ fn last_part(extension: &str) -> &str {
     extension.rsplit('.').next().unwrap_or(extension)
 }
 
-/// The JSON text of a member: without a byte order mark, which `json.loads` skips, and of an integer in the forms that Python's `int`
-/// accepts. Anything else is unchanged.
+/// The JSON text of a member: without a byte order mark, which `json.loads` skips, and normalized if it is an integer
+/// in a form that Python's `int` accepts. Anything else is unchanged.
 pub fn json_text<'a>(extension: &str, contents: &'a [u8]) -> Cow<'a, [u8]> {
     if is_integer(extension) {
         return python_integer(contents).map_or(Cow::Borrowed(contents), |text| Cow::Owned(text.into_bytes()));
@@ -77,11 +77,6 @@ fn python_integer(contents: &[u8]) -> Option<String> {
     let digits = digits.replace('_', "");
     let digits = digits.trim_start_matches('0');
     Some(if digits.is_empty() { "0".to_owned() } else { format!("{sign}{digits}") })
-}
-
-/// The part of a record that a field is read from.
-pub fn source(field: &Field) -> &str {
-    field.source.values.as_deref().unwrap_or(&field.name)
 }
 
 /// How the members of each extension are read.
@@ -108,10 +103,10 @@ impl Kinds {
         let kind = |field: &Field| match &field.ty.element {
             Element::Value(DType::Bytes) if field.ty.dims.is_empty() => Kind::Bytes,
             // A JSON value can be a string.
-            Element::Value(DType::String) if field.ty.dims.is_empty() && !is_json(source(field)) => Kind::Text,
+            Element::Value(DType::String) if field.ty.dims.is_empty() && !is_json(field.source_name()) => Kind::Text,
             _ => Kind::Json,
         };
-        Arc::new(Kinds { said: fields.map(|field| (source(field).to_owned(), kind(field))).collect(), wanted, raw })
+        Arc::new(Kinds { said: fields.map(|field| (field.source_name().to_owned(), kind(field))).collect(), wanted, raw })
     }
 
     /// How members with an extension are read; `None` if they are skipped.

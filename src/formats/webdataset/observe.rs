@@ -1,7 +1,7 @@
 //! Observes the members of records: their extensions, and the types of JSON values.
 
 use super::cut::Block;
-use super::names::{KEY, Kind, Kinds, json_text, source};
+use super::names::{KEY, Kind, Kinds, json_text};
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::format::{Observed, Request};
@@ -41,7 +41,7 @@ impl Seen {
 
 /// The request for the JSON fields.
 pub fn json_request(kinds: &Kinds, request: &Request) -> Request {
-    let is_json = |field: &&Field| source(field) != KEY && kinds.of_member(source(field)) == Some(Kind::Json);
+    let is_json = |field: &&Field| field.source_name() != KEY && kinds.of_member(field.source_name()) == Some(Kind::Json);
     let declared = Schema::new(request.declared.fields.iter().filter(is_json).cloned().collect());
     Request { declared: Arc::new(declared), ..request.clone() }
 }
@@ -106,7 +106,7 @@ impl Observed for Seen {
         }
         let mut fields = declared_over(&Schema::new(others), Schema::new(found)).fields;
         fields.extend(self.json.schema(&sub)?.fields);
-        let position = |field: &Field| match source(field) {
+        let position = |field: &Field| match field.source_name() {
             KEY => 0,
             extension => self.positions.get(extension).map_or(usize::MAX, |at| at + 1),
         };

@@ -14,7 +14,7 @@ pub const BY_POSITION: &str = "records are matched by position, so --on-error ca
 pub struct Feed {
     /// The name of the input, for messages.
     pub name: Arc<str>,
-    /// Whether the input has a chain, which then is its name.
+    /// Whether the input has a chain, which is then its name.
     has_chain: bool,
     /// Whether records are matched by position, so that none may be skipped.
     by_position: bool,

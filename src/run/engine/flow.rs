@@ -64,7 +64,7 @@ pub trait Serial<W>: Send {
     }
 }
 
-/// The time that all workers together spent in each place.
+/// The time that all workers together spent in each part of the flow.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     /// In the lines from which a merge pulls; `None` if there are none.

@@ -8,7 +8,7 @@
 //! dim     = number | "?" | label | "(?)" | "(" label ")"
 //! split   = ("row_lengths" | "row_splits" | "row_starts" | "row_limits" | "value_rowids") "(" name ")"
 //!         | "uniform_row_length(" number ")"
-//! name    = letters, digits and signs that mean nothing here | "`" anything, "`" doubled "`" | JSON string
+//! name    = letters, digits and characters that have no meaning here | "`" anything, "`" doubled "`" | JSON string
 //! ```
 //!
 //! Inside brackets, newlines are whitespace. Axis 0 of a field has a single slice in each record (or in each structure,

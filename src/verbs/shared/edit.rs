@@ -57,7 +57,7 @@ impl Scope {
         Err(left_out.into_iter().fold(error, |error, filter| error.help(format!("or {filter}"))))
     }
 
-    /// Advice to leave out the records whose whole field is null, if the null of that row is one.
+    /// Advice to drop the records in which the whole field is null, if that is the null in that row.
     fn left_out(&self, tensor: &Tensor, path: &FieldPath, row: usize) -> Option<String> {
         let is_whole = path.parent().is_none() && !matches!(tensor, Tensor::Sparse(_)) && tensor.validity().is_some_and(|v| v.is_null(row));
         let level = if matches!(tensor, Tensor::List(_)) { ", level=0" } else { "" };

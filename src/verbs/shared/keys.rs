@@ -98,7 +98,7 @@ pub fn check_key_text(option: &str, by: &str, text: &str, dtype: &DType) -> Resu
     })
 }
 
-/// The fields whose names match a text with wildcards that is no expression, separated by commas.
+/// The fields whose names match a text with wildcards that is not an expression, separated by commas.
 fn matching(names: &[String], schema: &Schema) -> Option<String> {
     let [text] = names else { return None };
     if !text.contains('*') || names_used(text, false).is_some() {

@@ -266,9 +266,9 @@ pub fn not_padded(path: &FieldPath, dtype: &DType, dims: &[Dim]) -> Error {
         let error = Error::usage("has no value in any record, so its dtype is unknown").in_field(path);
         if !dims.is_empty() {
             let given = format!("{path}: {}", Type::tensor(DType::Int64, dims.to_vec()));
-            return error.help(format!("declare its type, such as --schema {}", shell_quoted(&given)));
+            return error.help(format!("declare its type, for example --schema {}", shell_quoted(&given)));
         }
-        return error.help(format!("declare its type, such as --schema '{path}: int64[?]'; int64[?, (?)] for lists of lists"));
+        return error.help(format!("declare its type, for example --schema '{path}: int64[?]'; int64[?, (?)] for lists of lists"));
     }
     Error::usage(format!("{dtype} values cannot be padded")).in_field(path)
 }

@@ -34,7 +34,7 @@ impl Named {
     }
 }
 
-/// The key with a value instead of nulls, as a word of a shell.
+/// The key with a value instead of nulls, quoted for a shell.
 ///
 /// # Errors
 /// `by` is not a scalar expression.

@@ -13,7 +13,7 @@ use crate::verbs::verb::{Deferred, Flow, Fold};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The number of fields from which they are divided into shares.
+/// The minimum number of fields that are divided into shares.
 const LEAST_FIELDS: usize = 256;
 /// Bytes collected per field for a chunk, and for a part of a share.
 const CHUNK_NBYTES: usize = 8 << 10;
@@ -44,7 +44,7 @@ struct Part {
     is_last: bool,
 }
 
-/// Parts come from any thread in any order; they are added in theirs.
+/// Parts come from any thread in any order; they are added in their own order.
 struct State {
     /// Taken by a thread while it adds to them.
     summaries: Option<Vec<Summary>>,

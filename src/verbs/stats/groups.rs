@@ -71,7 +71,7 @@ impl Partition {
         let columns = by.iter().map(|key| chunk.columns[*key].clone()).collect();
         let keys = Chunk::try_new(chunk.nrows, columns, Origin::default())?;
         let found = KeyTable::unlimited(&self.options).insert(&keys)?;
-        // One group too many ends the run, whatever the others are.
+        // One group too many ends the run, regardless of the other groups.
         let first = &found.fresh[..found.fresh.len().min(MOST + 1)];
         let mut rows: Vec<Vec<usize>> = vec![Vec::new(); first.len()];
         for (row, number) in found.numbers.iter().enumerate() {

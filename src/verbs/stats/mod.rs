@@ -107,26 +107,26 @@ adds axis 1.
 
 The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
 maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to N (below), or 2048 if that is more; \
-with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate within about 1%.
+with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate that is within about 1% of the true number.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
 sizes; 90% of the rows are no longer than the number in column 90%. For strings, sizes are in bytes.
 
 The third table lists the most frequent strings and integers, each with its share of all values.
 
-The mean and the (population) standard deviation are computed from exact sums of the finite values. A quantile is the smallest value that \
-reaches it, so the median of 1 and 2 is 1. Quantiles of values are exact if there are at most N distinct values (below), otherwise \
-within 1% (2% if there are both positive and negative numbers) if the largest magnitude is at most 10^9 times the smallest; they are \
+The mean and the (population) standard deviation are computed from exact sums of the finite values. A quantile is the smallest value that at least \
+this share of the values do not exceed, so the median of 1 and 2 is 1. Quantiles of values are exact if there are at most N distinct values (below), otherwise \
+within 1% (2% if there are both positive and negative numbers), provided that the largest magnitude is at most 10^9 times the smallest; they are \
 float64, so integers beyond 2^53 are rounded. Sizes are exact below 65536 and within 1% above.
 
 Frequent strings and integers are counted exactly up to N = 65536 distinct values of a field (with 33 fields or more, up to 2097152 divided by the number of fields; with --by, a hundredth of that, but at least 1024). For a field with more distinct values, a count may be too low by at most 2/N of \
-all values: shares are marked >=, and only values above that error are listed. Memory use does not grow with the data, and the output \
+all values: shares are marked >=, and only values whose counts exceed that error are listed. Memory use does not grow with the data, and the output \
 is the same for any number of threads.
 
 --by FIELDS prints a row for each combination of values of those fields, the most frequent first. To get only the counts, as records, \
 use `count --by`.
 
---padding 32 shows how much of a padded batch of 32 is padding if records are batched in input order, batched in buckets of similar \
+--padding 32 shows how much of a padded batch of 32 is padding when records are batched in input order, batched in buckets of similar \
 length, or packed into rows, and prints the command for each.
 
 --against FILE first reads another dataset, without applying the chain to it, and compares the values and the sizes of each field. \

@@ -5,7 +5,7 @@
 pub struct Count {
     /// The hash of the value.
     pub hash: u64,
-    /// Occurrences since the value is held.
+    /// Occurrences since the value has been held.
     pub seen: u64,
     /// Maximum number of occurrences before that.
     pub missed: u64,

@@ -386,7 +386,7 @@ mod tests {
     use arrow_array::Int64Array;
     use std::sync::Arc;
 
-    /// Numbers few of which are frequent: i occurs about n / i times.
+    /// Numbers of which few are frequent: i occurs about n / i times.
     fn skewed(n: usize) -> Vec<i64> {
         let mut state = 7u64;
         let mut next = || {

@@ -42,7 +42,7 @@ pub struct ValueSummary {
     pub top: Top,
     /// Lengths of strings and bytes.
     pub bytes: Option<Sizes>,
-    /// Values collected to be summarized together; `None` if they are summarized at once.
+    /// Values collected to be summarized together; `None` if they are summarized immediately.
     waiting: Option<Waiting>,
 }
 

@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_unpad"],
         "x, length",
-        "Remove padding: each row becomes the sequence of its first steps, as many as length says.",
+        "Remove padding: each row becomes a sequence of its first steps, whose number is given by length.",
         [("sequence_unpad([[1, 2, 0], [3, 4, 5]], [2, 3])", "[[[1], [2]], [[3], [4], [5]]]")],
         sequence_unpad
     ),
@@ -124,7 +124,7 @@ fn sequence_unpad(call: &mut Call) -> ExprResult<OperandKind> {
     if let (Size::Known(n), Size::Known(m)) = (x.ty.dims[0].size, length.ty.dims[0].size)
         && n != m
     {
-        return Err(ExprError::at(length.span.clone(), format!("sequence_unpad: {m} lengths for {n} rows")));
+        return Err(ExprError::at(length.span.clone(), format!("sequence_unpad: found {m} lengths for {}", counted(n, "row"))));
     }
     let mut dims = x.ty.dims.clone();
     dims[1] = Dim::RAGGED;

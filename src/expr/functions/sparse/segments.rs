@@ -63,7 +63,7 @@ fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     }
     let count = if call.given(3).is_some() { Some(call.integer(3)?) } else { None };
     if let Some(n) = count.as_ref().and_then(|n| n.known()).filter(|n| *n < 0) {
-        return Err(ExprError::at(call.operand(3)?.span.clone(), format!("{}: num_segments is {n}", call.name)));
+        return Err(ExprError::at(call.operand(3)?.span.clone(), format!("{}: num_segments is {n}; it must not be negative", call.name)));
     }
     let inner: Vec<Dim> = x.ty.dims[1..].to_vec();
     let mut dims = vec![count.as_ref().map_or(Dim::UNIFORM, |n| n.dim())];

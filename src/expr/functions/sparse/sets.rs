@@ -88,7 +88,7 @@ impl Operation {
 
 /// The values of a tensor by row: all axes except the last number the rows of a record.
 struct Rows {
-    /// The row of each value and its place among the values, row by row, record by record.
+    /// The row of each value and its position among the values, row by row, record by record.
     members: Vec<(usize, usize)>,
     /// The start of each record in `members`, including the end.
     starts: Vec<usize>,

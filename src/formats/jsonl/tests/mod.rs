@@ -530,7 +530,7 @@ fn what_is_not_wanted_is_not_parsed() {
     let schema = infer(text.as_bytes(), true, &request).unwrap();
     assert_eq!(schema.to_string().trim(), "a: int64");
     assert_eq!(rewrite(text.as_bytes(), true, &schema, &request).unwrap().0, "{\"a\":1}\n{\"a\":2}\n");
-    // Nothing is known of the records, but they may contain the required fields, so no field is lost.
+    // Nothing is known about the records, but they may contain the required fields, so no field is lost.
     for (wanted, lost) in [(Wanted::All, true), (Wanted::matching(["a".into()]), true), (Wanted::none(), false)] {
         let request = Request { wanted, ..request.clone() };
         let read = rewrite(text.as_bytes(), true, &Schema::default(), &request);
