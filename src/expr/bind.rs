@@ -132,6 +132,11 @@ impl Binder<'_> {
                 {
                     return self.apply(masked, "boolean_mask", expr.span.clone(), vec![of, keys.remove(0)], Vec::new());
                 }
+                if let ([key], OperandKind::Dict(entries, _)) = (keys.as_slice(), &of.kind)
+                    && let Some(literal) = key.literal()
+                {
+                    return of.entry(&literal).map(|value| value.kind.clone()).ok_or_else(|| no_entry(entries, key));
+                }
                 if let Some(found) = map_lookup(&of, &keys, &self.text, &expr.span)? {
                     return Ok(found);
                 }
@@ -300,7 +305,10 @@ impl Binder<'_> {
             }
         }
         let item = self.bind(of)?;
-        if let OperandKind::Tensor(node) = &item.kind {
+        if let Some(value) = item.entry(&Literal::String(name.to_owned())) {
+            return Ok(value.kind.clone());
+        }
+        if let Some(node) = item.node() {
             if let Some(found) = field_of(node, name) {
                 return Ok(OperandKind::Tensor(Node { span: expr.span.clone(), ..found }));
             }
@@ -470,6 +478,13 @@ fn limit(dtype: &DType, largest: bool) -> Literal {
 }
 
 /// The attributes of operands that are not tensors; `None` for tensors.
+/// The error for a key that a dict does not have.
+fn no_entry(entries: &[(Operand, Operand)], key: &Operand) -> ExprError {
+    let error = ExprError::at(key.span.clone(), format!("the dict has no key {}", key.literal().unwrap_or(Literal::None)));
+    let keys: Vec<String> = entries.iter().take(20).filter_map(|(key, _)| key.literal()).map(|key| key.to_string()).collect();
+    if keys.is_empty() { error } else { error.help(format!("its keys are {}", keys.join(", "))) }
+}
+
 fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
     let integer = |n: usize| OperandKind::Literal(Literal::Int(n as i128));
     match (&item.kind, name) {
@@ -497,7 +512,7 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
         }
         (OperandKind::DType(dtype), "is_integer") => Some(Ok(OperandKind::Literal(Literal::Bool(dtype.is_integer())))),
         (OperandKind::DType(dtype), "is_floating") => Some(Ok(OperandKind::Literal(Literal::Bool(dtype.is_float())))),
-        (OperandKind::Shape(_) | OperandKind::DType(_) | OperandKind::Dict(_) | OperandKind::Function(_) | OperandKind::Spec(_), _) => {
+        (OperandKind::Shape(_) | OperandKind::DType(_) | OperandKind::Dict(..) | OperandKind::Function(_) | OperandKind::Spec(_), _) => {
             Some(Err(ExprError::new(format!("{} has no attribute `{name}`", item.describe()))))
         }
         (OperandKind::List(items) | OperandKind::Tuple(items), _) if !item.is_literal() => {

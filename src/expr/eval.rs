@@ -381,8 +381,11 @@ impl CallNode {
     pub fn eval(&self, frame: &Frame) -> Result<Vec<Value>> {
         let values = self.args.iter().map(|a| a.eval(frame)).collect::<Result<Vec<_>>>()?;
         let constant = values.iter().all(|v| v.constant);
+        // What grows from step to step, such as x = concat([x, x], 0), would take all memory.
+        let nbytes = values.iter().map(|value| value.tensor.nbytes()).sum();
         let args = Args::new(if constant { 1 } else { frame.nrows }, values);
-        let results = self.kernel.run(&args).map_err(|e| {
+        let results = check_nbytes(Some(nbytes), 0).map_err(|e| e.locate(|at| at.row = None)).and_then(|_| self.kernel.run(&args));
+        let results = results.map_err(|e| {
             // A constant fails for every record, so no row is named. During binding, the caller adds the span.
             let e = if constant { e.locate(|at| at.row = None) } else { e };
             if frame.slots.is_empty() { e } else { e.excerpt(underlined(&self.text, &self.span)) }

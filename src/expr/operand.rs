@@ -1,12 +1,13 @@
 //! Operands, the results of binding an expression: a tensor to be computed, or an item that only functions and
 //! subscripts understand (a literal, a list, a dtype, a slice).
 
-use super::error::ExprResult;
+use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Node, NodeKind};
 use super::span::Span;
 use super::syntax::{Expr, ExprKind};
 use crate::schema::{DType, Literal, Type};
 use crate::tensor::Tensor;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// An item and its span in the text.
@@ -25,7 +26,8 @@ pub enum OperandKind {
     Literal(Literal),
     List(Vec<Operand>),
     Tuple(Vec<Operand>),
-    Dict(Vec<(Operand, Operand)>),
+    /// The entries; and the structure of the field that they are stored in, if they are.
+    Dict(Vec<(Operand, Operand)>, Option<Box<Node>>),
     DType(DType),
     Ellipsis,
     Slice(Box<[Option<Operand>; 3]>),
@@ -88,7 +90,7 @@ impl Operand {
             },
             OperandKind::List(_) => "a list".to_owned(),
             OperandKind::Tuple(_) => "a tuple".to_owned(),
-            OperandKind::Dict(_) => "a dict".to_owned(),
+            OperandKind::Dict(..) => "a dict".to_owned(),
             OperandKind::DType(dtype) => format!("the dtype {dtype}"),
             OperandKind::Ellipsis => "`...`".to_owned(),
             OperandKind::Slice(_) => "a slice".to_owned(),
@@ -152,7 +154,7 @@ impl Operand {
         match &self.kind {
             OperandKind::Function(_) => true,
             OperandKind::List(items) | OperandKind::Tuple(items) => items.iter().any(Operand::holds_function),
-            OperandKind::Dict(entries) => entries.iter().any(|(_, value)| value.holds_function()),
+            OperandKind::Dict(entries, _) => entries.iter().any(|(_, value)| value.holds_function()),
             _ => false,
         }
     }
@@ -161,9 +163,32 @@ impl Operand {
     pub fn node(&self) -> Option<&Node> {
         match &self.kind {
             OperandKind::Tensor(node) => Some(node),
+            OperandKind::Dict(_, stored) => stored.as_deref(),
             _ => None,
         }
     }
+
+    /// The value of a dict for a key, if both are there.
+    pub fn entry(&self, key: &Literal) -> Option<&Operand> {
+        let OperandKind::Dict(entries, _) = &self.kind else { return None };
+        entries.iter().find(|(own, _)| own.literal().as_ref() == Some(key)).map(|(_, value)| value)
+    }
+}
+
+/// The entries of a dict as written. Python would take the last value of a repeated key without a word.
+///
+/// # Errors
+/// A key is repeated.
+fn dict(entries: Vec<(Operand, Operand)>) -> ExprResult<OperandKind> {
+    let mut seen = HashSet::new();
+    for (key, _) in &entries {
+        if let Some(name) = key.literal().map(|literal| literal.to_string())
+            && let Some(name) = seen.replace(name)
+        {
+            return Err(ExprError::at(key.span.clone(), format!("the key {name} occurs twice in the dict")));
+        }
+    }
+    Ok(OperandKind::Dict(entries, None))
 }
 
 /// Converts the syntax of a literal; `inner` converts the items of a list, tuple or dict. `None` if it is not a
@@ -182,7 +207,7 @@ pub fn literal_of(expr: &Expr, inner: &dyn Fn(&Expr) -> ExprResult<Operand>) -> 
         ExprKind::Bytes(b) => OperandKind::Literal(Literal::Bytes(b.clone())),
         ExprKind::List(items) => OperandKind::List(all(items)?),
         ExprKind::Tuple(items) => OperandKind::Tuple(all(items)?),
-        ExprKind::Dict(items) => OperandKind::Dict(items.iter().map(|(k, v)| Ok((inner(k)?, inner(v)?))).collect::<ExprResult<_>>()?),
+        ExprKind::Dict(items) => dict(items.iter().map(|(k, v)| Ok((inner(k)?, inner(v)?))).collect::<ExprResult<_>>()?)?,
         _ => return Ok(None),
     }))
 }

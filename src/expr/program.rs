@@ -11,7 +11,7 @@ use super::kernels::random::keys;
 use super::names::in_backquotes;
 use super::operand::{LAMBDA, Operand, OperandKind};
 use super::parts::{below_limit, most_nbytes, names_growing};
-use super::span::Span;
+use super::span::name_text;
 use super::syntax::{Assignment, ExprKind, Target, parse_statements};
 use super::types::outermost_uniform;
 use crate::chunk::Chunk;
@@ -64,14 +64,20 @@ impl Program {
             nslots: schema.fields.len(),
             instructions: Vec::new(),
             unstored: Vec::new(),
+            statement: 0,
             text: text.into(),
         };
-        for statement in &statements {
+        for (number, statement) in statements.iter().enumerate() {
+            binding.statement = number;
             binding.statement(statement).map_err(|e| e.or_at(statement.span.clone()).into_error(text))?;
         }
-        if let Some((name, span, what)) = binding.unstored.first().filter(|_| binding.unstored.len() == statements.len()) {
-            let error = ExprError::at(span.clone(), format!("{what} cannot be stored in the field `{name}`"));
-            return Err(error.help("use it in a later assignment, as in f = lambda v: v * 2; y = f(x)").into_error(text));
+        let is_all = binding.unstored.len() == statements.len();
+        // A function that is not used is harmless, but data must not get lost.
+        let lost = binding.unstored.into_iter().find(|unstored| {
+            is_all || (!unstored.is_function && !statements[unstored.statement + 1..].iter().any(|s| s.value.mentions(&unstored.name)))
+        });
+        if let Some(lost) = lost {
+            return Err(lost.error.into_error(text));
         }
         let (fields, columns) = binding.fields.into_iter().unzip();
         let random = binding.instructions.iter().any(|instruction| match instruction {
@@ -161,15 +167,25 @@ pub(super) fn record_keys(chunk: &Chunk, seed: u64) -> Result<Value> {
     Ok(Value::column(Tensor::Leaf(Arc::new(keys))))
 }
 
+/// A name for a value that no field can store.
+struct Unstored {
+    name: String,
+    statement: usize,
+    is_function: bool,
+    /// Why it cannot be stored.
+    error: ExprError,
+}
+
 struct Binding {
     scope: Scope,
     /// The current fields of the record, and their slots.
     fields: Vec<(Field, usize)>,
     nslots: usize,
     instructions: Vec<Instruction>,
-    /// Names of functions and other values that no field can store, with their spans and descriptions, one for each
-    /// assignment of such a value.
-    unstored: Vec<(String, Span, String)>,
+    /// One for each assignment of a value that no field can store.
+    unstored: Vec<Unstored>,
+    /// The number of statements before this one.
+    statement: usize,
     text: Arc<str>,
 }
 
@@ -245,7 +261,8 @@ impl Binding {
     /// Binds a name to a value that is not a tensor: a dictionary, a list of dictionaries, a RowPartition, a dtype, a
     /// shape or a function. The field with that name holds what can be stored in a file; a function has no field.
     fn held(&mut self, name: &str, target: &Target, item: &Operand) -> ExprResult<bool> {
-        let item = self.settled(item)?;
+        let mut item = self.settled(item)?;
+        let mut why = None;
         let column = match &item.kind {
             // The bare name of a function is a call with the parentheses missing.
             OperandKind::Function(function) if function.name != LAMBDA => return Ok(false),
@@ -262,19 +279,19 @@ impl Binding {
                 let results = item.elements().unwrap_or_default();
                 let fields = call.names.iter().map(|name| text(name)).zip(results).collect();
                 let structure =
-                    self.call("StructuredTensor.from_fields", &Operand { kind: OperandKind::Dict(fields), span: item.span.clone() })?;
+                    self.call("StructuredTensor.from_fields", &Operand { kind: OperandKind::Dict(fields, None), span: item.span.clone() })?;
                 let value = self.value(&structure)?;
                 self.assign(target, value)?;
                 return Ok(true);
             }
-            OperandKind::Dict(entries) => {
-                // Dictionaries whose keys cannot be field names are still bound.
-                let named = entries.iter().all(|(key, _)| matches!(key.kind, OperandKind::Literal(Literal::String(_))));
-                let constant = entries.iter().all(|(_, value)| is_python_value(value));
-                let tensors = entries.iter().all(|(_, value)| as_node(value, None).is_ok());
-                let maker = if constant { "StructuredTensor.from_pyval" } else { "StructuredTensor.from_fields" };
-                if named && (constant || tensors) { self.call(maker, &item).ok() } else { None }
-            }
+            // Dictionaries that cannot be stored, such as those with numbers as keys, are still bound.
+            OperandKind::Dict(..) => match self.structure(&item) {
+                Ok(structure) => Some(structure),
+                Err(error) => {
+                    why = Some(error);
+                    None
+                }
+            },
             OperandKind::List(items) if !items.is_empty() && items.iter().any(holds_dict) => {
                 Some(self.call("StructuredTensor.from_pyval", &item)?)
             }
@@ -282,21 +299,42 @@ impl Binding {
         };
         match column {
             Some(column) => {
-                let value = self.value(&column)?;
-                self.assign(target, value)?;
-            }
-            // A name has only one meaning.
-            None if self.fields.iter().any(|(f, _)| f.name == name) => {
-                let error = ExprError::at(item.span.clone(), format!("{} cannot be stored in the field `{name}`", item.describe()));
-                return Err(error.help("choose another name, and use it in a later assignment: f = lambda v: v * 2; y = f(x)"));
+                let (slot, ty) = self.value(&column)?;
+                if let OperandKind::Dict(_, stored) = &mut item.kind {
+                    let kind = NodeKind::Slot { slot, name: name_text(name).into(), map: false };
+                    *stored = Some(Box::new(Node { ty: ty.clone(), span: item.span.clone(), kind }));
+                }
+                self.assign(target, (slot, ty))?;
             }
             None => {
+                let is_taken = self.fields.iter().any(|(f, _)| f.name == name);
+                let error = ExprError::at(item.span.clone(), format!("{} cannot be stored in the field `{name}`", item.describe()));
+                let is_function = why.is_none();
+                let error = match why {
+                    Some(why) => why.or_at(item.span.clone()).help(format!("so the dict cannot be stored in the field `{name}`; use it in a later assignment")),
+                    None if is_taken => error.help("choose another name, and use it in a later assignment: f = lambda v: v * 2; y = f(x)"),
+                    None => error.help("use it in a later assignment, as in f = lambda v: v * 2; y = f(x)"),
+                };
+                // A name has only one meaning.
+                if is_taken {
+                    return Err(error);
+                }
                 self.scope.values.retain(|(n, _)| n != name);
-                self.unstored.push((name.to_owned(), item.span.clone(), item.describe()));
+                self.unstored.push(Unstored { name: name.to_owned(), statement: self.statement, is_function, error });
             }
         }
         self.scope.values.push((name.to_owned(), item.kind));
         Ok(true)
+    }
+
+    /// The structure with the entries of a dictionary as fields.
+    fn structure(&self, item: &Operand) -> ExprResult<Operand> {
+        let OperandKind::Dict(entries, _) = &item.kind else { return Ok(item.clone()) };
+        if is_python_value(item) {
+            return self.call("StructuredTensor.from_pyval", item);
+        }
+        let fields = entries.iter().map(|(key, value)| Ok((key.clone(), self.structure(value)?))).collect::<ExprResult<_>>()?;
+        self.call("StructuredTensor.from_fields", &Operand { kind: OperandKind::Dict(fields, None), span: item.span.clone() })
     }
 
     fn call(&self, function: &str, item: &Operand) -> ExprResult<Operand> {
@@ -309,7 +347,7 @@ impl Binding {
 
     /// A dictionary whose tensors are computed only once, no matter how often they are used.
     fn settled(&mut self, item: &Operand) -> ExprResult<Operand> {
-        let OperandKind::Dict(entries) = &item.kind else {
+        let OperandKind::Dict(entries, _) = &item.kind else {
             return Ok(item.clone());
         };
         let mut out = Vec::with_capacity(entries.len());
@@ -324,7 +362,7 @@ impl Binding {
             };
             out.push((key.clone(), settled));
         }
-        Ok(Operand { kind: OperandKind::Dict(out), span: item.span.clone() })
+        Ok(Operand { kind: OperandKind::Dict(out, None), span: item.span.clone() })
     }
 
     /// The items of a tensor whose first axis has a known size, for `n` names.
@@ -427,7 +465,7 @@ impl Binding {
 /// Whether a dictionary is among the items.
 fn holds_dict(item: &Operand) -> bool {
     match &item.kind {
-        OperandKind::Dict(_) => true,
+        OperandKind::Dict(..) => true,
         OperandKind::List(items) => items.iter().any(holds_dict),
         _ => false,
     }
@@ -436,7 +474,7 @@ fn holds_dict(item: &Operand) -> bool {
 /// Whether it consists only of literals, lists and dictionaries.
 fn is_python_value(item: &Operand) -> bool {
     match &item.kind {
-        OperandKind::Dict(entries) => entries.iter().all(|(_, value)| is_python_value(value)),
+        OperandKind::Dict(entries, _) => entries.iter().all(|(_, value)| is_python_value(value)),
         OperandKind::List(items) => items.iter().all(is_python_value),
         _ => item.is_literal(),
     }

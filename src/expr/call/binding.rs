@@ -292,6 +292,6 @@ fn variadic(
         .into_iter()
         .map(|(name, at, operand)| (Operand { kind: OperandKind::Literal(Literal::String(name)), span: at }, operand))
         .collect();
-    rest.push((at, Operand { kind: OperandKind::Dict(entries), span }));
+    rest.push((at, Operand { kind: OperandKind::Dict(entries, None), span }));
     (positional, own, rest)
 }

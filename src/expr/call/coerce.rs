@@ -31,7 +31,10 @@ pub fn strict_node(item: &Operand) -> ExprResult<Node> {
 
 fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
     // A row partition becomes the rows of its value indices.
-    if let OperandKind::Tensor(node) | OperandKind::Partition(node) = &item.kind {
+    if let OperandKind::Partition(node) = &item.kind {
+        return Ok(node.clone());
+    }
+    if let Some(node) = item.node() {
         return Ok(node.clone());
     }
     if let Some(literal) = item.literal().filter(|l| *l != Literal::None) {

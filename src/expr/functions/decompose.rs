@@ -89,7 +89,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(["len"], "x", "The size of axis 0, or the number of items in a list.", [("len([3, 1, 2])", "3")], |c| {
         let item = c.operand(0)?;
         let items = match &item.kind {
-            OperandKind::Dict(entries) => Some(entries.len()),
+            OperandKind::Dict(entries, _) => Some(entries.len()),
             _ => item.elements().filter(|_| !item.is_literal()).map(|items| items.len()),
         };
         match items {

@@ -106,6 +106,11 @@ fn bins_of_steps(call: &Call) -> ExprResult<String> {
 
 /// The range limits, directly in the dtype of the values: going through float32 would lose digits.
 fn ends(call: &Call) -> ExprResult<String> {
+    if let Some(OperandKind::Literal(Literal::Int(n))) = call.given(2).map(|nbins| &nbins.kind)
+        && *n < 1
+    {
+        return Err(call.error(format!("{}: nbins is {n}; it must be positive", call.name)));
+    }
     let conversion = if call.operand(1)?.is_literal() { "constant" } else { "cast" };
     Ok(format!("{conversion}(value_range, identity(values).dtype)"))
 }

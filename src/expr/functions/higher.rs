@@ -79,7 +79,7 @@ type Arguments = (Vec<Operand>, Vec<(String, Span, Operand)>);
 fn arguments(call: &Call) -> ExprResult<Arguments> {
     let positional = call.operand(1)?.elements().unwrap_or_default();
     let keywords = match &call.operand(2)?.kind {
-        OperandKind::Dict(entries) => entries
+        OperandKind::Dict(entries, _) => entries
             .iter()
             .filter_map(|(key, value)| match &key.kind {
                 OperandKind::Literal(Literal::String(name)) => Some((name.clone(), key.span.clone(), value.clone())),

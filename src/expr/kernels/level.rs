@@ -83,7 +83,7 @@ pub fn dense_partitions(
     Ok((partitions, records))
 }
 
-/// Limits how many bytes functions such as `map_fn` and `strings.ngrams` create by repeating values.
+/// Limits how many bytes functions take, and create by repeating values, such as `map_fn` and `strings.ngrams`.
 ///
 /// # Errors
 /// More than 4 GiB.

@@ -114,8 +114,8 @@ pub fn digamma(x: f64) -> f64 {
         return f64::NAN;
     }
     if x < 0.0 {
-        let fraction = x - x.floor();
-        return digamma(1.0 - x) - PI / (PI * fraction).tan();
+        // The cotangent has the period 1, and the distance from the nearest pole is exact.
+        return digamma(1.0 - x) - PI / (PI * (x - x.round())).tan();
     }
     let (mut x, mut shift) = (x, 0.0);
     while x < 10.0 {
@@ -172,6 +172,22 @@ pub fn polygamma(n: f64, x: f64) -> f64 {
     sign * libm::tgamma(n + 1.0) * zeta(n + 1.0, x)
 }
 
+/// The inverse of erfc for x below 1e-20, where erfc changes too fast: the root of y² - ln(erfc(y) exp(y²)) + ln(x), by
+/// Newton's method, with the asymptotic expansion of erfc (DLMF 7.12.1).
+fn erfcinv_of_tail(x: f64) -> f64 {
+    let log = x.ln();
+    let mut y = (-log).sqrt();
+    for _ in 0..8 {
+        let scaled = series(1.0, |term, k| -term * (2.0 * k - 1.0) / (2.0 * y * y)) / (y * PI.sqrt());
+        let step = (y * y - scaled.ln() + log) * scaled * PI.sqrt() / 2.0;
+        y -= step;
+        if step.abs() <= 1e-16 * y {
+            break;
+        }
+    }
+    y
+}
+
 /// The inverse of erfc: an initial estimate refined by Halley's method.
 pub fn erfcinv(x: f64) -> f64 {
     if x == 0.0 {
@@ -182,6 +198,9 @@ pub fn erfcinv(x: f64) -> f64 {
     }
     if x > 1.0 {
         return -erfcinv(2.0 - x);
+    }
+    if x < 1e-20 {
+        return erfcinv_of_tail(x);
     }
     let half = (x * (2.0 - x)).ln() / 2.0;
     let t = 2.0 / (PI * 0.147) + half;

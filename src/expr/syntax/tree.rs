@@ -247,6 +247,13 @@ impl Expr {
         }
     }
 
+    /// Whether it contains the name.
+    pub fn mentions(&self, name: &str) -> bool {
+        let mut found = matches!(&self.kind, ExprKind::Name { name: own, .. } if own == name);
+        self.children(&mut |child| found |= child.mentions(name));
+        found
+    }
+
     /// Calls `visit` for the direct subexpressions.
     pub fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         match &self.kind {

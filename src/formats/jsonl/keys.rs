@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Keys {
     names: Vec<Box<str>>,
-    /// The usual spelling of each key: quoted, without escapes.
+    /// The usual spelling of each key: quoted, with no more escapes than needed, so that no other key has it.
     quoted: Vec<Box<[u8]>>,
     ids: HashMap<Box<str>, usize>,
     /// The successor of each key in the last object; position 0 is the start of the object.
@@ -50,8 +50,7 @@ impl Keys {
     pub fn add(&mut self, name: &str) -> usize {
         let id = self.names.len();
         self.names.push(name.into());
-        let quoted: Vec<u8> = [b"\"", name.as_bytes(), b"\""].concat();
-        self.quoted.push(quoted.into());
+        self.quoted.push(serde_json::Value::from(name).to_string().into_bytes().into());
         self.ids.insert(name.into(), id);
         // Insertion order, until an order has been observed.
         self.next.push(id + 1);

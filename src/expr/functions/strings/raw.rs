@@ -6,6 +6,7 @@ use super::shared::{rows, text};
 use crate::error::Error;
 use crate::expr::call::{Call, Function};
 use crate::expr::error::ExprResult;
+use crate::expr::kernels::level::check_count;
 use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim};
 use arrow_array::{ArrayRef, BooleanArray, make_array};
@@ -46,7 +47,8 @@ fn decode_raw(call: &mut Call) -> ExprResult<OperandKind> {
         for (i, value) in texts.iter().enumerate() {
             if let Some(nbytes) = fixed {
                 lengths.push(nbytes / width);
-                let end = bytes.len() + nbytes;
+                let end = bytes.len().saturating_add(nbytes);
+                check_count(Some(end / width), i).map_err(|e| (i, e))?;
                 bytes.extend_from_slice(&value[..value.len().min(nbytes)]);
                 bytes.resize(end, 0);
                 continue;

@@ -4,7 +4,7 @@
 
 use super::pyval::key_name;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, as_node, static_ints, strict_node};
+use crate::expr::call::{Arg, Call, Function, Integer, as_node, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{check_count, check_known, check_same, check_uniform, dense_partitions, from_lengths, wrap};
 use crate::expr::operand::{Operand, OperandKind, describe};
@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
             let rank = usize::try_from(rank).map_err(|_| c.error(format!("the rank {rank} is negative")))?;
             // As in TensorFlow, only scalars make a scalar of rank 1.
             let scalars = match &c.operand(0)?.kind {
-                OperandKind::Dict(fields) if !fields.is_empty() => fields
+                OperandKind::Dict(fields, _) if !fields.is_empty() => fields
                     .iter()
                     .map(|(_, value)| Ok(as_node(value, None)?.ty.rank() == 0))
                     .collect::<ExprResult<Vec<_>>>()?
@@ -65,7 +65,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
     let item = call.operand(0)?.clone();
-    let OperandKind::Dict(entries) = &item.kind else {
+    let OperandKind::Dict(entries, _) = &item.kind else {
         return Err(ExprError::at(item.span.clone(), format!("the fields must be a dict of names and values, not {}", item.describe())));
     };
     let own_shape = call.param(1) == "shape";
@@ -75,7 +75,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
     let mut args: Vec<Arg> = Vec::with_capacity(entries.len());
     for (key, value) in entries {
         let name = key_name(key)?;
-        let node = strict_node(value)?;
+        let node = as_node(value, None)?;
         let arg = call.push(node);
         if arg.rank() < rank || (rank > 0 && arg.ty.is_sparse()) {
             return Err(ExprError::at(

@@ -97,7 +97,7 @@ fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
     let mut ty = whole.ty.clone();
     let st = call.push(whole.clone());
     let updates = call.operand(1)?.clone();
-    let OperandKind::Dict(entries) = &updates.kind else {
+    let OperandKind::Dict(entries, _) = &updates.kind else {
         return Err(ExprError::at(
             updates.span.clone(),
             format!("the updates must be a dict of names and values, not {}", updates.describe()),

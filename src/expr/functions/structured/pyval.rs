@@ -45,7 +45,7 @@ fn from_pyval(call: &mut Call) -> ExprResult<OperandKind> {
 /// The type of field `name` within the type of a structure.
 fn spec_of<'a>(spec: Option<&'a Operand>, name: &str, item: &Operand) -> ExprResult<Option<&'a Operand>> {
     let Some(spec) = spec else { return Ok(None) };
-    let OperandKind::Dict(fields) = &spec.kind else {
+    let OperandKind::Dict(fields, _) = &spec.kind else {
         return Err(ExprError::at(item.span.clone(), format!("these are structures; the typespec is {}", spec.describe())));
     };
     let missing = || ExprError::at(item.span.clone(), format!("the typespec has no field `{name}`"));
@@ -59,7 +59,7 @@ fn value_of<'a>(dict: &'a [(Operand, Operand)], name: &str) -> Option<&'a Operan
 
 /// Checks that the fields of the typespec are the fields found.
 fn all_found(spec: Option<&Operand>, names: &[String], item: &Operand) -> ExprResult<()> {
-    let Some(OperandKind::Dict(fields)) = spec.map(|s| &s.kind) else { return Ok(()) };
+    let Some(OperandKind::Dict(fields, _)) = spec.map(|s| &s.kind) else { return Ok(()) };
     for (key, _) in fields {
         let name = key_name(key)?;
         if !names.contains(&name) {
@@ -98,7 +98,7 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
     if depth > crate::expr::syntax::MAX_DEPTH {
         return Err(ExprError::new("the value is nested too deeply"));
     }
-    if let OperandKind::Dict(entries) = &item.kind {
+    if let OperandKind::Dict(entries, _) = &item.kind {
         let (mut fields, mut columns) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
         for (key, value) in entries {
             let name = key_name(key)?;
@@ -143,7 +143,7 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
     let dicts = rows
         .iter()
         .map(|row| {
-            if let OperandKind::Dict(entries) = &row.kind {
+            if let OperandKind::Dict(entries, _) = &row.kind {
                 Ok(entries)
             } else {
                 Err(ExprError::at(row.span.clone(), "a list cannot mix dicts with other values"))
@@ -193,7 +193,7 @@ fn list_of(item: &Operand) -> Option<&[Operand]> {
 
 /// The list depth of the dicts; `None` without dicts.
 fn depth_of_dicts(item: &Operand) -> ExprResult<Option<usize>> {
-    if let OperandKind::Dict(_) = item.kind {
+    if let OperandKind::Dict(..) = item.kind {
         return Ok(Some(0));
     }
     let mut found = None;
