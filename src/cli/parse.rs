@@ -84,6 +84,17 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     })
 }
 
+/// Whether the words of a verb ask for its help. The `-h` of `sort --by -h` is the field h, in descending order.
+fn asks_for_help(verb: &verbs::Entry, arguments: &[OsString]) -> bool {
+    let Some(at) = arguments.iter().position(|word| word == "-h" || word == "--help") else { return false };
+    let before = at.checked_sub(1).and_then(|before| arguments[before].to_str());
+    let is_value = before.is_some_and(|option| {
+        let command = verb.command();
+        find_option(&command, option).is_some_and(|arg| arg.get_action().takes_values() && arg.is_allow_hyphen_values_set())
+    });
+    !(is_value && arguments[at] == "-h") || asks_for_help(verb, &arguments[at + 1..])
+}
+
 /// The option that verbs share with the run.
 const SEED: &str = "seed";
 
@@ -100,7 +111,7 @@ fn chain(words: &mut Words) -> Result<Found> {
     }
     for (i, own) in words.verbs.iter().enumerate() {
         let (verb, arguments) = verb_of(own, i, words)?;
-        if arguments.iter().any(|w| w == "-h" || w == "--help") {
+        if asks_for_help(verb, arguments) {
             return Ok(Found::Text(help::of_verb(verb)));
         }
         misplaced::inverted(verb, arguments)?;

@@ -311,7 +311,9 @@ impl Binding {
                 let error = ExprError::at(item.span.clone(), format!("{} cannot be stored in the field `{name}`", item.describe()));
                 let is_function = why.is_none();
                 let error = match why {
-                    Some(why) => why.or_at(item.span.clone()).help(format!("so the dict cannot be stored in the field `{name}`; use it in a later assignment")),
+                    Some(why) => why
+                        .or_at(item.span.clone())
+                        .help(format!("so the dict cannot be stored in the field `{name}`; use it in a later assignment")),
                     None if is_taken => error.help("choose another name, and use it in a later assignment: f = lambda v: v * 2; y = f(x)"),
                     None => error.help("use it in a later assignment, as in f = lambda v: v * 2; y = f(x)"),
                 };

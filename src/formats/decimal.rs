@@ -35,6 +35,19 @@ pub fn float16(value: f64) -> f16 {
     f16::from_f32(f32::from_bits(toward_zero | u32::from(f64::from(single) != value)))
 }
 
+/// Whether the text of an integer is that of a float, whose absolute value is `value`: its exact value, or its shortest form
+/// with zeros, as JavaScript writes floats below 1e21. Such an integer loses nothing as a float.
+pub fn is_whole<T: std::fmt::Display>(value: T, text: &str) -> bool {
+    let digits = text.trim_start_matches('-');
+    format!("{value:.0}") == digits || value.to_string() == digits
+}
+
+/// Whether the text of an integer loses nothing as a float64; see [`is_whole`].
+pub fn fits_float64(text: &str) -> bool {
+    let value = text.parse::<f64>().ok().map(f64::abs).filter(|value| value.is_finite());
+    value.is_some_and(|value| value < (1u64 << 53) as f64 || is_whole(value, text))
+}
+
 /// The smallest float32 at and above which every float32 is a whole number, but not every whole number is a float32.
 pub const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
 

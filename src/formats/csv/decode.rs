@@ -6,7 +6,7 @@ use super::dialect::{Dialect, OTHER_ENCODING};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
-use crate::formats::decimal::{float16, float32, integer};
+use crate::formats::decimal::{float16, float32, integer, is_whole};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
 use crate::printable::{counted, is_or_are, shell_quoted};
@@ -272,31 +272,42 @@ struct Exact {
     limit: f64,
     /// The nearest number of the column's type, given the nearest float64 and the text.
     rounded: fn(f64, &[u8]) -> f64,
-    /// Whether integers beyond the limit are accepted if they are exact. With an inferred type, they are not, because
-    /// other integers of the column may have been observed as int64.
-    beyond: bool,
+    /// Whether an integer loses nothing, given the magnitude of the nearest float64 and the text.
+    is_whole: fn(f64, &str) -> bool,
+    /// Whether numbers may begin with zeros, because the type is declared.
+    is_declared: bool,
     /// What is expected instead of another integer.
     expected: &'static str,
 }
 
 impl Exact {
-    fn of(ty: &Type, beyond: bool) -> Exact {
-        let (nbits, rounded, expected): (i32, fn(f64, &[u8]) -> f64, _) = match ty.dtype() {
-            Some(DType::Float16) => (11, |v, _| float16(v).to_f64(), "a number that float16 can represent exactly"),
-            Some(DType::Float32) => (24, |v, text| f64::from(float32(v, text)), "a number that float32 can represent exactly"),
-            _ => (53, |v, _| v, "a number that float64 can represent exactly"),
+    fn of(ty: &Type, is_declared: bool) -> Exact {
+        let (nbits, rounded, is_whole, expected): (i32, fn(f64, &[u8]) -> f64, fn(f64, &str) -> bool, _) = match ty.dtype() {
+            Some(DType::Float16) => (
+                11,
+                |v, _| float16(v).to_f64(),
+                |v, text| is_whole(float16(v).to_f64(), text),
+                "a number that float16 can represent exactly",
+            ),
+            Some(DType::Float32) => (
+                24,
+                |v, text| f64::from(float32(v, text)),
+                |v, text| is_whole(float32(v, text.as_bytes()), text),
+                "a number that float32 can represent exactly",
+            ),
+            _ => (53, |v, _| v, is_whole, "a number that float64 can represent exactly"),
         };
-        Exact { limit: 2f64.powi(nbits), rounded, beyond, expected }
+        Exact { limit: 2f64.powi(nbits), rounded, is_whole, is_declared, expected }
     }
 
-    /// Whether a text is a fraction, or an integer equal to `value` after rounding.
+    /// Whether a text is a fraction, or an integer that loses nothing.
     #[inline]
     fn holds(&self, value: f64, text: &[u8]) -> bool {
         let is_short = value.abs() <= self.limit && value != (1u64 << 53) as f64 && value != -((1u64 << 53) as f64);
         if is_short || !text.iter().all(|b| b.is_ascii_digit() || *b == b'-') {
             return true;
         }
-        (self.beyond || value.abs() <= self.limit) && format!("{:.0}", (self.rounded)(value, text)).as_bytes() == text
+        (self.is_whole)(value.abs(), std::str::from_utf8(text).unwrap_or_default())
     }
 }
 
@@ -323,8 +334,8 @@ impl Values {
     fn new(dtype: &DType, floats: Exact) -> Values {
         match dtype {
             DType::Bool => Values::Bools(Vec::new()),
-            DType::Int64 => Values::Integers(Vec::new(), floats.beyond),
-            DType::UInt64 => Values::Unsigned(Vec::new(), floats.beyond),
+            DType::Int64 => Values::Integers(Vec::new(), floats.is_declared),
+            DType::UInt64 => Values::Unsigned(Vec::new(), floats.is_declared),
             DType::Float64 => Values::Floats(Vec::new(), floats),
             DType::String | DType::Arrow(_) => Values::Texts(Vec::new(), vec![0], true),
             DType::Bytes => Values::Texts(Vec::new(), vec![0], false),
@@ -335,7 +346,7 @@ impl Values {
     /// Appends a value, or returns what was expected without appending anything.
     fn push(&mut self, text: &[u8]) -> Result<(), &'static str> {
         let plain = match self {
-            Values::Integers(_, true) | Values::Unsigned(_, true) | Values::Floats(_, Exact { beyond: true, .. }) => {
+            Values::Integers(_, true) | Values::Unsigned(_, true) | Values::Floats(_, Exact { is_declared: true, .. }) => {
                 cell::unpadded(cell::plain(text))
             }
             _ => cell::plain(text),

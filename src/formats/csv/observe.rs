@@ -4,6 +4,7 @@ use super::cell::{KINDS, Kind, boolean, number, plain, whole};
 use super::cut::Block;
 use super::dialect::Dialect;
 use crate::error::{Error, Result};
+use crate::formats::decimal::fits_float64;
 use crate::formats::format::{Observed, Request};
 use crate::path::quoted;
 use crate::printable::{is_or_are, shell_quoted, shell_word};
@@ -85,6 +86,10 @@ struct ColumnSeen {
     largest: i128,
     /// A number beyond 64 bits.
     beyond: Option<First>,
+    /// An integer that a float64 would change.
+    inexact: Option<First>,
+    /// Whether a number has a fraction or an exponent, or is not finite.
+    has_fractions: bool,
     /// A number beyond float64.
     infinite: Option<First>,
     /// An empty field, which is an empty list, null or text, depending on the rest of the column.
@@ -111,6 +116,8 @@ impl ColumnSeen {
             smallest: i128::MAX,
             largest: i128::MIN,
             beyond: None,
+            inexact: None,
+            has_fractions: false,
             infinite: None,
             empty: None,
             is_empty_null: true,
@@ -135,12 +142,23 @@ impl ColumnSeen {
                 if let Some(value) = whole(plain(text)) {
                     self.smallest = self.smallest.min(value);
                     self.largest = self.largest.max(value);
+                    if value.abs() > EXACT && self.inexact.is_none() && !is_exact(plain(text)) {
+                        self.inexact = Some(first());
+                    }
                 }
             }
             Kind::Float if plain(text).iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
+                if self.inexact.is_none() && !is_exact(plain(text)) {
+                    self.inexact = Some(first());
+                }
                 self.beyond.get_or_insert_with(first);
             }
-            Kind::Float | Kind::Special if self.infinite.is_none() && is_infinite(plain(text)) => self.infinite = Some(first()),
+            Kind::Float | Kind::Special => {
+                self.has_fractions = true;
+                if self.infinite.is_none() && is_infinite(plain(text)) {
+                    self.infinite = Some(first());
+                }
+            }
             _ => {}
         }
     }
@@ -155,6 +173,8 @@ impl ColumnSeen {
         self.smallest = self.smallest.min(other.smallest);
         self.largest = self.largest.max(other.largest);
         self.beyond = earlier(&mut self.beyond, &other.beyond);
+        self.inexact = earlier(&mut self.inexact, &other.inexact);
+        self.has_fractions |= other.has_fractions;
         self.infinite = earlier(&mut self.infinite, &other.infinite);
         self.empty = earlier(&mut self.empty, &other.empty);
         self.is_empty_null &= other.is_empty_null;
@@ -223,20 +243,22 @@ impl ColumnSeen {
             [Kind::Integer] => {
                 return Err(Clash::new(format!("contains negative integers and integers beyond int64 ({})", at(Kind::Integer))));
             }
-            [Kind::Float] | [Kind::Integer, Kind::Float] => match (&self.beyond, &self.infinite) {
-                (Some(first), _) => return Err(Clash::new(format!("contains integers beyond 64 bits ({})", first.place(several)))),
-                (None, Some(first)) => {
+            [Kind::Float] | [Kind::Integer, Kind::Float] => match (&self.beyond, &self.infinite, &self.inexact) {
+                (Some(first), _, inexact) if inexact.is_some() || !self.has_fractions => {
+                    return Err(Clash::new(format!("contains integers beyond 64 bits ({})", first.place(several))));
+                }
+                (_, Some(first), _) => {
                     let message = format!("contains numbers out of range for float64 ({})", first.shown(several));
                     return Err(Clash { others: Some(DType::Float64), ..Clash::new(message) });
                 }
-                (None, None) if kinds.len() == 2 && (self.largest > EXACT || self.smallest < -EXACT) => {
+                (_, None, Some(first)) => {
                     return Err(Clash::new(format!(
                         "contains fractions or non-finite numbers ({}) and integers beyond 2^53, which float64 cannot represent exactly ({})",
                         at(Kind::Float),
-                        at(Kind::Integer)
+                        first.place(several)
                     )));
                 }
-                (None, None) => DType::Float64,
+                (_, None, None) => DType::Float64,
             },
             _ => {
                 let mut parts: Vec<(First, &str)> = Vec::new();
@@ -297,6 +319,11 @@ impl Seen {
         let text = format!("{input}: {words} {verb} read as null in {named}{more}; --nulls sets the words for null");
         request.options.notices.add(text, request.options.strict)
     }
+}
+
+/// Whether an integer loses nothing as a float64.
+fn is_exact(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(fits_float64)
 }
 
 /// Whether a number is beyond the largest float64.

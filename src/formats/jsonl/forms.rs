@@ -47,11 +47,6 @@ pub fn read_integers(cursor: &mut Cursor, out: &mut Vec<i64>) -> Parse<()> {
     })
 }
 
-/// Whether an integer is within the range in which a float64 holds all integers.
-pub fn fits_float(number: &Number) -> bool {
-    number.as_integer().is_some_and(|value| value.unsigned_abs() <= 1 << 53)
-}
-
 /// The error for a number beyond the largest float.
 #[cold]
 pub fn overflow(start: usize, number: &Number, name: &str) -> Box<ParseError> {

@@ -3,11 +3,11 @@
 
 use super::cursor::Cursor;
 use super::error::{Fix, Parse};
-use super::forms::{base64_object, fits_float, non_finite, overflow, quote_non_finite};
+use super::forms::{base64_object, non_finite, overflow, quote_non_finite};
 use super::number::Number;
 use super::rules::Rules;
 use super::settle::type_of;
-use crate::formats::decimal::{self, is_halfway};
+use crate::formats::decimal::{self, fits_float64, is_halfway};
 use crate::schema::DType;
 use crate::tensor::builder::{Nulls, Texts};
 use half::f16;
@@ -141,10 +141,9 @@ pub trait Float: Copy + Default + Into<f64> {
     /// NaN or an infinity.
     fn from_non_finite(value: f64) -> Self;
 
-    /// Whether it equals the integer in the text exactly.
+    /// Whether the integer in the text loses nothing: see [`decimal::is_whole`].
     fn is_integer(self, text: &str) -> bool {
-        let exact = format!("{:.0}", self.into());
-        exact == text || exact.trim_start_matches('-') == text.trim_start_matches('-') && self.into() == 0.0
+        decimal::is_whole(self.into().abs(), text)
     }
 }
 
@@ -182,6 +181,9 @@ impl Float for f32 {
     }
     fn from_non_finite(value: f64) -> f32 {
         value as f32
+    }
+    fn is_integer(self, text: &str) -> bool {
+        decimal::is_whole(self.abs(), text)
     }
 }
 
@@ -239,12 +241,10 @@ fn unusual_float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls
             None => overflow(start, &number, T::NAME),
         });
     };
-    // With an inferred type, other integers of the field may have been parsed as int64.
-    let exact = if rules.declared { value.is_integer(number.text()) } else { fits_float(&number) };
-    if number.integer && !exact {
+    if number.integer && !value.is_integer(number.text()) {
         cursor.set_pos(start);
         let expected = format!("a number that {} can represent exactly", T::NAME);
-        let fix = if fits_float(&number) { Fix::Dtype(DType::Float64) } else { Fix::Json };
+        let fix = if fits_float64(number.text()) { Fix::Dtype(DType::Float64) } else { Fix::Json };
         return Err(if rules.first_wins { rules.clash(cursor, &expected) } else { rules.wider(cursor, &expected, fix) });
     }
     values.push(value);

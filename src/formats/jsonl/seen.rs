@@ -5,9 +5,10 @@
 
 use super::cursor::Cursor;
 use super::error::Parse;
-use super::forms::{base64_object, elements, fits_float, non_finite, overflow, sparse_rank};
+use super::forms::{base64_object, elements, non_finite, overflow, sparse_rank};
 use super::keys::{Key, Keys};
 use super::limits::{MAX_DEPTH, MAX_FIELDS};
+use crate::formats::decimal::fits_float64;
 use crate::schema::{Element, Field};
 use std::sync::Arc;
 
@@ -205,7 +206,7 @@ impl Node {
             if value < 0 {
                 self.negative.set(here);
             }
-            if value.unsigned_abs() > 1 << 53 {
+            if value.unsigned_abs() > 1 << 53 && !self.beyond_float.is_set() && !fits_float64(&value.to_string()) {
                 self.beyond_float.set(here);
             }
             return Ok(());
@@ -234,7 +235,7 @@ impl Node {
             Some(value) if value < 0 => self.negative.set(here),
             Some(_) => {}
         }
-        if !fits_float(&number) {
+        if !self.beyond_float.is_set() && !fits_float64(number.text()) {
             self.beyond_float.set(here);
         }
         Ok(())

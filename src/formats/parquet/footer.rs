@@ -262,7 +262,9 @@ impl Walk<'_> {
                     self.structure(depth + 1, Context::Other)?;
                 }
                 // `row_groups`, `key_value_metadata`, and `columns` of a row group.
-                (Context::File, 4 | 5, LIST) | (Context::RowGroup, 1, LIST) if self.bytes.get(self.at).is_some_and(|list| list >> 4 == 0) => {
+                (Context::File, 4 | 5, LIST) | (Context::RowGroup, 1, LIST)
+                    if self.bytes.get(self.at).is_some_and(|list| list >> 4 == 0) =>
+                {
                     self.untyped.push(self.at);
                     self.at += 1;
                 }

@@ -64,9 +64,16 @@ fn between(runs: impl Iterator<Item = Run>, extent: Extent, borders: &[f64]) -> 
     counts.windows(2).map(|w| w[1].saturating_sub(w[0])).collect()
 }
 
-/// The integers of a range, with an exclusive upper end; in the range itself, the end farther from 0 is exclusive.
+/// The integers of a range, with an exclusive upper end; in the range itself, the end farther from 0 is exclusive, unless it
+/// is a single number.
 pub fn whole(low: f64, high: f64, extent: Extent) -> (f64, f64) {
-    let (first, end) = if low < 0.0 { (low.floor() + 1.0, high.floor() + 1.0) } else { (low.ceil(), high.ceil().max(low.ceil() + 1.0)) };
+    let (first, end) = if low == high {
+        (low, low + 1.0)
+    } else if low < 0.0 {
+        (low.floor() + 1.0, high.floor() + 1.0)
+    } else {
+        (low.ceil(), high.ceil().max(low.ceil() + 1.0))
+    };
     (first.max(extent.least), end.min(extent.greatest + 1.0))
 }
 

@@ -117,7 +117,8 @@ The third table lists the most frequent strings and integers, each with its shar
 The mean and the (population) standard deviation are computed from exact sums of the finite values. A quantile is the smallest value that at least \
 this share of the values do not exceed, so the median of 1 and 2 is 1. Quantiles of values are exact if there are at most N distinct values (below), otherwise \
 within 1% (2% if there are both positive and negative numbers), provided that the largest magnitude is at most 10^9 times the smallest; they are \
-float64, so integers beyond 2^53 are rounded. Sizes are exact below 65536 and within 1% above.
+float64, so integers beyond 2^53 are rounded. The same holds for histograms: a value that close to the border of two bars may be counted in \
+either. Sizes are exact below 65536 and within 1% above.
 
 Frequent strings and integers are counted exactly up to N = 65536 distinct values of a field (with 33 fields or more, up to 2097152 divided by the number of fields; with --by, a hundredth of that, but at least 1024). For a field with more distinct values, a count may be too low by at most 2/N of \
 all values: shares are marked >=, and only values whose counts exceed that error are listed. Memory use does not grow with the data, and the output \

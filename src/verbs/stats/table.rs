@@ -59,7 +59,7 @@ pub const SIZES: [&str; 11] = ["sizes", "axis", "rows", "null", "empty", "min", 
 pub fn value_row(summary: &Summary, with_histogram: bool) -> TableRow {
     let values = &summary.values;
     let (least, greatest) = range_text(summary);
-    let line = value_extent(values).map_or(String::new(), |extent| chart::sparkline(&chart::cells(values.bins.iter(), extent)));
+    let line = value_extent(values).map_or(String::new(), |extent| chart::sparkline(&chart::cells(runs(values).into_iter(), extent)));
     let four = |x: f64| chart::digits(x, 4);
     let (mean, std) = mean_and_std(values).map_or_else(Default::default, |(mean, std)| (four(mean), four(std)));
     let median = value_quantiles(values, &[0.5]).map_or_else(String::new, |median| four(median[0]));
@@ -80,14 +80,21 @@ pub fn mean_and_std(values: &ValueSummary) -> Option<(f64, f64)> {
     values.moments.mean_and_std()
 }
 
+/// The finite numbers with their counts if all are held, otherwise the bins.
+fn runs(values: &ValueSummary) -> Vec<Run> {
+    match values.top.len() > 0 && values.top.is_exact() {
+        true => {
+            values.top.numbers().into_iter().filter(|(value, _)| value.is_finite()).map(|(value, count)| (value, value, count)).collect()
+        }
+        false => values.bins.iter().collect(),
+    }
+}
+
 /// Quantiles of the finite numbers: exact if all are held, otherwise a number in the bin.
 pub fn value_quantiles(values: &ValueSummary, shares: &[f64]) -> Option<Vec<f64>> {
     values.moments.mean_and_std()?;
     let extent = value_extent(values)?;
-    let runs: Vec<Run> = match values.top.len() > 0 && values.top.is_exact() {
-        true => values.top.numbers().into_iter().map(|(value, count)| (value, value, count)).collect(),
-        false => values.bins.iter().collect(),
-    };
+    let runs = runs(values);
     let total: u64 = runs.iter().map(|(.., count)| count).sum();
     let quantile = |share: &f64| {
         let wanted = ((share * total as f64).ceil() as u64).clamp(1, total.max(1));
@@ -273,8 +280,9 @@ pub struct Histogram {
 /// The histogram of the values of a field, if they are numbers.
 pub fn value_histogram(summary: &Summary) -> Option<Histogram> {
     let extent = value_extent(&summary.values)?;
-    let end = upper(summary.values.bins.iter(), extent);
-    let bars = chart::bars(summary.values.bins.iter(), extent, end);
+    let runs = runs(&summary.values);
+    let end = upper(&runs, extent);
+    let bars = chart::bars(runs.into_iter(), extent, end);
     Some(Histogram { title: format!("{}: values", summary.path), bars, is_whole: extent.is_whole })
 }
 
@@ -285,8 +293,7 @@ pub fn size_bars(sizes: &Sizes) -> Option<Vec<Bar>> {
 }
 
 /// The 99th percentile of the values.
-fn upper(runs: impl Iterator<Item = Run>, extent: Extent) -> f64 {
-    let runs: Vec<Run> = runs.collect();
+fn upper(runs: &[Run], extent: Extent) -> f64 {
     let total: u64 = runs.iter().map(|(.., n)| n).sum();
     let wanted = (total as f64 * 0.99).ceil() as u64;
     let mut seen = 0;
