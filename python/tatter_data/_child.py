@@ -21,9 +21,11 @@ from ._find import find_tatter
 _PIPE_BYTES = 1 << 20
 #: Seconds for a stopped program to remove its temporary files.
 _GRACE = 5.0
+#: Seconds for the feed to notice that the program has ended.
+_PATIENCE = 0.5
 
 #: Writes the program's standard input.
-Feed: TypeAlias = "Callable[[IO[bytes]], None]"
+Feed: TypeAlias = "Callable[[Input], None]"
 
 #: The running programs. A forked process keeps its copies forever, because closing a pipe there could wait for a lock
 #: held by a thread of its parent.
@@ -31,6 +33,41 @@ _alive: weakref.WeakSet[Child] = weakref.WeakSet()
 _inherited: list[Child] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _inherited.extend(_alive))
+
+
+class Input:
+    """The program's standard input.
+
+    A source that a feed reads can fail with the same exceptions as a pipe without a reader, so those of the pipe become an
+    `_EndedError`.
+    """
+
+    closed = False  # PyArrow asks.
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+
+    def write(self, data: Any) -> int:
+        """Writes bytes, or any buffer."""
+        with _ending():
+            return self._pipe.write(data)
+
+    def flush(self) -> None:
+        """Passes on what has been written."""
+        with _ending():
+            self._pipe.flush()
+
+
+class _EndedError(Exception):
+    """The program no longer reads its standard input."""
+
+
+@contextlib.contextmanager
+def _ending() -> Iterator[None]:
+    try:
+        yield
+    except (BrokenPipeError, ConnectionResetError):
+        raise _EndedError from None
 
 
 class Child:
@@ -61,9 +98,8 @@ class Child:
         for pipe in (self._process.stdin, self._process.stdout):
             _widen(pipe)
         # The threads do not reference the object, so that it can be collected.
-        self._threads = [_thread(_drain, self._process.stderr, self._stderr)]
-        if feed is not None:
-            self._threads.append(_thread(_feed, self._process, feed, self._faults))
+        self._drainer = _thread(_drain, self._process.stderr, self._stderr)
+        self._feeder = None if feed is None else _thread(_feed, self._process, feed, self._faults)
 
     @property
     def stdout(self) -> IO[bytes]:
@@ -106,13 +142,15 @@ class Child:
         try:
             self.stdout.read()
             code = self._process.wait()
+            # A fault of the feed ends the program. One after the program's end concerns records that were not needed.
+            faults = list(self._faults)
             self._join()
         except BaseException:
             self.close()
             raise
         stderr = b"".join(self._stderr).decode(errors="replace")
-        if self._faults:
-            raise self._faults[0]
+        if faults:
+            raise faults[0]
         if code:
             raise _of_records(TatterError.of(stderr, code if code > 0 else 128 - code))
         tell(stderr)
@@ -132,13 +170,18 @@ class Child:
         self._join()
 
     def _join(self) -> None:
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        """Waits for the threads after the program's end, and closes the pipes.
+
+        A feed may be waiting for its source, such as a generator without news, for any time. It is left alone then: it ends,
+        and closes its pipe, as soon as it writes again.
+        """
+        for thread, seconds in ((self._drainer, None), (self._feeder, _PATIENCE)):
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(seconds)
+        for pipe in (self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            with contextlib.suppress(OSError):
+                pipe.close()
 
 
 def _thread(target: Any, *args: Any) -> threading.Thread:
@@ -182,8 +225,8 @@ def _feed(process: subprocess.Popen[bytes], feed: Feed, faults: list[BaseExcepti
     pipe = process.stdin
     assert pipe is not None
     try:
-        feed(pipe)
-    except (BrokenPipeError, ConnectionResetError):
+        feed(Input(pipe))
+    except _EndedError:
         pass  # The program has ended, or has all that it needs.
     except BaseException as fault:
         # The program must not mistake the end of the pipe for the end of the records.
@@ -197,10 +240,11 @@ def _feed(process: subprocess.Popen[bytes], feed: Feed, faults: list[BaseExcepti
 def arrow_feed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Feed:
     """Record batches as an Arrow stream. Its end marker is written only after the last batch."""
 
-    def feed(pipe: IO[bytes]) -> None:
+    def feed(pipe: Input) -> None:
         writer = pa.ipc.new_stream(pipe, schema)
         for batch in batches:
             writer.write_batch(batch)
+            pipe.flush()  # The next batch may be a long time coming.
         writer.close()
 
     return feed

@@ -7,11 +7,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any
 
 from pyarrow import fs
 
-from ._child import Feed
+from ._child import Feed, Input
 from ._errors import TatterError, warn
 
 #: Bytes copied from a file to the program at a time.
@@ -284,7 +284,7 @@ def input_words(file: File, range: tuple[int, int] | None = None) -> tuple[list[
     if file.is_local and range is None:
         return ["--", file.name], None
 
-    def feed(pipe: IO[bytes]) -> None:
+    def feed(pipe: Input) -> None:
         from . import _splits  # NumPy is needed only here.
 
         system, path = open_system(file.name)

@@ -7,6 +7,7 @@ import warnings
 import pyarrow as pa
 import pytest
 import tatter_data as td
+from tatter_data._child import Child
 
 pytestmark = pytest.mark.usefixtures("no_process_left")
 
@@ -59,6 +60,26 @@ def test_an_error_of_the_feed_is_raised_and_nothing_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(KeyError, match="from the source"):
         td.pipe(batches(), "map 'y = x'").to_arrow()
+
+
+@pytest.mark.parametrize("fault", [ConnectionResetError(104, "Connection reset by peer"), BrokenPipeError(32, "Broken pipe")])
+def test_a_connection_of_the_source_that_breaks_is_no_end_of_the_records(fault, tmp_path):
+    def lines(pipe):
+        pipe.write(b'{"x": 1}\n' * 1000)
+        raise fault
+
+    with pytest.raises(type(fault), match=fault.strerror):
+        list(Child(["convert", "--to=arrow", "--from=jsonl", "-"], feed=lines).batches()[1])
+
+    def batches():
+        yield pa.record_batch({"x": [1]})
+        raise fault
+
+    with pytest.raises(type(fault), match=fault.strerror):
+        td.pipe(batches()).to_arrow()
+    with pytest.raises(type(fault), match=fault.strerror):
+        td.write(batches(), tmp_path / "out.jsonl")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_wrong_words_are_usage_errors(docs):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pyarrow as pa
@@ -48,6 +49,53 @@ def test_a_stream_that_is_not_read_to_its_end_leaves_no_process(large):
     reader.read_next_batch()
     del reader
     gc.collect()
+
+
+@pytest.fixture
+def live():
+    """A generator of one batch that then waits, as for a queue or a socket."""
+    news = threading.Event()
+
+    def batches():
+        yield pa.record_batch({"x": [1, 2, 3]})
+        news.wait()
+
+    yield batches()
+    news.set()
+
+
+def test_a_program_that_has_ended_does_not_wait_for_its_source(live):
+    assert td.pipe(live, "head 2").to_arrow()["x"].to_pylist() == [1, 2]
+
+
+def test_a_program_that_has_failed_does_not_wait_for_its_source(live, tmp_path):
+    with pytest.raises(td.TatterError, match="unknown field `y`"):
+        td.write(live, tmp_path / "out.jsonl", chain="select y")
+
+
+def test_one_interrupt_ends_a_run_that_waits_for_its_source(live):
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    with pytest.raises(KeyboardInterrupt):
+        td.pipe(live).to_arrow()
+
+
+def test_a_source_ends_when_it_next_has_news_for_a_program_that_has_ended():
+    news, taken = threading.Event(), []
+
+    def batches():
+        for i in range(10):
+            taken.append(i)
+            yield pa.record_batch({"x": [i]})
+            news.wait(None if i else 0)
+
+    assert td.pipe(batches(), "head 1").to_arrow().num_rows == 1
+    seen = [thread for thread in threading.enumerate() if thread.name == "tatter"]
+    news.set()
+    for thread in seen:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert len(taken) < 5
 
 
 @pytest.mark.parametrize("how", ["sys.exit()", "os._exit(0)", "os.kill(os.getpid(), 9)"])
