@@ -110,8 +110,9 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
     divided among the ranks of a distributed job and the workers of a DataLoader: with ``shard="record"`` each takes
     every N-th record of the input, before the chain; with ``shard="file"`` every N-th file; with None everything.
 
-    ``state_dict`` and ``load_state_dict`` resume after the records already delivered. They count in the process
-    that iterates: with workers, let torchdata's StatefulDataLoader call them.
+    Each iteration starts over, except for the first one after ``load_state_dict``, which resumes after the records that had
+    been delivered at the time of ``state_dict``. Both count in the process that iterates: with workers, let torchdata's
+    StatefulDataLoader call them.
     """
 
     def __init__(
@@ -127,7 +128,9 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
         # DataLoader workers do not know the distributed job, so it is queried here.
         self._rank, self._world_size = _ranks() if rank is None or world_size is None else (rank, world_size)
         self._epoch: int | None = None
+        #: The records delivered by the iteration that has delivered the latest record.
         self._delivered = 0
+        self._resumes = False
 
     def set_epoch(self, epoch: int) -> None:
         """Changes the order in each epoch, if the chain shuffles without a ``--seed`` of its own: the seed becomes seed + epoch."""
@@ -141,6 +144,7 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
         """Makes the next iteration resume after the records already delivered."""
         self._delivered = int(state["records"])
         self._epoch = state["epoch"]
+        self._resumes = True
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         worker = get_worker_info()
@@ -148,11 +152,16 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
         part = self._records.shard(self._rank * workers + number, self._world_size * workers, self._shard)
         if self._epoch is not None:
             part = part.with_seed(self._epoch)
-        if self._delivered:
-            part = part.then(["skip", str(self._delivered)])
+        if not self._resumes:
+            self._delivered = 0
+        self._resumes = False
+        delivered = self._delivered
+        if delivered:
+            part = part.then(["skip", str(delivered)])
         for batch in part:
             for record in records(batch):
-                self._delivered += 1
+                delivered += 1
+                self._delivered = delivered
                 yield record
         self._delivered = 0
 

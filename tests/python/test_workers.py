@@ -58,6 +58,32 @@ def test_a_dataset_resumes(path):
     assert other != whole and sorted(other) == sorted(whole)
 
 
+def test_an_iteration_starts_over_and_knows_its_own_state(path):
+    dataset = td.read(path, "head 5").to_torch_dataset()
+
+    def rest(iterator):
+        return [e["id"].item() for e in iterator]
+
+    next(iter(dataset))
+    assert rest(dataset) == [0, 1, 2, 3, 4]
+    for _ in dataset:
+        break
+    first, second = iter(dataset), iter(dataset)
+    assert [(a["id"].item(), b["id"].item()) for a, b in zip(first, second)] == [(i, i) for i in range(5)]
+    first, second = iter(dataset), iter(dataset)
+    for iterator, count in ((first, 3), (second, 1), (first, 1)):
+        for _ in range(count):
+            next(iterator)
+    assert dataset.state_dict()["records"] == 4
+    next(second)
+    state = dataset.state_dict()
+    assert state["records"] == 2
+    dataset.load_state_dict(state)
+    assert dataset.state_dict() == state
+    assert rest(dataset) == [2, 3, 4]
+    assert rest(dataset) == [0, 1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_stateful_loader_resumes(path, workers):
     loaders = pytest.importorskip("torchdata.stateful_dataloader")
