@@ -191,7 +191,9 @@ def _thread(target: Any, *args: Any) -> threading.Thread:
 
 
 def _of_records(error: TatterError) -> TatterError:
-    """The error without the advice to omit ``--to``, which this package sets."""
+    """The error, in terms of this package where it is about ``--output`` or ``--to``, which this package sets."""
+    if error.message.startswith("--output appears twice"):
+        return TatterError("a chain has no output file; write its records: tatter_data.write(records, path)", code=error.code)
     message, found, _ = error.message.partition(": --to arrow has no effect")
     return TatterError(f"{message}\n  tatter_data.run returns what the program prints", code=error.code) if found else error
 

@@ -66,12 +66,9 @@ def chain_words(chain: Chain | None) -> list[str]:
     ['convert']
 
     Raises:
-        ValueError: A quote is not closed, or the chain names an output.
+        ValueError: A quote is not closed.
     """
-    words = split_words(chain)
-    if not {"-o", "--output"}.isdisjoint(words):
-        raise ValueError("a chain has no output file; write its records: tatter_data.write(records, path)")
-    return words or ["convert"]
+    return split_words(chain) or ["convert"]
 
 
 def split_words(line: Chain | None) -> list[str]:
@@ -81,7 +78,7 @@ def split_words(line: Chain | None) -> list[str]:
         ValueError: A quote is not closed.
     """
     try:
-        return shlex.split(line) if isinstance(line, str) else [os.fspath(word) if isinstance(word, os.PathLike) else str(word) for word in line or ()]
+        return shlex.split(line) if isinstance(line, str) else [_text(word) for word in line or ()]
     except ValueError:
         raise ValueError(f"a quote is not closed: {line}") from None
 
@@ -125,9 +122,14 @@ def output_word(path: str | os.PathLike[str]) -> str:
     Raises:
         ValueError: The name is ``-``: the program's standard output is not that of Python.
     """
-    if os.fspath(path) == "-":
+    name = os.fsdecode(path)
+    if name == "-":
         raise ValueError("standard output cannot be written: run returns what the program prints; a file of this name is ./-")
-    return f"--output={os.fspath(path)}"
+    return f"--output={name}"
+
+
+#: The options of a run whose records are read into Python. The program accepts one output, so it refuses that of a chain.
+TO_PYTHON = {"to": "arrow", "output": "-"}
 
 
 #: Options of the program that the functions of this package set themselves, and what to use instead.
@@ -246,4 +248,4 @@ def literal(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ._child import Child, Feed, arrow_feed
 from ._files import expand
-from ._options import Chain, chain_words, check_options, option_words, output_word
+from ._options import TO_PYTHON, Chain, chain_words, check_options, option_words, output_word
 from ._progress import Progress
 from ._stream import Source
 
@@ -132,8 +132,8 @@ class Records:
             return [*words, "--from=arrow", "-"]
         return [*words, "--", *self._files]
 
-    def _child(self, more: Sequence[str] = ("--to=arrow",), feed: Feed | None = None) -> Child:
-        command = self.command(more)  # Before the data is opened, which may be possible only once.
+    def _child(self, more: Sequence[str] | None = None, feed: Feed | None = None) -> Child:
+        command = self.command(option_words(TO_PYTHON) if more is None else more)  # Before the data is opened, which may be possible only once.
         if feed is None and self._source is not None:
             feed = self._feed()
         return Child(command, feed=feed)

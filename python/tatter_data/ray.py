@@ -25,7 +25,7 @@ from ray.data.datasource import Datasource, ReadTask
 
 from ._child import Child
 from ._files import File, find, input_words, with_records
-from ._options import Chain, Paths, chain_words, option_words, path_words
+from ._options import TO_PYTHON, Chain, Paths, chain_words, option_words, path_words
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,7 +73,7 @@ def _reading(file: File, chain: list[str], options: dict[str, Any]) -> Any:
     def tables() -> Iterable[pa.Table]:
         names, feed = input_words(file)
         given = dict(options) if feed is None else {"input_name": file.name, **options}
-        child = Child([*option_words(given), *chain, "--to=arrow", *names], feed=feed)
+        child = Child([*option_words({**given, **TO_PYTHON}), *chain, *names], feed=feed)
         schema, batches = child.batches()
         empty = True
         for batch in batches:

@@ -52,7 +52,7 @@ from . import _splits
 from ._child import Child, Feed, arrow_feed
 from ._errors import TatterError
 from ._files import File, find, input_words, open_system, with_records
-from ._options import chain_words, option_words
+from ._options import TO_PYTHON, chain_words, option_words
 from ._sparktypes import arrow_schema, cast, spark_schema
 from .spark import partition_id, partition_options, program, task_options
 
@@ -156,7 +156,7 @@ class _Settings:
         text, is_sample = (self.schema, False) if self.schema is not None else self._infer_types()
         # Options for reading would have no effect, which is a notice.
         options = {name: value for name, value in self.program.items() if name not in _READING}
-        words = [*option_words({**options, "schema": text, "from": "jsonl", "to": "arrow"}), *self.words(text, []), "-"]
+        words = [*option_words({**options, "schema": text, "from": "jsonl", **TO_PYTHON}), *self.words(text, []), "-"]
         # Runs the chain over no records, which checks it against the types.
         child = Child(words, feed=lambda pipe: None)
         schema, batches = child.batches()
@@ -330,7 +330,7 @@ class TatterReader(DataSourceReader):
         assert isinstance(partition, _Part)
         names, feed = input_words(partition.file, partition.range)
         options = partition_options(self._options, partition_id())
-        options.update(schema=self._types, to="arrow")
+        options.update(TO_PYTHON, schema=self._types)
         if feed is not None:
             options["input_name"] = partition.name
         if partition.range is not None:
@@ -436,7 +436,7 @@ class TatterWriter(DataSourceArrowWriter):
         if isinstance(system, fs.LocalFileSystem):
             Child([*words, f"--output={path}", "-"], feed=feed, program=program()).finish()
         else:
-            child = Child([*words, "-"], feed=feed, program=program())
+            child = Child([*words, "--output=-", "-"], feed=feed, program=program())
             with system.open_output_stream(path) as out:
                 shutil.copyfileobj(child.stdout, out, 1 << 20)
             child.finish()

@@ -28,7 +28,7 @@ from pyspark.sql.types import StructField, StructType
 
 from ._child import Child, arrow_feed
 from ._find import find_tatter
-from ._options import Chain, chain_words, option_words
+from ._options import TO_PYTHON, Chain, chain_words, option_words
 from ._records import Records
 from ._sparktypes import arrow_schema, cast, spark_schema
 from ._stream import Source
@@ -85,7 +85,7 @@ def _run(
     feed = arrow_feed(first.schema, _chained(first, named)) if first is not None else arrow_feed(schema, [])
     given = partition_options(options, partition)
     given.setdefault("input_name", f"partition {partition}")
-    child = Child([*option_words(given), *words, "--from=arrow", "--to=arrow", "-"], feed=feed, program=program())
+    child = Child([*option_words({**given, **TO_PYTHON}), *words, "--from=arrow", "-"], feed=feed, program=program())
     for batch in child.batches()[1]:
         yield cast(batch, target)
 

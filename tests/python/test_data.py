@@ -182,7 +182,6 @@ def test_arrays_of_any_rank_and_byte_order_are_columns(values, expected):
         (lambda: td.pipe(pl.DataFrame({"x": [1]}).lazy()).schema, "pass data.collect"),
         (lambda: td.pipe({"a": i} for i in range(3)).schema, r"pass a list of dictionaries: list\(data\)"),
         (lambda: td.pipe({"x": [1]}, "filter 'x > 0"), "a quote is not closed: filter 'x > 0"),
-        (lambda: td.pipe({"x": [1]}, "head 1 -o out.jsonl"), "a chain has no output file"),
     ],
 )
 def test_what_is_no_data_is_said(use, message):

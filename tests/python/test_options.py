@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import os
 
 import numpy as np
 import pytest
@@ -55,6 +56,35 @@ def test_options_that_the_package_sets_are_refused(docs, option, tmp_path):
     if option != "to":
         with pytest.raises(TypeError, match=f"{option} is not an option here"):
             td.write({"x": [1]}, tmp_path / "x.jsonl", **{option: "x"})
+
+
+@pytest.mark.parametrize("words", ["-o z", "-oz", "--output z", "--output=z", "-qo z", "-qoz", "then head 1 -oz", "--output-dir=z"])
+def test_an_output_in_a_chain_is_refused(docs, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    uses = [
+        lambda: td.read(docs, f"head 1 {words}").to_arrow(),
+        lambda: td.schema(docs, f"head 1 {words}"),
+        lambda: td.pipe({"x": [1]}).then(f"head 1 {words}").to_arrow(),
+        lambda: td.write({"x": [1]}, "y.jsonl", chain=f"head 1 {words}"),
+    ]
+    for use in uses:
+        with pytest.raises(td.TatterError, match="a chain has no output file|--output and --output-dir cannot be used together") as caught:
+            use()
+        assert caught.value.code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_value_that_looks_like_an_output_is_none():
+    assert td.pipe({"o": [2, 1]}, "sort --by -o").to_arrow()["o"].to_pylist() == [2, 1]
+    assert td.pipe({"x": [1]}, ["map", "y = '--output=z'"]).to_arrow()["y"].to_pylist() == ["--output=z"]
+
+
+def test_names_may_be_bytes(tmp_path):
+    name = os.fsencode(tmp_path / "n\udcff.jsonl")
+    td.write({"x": [1]}, name)
+    assert os.listdir(os.fsencode(tmp_path)) == [b"n\xff.jsonl"]
+    assert td.read(name).to_arrow().num_rows == 1
+    assert td.run(["count", name]) == "1\n"
 
 
 def test_standard_streams_are_refused():
