@@ -71,6 +71,37 @@ def chain_words(chain: Chain | None) -> list[str]:
     return split_words(chain) or ["convert"]
 
 
+#: The verbs that combine several inputs. Nothing may come before them in a chain.
+COMBINING = ("choose", "concatenate", "interleave", "mix", "zip")
+
+
+def split_chain(chain: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The first verb of a chain with its words, and the remaining verbs.
+
+    >>> split_chain(["mix", "[", "head", "2", "then", "skip", "1", "a", "]", "then", "batch", "2"])
+    (['mix', '[', 'head', '2', 'then', 'skip', '1', 'a', ']'], ['batch', '2'])
+    """
+    depth = 0
+    for at, word in enumerate(chain):
+        depth += (word == "[") - (word == "]" or word.startswith("]="))
+        if word == "then" and depth == 0:
+            return list(chain[:at]), list(chain[at + 1 :])
+    return list(chain), []
+
+
+def begin_chain(verb: Sequence[str], chain: Sequence[str]) -> list[str]:
+    """The chain with a verb for its input: the combined inputs if it combines several.
+
+    >>> begin_chain(["skip", "1"], ["map", "y = x", "then", "head"])
+    ['skip', '1', 'then', 'map', 'y = x', 'then', 'head']
+    >>> begin_chain(["skip", "1"], ["zip", "--shortest", "then", "head"])
+    ['zip', '--shortest', 'then', 'skip', '1', 'then', 'head']
+    """
+    first, rest = split_chain(chain)
+    parts = [first, list(verb), rest] if chain[0] in COMBINING else [list(verb), list(chain)]
+    return [word for part in parts if part for word in ["then", *part]][1:]
+
+
 def split_words(line: Chain | None) -> list[str]:
     """The words of a line, as a shell splits it.
 

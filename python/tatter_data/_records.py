@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ._child import Child, Feed, arrow_feed
 from ._files import expand
-from ._options import TO_PYTHON, Chain, chain_words, check_options, option_words, output_word
+from ._options import TO_PYTHON, Chain, begin_chain, chain_words, check_options, option_words, output_word, split_chain
 from ._progress import Progress
 from ._stream import Source
 
@@ -83,12 +83,13 @@ class Records:
     def shard(self, number: int, count: int, by: Literal["record", "file"] | None = "record") -> Records:
         """Shard `number`, from 0, of `count`.
 
-        By record: every `count`-th record of the input, before the chain. By file: every `count`-th of the files that
+        By record: every `count`-th record of the input, before the chain, or of the combined inputs if the chain begins with
+        a verb that combines them (``mix``, ``zip``). By file: every `count`-th of the files that
         names, globs, shards and directories stand for, without opening the others; the shards together equal the chain over
         all files only if no verb looks across records.
 
         Raises:
-            ValueError: There is no such shard, or data in memory is sharded by file.
+            ValueError: There is no such shard; data in memory is sharded by file, or inputs of a verb that needs them all.
         """
         if by not in (None, "record", "file"):
             raise ValueError(f"by: expected 'record' or 'file', found {by!r}")
@@ -97,14 +98,20 @@ class Records:
         if by is None or count == 1:
             return self
         if by == "record":
-            return self._with(chain=["shard", f"{number}/{count}", "then", *self._chain])
+            return self._with(chain=begin_chain(["shard", f"{number}/{count}"], self._chain))
         if self._source is not None:
             raise ValueError("only files are sharded by file")
+        verb = self._chain[0]
+        if verb in ("choose", "zip"):
+            raise ValueError(f"{verb} needs all of its inputs, so they cannot be sharded by file; shard by record")
         # Only one shard issues the notices.
         quiet = bool(number or self._options.get("quiet"))
-        mine = expand(self._files, strict=bool(self._options.get("strict")), quiet=quiet)[number::count]
+        files = expand(self._files, strict=bool(self._options.get("strict")), quiet=quiet)
+        if verb == "mix" and len(files) < 2 * count:
+            raise ValueError(f"mix takes at least 2 inputs, and {len(files)} files are too few for {count} shards; shard by record")
+        mine = files[number::count]
         # Without files there are no records, but the schema is that of the other shards; `head 0` would not infer it.
-        return self._with(files=mine) if mine else self._with(chain=["take-while", "False", "then", *self._chain])
+        return self._with(files=mine) if mine else self._with(chain=begin_chain(["take-while", "False"], self._chain))
 
     @property
     def is_one_shot(self) -> bool:
@@ -127,10 +134,14 @@ class Records:
 
     def command(self, more: Sequence[str] = ()) -> list[str]:
         """The command line of the program without its name; `more` has additional options."""
-        words = [*option_words(self._options), *more, *self._chain]
+        words = [*option_words(self._options), *more]
         if self._source is not None:
-            return [*words, "--from=arrow", "-"]
-        return [*words, "--", *self._files]
+            return [*words, *self._chain, "--from=arrow", "-"]
+        first, rest = split_chain(self._chain)
+        if rest and "[" in first:
+            # All inputs that a verb combines follow it.
+            return [*words, *first, *map(_unlike_words, self._files), "then", *rest]
+        return [*words, *self._chain, "--", *self._files]
 
     def _child(self, more: Sequence[str] | None = None, feed: Feed | None = None) -> Child:
         command = self.command(option_words(TO_PYTHON) if more is None else more)  # Before the data is opened, which may be possible only once.
@@ -268,6 +279,11 @@ class Records:
             return table(self.schema, self.schema.empty_table())
         head = self._with(chain=[*self._chain, "then", "head", "5"], progress=False)
         return table(self.schema, head.to_arrow())
+
+
+def _unlike_words(name: str) -> str:
+    """The name of a file, in a form that is no option or word of a chain."""
+    return f"./{name}" if name == "then" or name.startswith(("-", "[", "]")) else name
 
 
 def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

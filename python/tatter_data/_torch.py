@@ -108,7 +108,8 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
 
     A vector is a tensor, a matrix with ragged rows a nested tensor; strings are str and lists of str. Records are
     divided among the ranks of a distributed job and the workers of a DataLoader: with ``shard="record"`` each takes
-    every N-th record of the input, before the chain; with ``shard="file"`` every N-th file; with None everything.
+    every N-th record of the input, before the chain (of the combined inputs, if it begins with ``mix`` or the like); with
+    ``shard="file"`` every N-th file; with None everything.
 
     Each iteration starts over, except for the first one after ``load_state_dict``, which resumes after the records that had
     been delivered at the time of ``state_dict``. Both count in the process that iterates: with workers, let torchdata's

@@ -98,6 +98,43 @@ def test_shards_share_the_records(lines):
     assert parts == [[0, 3, 6, 9], [1, 4, 7], [2, 5, 8]]
 
 
+@pytest.fixture
+def three(lines):
+    return [lines(f"{name}.jsonl", [{"x": f"{name}{i}"} for i in range(4)]) for name in "abc"]
+
+
+@pytest.mark.parametrize("first", ["interleave", "concatenate", "mix --seed 3", "zip --as a,b,c"])
+@pytest.mark.parametrize("later", ["", " then map 'y = 1' then skip 1"])
+def test_shards_share_combined_inputs(three, first, later):
+    for count in (2, 5):
+        for i in range(count):
+            found = td.read(three, first + later).shard(i, count).to_arrow()
+            assert found == td.read(three, f"{first} then shard {i}/{count}{later}").to_arrow()
+
+
+def test_inputs_with_chains_of_their_own_are_combined_and_sharded(three, monkeypatch, tmp_path):
+    records = td.read(three[1], ["mix", "--seed=1", "[", "head", "2", three[0], "]"])
+    assert sorted(records.to_arrow()["x"].to_pylist()) == ["a0", "a1", "b0", "b1", "b2", "b3"]
+    parts = [records.shard(i, 2).then("map 'y = x'").to_arrow()["y"].to_pylist() for i in range(2)]
+    assert sorted(parts[0] + parts[1]) == ["a0", "a1", "b0", "b1", "b2", "b3"]
+    monkeypatch.chdir(tmp_path)
+    for name in ("then", "-x.jsonl"):
+        td.write({"x": ["n"]}, name, to="jsonl")
+        records = td.read(name, ["concatenate", "[", "head", "1", three[0], "]", "then", "head", "9"], from_="jsonl")
+        assert records.to_arrow()["x"].to_pylist() == ["a0", "n"]
+
+
+def test_combined_inputs_are_sharded_by_file_where_it_makes_sense(three):
+    parts = [td.read(three, "interleave").shard(i, 4, by="file").to_arrow() for i in range(4)]
+    assert [part.num_rows for part in parts] == [4, 4, 4, 0]
+    assert parts[3].schema.names == ["x"]
+    with pytest.raises(ValueError, match="zip needs all of its inputs.*shard by record"):
+        td.read(three, "zip").shard(0, 2, by="file")
+    with pytest.raises(ValueError, match="3 files are too few for 2 shards; shard by record"):
+        td.read(three, "mix").shard(0, 2, by="file")
+    assert td.read(three + three[:1], "mix").shard(0, 2, by="file").to_arrow().num_rows == 8
+
+
 def test_a_notebook_sees_schema_and_first_rows(docs):
     text = td.read(docs)._repr_html_()
     assert text.startswith("<table>") and "int64" in text and "greeting" in text
