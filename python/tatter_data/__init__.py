@@ -113,6 +113,7 @@ def run(words: Chain, input: str | bytes | None = None, **options: Unpack[WriteO
 
     Raises:
         TatterError: The exit code is not 0. `TatterError.output` has the output up to the failure.
+        ValueError: The output is not text.
 
     >>> run(["count"], input='{"a": 1}\\n{"a": 2}\\n')
     '2\\n'
@@ -122,11 +123,16 @@ def run(words: Chain, input: str | bytes | None = None, **options: Unpack[WriteO
         input=input.encode() if isinstance(input, str) else input if input is not None else b"",
         capture_output=True,
     )
-    stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    stderr = done.stderr.decode(errors="replace")
     if done.returncode:
-        raise TatterError.of(stderr, done.returncode if done.returncode > 0 else 128 - done.returncode, output=stdout)
+        code = done.returncode if done.returncode > 0 else 128 - done.returncode
+        raise TatterError.of(stderr, code, output=done.stdout.decode(errors="replace"))
     tell(stderr)
-    return stdout
+    try:
+        return done.stdout.decode()
+    except UnicodeDecodeError as error:
+        way_out = "tatter_data.read returns records, and the option output=PATH or tatter_data.write writes a file"
+        raise ValueError(f"the output is not text: byte {error.start + 1} is not valid UTF-8; {way_out}") from None
 
 
 def __getattr__(name: str) -> Any:

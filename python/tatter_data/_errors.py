@@ -9,6 +9,10 @@ import warnings
 from typing import Any
 
 
+#: Lines of the program's output in the message of an exception.
+_SHOWN = 10
+
+
 class TatterError(RuntimeError):
     """A failure of the program `tatter`.
 
@@ -58,9 +62,16 @@ class TatterError(RuntimeError):
             # Bad records were skipped, or the program was killed.
             texts = [object["message"] for object in objects if object["kind"] == "skipped"]
             accepted = ["  max_errors=N accepts up to N bad records"] if texts else []
-            return cls("\n".join(texts + accepted + rest) or f"tatter ended with code {code}", code=code, output=output)
+            return cls("\n".join(texts + accepted + rest) or _verdict(code, output), code=code, output=output)
         error = errors[-1]
         return cls(error["text"], error.get("file"), error.get("record"), error.get("field"), code, output)
+
+
+def _verdict(code: int, output: str) -> str:
+    """What the program found, if it only printed it: ``validate`` and ``diff`` do."""
+    lines = output.splitlines() if code == 1 else []
+    more = [f"... {len(lines) - _SHOWN} more lines in TatterError.output"] if len(lines) > _SHOWN + 1 else lines[_SHOWN:]
+    return "\n".join(lines[:_SHOWN] + more) or f"tatter ended with code {code}"
 
 
 class TatterNotice(UserWarning):

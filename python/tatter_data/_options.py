@@ -126,7 +126,8 @@ def path_words(paths: Paths) -> list[str]:
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
-    if isinstance(paths, Mapping) or not isinstance(paths, Iterable):
+    # The items of an open file are its lines.
+    if isinstance(paths, Mapping) or hasattr(paths, "read") or not isinstance(paths, Iterable):
         raise _not_names(paths)
     names = [_name(path) for path in paths]
     if not names:

@@ -59,6 +59,9 @@ def column(name: str, values: Any) -> Any:
     """
     if isinstance(values, (list, tuple)):
         return array(name, values)
+    if isinstance(values, (str, bytes, bytearray, set, frozenset, Mapping)):
+        # Their items would be records: characters, or values in no certain order.
+        raise TypeError(f"{name}: expected a column, such as a list or an array, found {type(values).__name__}")
     if hasattr(values, "row_splits") and callable(getattr(values, "to_list", None)):
         return array(name, values.to_list())
     kind = type(values)

@@ -177,6 +177,7 @@ def test_arrays_of_any_rank_and_byte_order_are_columns(values, expected):
         (lambda: td.pipe({"x": np.zeros(2, complex)}).schema, "x: Arrow has no arrays of complex128"),
         (lambda: td.pipe({"x": np.array(3)}).schema, "x: expected an array whose axis 0"),
         (lambda: td.pipe({"x": 5}).schema, "x: expected a column"),
+        *((lambda x=x: td.pipe({"x": x}).schema, f"x: expected a column, .* found {type(x).__name__}") for x in ("abc", b"abc", {"a"}, {"a": 1})),
         (lambda: td.pipe(5).schema, "expected data, found int"),
         (lambda: td.pipe(pl.DataFrame({"x": pl.Series([object()], dtype=pl.Object)})).schema, "x: Arrow has no columns of Python objects"),
         (lambda: td.pipe(pl.DataFrame({"x": [1]}).lazy()).schema, "pass data.collect"),

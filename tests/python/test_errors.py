@@ -1,5 +1,6 @@
 """Errors: their attributes, when they are raised, and what remains after them."""
 
+import io
 import os
 import pickle
 import warnings
@@ -91,9 +92,10 @@ def test_wrong_words_are_usage_errors(docs):
 
 
 def test_first_guesses_name_what_works(docs):
-    for wrong in ({"a": [1]}, [{"a": 1}], 12):
-        with pytest.raises(TypeError, match="pipe.* takes data in memory"):
-            td.read(wrong)
+    with open(docs) as file:
+        for wrong in ({"a": [1]}, [{"a": 1}], 12, file, io.BytesIO(b"{}"), [file]):
+            with pytest.raises(TypeError, match="pipe.* takes data in memory"):
+                td.read(wrong)
     assert td.read(os.fsencode(docs)).to_arrow().num_rows == td.read(docs).to_arrow().num_rows
     records = td.read(docs)
     with pytest.raises(AttributeError, match=r"'head'; write then\('head ...'\)"):
@@ -116,6 +118,26 @@ def test_bad_records_may_be_left_out(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert td.read(path, on_error="skip", max_errors=1, quiet=True).to_arrow().num_rows == 2
+
+
+def test_what_validate_and_diff_find_is_in_the_message(tmp_path, lines):
+    (tmp_path / "bad.jsonl").write_text('{"a": 1}\n{"a": [}\n')
+    with pytest.raises(td.TatterError, match="bad.jsonl: record 2.*\n1 valid record, 1 bad record") as caught:
+        td.run(["validate", str(tmp_path / "bad.jsonl")])
+    assert caught.value.output == f"{caught.value}\n"
+    (tmp_path / "bad.jsonl").write_text('{"a": [}\n' * 30)
+    with pytest.raises(td.TatterError, match="record 10 .*\n... 21 more lines in TatterError.output$"):
+        td.run(["validate", str(tmp_path / "bad.jsonl")])
+    one, two = (lines(f"{k}.jsonl", [{"x": k}]) for k in range(2))
+    with pytest.raises(td.TatterError, match="record 1: x\n"):
+        td.run(["diff", one, two])
+    assert td.run(["diff", one, one]) == ""
+
+
+def test_a_binary_output_is_not_text(docs):
+    for to in ("arrow", "tfrecord", "parquet"):
+        with pytest.raises(ValueError, match="the output is not text: byte [0-9]+ .*tatter_data.read returns records"):
+            td.run(["convert", docs], to=to)
 
 
 def test_nulls_are_refused_where_tensors_are_asked_for():
