@@ -252,6 +252,14 @@ def arrow_feed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Feed:
     return feed
 
 
+def notation(schema: pa.Schema) -> str:
+    """A schema in the program's notation."""
+    child = Child(["schema", "--from=arrow", "-"], feed=arrow_feed(schema, []))
+    text = child.stdout.read().decode()
+    child.finish()
+    return text
+
+
 def tell(stderr: str) -> None:
     """Issues warnings for the notices in the program's output, and passes on other output, as with ``verbose``."""
     objects, rest = parsed(stderr)

@@ -97,11 +97,15 @@ def expand(names: Iterable[str], strict: bool = False, quiet: bool = False) -> l
 def _found(tree: _Local | _Remote, path: str, strict: bool, quiet: bool) -> list[str]:
     search = _Search(tree)
     found = search.files(path)
-    for notice in search.notices if not quiet else ():
+    _tell(search.notices, strict, quiet)
+    return found
+
+
+def _tell(notices: Iterable[str], strict: bool, quiet: bool) -> None:
+    for notice in notices if not quiet else ():
         if strict:
             raise TatterError(f"{notice}\n  this is a notice without --strict")
         warn(notice)
-    return found
 
 
 @dataclass
@@ -271,9 +275,19 @@ class _Remote:
         return [(info.base_name, info.type == fs.FileType.Directory) for info in infos]
 
 
-def with_records(files: list[File]) -> list[File]:
-    """The nonempty files, or all files if all are empty, so that the program reports the error."""
-    return [file for file in files if file.size] or files
+def with_records(files: list[File], strict: bool = False, quiet: bool = True) -> list[File]:
+    """The nonempty files, or all files if all are empty, so that the program reports the error.
+
+    Issues the program's notices about the empty ones, unless `quiet`.
+
+    Raises:
+        TatterError: There is a notice, and `strict`.
+    """
+    found = [file for file in files if file.size]
+    if not found:
+        return files
+    _tell((f"{file.name} is empty: it is read as 0 records" for file in files if not file.size), strict, quiet)
+    return found
 
 
 def input_words(file: File, range: tuple[int, int] | None = None) -> tuple[list[str], Feed | None]:

@@ -8,6 +8,11 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote_to_bytes
+
+import pyarrow as pa
+
+from ._child import notation
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
@@ -17,11 +22,12 @@ if TYPE_CHECKING:
 
         Names that are Python keywords end with an underscore. ``arg`` and ``with_`` take a dictionary; the values of
         ``arg`` keep their types: str, bytes, bool, int, float, None, and lists of these. An option with several names
-        or words, such as ``scalar``, also takes a list. ``tatter --help`` describes each option.
+        or words, such as ``scalar``, also takes a list, and ``schema`` a pyarrow.Schema. ``tatter --help`` describes each
+        option.
         """
 
         from_: str
-        schema: str
+        schema: str | pa.Schema
         threads: int
         chunk_rows: int
         seed: int
@@ -139,9 +145,20 @@ def path_words(paths: Paths) -> list[str]:
 
 def _name(path: Any) -> str:
     try:
-        return os.fsdecode(path)
+        return _local(os.fsdecode(path))
     except TypeError:
         raise _not_names(path) from None
+
+
+def _local(name: str) -> str:
+    """The path in a file URL, such as that of `pathlib.Path.as_uri`; any other name as it is.
+
+    >>> _local("file:///tmp/a%20b.jsonl"), _local("a%20b.jsonl")
+    ('/tmp/a b.jsonl', 'a%20b.jsonl')
+    """
+    host, mark, path = name.removeprefix("file://").partition("/")
+    is_local = name.startswith("file://") and mark and host in ("", "localhost")
+    return os.fsdecode(unquote_to_bytes(f"/{path}")) if is_local else name
 
 
 def _not_names(found: Any) -> TypeError:
@@ -154,7 +171,7 @@ def output_word(path: str | os.PathLike[str]) -> str:
     Raises:
         ValueError: The name is ``-``: the program's standard output is not that of Python.
     """
-    name = os.fsdecode(path)
+    name = _local(os.fsdecode(path))
     if name == "-":
         raise ValueError("standard output cannot be written: run returns what the program prints; a file of this name is ./-")
     return f"--output={name}"
@@ -280,4 +297,6 @@ def literal(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, pa.Schema):
+        return notation(value)
     return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,8 @@ class Ragged:
 
     >>> import numpy as np
     >>> x = Ragged(np.array([1, 2, 3]), (np.array([0, 2, 2, 3]),))
-    >>> len(x), x[0].tolist(), x.tolist()
-    (3, [1, 2], [[1, 2], [], [3]])
+    >>> len(x), x[0].tolist(), x.tolist(), x[1:].tolist()
+    (3, [1, 2], [[1, 2], [], [3]], [[], [3]])
     """
 
     values: Any
@@ -26,19 +27,30 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.row_splits[0]) - 1
 
-    def __getitem__(self, row: int) -> Any:
+    def __getitem__(self, row: Any) -> Any:
+        """A row, or the rows of a slice of step 1."""
+        if isinstance(row, slice):
+            start, end, step = row.indices(len(self))
+            if step != 1:
+                raise ValueError(f"a slice of rows has step 1, found {step}")
+            return self._rows(start, max(start, end))
+        try:
+            row = operator.index(row)
+        except TypeError:
+            raise TypeError(f"a row is an integer or a slice, found {type(row).__name__}; for several: [x[row] for row in rows]") from None
         if not -len(self) <= row < len(self):
             raise IndexError(row)
         row %= len(self)
-        splits = self.row_splits[0]
-        start, end = int(splits[row]), int(splits[row + 1])
-        inner = []
-        for splits in self.row_splits[1:]:
+        rows = self._rows(row, row + 1)
+        return Ragged(rows.values, rows.row_splits[1:]) if rows.row_splits[1:] else rows.values
+
+    def _rows(self, start: int, end: int) -> Ragged:
+        parts = []
+        for splits in self.row_splits:
             part = splits[start : end + 1]
             start, end = int(part[0]), int(part[-1])
-            inner.append(part - start)
-        values = self.values[start:end]
-        return Ragged(values, tuple(inner)) if inner else values
+            parts.append(part - start)
+        return Ragged(self.values[start:end], tuple(parts))
 
     def __iter__(self) -> Iterator[Any]:
         return (self[row] for row in range(len(self)))

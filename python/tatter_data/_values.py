@@ -12,21 +12,22 @@ import pyarrow as pa
 #: Types of pandas and NumPy that stand for a missing value or hold some, by name: neither package need be installed.
 _MISSING = {"NaTType", "NAType", "MaskedConstant"}
 _MASKED = "MaskedArray"
+_ARRAY = "ndarray"
 
 
 def array(name: str, values: Sequence[Any]) -> pa.Array:
     """The values of a field, with the type that Arrow infers, or nanoseconds or uint64 if they need it.
 
-    Masked values and `NaT` are null.
+    Masked values and `NaT` are null, and arrays of any rank are lists.
 
     >>> array("x", [1, None, 2**63]).type
     DataType(uint64)
 
     Raises:
-        ValueError: The values have no common type; the message names the field. Dates mixed with times, and times with
-            and without a time zone, have none.
+        ValueError: The values have no common type, or a text is not valid Unicode; the message names the field. Dates mixed
+            with times, and times with and without a time zone, have no common type.
     """
-    if not (_MISSING | {_MASKED}).isdisjoint(kind.__name__ for kind in _kinds(values)):
+    if not (_MISSING | {_MASKED, _ARRAY}).isdisjoint(kind.__name__ for kind in _kinds(values)):
         values = [_plain(value) for value in values]
     try:
         found = pa.array(values)
@@ -37,6 +38,8 @@ def array(name: str, values: Sequence[Any]) -> pa.Array:
         except (OverflowError, pa.ArrowException):
             message = f"{name}: an integer does not fit in int64; give its type with a pyarrow.Table, or make it a string"
             raise ValueError(message) from None
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}: {error}") from None
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise type(error)(f"{name}: {error}") from None
     if not _has_times(found.type):
@@ -68,7 +71,7 @@ def column(name: str, values: Any) -> Any:
     if kind.__module__.split(".")[0] in ("tensorflow", "torch") and callable(getattr(values, "numpy", None)):
         values = values.numpy()
         kind = type(values)
-    if kind.__name__ in ("ndarray", _MASKED):
+    if kind.__name__ in (_ARRAY, _MASKED):
         return _of_numpy(name, values)
     if not hasattr(values, "__iter__") and not any(hasattr(values, f"__arrow_c_{form}__") for form in ("array", "stream")):
         raise TypeError(f"{name}: expected a column, such as a list or an array, found {kind.__name__}")
@@ -114,6 +117,9 @@ def _plain(value: Any) -> Any:
         return None
     if kind == _MASKED:
         return value.tolist()
+    if kind == _ARRAY:
+        # Arrow accepts arrays of rank 1 as lists, and keeps their type.
+        return value if value.ndim == 1 else [_plain(row) for row in value] if value.ndim else value[()]
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

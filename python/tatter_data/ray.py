@@ -15,6 +15,7 @@ blocks freely.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,10 @@ def read(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -
     """
     given: dict[str, Any] = {"threads": 1, **options}
     source = TatterDatasource(path_words(paths), chain_words(chain), given)
-    return ray.data.read_datasource(source, override_num_blocks=len(source.files), ray_remote_args={"num_cpus": given["threads"]})
+    cpus: dict[str, Any] = {"num_cpus": given["threads"]}
+    if "num_cpus" not in inspect.signature(ray.data.read_datasource).parameters:
+        cpus = {"ray_remote_args": cpus}  # Older versions of Ray.
+    return ray.data.read_datasource(source, override_num_blocks=len(source.files), **cpus)
 
 
 class TatterDatasource(Datasource):
@@ -54,7 +58,9 @@ class TatterDatasource(Datasource):
 
     def __init__(self, paths: list[str], chain: list[str], options: dict[str, Any]) -> None:
         super().__init__()
-        self.files = with_records(find(paths, strict=bool(options.get("strict")), quiet=bool(options.get("quiet"))))
+        strict, quiet = bool(options.get("strict")), bool(options.get("quiet"))
+        # The program takes an empty file for what it is if its format is given.
+        self.files = with_records(find(paths, strict, quiet), strict, quiet or options.get("from_") is not None)
         self._chain = chain
         self._options = options
 

@@ -71,6 +71,12 @@ def test_integers_beyond_64_bits_name_their_field(data):
         td.pipe(data).to_arrow()
 
 
+@pytest.mark.parametrize("value", ["\udcff", ["\udcff"], {"y": "\udcff"}])
+def test_text_that_is_not_unicode_names_its_field(value):
+    with pytest.raises(ValueError, match="^x: .*surrogates not allowed"):
+        td.pipe([{"x": value}]).to_arrow()
+
+
 def test_values_of_several_types_name_their_field():
     with pytest.raises(pa.ArrowInvalid, match="^x: Could not convert 'a'"):
         td.pipe([{"x": 1}, {"x": "a"}]).to_arrow()
@@ -123,6 +129,16 @@ def test_a_shard_has_a_number():
             records.shard(number, count)
     with pytest.raises(ValueError, match="by:"):
         records.shard(0, 2, by="files")
+
+
+def test_arrays_of_any_rank_are_lists_in_records():
+    for values, ty, expected in [
+        ([np.ones((2, 1), "f4"), np.zeros((0, 3))], pa.list_(pa.list_(pa.float32())), [[[1], [1]], []]),
+        ([{"t": [np.zeros((1, 2), "i1")]}], pa.struct({"t": pa.list_(pa.list_(pa.list_(pa.int8())))}), [{"t": [[[0, 0]]]}]),
+        ([np.array(2, "i2"), None], pa.int16(), [2, None]),
+    ]:
+        found = td.pipe([{"x": value} for value in values]).to_arrow()["x"]
+        assert found.type == ty and found.to_pylist() == expected
 
 
 def test_what_the_inference_of_arrow_would_lose():

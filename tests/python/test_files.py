@@ -4,7 +4,7 @@ import os
 
 import pytest
 import tatter_data as td
-from tatter_data._files import expand, find
+from tatter_data._files import expand, find, with_records
 
 TREE = [
     "a.jsonl",
@@ -97,6 +97,30 @@ def test_shards_of_files_together_are_all_files(tree, name):
     everything = td.read(name).to_arrow().column("f").to_pylist()
     assert sorted(f for part in parts for f in part.column("f").to_pylist()) == sorted(everything)
     assert all(part.num_rows < len(everything) for part in parts)
+
+
+def test_file_urls_are_decoded(tmp_path):
+    path = tmp_path / "a b%20é.jsonl"
+    td.write({"x": [1]}, path.as_uri())
+    assert os.listdir(tmp_path) == [path.name]
+    for name in (path.as_uri(), path.as_uri().replace("file://", "file://localhost"), f"{tmp_path.as_uri()}/*.jsonl"):
+        assert td.read(name).to_arrow().num_rows == 1
+    with pytest.raises(td.TatterError, match="found a URL"):
+        td.read("file://elsewhere/a.jsonl").to_arrow()
+
+
+def test_empty_files_are_told(tmp_path):
+    for name, text in (("a", ""), ("b", "{}\n")):
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    words = "a.jsonl is empty: it is read as 0 records$"
+    files = find([str(tmp_path)])
+    for look in (td.read(tmp_path).to_arrow, lambda: with_records(files, quiet=False)):
+        with pytest.warns(td.TatterNotice, match=words):
+            look()
+    with pytest.raises(td.TatterError, match="a.jsonl is empty: it is read as 0 records\n"):
+        with_records(files, strict=True, quiet=False)
+    assert [os.path.basename(file.name) for file in with_records(files)] == ["b.jsonl"]
+    assert with_records(files[:1]) == files[:1]
 
 
 def test_values_in_names_of_folders_are_told(tmp_path):

@@ -5,6 +5,7 @@ import math
 import os
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import tatter_data as td
 
@@ -77,6 +78,13 @@ def test_an_output_in_a_chain_is_refused(docs, tmp_path, monkeypatch, words):
 def test_a_value_that_looks_like_an_output_is_none():
     assert td.pipe({"o": [2, 1]}, "sort --by -o").to_arrow()["o"].to_pylist() == [2, 1]
     assert td.pipe({"x": [1]}, ["map", "y = '--output=z'"]).to_arrow()["y"].to_pylist() == ["--output=z"]
+
+
+def test_a_schema_of_pyarrow_is_one(docs):
+    schema = td.schema(docs)
+    assert td.read(docs, schema=schema).to_arrow() == td.read(docs).to_arrow()
+    types = pa.schema([("id", pa.float64()), pa.field("a b", pa.map_(pa.string(), pa.list_(pa.int8())))])
+    assert td.read(docs, schema=types).schema.types[0] == pa.float64()
 
 
 def test_names_may_be_bytes(tmp_path):

@@ -36,6 +36,26 @@ def test_numpy(records):
     assert all(splits.dtype == np.int64 and splits[0] == 0 for splits in arrays["m"].row_splits)
 
 
+def test_rows_of_ragged_tensors(records):
+    arrays = records.to_numpy()
+    for name, field in (("v", "v"), ("m", "m"), ("d.k", None)):
+        tensor = arrays[name]
+        rows = tensor.tolist()
+        assert field is None or rows == [record[field] for record in RECORDS]
+        for cut in (slice(None), slice(0, 2), slice(1, None), slice(-1, None), slice(2, 1), slice(9, 12)):
+            part = tensor[cut]
+            assert part.tolist() == rows[cut] and len(part) == len(rows[cut])
+            assert all(splits[0] == 0 for splits in part.row_splits)
+        assert tensor[np.int64(-1)].tolist() == rows[-1]
+        for wrong in ([0, 1], np.array([True, False, True]), "x", None, (0, 1), 1.0):
+            with pytest.raises(TypeError, match="a row is an integer or a slice, found"):
+                tensor[wrong]
+        with pytest.raises(ValueError, match="step 1"):
+            tensor[::2]
+        with pytest.raises(IndexError):
+            tensor[3]
+
+
 def test_dense_and_sparse_numpy():
     records = td.pipe({"x": [[1, 2], [3]], "y": [[1, 2], [3]], "z": [[[1], [2]], [[3]]]}, "to-dense --shape 'x=[3]' then to-sparse -f y")
     arrays = records.to_numpy()

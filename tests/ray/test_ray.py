@@ -1,5 +1,7 @@
 """A chain over files on Ray gives the same results as one process for each file."""
 
+import warnings
+
 import pytest
 import tatter_data as td
 
@@ -44,6 +46,13 @@ def plain(value):
     if hasattr(value, "tolist"):
         value = value.tolist()
     return [plain(part) for part in value] if isinstance(value, list) else value
+
+
+def test_a_read_issues_no_warning_of_ray(files):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*use_")  # The settings of Ray's own context.
+        tatter_data.ray.read(files[0])
 
 
 def test_a_glob_and_an_error(files, tmp_path):
