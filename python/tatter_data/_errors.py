@@ -8,7 +8,6 @@ import sys
 import warnings
 from typing import Any
 
-
 #: Lines of the program's output in the message of an exception.
 _SHOWN = 10
 

@@ -129,7 +129,7 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
         # DataLoader workers do not know the distributed job, so it is queried here.
         self._rank, self._world_size = _ranks() if rank is None or world_size is None else (rank, world_size)
         self._epoch: int | None = None
-        #: The records delivered by the iteration that has delivered the latest record.
+        #: The records delivered by the iteration that was started, or delivered a record, last.
         self._delivered = 0
         self._resumes = False
 
@@ -148,15 +148,18 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
         self._resumes = True
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
+        # Not a generator: state_dict before the first record is that of this iteration.
+        if not self._resumes:
+            self._delivered = 0
+        self._resumes = False
+        return self._after(self._delivered)
+
+    def _after(self, delivered: int) -> Iterator[dict[str, Any]]:
         worker = get_worker_info()
         workers, number = (worker.num_workers, worker.id) if worker else (1, 0)
         part = self._records.shard(self._rank * workers + number, self._world_size * workers, self._shard)
         if self._epoch is not None:
             part = part.with_seed(self._epoch)
-        if not self._resumes:
-            self._delivered = 0
-        self._resumes = False
-        delivered = self._delivered
         if delivered:
             part = part.then(["skip", str(delivered)])
         for batch in part:

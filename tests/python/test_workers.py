@@ -68,6 +68,8 @@ def test_an_iteration_starts_over_and_knows_its_own_state(path):
     assert rest(dataset) == [0, 1, 2, 3, 4]
     for _ in dataset:
         break
+    first = iter(dataset)
+    assert dataset.state_dict()["records"] == 0
     first, second = iter(dataset), iter(dataset)
     assert [(a["id"].item(), b["id"].item()) for a, b in zip(first, second)] == [(i, i) for i in range(5)]
     first, second = iter(dataset), iter(dataset)
@@ -80,7 +82,9 @@ def test_an_iteration_starts_over_and_knows_its_own_state(path):
     assert state["records"] == 2
     dataset.load_state_dict(state)
     assert dataset.state_dict() == state
-    assert rest(dataset) == [2, 3, 4]
+    first = iter(dataset)
+    assert dataset.state_dict() == state
+    assert rest(first) == [2, 3, 4]
     assert rest(dataset) == [0, 1, 2, 3, 4]
 
 
