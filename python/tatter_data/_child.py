@@ -192,8 +192,9 @@ def _thread(target: Any, *args: Any) -> threading.Thread:
 
 def _of_records(error: TatterError) -> TatterError:
     """The error, in terms of this package where it is about ``--output`` or ``--to``, which this package sets."""
-    if error.message.startswith("--output appears twice"):
-        return TatterError("a chain has no output file; write its records: tatter_data.write(records, path)", code=error.code)
+    for option, what in ("--output", "file"), ("--to", "format"):
+        if error.message.startswith(f"{option} appears twice"):
+            return TatterError(f"a chain has no output {what}; write its records: tatter_data.write(records, path)", code=error.code)
     message, found, _ = error.message.partition(": --to arrow has no effect")
     return TatterError(f"{message}\n  tatter_data.run returns what the program prints", code=error.code) if found else error
 

@@ -75,6 +75,11 @@ def test_an_output_in_a_chain_is_refused(docs, tmp_path, monkeypatch, words):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_output_format_in_a_chain_is_refused(docs):
+    with pytest.raises(td.TatterError, match=r"a chain has no output format; write its records: tatter_data.write\("):
+        td.read(docs, "head 1 --to=jsonl").to_arrow()
+
+
 def test_a_value_that_looks_like_an_output_is_none():
     assert td.pipe({"o": [2, 1]}, "sort --by -o").to_arrow()["o"].to_pylist() == [2, 1]
     assert td.pipe({"x": [1]}, ["map", "y = '--output=z'"]).to_arrow()["y"].to_pylist() == ["--output=z"]
