@@ -12,6 +12,7 @@ use tatter::{io, message, panic, screen};
 
 fn main() -> ExitCode {
     panic::silence();
+    io::limits::allow_many_open_files();
     let status = match panic::caught(run).and_then(|result| result) {
         Ok(Verdict::Good) => 0,
         Ok(Verdict::Bad) => 1,

@@ -43,7 +43,7 @@ pub struct Typed {
     /// Types of some or all fields; @FILE reads them from the output of `schema`, as text or JSON, or from a data file that stores its types
     #[arg(long, value_name = "TEXT|@FILE", help_heading = "Files")]
     schema: Option<OsString>,
-    /// Write N shards: OUT-00000-of-0000N, ...
+    /// Write N shards: OUT-00000-of-0000N, ...; record i goes to shard i mod N
     #[arg(long, value_name = "N", help_heading = "Files")]
     shards: Option<usize>,
     /// Write shards even if shards from an earlier run with a different N exist

@@ -13,6 +13,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
 use crate::options::Options;
 use crate::path::in_expression;
+use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::BooleanArray;
@@ -50,6 +51,13 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
         return Err(combined(&binder, items).into_iter().fold(error, ExprError::help).into_error(text));
     }
     let node = binder.tensor(&expr).map_err(|e| e.into_error(text))?;
+    if let Some(field) = schema.fields.iter().find(|field| field.name == text.trim())
+        && expr.dotted().is_none()
+    {
+        let name = in_expression(&field.name);
+        let note = format!("{text} is computed as an expression; for the field of this name, write it in backquotes: {}", shell_word(&name));
+        options.notices.add(note, options.strict)?;
+    }
     if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
         let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
         return Err(ExprError::at(expr.span, message)

@@ -4,6 +4,7 @@ use super::codec::{self, Codec};
 use super::dataset::Found;
 use super::expand;
 use super::folder::{Folder, IsDataset};
+use super::limits::advised;
 use super::missing::missing;
 use super::names::STANDARD_INPUT;
 use super::output::scratch_directory;
@@ -417,7 +418,7 @@ fn open_file(path: &Path, name: &str) -> Result<(File, std::fs::Metadata)> {
     let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
     opened.map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => missing(path),
-        _ => Error::io(name, "cannot open", &e),
+        _ => advised(Error::io(name, "cannot open", &e), &e),
     })
 }
 

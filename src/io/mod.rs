@@ -18,6 +18,7 @@ mod expand;
 mod file;
 mod folder;
 mod input;
+pub mod limits;
 pub mod line_ranges;
 pub mod lines;
 mod list;

@@ -4,6 +4,7 @@
 //! All such directories are registered, so that a signal can remove them. The registry is locked while files are
 //! renamed, so that a signal finds either nothing or everything in place.
 
+use super::limits::{TOO_MANY_OPEN_FILES, advised};
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -35,16 +36,9 @@ pub struct Staging {
     _lock: File,
 }
 
-/// EMFILE, which [`std::io::ErrorKind`] does not name.
-const TOO_MANY_OPEN_FILES: i32 = 24;
-
 /// The error for a file that cannot be created, with advice if too many files are open.
 pub fn not_created(name: &str, e: &std::io::Error) -> Error {
-    let error = Error::io(name, "cannot write", e);
-    match e.raw_os_error() {
-        Some(TOO_MANY_OPEN_FILES) => error.help("write fewer files, or allow more open ones: ulimit -n 100000"),
-        _ => error,
-    }
+    advised(Error::io(name, "cannot write", e), e)
 }
 
 /// The file in the directory that its owner keeps locked.

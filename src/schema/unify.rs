@@ -47,6 +47,10 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
     };
     let [x, y] = &first.types;
     let mut error = Error::data(format!("is {x} in {in_a} and {y} in {in_b}: no type fits both")).in_field(&first.path);
+    // A scalar and a list of it.
+    if matches!((x.rank(), y.rank()), (0, 1) | (1, 0)) && x.element == y.element && [x, y].iter().all(|ty| !ty.is_ragged()) {
+        error = error.help("a TFRecord stores lists only: with --scalar auto, fields with one value in every record are scalars");
+    }
     for Clash { path, types: [x, y] } in others.iter().take(10) {
         error = error.help(format!("{path} is {x} in one and {y} in another"));
     }
@@ -292,7 +296,12 @@ mod tests {
     fn a_clash_names_the_path_and_both_types() {
         let cases = [
             ("x: int64", "x: string", "x is int64 in one input and string in another: no type fits both"),
-            ("x: int64[?]", "x: int64", "x is int64[?] in one input and int64 in another: no type fits both"),
+            (
+                "x: int64[?]",
+                "x: int64",
+                "x is int64[?] in one input and int64 in another: no type fits both\n  \
+                 a TFRecord stores lists only: with --scalar auto, fields with one value in every record are scalars",
+            ),
             ("x: null[?, (?)]", "x: int8[?]", "x is null[?, (?)] in one input and int8[?] in another: no type fits both"),
             ("x: uint64", "x: int64", "x is uint64 in one input and int64 in another: no type fits both"),
             (

@@ -5,34 +5,48 @@
 use super::RowPartition;
 use crate::error::Result;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use std::ops::Range;
 
 /// The null rows. Other rows cost nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Nulls {
-    rows: Vec<usize>,
+    runs: Vec<Range<usize>>,
 }
 
 impl Nulls {
     /// Marks row `row` as null. Rows must be marked in increasing order.
+    #[inline]
     pub fn push(&mut self, row: usize) {
-        self.rows.push(row);
+        self.push_run(row, 1);
+    }
+
+    /// Marks `n` rows from `row` on as null.
+    pub fn push_run(&mut self, row: usize, n: usize) {
+        match self.runs.last_mut() {
+            Some(last) if last.end >= row => last.end = last.end.max(row + n),
+            _ => self.runs.push(row..row + n),
+        }
     }
 
     /// Discards rows from `nrows` on.
     pub fn truncate(&mut self, nrows: usize) {
-        self.rows.truncate(self.rows.partition_point(|row| *row < nrows));
+        self.runs.truncate(self.runs.partition_point(|run| run.start < nrows));
+        if let Some(last) = self.runs.last_mut() {
+            last.end = last.end.min(nrows);
+        }
     }
 
     /// The validity of `nrows` rows; `None` if none is null.
     pub fn finish(self, nrows: usize) -> Option<NullBuffer> {
-        if self.rows.is_empty() {
+        if self.runs.is_empty() {
             return None;
         }
         let mut bits = BooleanBufferBuilder::new(nrows);
-        bits.append_n(nrows, true);
-        for row in self.rows {
-            bits.set_bit(row, false);
+        for run in self.runs {
+            bits.append_n(run.start - bits.len(), true);
+            bits.append_n(run.len(), false);
         }
+        bits.append_n(nrows - bits.len(), true);
         Some(NullBuffer::new(bits.finish()))
     }
 }
@@ -54,6 +68,11 @@ impl Splits {
     #[inline]
     pub fn push_end(&mut self, nvals: usize) {
         self.splits.push(nvals as i64);
+    }
+
+    /// Ends `n` empty rows.
+    pub fn push_empty(&mut self, n: usize) {
+        self.splits.resize(self.splits.len() + n, self.nvals() as i64);
     }
 
     /// Reserves room for that many more rows.
@@ -115,6 +134,11 @@ impl Texts {
     #[inline]
     pub fn end(&mut self) {
         self.offsets.push(self.bytes.len() as i64);
+    }
+
+    /// Appends `n` empty rows.
+    pub fn push_empty(&mut self, n: usize) {
+        self.offsets.resize(self.offsets.len() + n, self.bytes.len() as i64);
     }
 
     /// Appends a whole row.

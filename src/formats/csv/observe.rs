@@ -452,7 +452,10 @@ impl Observed for Seen {
             self.columns.iter().filter_map(ColumnSeen::missing).for_each(|first| add(first.lossy(), &mut words));
             words.push(String::new());
         }
-        Err(error.help(format!("if {meaning} null: --nulls {}", shell_word(&words.join(",")))))
+        let words = words.join(",");
+        // A word such as `-` would look like an option.
+        let equals = if words.starts_with('-') { '=' } else { ' ' };
+        Err(error.help(format!("if {meaning} null: --nulls{equals}{}", shell_word(&words))))
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

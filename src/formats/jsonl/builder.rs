@@ -82,6 +82,11 @@ pub trait Builder: Sized {
     /// Appends a null.
     fn push_null(&mut self);
 
+    /// Appends `n` nulls.
+    fn push_nulls(&mut self, n: usize) {
+        (0..n).for_each(|_| self.push_null());
+    }
+
     /// Appends the placeholder stored under a null: zero, an empty string, or an empty list.
     fn push_blank(&mut self);
 

@@ -115,6 +115,15 @@ impl Builder for Column {
         each!(self, column => column.push_null())
     }
 
+    fn push_nulls(&mut self, n: usize) {
+        match self {
+            Column::Leaf(leaf) => leaf.push_nulls(n),
+            Column::List(list) => list.push_nulls(n),
+            Column::Object(object) => object.push_nulls(n),
+            Column::Map(_) | Column::Sparse(_) | Column::Union(_) => (0..n).for_each(|_| self.push_null()),
+        }
+    }
+
     fn push_blank(&mut self) {
         each!(self, column => column.push_blank())
     }

@@ -162,6 +162,15 @@ impl Leaf {
         self.push_blank();
     }
 
+    /// See [`super::builder::Builder::push_nulls`].
+    pub fn push_nulls(&mut self, n: usize) {
+        if let Buffer::Json(_) = self.values {
+            return (0..n).for_each(|_| self.push_null());
+        }
+        self.nulls.push_run(self.nrows(), n);
+        each!(&mut self.values, count => *count += n, values => values.resize(values.len() + n, Default::default()), texts => texts.push_empty(n));
+    }
+
     /// See [`super::builder::Builder::push_blank`].
     pub fn push_blank(&mut self) {
         match &mut self.values {
@@ -178,7 +187,7 @@ impl Leaf {
     /// See [`super::builder::Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
         self.nulls.truncate(nrows);
-        each!(&mut self.values, count => *count = nrows, values => values.truncate(nrows), texts => texts.truncate(nrows));
+        each!(&mut self.values, count => *count = nrows.min(*count), values => values.truncate(nrows), texts => texts.truncate(nrows));
     }
 
     /// See [`super::builder::Builder::reserve`].

@@ -62,6 +62,15 @@ impl<C: Builder> List<C> {
         self.push_blank();
     }
 
+    /// See [`Builder::push_nulls`].
+    pub fn push_nulls(&mut self, n: usize) {
+        if let Size::Known(_) = self.size {
+            return (0..n).for_each(|_| self.push_null());
+        }
+        self.nulls.push_run(self.splits.nrows(), n);
+        self.splits.push_empty(n);
+    }
+
     /// See [`Builder::push_blank`].
     pub fn push_blank(&mut self) {
         if let Size::Known(size) = self.size {

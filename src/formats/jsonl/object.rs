@@ -16,6 +16,9 @@ use crate::schema::Field;
 use crate::tensor::Tensor;
 use crate::tensor::builder::Nulls;
 
+/// The number of columns of a wide object.
+const WIDE: usize = 64;
+
 /// A column of structures under construction.
 pub struct Object<C> {
     rules: Rules,
@@ -32,6 +35,11 @@ pub struct Object<C> {
     forced_nulls: Vec<usize>,
     /// The required fields: keys that are neither in these nor in the schema are skipped.
     ignores_unknown: Option<Wanted>,
+    /// Whether there are so many columns that nulls are only appended to a column before its next value, and at the end: an
+    /// object with a few of many keys then costs no more than these.
+    is_wide: bool,
+    /// In a wide object, the columns that an absent key does not make null: those that are required or have a default.
+    eager: Vec<usize>,
     /// Name and key of the fields that are read from a key with another name.
     renamed: Vec<(String, String)>,
 }
@@ -60,12 +68,15 @@ impl<C: Builder> Object<C> {
             field_errors: None,
             forced_nulls: Vec::new(),
             ignores_unknown: None,
+            is_wide: false,
+            eager: Vec::new(),
             renamed: Vec::new(),
         };
         for field in fields {
             let member = Member::of(field, options)?;
             object.add(field, member, true)?;
         }
+        object.decide_width();
         Ok(object)
     }
 
@@ -84,9 +95,19 @@ impl<C: Builder> Object<C> {
                 object.add(field, Member::Skipped, false)?;
             }
         }
+        object.decide_width();
         object.ignores_unknown = Some(wanted.clone());
         object.field_errors = options.nulls.then(Vec::new);
         Ok(object)
+    }
+
+    fn decide_width(&mut self) {
+        self.is_wide = self.order.len() >= WIDE;
+        let is_eager = |id: &&usize| match &self.members[**id] {
+            Member::Column { column, default } => default.is_some() || !column.nullable(),
+            Member::Skipped => false,
+        };
+        self.eager = self.order.iter().filter(is_eager).copied().collect();
     }
 
     fn add(&mut self, field: &Field, member: Member<C>, has_column: bool) -> Result<()> {
@@ -149,10 +170,14 @@ impl<C: Builder> Object<C> {
                         Member::Column { column, .. } if !self.forced_nulls.is_empty() && self.forced_nulls.contains(&id) => {
                             found += 1;
                             cursor.skip_value()?;
+                            fill_up(column, self.nrows);
                             column.push_null();
                         }
                         Member::Column { column, default } => {
                             found += 1;
+                            if self.is_wide {
+                                fill_up(column, self.nrows);
+                            }
                             let start = cursor.pos();
                             if let Err(error) = read_value(cursor, column, default.as_deref()) {
                                 let error = error.in_field(self.keys.name(id));
@@ -256,7 +281,7 @@ impl<C: Builder> Object<C> {
     /// A field missing from the object is null or has its default.
     #[inline(never)]
     fn fill_missing(&mut self, start: usize) -> Parse<()> {
-        for &id in &self.order {
+        for &id in if self.is_wide { &self.eager } else { &self.order } {
             if self.keys.has(id) {
                 continue;
             }
@@ -278,9 +303,15 @@ impl<C: Builder> Object<C> {
         self.push_blank();
     }
 
+    /// See [`Builder::push_nulls`].
+    pub fn push_nulls(&mut self, n: usize) {
+        self.nulls.push_run(self.nrows, n);
+        (0..n).for_each(|_| self.push_blank());
+    }
+
     /// See [`Builder::push_blank`].
     pub fn push_blank(&mut self) {
-        for &id in &self.order {
+        for &id in if self.is_wide { &self.eager } else { &self.order } {
             if let Member::Column { column, .. } = &mut self.members[id] {
                 if column.nullable() {
                     column.push_null();
@@ -294,7 +325,7 @@ impl<C: Builder> Object<C> {
 
     /// See [`Builder::truncate`].
     pub fn truncate(&mut self, nrows: usize) {
-        self.nrows = nrows;
+        self.nrows = self.nrows.min(nrows);
         self.nulls.truncate(nrows);
         for member in &mut self.members {
             if let Member::Column { column, .. } = member {
@@ -330,6 +361,8 @@ impl<C: Builder> Object<C> {
         for id in self.order {
             if let Member::Column { column, .. } = std::mem::replace(&mut self.members[id], Member::Skipped) {
                 let first = late.len();
+                let mut column = column;
+                fill_up(&mut column, self.nrows);
                 let tensor = column.finish(late)?;
                 for error in &mut late[first..] {
                     error.column = fields.len();
@@ -362,6 +395,15 @@ impl<C: Builder> Member<C> {
             column.truncate(0);
         }
         Ok(Member::Column { column, default })
+    }
+}
+
+/// Appends nulls up to `nrows` rows.
+#[inline(always)]
+fn fill_up(column: &mut impl Builder, nrows: usize) {
+    let n = column.nrows();
+    if n < nrows {
+        column.push_nulls(nrows - n);
     }
 }
 

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use crate::printable::shell_quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How conflicts are resolved.
@@ -67,9 +68,37 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
         }
     }
     if settling.clashes.is_empty() || request.options.mixed {
+        for member in &record.list {
+            if let Some(map) = schema.fields.iter().find(|field| field.name == member.name).and_then(|field| as_map(field, member)) {
+                let text = format!(
+                    "{}: each of many keys occurs in few records; if the keys are data, reading them as a map is faster: --schema {}",
+                    crate::path::quoted(&member.name),
+                    shell_quoted(&map)
+                );
+                request.options.notices.add(text, false)?;
+            }
+        }
         return Ok(schema);
     }
     Err(error(&settling.clashes, &schema, inputs))
+}
+
+/// The declaration of a field as a map, if its values have one type and each object has few of many keys.
+fn as_map(field: &Field, seen: &Member) -> Option<String> {
+    /// The least number of keys, and the least number of keys for each one in an object.
+    const MANY: (usize, u64) = (500, 20);
+    let members = seen.node.members.as_deref().filter(|members| members.list.len() >= MANY.0 && field.ty.rank() == 0)?;
+    let found: u64 = members.list.iter().map(|member| member.count).sum();
+    if found.saturating_mul(MANY.1) > members.objects.saturating_mul(members.list.len() as u64) {
+        return None;
+    }
+    let types: BTreeSet<String> =
+        field.ty.fields()?.iter().map(|inner| inner.ty.clone().with_optional(false).to_string()).filter(|ty| ty != "null").collect();
+    let [ty] = types.iter().collect::<Vec<_>>()[..] else { return None };
+    let optional = if field.ty.optional { "optional " } else { "" };
+    let has_nulls = members.list.iter().any(|member| member.node.null.is_set());
+    let value = if has_nulls { format!("optional {ty}") } else { ty.clone() };
+    Some(format!("{}: {optional}map<string, {value}>", crate::path::quoted(&field.name)))
 }
 
 /// The type of the single value at the cursor, as far as it is known; conflicts are kept as text.

@@ -63,15 +63,16 @@ impl OutputSchema {
             let (known, is_complete) = categories::of(field, &own, &arrow, form, is_own);
             let own = facts::encoded(field, own, form, is_complete, options)?;
             let in_file = stored(&own);
-            if in_file.data_type() != own.data_type() {
+            if arrow.data_type() != memory.data_type() {
                 options.notices.add(
                     format!("{}: Parquet cannot store times in seconds: they are written in milliseconds", quoted(&field.name)),
                     options.strict,
                 )?;
             }
             if !is_complete {
-                let text = format!("{}: values of the dictionary that do not occur are not kept", quoted(&field.name));
-                options.notices.add(text, options.strict)?;
+                // It is not known yet whether there are such values, so this is no error under --strict.
+                let text = format!("{}: values of the dictionary that do not occur, if any, are not kept", quoted(&field.name));
+                options.notices.add(text, false)?;
             }
             categories.push(known);
             wide.push(arrow);

@@ -61,6 +61,11 @@ impl TfdsReader {
         Mapper { labels: &self.labels, max_nbytes: request.options.max_record_bytes, mapping: Mapping::default() }
     }
 
+    /// The name of the format of the shards.
+    fn format_of_shards(&self) -> &'static str {
+        if self.info.file_format == ARRAY_RECORD { "array-record" } else { "tfrecord" }
+    }
+
     /// The fields of the record, with types declared by `--schema` for unknown connectors. Such fields are omitted if
     /// they are not required.
     fn fields(&self, request: &Request) -> Result<Vec<(usize, Field)>> {
@@ -70,10 +75,11 @@ impl TfdsReader {
             match mapper.field(name, feature, declared(request, name)) {
                 Ok(field) => fields.push((position, field)),
                 Err(error) if request.wanted.includes(name) => {
-                    let shards = self.directory.join("*.tfrecord*").display().to_string();
+                    let shards = self.directory.join(format!("*.{}*", self.info.file_format)).display().to_string();
+                    let format = self.format_of_shards();
                     return Err(error
                         .in_input(self.directory.join(FEATURES).display().to_string())
-                        .help(format!("or read the shards as they are: --from tfrecord {}", crate::printable::shell_word(&shards))));
+                        .help(format!("or read the shards as they are: --from {format} {}", crate::printable::shell_word(&shards))));
                 }
 
                 Err(_) => {}
@@ -93,7 +99,7 @@ impl TfdsReader {
                 &only
             }
         };
-        let format = if self.info.file_format == ARRAY_RECORD { "array-record" } else { "tfrecord" };
+        let format = self.format_of_shards();
         let mut parts = VecDeque::new();
         for slice in slices {
             let Some(split) = splits.get(slice.split) else { return Err(Error::internal("a split that is not there")) };

@@ -3,7 +3,7 @@
 /// Maximum number of bins, both signs together. The coarsest bins, one per power of two, are fewer than this.
 const MOST: usize = 4096;
 /// The finest bins: 2^FINEST between consecutive powers of two.
-const FINEST: u32 = 20;
+const FINEST: u32 = 52;
 
 /// Counts of finite numbers. The bin width depends only on the range of all numbers, so the same numbers give the same
 /// bins in any order and in any partition.

@@ -48,7 +48,7 @@ pub struct Drift {
 pub struct DriftRow {
     /// The field.
     pub field: String,
-    /// `values`, `axis 0`, `bytes` or `field`.
+    /// `values`, `nulls`, `axis 0`, `bytes` or `field`.
     pub of: String,
     /// The result.
     pub found: Comparison,
@@ -163,10 +163,10 @@ fn values(old: &Summary, new: &Summary) -> Option<DriftRow> {
         return Some(distance(new, "values".to_owned(), &classes, means(a, b), apart));
     }
     if new.ty.fields().is_some() || (a.moments.mean_and_std().is_none() && b.moments.mean_and_std().is_none()) {
-        // Structures, and fields without any values, have only nulls.
+        // Structures, fields without any values, and times and decimals, which have no bins.
         let mut classes = vec![(a.count, b.count)];
         classes.extend(special);
-        return Some(distance(new, "values".to_owned(), &classes, None, Default::default()));
+        return Some(distance(new, "nulls".to_owned(), &classes, None, Default::default()));
     }
     let mut classes = grouped(a.bins.common(&b.bins));
     classes.extend(special);

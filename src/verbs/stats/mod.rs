@@ -115,7 +115,7 @@ sizes; 90% of the rows are no longer than the number in column 90%. For strings,
 The third table lists the most frequent strings and integers, each with its share of all values.
 
 The mean and the (population) standard deviation are computed from exact sums of the finite values. A quantile is the smallest value that at least \
-this share of the values do not exceed, so the median of 1 and 2 is 1. Quantiles of values are exact if there are at most N distinct values (below), otherwise \
+this share of the finite values do not exceed, so the median of 1 and 2 is 1. Quantiles of values are exact if there are at most N distinct values (below), otherwise \
 within 1% (2% if there are both positive and negative numbers), provided that the largest magnitude is at most 10^9 times the smallest; they are \
 float64, so integers beyond 2^53 are rounded. The same holds for histograms: a value that close to the border of two bars may be counted in \
 either. Sizes are exact below 65536 and within 1% above.
@@ -132,7 +132,7 @@ length, or packed into rows, and prints the command for each.
 
 --against FILE first reads another dataset, without applying the chain to it, and compares the values and the sizes of each field. \
 Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
-compared one by one; nulls and NaN have separate bins. If most values of a string field are distinct, only the lengths are compared. JS \
+compared one by one; nulls and NaN have separate bins. Of structures, times and decimals, only the share of nulls is compared. If most values of a string field are distinct, only the lengths are compared. JS \
 is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. \
 With --max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or whose type differs, \
 counts as 1.";

@@ -250,7 +250,7 @@ fn value_extent(values: &ValueSummary) -> Option<Extent> {
         Range::Bool(a, b) => Some(Extent { least: f64::from(u8::from(*a)), greatest: f64::from(u8::from(*b)), is_whole: true }),
         Range::Int(a, b) => Some(Extent { least: *a as f64, greatest: *b as f64, is_whole: true }),
         Range::Float(..) => {
-            let mut runs = values.bins.iter().map(|(low, high, _)| (low, high));
+            let mut runs = runs(values).into_iter().map(|(low, high, _)| (low, high));
             let (first, last) = (runs.next()?, runs.last());
             let end = last.unwrap_or(first).1;
             // The range without infinities.
@@ -306,6 +306,10 @@ fn upper(runs: &[Run], extent: Extent) -> f64 {
 
 /// The label of a bar: `5`, `5-9`, `50 and more`, `0.1 to 0.2`.
 pub fn bar_label(bar: &Bar, is_whole: bool) -> String {
+    // As many digits as tell the ends apart.
+    let many = |x: f64, most: i32| if is_whole && x.abs() < 1e18 { format!("{x:.0}") } else { chart::digits(x, most) };
+    let most = (6..17).find(|most| bar.to.is_none_or(|to| to <= bar.from || many(bar.from, *most) != many(to, *most))).unwrap_or(17);
+    let short = |x| many(x, most);
     match (bar.to, is_whole) {
         (None, _) => format!("{} and more", short(bar.from)),
         (Some(to), is_whole) if to <= bar.from || (is_whole && to - bar.from <= 1.0) => short(bar.from),
