@@ -55,6 +55,9 @@ impl Binder<'_> {
         let is_int = |operand: &Operand| matches!(operand.kind, OperandKind::Literal(Literal::Int(_)));
         let grows = matches!(op, Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Power | Binary::ShiftLeft);
         if is_int(&a) && is_int(&b) && grows {
+            if matches!((op, &b.kind), (Binary::ShiftLeft, OperandKind::Literal(Literal::Int(n))) if *n < 0) {
+                return Err(ExprError::at(right.span.clone(), "the shift is negative").help("x >> n shifts to the right"));
+            }
             // Tensors would wrap around.
             return Err(ExprError::at(expr.span.clone(), "the result does not fit in 64 bits").help("write a float: 1e20"));
         }

@@ -201,7 +201,7 @@ impl Lookup {
             let (theirs, key) = (&theirs.ty, quoted(&theirs.name));
             let text = format!("{} is {ours}, {key} in {} is {theirs}; expected values and scalar keys", self.field, self.shown());
             let advice = match ours.is_sparse() {
-                true => format!("convert it first: from-sparse {}", self.field),
+                true => format!("convert it first: from-sparse -f {}", self.field),
                 false if theirs.dims.is_empty() => "choose one of its fields with map".to_owned(),
                 false => "choose one value of each key of the table with map".to_owned(),
             };

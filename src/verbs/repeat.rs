@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(clap::Args, Clone, Debug)]
 pub struct Repeat {
     /// Number of times to write each record
-    #[arg(value_name = "N", value_parser = super::shared::args::positive)]
+    #[arg(value_name = "N")]
     times: usize,
 }
 
@@ -63,6 +63,9 @@ struct Rounds {
 
 impl Fold for Rounds {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+        if self.times == 0 {
+            return Ok(Flow::Done);
+        }
         if self.times > 1 {
             self.queue.push_back(again(&chunk))?;
         }
@@ -72,7 +75,7 @@ impl Fold for Rounds {
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
         let nrows = self.queue.nrows();
-        let left = *self.left.get_or_insert_with(|| nrows.saturating_mul(self.times - 1));
+        let left = *self.left.get_or_insert_with(|| nrows.saturating_mul(self.times.saturating_sub(1)));
         if left == 0 {
             return Ok(None);
         }

@@ -14,7 +14,7 @@
 use super::time::{time_constant, unusable};
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, as_node, strict};
-use crate::expr::error::{ExprError, ExprResult, conversion};
+use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::Node;
 use crate::expr::kernels::level::{from_lengths, record_of};
 use crate::expr::kernels::time::time_of_text;
@@ -102,7 +102,7 @@ fn drop_null(call: &mut Call) -> ExprResult<OperandKind> {
             x.span.clone(),
             format!("drop_null expects a tensor with at least one axis, found {}", describe(&node.ty)),
         )
-        .help("filter 'not is_null(x)' drops records"));
+        .help(format!("filter 'not is_null({})' drops records", text_at(call.text(), &x.span))));
     }
     let level = level(call, &node.ty, 1)?;
     let mut dims = node.ty.dims.clone();

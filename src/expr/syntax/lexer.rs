@@ -87,6 +87,15 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                             '?' if text[start..].starts_with("??") => error.help("fill_null(x, value) replaces nulls"),
                             '?' => error.help("write where(condition, x, y); put a name with such a character in backquotes"),
                             '“' | '”' | '‘' | '’' => error.help("use straight quotes: \" or '"),
+                            '−' | '–' => error.help("write -"),
+                            '×' | '·' => error.help("write *"),
+                            '÷' => error.help("write /"),
+                            '≤' => error.help("write <="),
+                            '≥' => error.help("write >="),
+                            '≠' => error.help("write !="),
+                            c if c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}') => {
+                                error.help("this looks like a space; replace it with a plain one")
+                            }
                             _ => error,
                         });
                     };

@@ -222,6 +222,9 @@ impl Parser {
             Kind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("where(condition, x, y) chooses for each value"),
             Kind::Op("->") => error.help("a field of a structure is x.name"),
             Kind::Op("~") => error.help(SEARCH_TEXT),
+            Kind::Op("<" | "<=" | ">" | ">=" | "==" | "!=") if self.at == 0 => {
+                error.help("the field is missing; if the shell replaced a `$name`, write the name without `$`, in single quotes")
+            }
             Kind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
             Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
             Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IS") => match word.as_str() {
@@ -243,7 +246,8 @@ impl Parser {
             Kind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
             Kind::Name(word) if word.eq_ignore_ascii_case("in") => error
                 .help("expressions have no `in`: write reduce_any(x == [1, 2]), or if the list is a field, reduce_any(list == x)")
-                .help(SEARCH_TEXT),
+                .help(SEARCH_TEXT)
+                .help(format!("a field with this name is written in backquotes: `{word}`")),
             Kind::Name(word) if word == "not" => {
                 let lists =
                     "expressions have no `not in`: write not reduce_any(x == [1, 2]), or if the list is a field, not reduce_any(list == x)";

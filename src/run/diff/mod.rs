@@ -183,15 +183,23 @@ fn descend(at: At, a: Row, b: Row) -> Found {
             _ => {}
         }
     }
-    Found { values: [text(a, at.ty), text(b, at.ty)], path: at.path }
+    let [x, y] = [a, b].map(|(tensor, row)| value_text(tensor, at.ty, row));
+    let same = x.chars().zip(y.chars()).take_while(|(x, y)| x == y).count();
+    // A difference that the start does not show is shown with some of the text before it.
+    let from = if same < VALUE_CHARS { 0 } else { same - VALUE_CHARS / 3 };
+    Found { values: [text(a, &x, from), text(b, &y, from)], path: at.path }
 }
 
-fn text((tensor, row): Row, ty: &Type) -> String {
-    let whole = value_text(tensor, ty, row);
-    if whole.chars().count() <= VALUE_CHARS {
-        return whole;
+/// The text of a value from a character on, shortened.
+fn text((tensor, row): Row, whole: &str, from: usize) -> String {
+    if from == 0 && whole.chars().count() <= VALUE_CHARS {
+        return whole.to_owned();
     }
-    let start: String = whole.chars().take(VALUE_CHARS).collect();
+    let shown: String = whole.chars().skip(from).take(VALUE_CHARS).collect();
+    let start = if from > 0 { format!("...{shown}") } else { shown };
+    if from + VALUE_CHARS >= whole.chars().count() {
+        return start;
+    }
     match tensor {
         Tensor::List(list) => format!("{start}... ({})", counted(list.partition().row_length(row) as u64, "value")),
         _ => format!("{start}..."),

@@ -5,6 +5,7 @@ use super::drift::DriftRow;
 use super::padding::{Cost, PaddingCosts, commands, shown_buckets};
 use super::report::{Group, Shown, drift_cells, records};
 use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, frequent_texts, percent, size_rows, value_row};
+use crate::printable::printable;
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -149,7 +150,7 @@ fn svg(histogram: &Histogram) -> String {
 /// Text with HTML escapes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in printable(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

@@ -9,6 +9,8 @@ use super::summary::{Axis, AxisName, Summary};
 use super::table::{QUANTILES, frequent, mean_and_std, size_bars, value_histogram, value_quantiles};
 use super::top::Label;
 use super::values::{Range, ValueSummary};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 /// Number of most frequent values per field.
@@ -92,8 +94,14 @@ fn integer(n: i128) -> Value {
     i64::try_from(n).map_or_else(|_| json!(u64::try_from(n).unwrap_or(u64::MAX)), |n| json!(n))
 }
 
+/// Text, or bytes that are not valid UTF-8 as in JSON Lines.
 fn text_of(bytes: &[u8]) -> Value {
-    json!(String::from_utf8_lossy(bytes))
+    match std::str::from_utf8(bytes) {
+        Ok(text) => json!(text),
+        // A multibyte character may be cut off.
+        Err(cut) if cut.valid_up_to() > 0 && cut.error_len().is_none() => json!(String::from_utf8_lossy(&bytes[..cut.valid_up_to()])),
+        Err(_) => json!({ "b64": STANDARD.encode(bytes) }),
+    }
 }
 
 fn field(summary: &Summary) -> Value {
