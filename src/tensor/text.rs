@@ -9,7 +9,7 @@ use crate::schema::iso8601::{
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, LargeStringArray, PrimitiveArray, make_array};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, LargeStringArray, PrimitiveArray, make_array};
 use arrow_schema::{DataType, TimeUnit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -66,8 +66,20 @@ pub fn reads_text(ty: &DataType) -> bool {
     is_time(ty) || matches!(ty, DataType::FixedSizeBinary(_)) || arrow_cast::can_cast_types(&DataType::LargeUtf8, ty)
 }
 
-fn is_time(ty: &DataType) -> bool {
+/// Whether values of the type are dates, times or durations, stored as integers.
+pub fn is_time(ty: &DataType) -> bool {
     unit_of(ty).is_some()
+}
+
+/// The text of the date, time or duration that is stored as an integer; the integer for other types.
+pub fn time_text(ty: &DataType, stored: i128) -> String {
+    let integers: ArrayRef = match ty.primitive_width() {
+        Some(4) => Arc::new(Int32Array::from(vec![stored as i32])),
+        _ => Arc::new(Int64Array::from(vec![stored as i64])),
+    };
+    let times = integers.to_data().into_builder().data_type(ty.clone()).build().map(make_array);
+    let text = times.ok().filter(|_| is_time(ty)).and_then(|times| to_text(&times).ok());
+    text.map_or_else(|| stored.to_string(), |text| text.value(0).to_owned())
 }
 
 /// The unit of the integers of a type in nanoseconds; `None` for types other than dates, times and durations.

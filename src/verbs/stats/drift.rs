@@ -149,6 +149,7 @@ fn values(old: &Summary, new: &Summary) -> Option<DriftRow> {
         classes.extend(special);
         return Some(distance(new, "values".to_owned(), &classes, None, Default::default()));
     }
+    let has_bins = |values: &ValueSummary| values.moments.mean_and_std().is_some();
     let is_categorical = |values: &ValueSummary| is_text(values) || (values.top.is_exact() && values.top.len() <= FEW);
     let is_float = |values: &ValueSummary| matches!(values.range, Some(Range::Float(..)));
     let is_sketched = |values: &ValueSummary| (values.top.len() > 0 && !is_float(values)) || values.count == 0;
@@ -162,8 +163,8 @@ fn values(old: &Summary, new: &Summary) -> Option<DriftRow> {
         classes.extend(special);
         return Some(distance(new, "values".to_owned(), &classes, means(a, b), apart));
     }
-    if new.ty.fields().is_some() || (a.moments.mean_and_std().is_none() && b.moments.mean_and_std().is_none()) {
-        // Structures, fields without any values, and times and decimals, which have no bins.
+    if new.ty.fields().is_some() || (!has_bins(a) && !has_bins(b)) {
+        // Structures, fields without any values, and decimals, which have no bins.
         let mut classes = vec![(a.count, b.count)];
         classes.extend(special);
         return Some(distance(new, "nulls".to_owned(), &classes, None, Default::default()));

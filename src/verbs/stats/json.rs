@@ -6,9 +6,9 @@ use super::padding::{PaddingCosts, commands};
 use super::report::{Group, Shown};
 use super::sizes::Sizes;
 use super::summary::{Axis, AxisName, Summary};
-use super::table::{QUANTILES, frequent, mean_and_std, size_bars, value_histogram, value_quantiles};
+use super::table::{QUANTILES, frequent, mean_and_std, size_bars, time_of, value_histogram, value_quantiles};
 use super::top::Label;
-use super::values::{Range, ValueSummary};
+use super::values::Range;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -76,6 +76,7 @@ fn comparison(row: &DriftRow) -> Value {
 
 fn frequent_values(summary: &Summary) -> Vec<Value> {
     let value = |label: &Label| match label {
+        Label::Int(n) if matches!(summary.values.range, Some(Range::Time(..))) => json!(time_of(summary, i128::from(*n))),
         Label::Int(n) => json!(n),
         Label::Unsigned(n) => json!(n),
         Label::Text(bytes, _) => text_of(bytes),
@@ -112,7 +113,7 @@ fn field(summary: &Summary) -> Value {
     put("type", json!(summary.ty.to_string()));
     put("count", json!(values.count));
     put("null", json!(values.nulls));
-    if let Some((least, greatest)) = range(values) {
+    if let Some((least, greatest)) = range(summary) {
         put("min", least);
         put("max", greatest);
     }
@@ -194,10 +195,11 @@ fn float(x: f64) -> Value {
     if x.is_finite() { json!(x) } else { json!(x.to_string().replace("inf", "Infinity")) }
 }
 
-fn range(values: &ValueSummary) -> Option<(Value, Value)> {
-    Some(match values.range.as_ref()? {
+fn range(summary: &Summary) -> Option<(Value, Value)> {
+    Some(match summary.values.range.as_ref()? {
         Range::Bool(a, b) => (json!(a), json!(b)),
         Range::Int(a, b) => (integer(*a), integer(*b)),
+        Range::Time(a, b) => (json!(time_of(summary, *a)), json!(time_of(summary, *b))),
         Range::Float(a, b) => (float(*a), float(*b)),
         Range::Bytes(a, b) => (text_of(a), text_of(b)),
     })

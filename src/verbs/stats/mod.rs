@@ -107,7 +107,8 @@ adds axis 1.
 
 The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
 maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to N (below), or 2048 if that is more; \
-with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate that is within about 1% of the true number.
+with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate that is within about 1% of the true number. \
+Dates, times and durations have a minimum, a maximum and distinct values only.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
 sizes; 90% of the rows are no longer than the number in column 90%. For strings, sizes are in bytes.
@@ -132,7 +133,7 @@ length, or packed into rows, and prints the command for each.
 
 --against FILE first reads another dataset, without applying the chain to it, and compares the values and the sizes of each field. \
 Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
-compared one by one; nulls and NaN have separate bins. Of structures, times and decimals, only the share of nulls is compared. If most values of a string field are distinct, only the lengths are compared. JS \
+compared one by one; nulls and NaN have separate bins. Of structures and decimals, only the share of nulls is compared. If most values of a string field are distinct, only the lengths are compared. JS \
 is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. \
 With --max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or whose type differs, \
 counts as 1.";

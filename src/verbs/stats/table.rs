@@ -6,6 +6,7 @@ use super::summary::{AxisName, Summary};
 use super::top::Label;
 use super::values::{Range, ValueSummary};
 use crate::schema::DType;
+use crate::tensor::text::time_text;
 
 /// Maximum number of characters printed of a value.
 const SHOWN: usize = 20;
@@ -75,9 +76,17 @@ pub fn value_row(summary: &Summary, with_histogram: bool) -> TableRow {
     }
 }
 
-/// The mean and standard deviation of finite numbers. Bools have none; their share of `true` is a note.
+/// The mean and standard deviation of finite numbers. Times have none, nor have bools, whose share of `true` is a note.
 pub fn mean_and_std(values: &ValueSummary) -> Option<(f64, f64)> {
-    values.moments.mean_and_std()
+    if matches!(values.range, Some(Range::Time(..))) { None } else { values.moments.mean_and_std() }
+}
+
+/// The text of a date, time or duration of the field.
+pub fn time_of(summary: &Summary, stored: i128) -> String {
+    match summary.ty.dtype() {
+        Some(DType::Arrow(ty)) => time_text(ty, stored),
+        _ => stored.to_string(),
+    }
 }
 
 /// The finite numbers with their counts if all are held, otherwise the bins.
@@ -92,7 +101,7 @@ fn runs(values: &ValueSummary) -> Vec<Run> {
 
 /// Quantiles of the finite numbers: exact if all are held, otherwise a number in the bin.
 pub fn value_quantiles(values: &ValueSummary, shares: &[f64]) -> Option<Vec<f64>> {
-    values.moments.mean_and_std()?;
+    mean_and_std(values)?;
     let extent = value_extent(values)?;
     let runs = runs(values);
     let total: u64 = runs.iter().map(|(.., count)| count).sum();
@@ -147,6 +156,7 @@ pub fn frequent_texts(summary: &Summary, most: usize) -> Vec<String> {
 /// A value as printed.
 pub fn label_text(summary: &Summary, label: &Label) -> String {
     match label {
+        Label::Int(n) if matches!(summary.values.range, Some(Range::Time(..))) => time_of(summary, i128::from(*n)),
         Label::Int(n) => n.to_string(),
         Label::Unsigned(n) => n.to_string(),
         Label::Text(bytes, is_cut) => shown(bytes, *is_cut, summary.ty.dtype() != Some(&DType::Bytes)),
@@ -191,6 +201,7 @@ fn range_text(summary: &Summary) -> (String, String) {
         None => (String::new(), String::new()),
         Some(Range::Bool(a, b)) => (a.to_string(), b.to_string()),
         Some(Range::Int(a, b)) => (a.to_string(), b.to_string()),
+        Some(Range::Time(a, b)) => (time_of(summary, *a), time_of(summary, *b)),
         Some(Range::Float(a, b)) => (short(*a), short(*b)),
         Some(Range::Bytes(a, b)) => {
             let is_text = summary.ty.dtype() != Some(&DType::Bytes);
@@ -248,7 +259,7 @@ pub fn percent(share: f64) -> String {
 fn value_extent(values: &ValueSummary) -> Option<Extent> {
     match values.range.as_ref()? {
         Range::Bool(a, b) => Some(Extent { least: f64::from(u8::from(*a)), greatest: f64::from(u8::from(*b)), is_whole: true }),
-        Range::Int(a, b) => Some(Extent { least: *a as f64, greatest: *b as f64, is_whole: true }),
+        Range::Int(a, b) | Range::Time(a, b) => Some(Extent { least: *a as f64, greatest: *b as f64, is_whole: true }),
         Range::Float(..) => {
             let mut runs = runs(values).into_iter().map(|(low, high, _)| (low, high));
             let (first, last) = (runs.next()?, runs.last());
@@ -279,7 +290,7 @@ pub struct Histogram {
 
 /// The histogram of the values of a field, if they are numbers.
 pub fn value_histogram(summary: &Summary) -> Option<Histogram> {
-    let extent = value_extent(&summary.values)?;
+    let extent = value_extent(&summary.values).filter(|_| !matches!(summary.values.range, Some(Range::Time(..))))?;
     let runs = runs(&summary.values);
     let end = upper(&runs, extent);
     let bars = chart::bars(runs.into_iter(), extent, end);

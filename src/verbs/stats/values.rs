@@ -5,12 +5,13 @@ use super::distinct::{Distinct, hash_bits, hash_bytes};
 use super::moments::Moments;
 use super::sizes::Sizes;
 use super::top::{self, Counts, Top, float_key, prefix};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::tensor::concat::concat_leaves;
+use crate::tensor::text::is_time;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, make_array};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 
@@ -65,6 +66,8 @@ pub enum Range {
     Bool(bool, bool),
     /// Integers.
     Int(i128, i128),
+    /// Dates, times and durations, as they are stored.
+    Time(i128, i128),
     /// Floats.
     Float(f64, f64),
     /// Strings and bytes, compared by their bytes.
@@ -76,6 +79,7 @@ impl Range {
         match (self, other) {
             (Range::Bool(a, b), Range::Bool(c, d)) => Range::Bool(a & c, b | d),
             (Range::Int(a, b), Range::Int(c, d)) => Range::Int(a.min(c), b.max(d)),
+            (Range::Time(a, b), Range::Time(c, d)) => Range::Time(a.min(c), b.max(d)),
             (Range::Float(a, b), Range::Float(c, d)) => Range::Float(least(a, c), greatest(b, d)),
             (Range::Bytes(a, b), Range::Bytes(c, d)) => Range::Bytes(a.min(c), b.max(d)),
             (own, _) => own,
@@ -150,6 +154,12 @@ fn sorted_float_counts(keys: impl Iterator<Item = u64>) -> Counts {
     let mut sorted: Vec<f64> = keys.map(f64::from_bits).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     counts_of_runs(&sorted, f64::to_bits)
+}
+
+/// The integers that times are stored as.
+fn stored(times: &ArrayRef, integers: DataType) -> Result<ArrayRef> {
+    let data = times.to_data().into_builder().data_type(integers).build();
+    data.map(make_array).map_err(|e| Error::internal(e.to_string()))
 }
 
 impl ValueSummary {
@@ -244,14 +254,14 @@ impl ValueSummary {
         self.count += array.len() as u64;
         match array.data_type() {
             DataType::Boolean => self.add_bools(array),
-            DataType::Int8 => self.add_integers::<Int8Type>(array, is_all),
-            DataType::Int16 => self.add_integers::<Int16Type>(array, is_all),
-            DataType::Int32 => self.add_integers::<Int32Type>(array, is_all),
-            DataType::Int64 => self.add_integers::<Int64Type>(array, is_all),
-            DataType::UInt8 => self.add_integers::<UInt8Type>(array, is_all),
-            DataType::UInt16 => self.add_integers::<UInt16Type>(array, is_all),
-            DataType::UInt32 => self.add_integers::<UInt32Type>(array, is_all),
-            DataType::UInt64 => self.add_integers::<UInt64Type>(array, is_all),
+            DataType::Int8 => self.add_integers::<Int8Type>(array, is_all, Range::Int),
+            DataType::Int16 => self.add_integers::<Int16Type>(array, is_all, Range::Int),
+            DataType::Int32 => self.add_integers::<Int32Type>(array, is_all, Range::Int),
+            DataType::Int64 => self.add_integers::<Int64Type>(array, is_all, Range::Int),
+            DataType::UInt8 => self.add_integers::<UInt8Type>(array, is_all, Range::Int),
+            DataType::UInt16 => self.add_integers::<UInt16Type>(array, is_all, Range::Int),
+            DataType::UInt32 => self.add_integers::<UInt32Type>(array, is_all, Range::Int),
+            DataType::UInt64 => self.add_integers::<UInt64Type>(array, is_all, Range::Int),
             DataType::Float16 => self.add_floats(array, is_all, array.as_primitive::<Float16Type>().values().iter().map(|x| x.to_f64())),
             DataType::Float32 => self.add_floats(array, is_all, array.as_primitive::<Float32Type>().values().iter().map(|x| f64::from(*x))),
             DataType::Float64 => self.add_floats(array, is_all, array.as_primitive::<Float64Type>().values().iter().copied()),
@@ -263,6 +273,10 @@ impl ValueSummary {
                 let texts = array.as_binary::<i64>();
                 self.add_texts(array, is_all, texts.offsets(), |row| texts.value(row));
             }
+            ty if is_time(ty) => match ty.primitive_width() {
+                Some(4) => self.add_integers::<Int32Type>(&stored(array, DataType::Int32)?, is_all, Range::Time),
+                _ => self.add_integers::<Int64Type>(&stored(array, DataType::Int64)?, is_all, Range::Time),
+            },
             _ => {}
         }
         Ok(())
@@ -300,10 +314,15 @@ impl ValueSummary {
         }
     }
 
-    fn add_integers<T: ArrowPrimitiveType<Native: Number + Ord + Into<i128>>>(&mut self, array: &ArrayRef, is_all: bool) {
+    fn add_integers<T: ArrowPrimitiveType<Native: Number + Ord + Into<i128>>>(
+        &mut self,
+        array: &ArrayRef,
+        is_all: bool,
+        range: fn(i128, i128) -> Range,
+    ) {
         let values = array.as_primitive::<T>().values();
         let (Some(least), Some(greatest)) = (values.iter().min(), values.iter().max()) else { return };
-        self.widen(Range::Int((*least).into(), (*greatest).into()));
+        self.widen(range((*least).into(), (*greatest).into()));
         // The extremes first, so that the bins get their final width at once.
         [least, greatest].iter().for_each(|x| self.bins.add(x.to_f64(), 0));
         let span = greatest.bits().wrapping_sub(least.bits());
