@@ -44,6 +44,10 @@ const SHARES: usize = 8;
 /// reuse memory. Page boundaries depend on it, so it depends only on the rows of the group.
 const WINDOW_ROWS: usize = 2048;
 const WINDOW_NBYTES: usize = 1 << 20;
+/// The number of leaves of a column from which on windows are larger, and how many times they may be. Each leaf costs time in
+/// each window, however few rows it has.
+const WINDOW_LEAVES: usize = 16;
+const MOST_WINDOWS: usize = 16;
 
 /// Writes one Parquet file.
 pub struct ParquetWriter {
@@ -221,10 +225,11 @@ impl Rows {
     }
 }
 
-/// The rows in a window of a column.
-fn window_rows(column: &VecDeque<Tensor>) -> usize {
+/// The rows in a window of a column with that many leaves.
+fn window_rows(column: &VecDeque<Tensor>, nleaves: usize) -> usize {
+    let most = WINDOW_NBYTES * (nleaves / WINDOW_LEAVES).clamp(1, MOST_WINDOWS);
     let (nrows, nbytes) = column.iter().fold((0, 0), |(rows, bytes), part| (rows + part.nrows(), bytes + part.nbytes()));
-    (WINDOW_NBYTES / (nbytes / nrows.max(1)).max(1)).clamp(1, WINDOW_ROWS)
+    (most / (nbytes / nrows.max(1)).max(1)).clamp(1, WINDOW_ROWS)
 }
 
 /// The next rows of a column, at most `most`.
@@ -253,7 +258,7 @@ impl GroupEncoder {
         codec: &mut Codec,
         encoded: &mut Vec<DoneChunk>,
     ) -> Result<()> {
-        let (window_rows, mut seen) = (window_rows(&column), 0);
+        let (window_rows, mut seen) = (window_rows(&column, self.columns[index].parquet.columns().len()), 0);
         let mut next = || -> Result<Option<ArrayRef>> {
             let Some(window) = next_window(&mut column, window_rows)? else { return Ok(None) };
             let range = seen..seen + window.nrows();
