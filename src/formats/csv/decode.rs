@@ -282,28 +282,36 @@ struct Exact {
 
 impl Exact {
     fn of(ty: &Type, is_declared: bool) -> Exact {
-        let (nbits, rounded, is_whole, expected): (i32, fn(f64, &[u8]) -> f64, fn(f64, &str) -> bool, _) = match ty.dtype() {
-            Some(DType::Float16) => (
-                11,
-                |v, _| float16(v).to_f64(),
-                |v, text| is_whole(float16(v).to_f64(), text),
-                "a number that float16 can represent exactly",
-            ),
-            Some(DType::Float32) => (
-                24,
-                |v, text| f64::from(float32(v, text)),
-                |v, text| is_whole(float32(v, text.as_bytes()), text),
-                "a number that float32 can represent exactly",
-            ),
-            _ => (53, |v, _| v, is_whole, "a number that float64 can represent exactly"),
-        };
-        Exact { limit: 2f64.powi(nbits), rounded, is_whole, is_declared, expected }
+        match ty.dtype() {
+            Some(DType::Float16) => Exact {
+                limit: f64::from(1u32 << 11),
+                rounded: |v, _| float16(v).to_f64(),
+                is_whole: |v, text| is_whole(float16(v).to_f64(), text),
+                is_declared,
+                expected: "a number that float16 can represent exactly",
+            },
+            Some(DType::Float32) => Exact {
+                limit: f64::from(1u32 << 24),
+                rounded: |v, text| f64::from(float32(v, text)),
+                is_whole: |v, text| is_whole(float32(v, text.trim_start_matches('-').as_bytes()), text),
+                is_declared,
+                expected: "a number that float32 can represent exactly",
+            },
+            _ => Exact {
+                limit: (1u64 << 53) as f64,
+                rounded: |v, _| v,
+                is_whole,
+                is_declared,
+                expected: "a number that float64 can represent exactly",
+            },
+        }
     }
 
     /// Whether a text is a fraction, or an integer that loses nothing.
     #[inline]
     fn holds(&self, value: f64, text: &[u8]) -> bool {
-        let is_short = value.abs() <= self.limit && value != (1u64 << 53) as f64 && value != -((1u64 << 53) as f64);
+        // 2^53 + 1 is read as 2^53.
+        let is_short = value.abs() <= self.limit && value.abs() != (1u64 << 53) as f64;
         if is_short || !text.iter().all(|b| b.is_ascii_digit() || *b == b'-') {
             return true;
         }

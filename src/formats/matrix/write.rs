@@ -16,7 +16,9 @@ pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Fiel
         [field] => {
             let error = Error::usage(format!("{format} stores one sparse vector per record, but {} is {}", quoted(&field.name), field.ty));
             Err(error.help(match field.ty.rank() {
-                1 if !field.ty.is_sparse() && field.ty.dtype().is_some_and(is_writable) => format!("make it sparse: to-sparse -f {}", quoted(&field.name)),
+                1 if !field.ty.is_sparse() && field.ty.dtype().is_some_and(is_writable) => {
+                    format!("make it sparse: to-sparse -f {}", quoted(&field.name))
+                }
                 _ => "npz and safetensors store other tensors".to_owned(),
             }))
         }

@@ -312,7 +312,11 @@ impl Bytes {
         if text.is_none() {
             let what = match self.inferred {
                 true => "expected strings, found bytes that are not UTF-8".into(),
-                false => format!("expected {} values, found bytes that are not UTF-8; to read them, declare the dtype bytes with --schema", self.dtype).into(),
+                false => format!(
+                    "expected {} values, found bytes that are not UTF-8; to read them, declare the dtype bytes with --schema",
+                    self.dtype
+                )
+                .into(),
             };
             return Err(DecodeError { at, what, widens: self.inferred });
         }

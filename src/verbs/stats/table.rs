@@ -262,7 +262,7 @@ fn value_extent(values: &ValueSummary) -> Option<Extent> {
         Range::Int(a, b) | Range::Time(a, b) => Some(Extent { least: *a as f64, greatest: *b as f64, is_whole: true }),
         Range::Float(..) => {
             let mut runs = runs(values).into_iter().map(|(low, high, _)| (low, high));
-            let (first, last) = (runs.next()?, runs.last());
+            let (first, last) = (runs.next()?, runs.next_back());
             let end = last.unwrap_or(first).1;
             // The range without infinities.
             let Some(Range::Float(a, b)) = values.range else { return None };
