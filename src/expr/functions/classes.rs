@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
         |call| {
             let size = match call.given(2) {
                 Some(_) => "num_classes",
-                None => "(maximum(reduce_max(labels), reduce_max(predictions)) + 1)",
+                None => "(cast(maximum(reduce_max(labels), reduce_max(predictions)), int64) + 1)",
             };
             let updates = if call.given(3).is_some() { "cast(weights, dtype)" } else { "cast(ones_like(labels), dtype)" };
             Ok(format!("scatter_nd(stack([cast(labels, int64), cast(predictions, int64)], axis=1), {updates}, [{size}, {size}])"))
@@ -33,7 +33,11 @@ pub static FUNCTIONS: &[Function] = &[
         "targets, predictions, k",
         "Whether the target class of each row is among the k largest predictions; ties count.",
         [("math.in_top_k([1, 2], [[0.1, 0.5, 0.4], [0.1, 0.5, 0.4]], 1)", "[true, false]")],
-        |_| {
+        |call| {
+            let predictions = as_node(call.operand(1)?, None)?.ty;
+            if predictions.rank() != 2 {
+                return Err(call.error(format!("math.in_top_k expects a matrix of predictions, found {predictions}")));
+            }
             let valid = "((targets >= 0) & (targets < shape(identity(predictions))[1]))";
             let own = format!("gather(predictions, where({valid}, expand_dims(targets, 1)[:, 0], 0), axis=1, batch_dims=1)");
             let above = format!("reduce_sum(cast(predictions > expand_dims({own}, 1), int64), axis=1)");

@@ -80,9 +80,14 @@ pub fn binary(op: Binary, a: Datum, b: Datum) -> Result<ArrayRef, RowError> {
                 let difference = Datum { array: &difference, scalar: false };
                 binary(Binary::Multiply, difference, difference)
             }
-            // The quotient has the precision of the dtype before it is rounded down.
+            // The quotient has the precision of the dtype before it is rounded.
             Binary::FloorDivide if dtype.is_float() => {
                 float(Float::Floor, &through(&wide, a, b, |a, b| binary(Binary::Divide, a, b))?).map_err(whole)
+            }
+            Binary::TruncateDivide if dtype == DType::Float16 => {
+                let quotients = through(&wide, a, b, |a, b| binary(Binary::Divide, a, b))?;
+                let out = map(native::<Float16Type>(&quotients).map_err(whole)?, |x: f16| f16::from_f32(x.to_f32().trunc()));
+                Ok(Arc::new(PrimitiveArray::<Float16Type>::new(out.into(), None)) as ArrayRef)
             }
             Binary::Atan2 => through(&DType::Float64, a, b, |a, b| binary(op, a, b)),
             _ => through(&wide, a, b, |a, b| binary(op, a, b)),
@@ -355,7 +360,11 @@ macro_rules! float_loop {
             Float::Asinh => {
                 map_slow(v, |x| if x.abs() > 1e9 { (x.abs().ln() + std::f64::consts::LN_2 as $t).copysign(x) } else { x.asinh() })
             }
-            Float::Acosh => map_slow(v, |x| if x > 1e9 { x.ln() + std::f64::consts::LN_2 as $t } else { x.acosh() }),
+            Float::Acosh => map_slow(v, |x: $t| {
+                // Near 1, the digits of the distance from 1 count.
+                let above = x - 1.0;
+                if x > 1e9 { x.ln() + std::f64::consts::LN_2 as $t } else { (above + (above * (above + 2.0)).sqrt()).ln_1p() }
+            }),
             // The logarithm of the library loses digits near -1.
             Float::Atanh => map_slow(v, |x: $t| x.abs().atanh().copysign(x)),
             Float::Sqrt => map(v, <$t>::sqrt),
@@ -386,7 +395,8 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
             Ok(Arc::new(PrimitiveArray::<Float64Type>::new(out.into(), None)))
         }
         DType::Float32 => {
-            let out = float_loop!(op, native::<Float32Type>(array)?, f32, libm::erff, libm::erfcf, libm::lgammaf);
+            let out =
+                float_loop!(op, native::<Float32Type>(array)?, f32, libm::erff, libm::erfcf, |x: f32| libm::lgamma(f64::from(x)) as f32);
             Ok(Arc::new(PrimitiveArray::<Float32Type>::new(out.into(), None)))
         }
         DType::Float16 if matches!(op, Float::Elu | Float::Selu) => {

@@ -144,10 +144,15 @@ pub fn zeta(x: f64, q: f64) -> f64 {
             return f64::NAN;
         }
     }
-    let (mut sum, mut w) = (0.0, q);
-    while w < 12.0 {
-        sum += w.powf(-x);
+    // The formula converges only where w exceeds x.
+    let (mut sum, mut w, least) = (0.0, q, 12.0f64.max(x + 10.0));
+    while w < least {
+        let term = w.powf(-x);
+        sum += term;
         w += 1.0;
+        if w > 1.0 && term <= 1e-17 * sum {
+            return sum;
+        }
     }
     sum += w.powf(1.0 - x) / (x - 1.0) + 0.5 * w.powf(-x);
     // B2j / (2j)! x (x+1) ... (x+2j-2) w^(-x-2j+1)
@@ -169,7 +174,9 @@ pub fn polygamma(n: f64, x: f64) -> f64 {
         return f64::NAN;
     }
     let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };
-    sign * libm::tgamma(n + 1.0) * zeta(n + 1.0, x)
+    let (factorial, zeta) = (libm::tgamma(n + 1.0), zeta(n + 1.0, x));
+    // The product can be finite although the factorial is not.
+    if factorial.is_infinite() && zeta > 0.0 { sign * (libm::lgamma(n + 1.0) + zeta.ln()).exp() } else { sign * factorial * zeta }
 }
 
 /// The inverse of erfc for x below 1e-20, where erfc changes too fast: the root of y² - ln(erfc(y) exp(y²)) + ln(x), by
@@ -195,6 +202,10 @@ pub fn erfcinv(x: f64) -> f64 {
     }
     if !(0.0..=2.0).contains(&x) {
         return f64::NAN;
+    }
+    // The digits of the distance from 1 count here.
+    if (0.5..=1.5).contains(&x) {
+        return erfinv(1.0 - x);
     }
     if x > 1.0 {
         return -erfcinv(2.0 - x);
@@ -233,6 +244,9 @@ pub fn erfinv(x: f64) -> f64 {
 
 /// The quantile function of the standard normal distribution.
 pub fn ndtri(p: f64) -> f64 {
+    if (0.25..=0.75).contains(&p) {
+        return SQRT_2 * erfinv(2.0 * p - 1.0);
+    }
     if p > 0.5 { SQRT_2 * erfcinv(2.0 * (1.0 - p)) } else { -SQRT_2 * erfcinv(2.0 * p) }
 }
 

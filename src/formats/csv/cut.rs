@@ -52,7 +52,6 @@ pub struct Cutter {
     stream: Box<dyn Read + Send>,
     input: Arc<str>,
     core: csv_core::Reader,
-    delimiter: u8,
     /// The fields of the current record, and where they end; kept, because making room writes zeros.
     cells: Vec<u8>,
     ends: Vec<usize>,
@@ -77,7 +76,6 @@ impl Cutter {
             stream: input.open()?,
             input: input.name().clone(),
             core: csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).build(),
-            delimiter: dialect.delimiter,
             cells: Vec::new(),
             ends: Vec::new(),
             names: Arc::default(),
@@ -182,12 +180,6 @@ impl Cutter {
         })
     }
 
-    /// Whether what was read so far ends inside quotes, where a delimiter does not end the field.
-    fn is_in_quotes(&self) -> bool {
-        let (_, _, _, ended) = self.core.clone().read_record(&[self.delimiter], &mut [0; 8], &mut [0; 2]);
-        ended == 0
-    }
-
     /// Skips an empty line. With a single column, it is a record with an empty field, as Polars, DuckDB and Arrow write
     /// it.
     fn empty_line(&mut self) -> Result<bool> {
@@ -245,11 +237,14 @@ impl Cutter {
             if self.ends.len() == nfields {
                 self.ends.resize((nfields * 2).max(64), 0);
             }
-            let rest = &self.buffer[self.at..];
+            // A line feed at the end of the input ends the last record, unless it is inside quotes, where it is a character.
+            let rest = if self.is_over { b"\n" } else { &self.buffer[self.at..] };
             let (result, read, written, ended) = self.core.read_record(rest, &mut self.cells[nbytes..], &mut self.ends[nfields..]);
-            self.line += memchr::memchr_iter(b'\n', &rest[..read]).count() as u64;
-            self.at += read;
-            self.is_after_return = rest[..read].last() == Some(&b'\r');
+            if !self.is_over {
+                self.line += memchr::memchr_iter(b'\n', &rest[..read]).count() as u64;
+                self.is_after_return = rest[..read].last() == Some(&b'\r');
+                self.at += read;
+            }
             (nbytes, nfields) = (nbytes + written, nfields + ended);
             if nbytes > self.max_record_bytes {
                 let message = format!("the record has more than {} bytes: is a closing quote missing?", self.max_record_bytes);
@@ -259,12 +254,11 @@ impl Cutter {
                 return Err(self.located(format!("the record has more than {MAX_COLUMNS} fields"), line));
             }
             match result {
-                ReadRecordResult::InputEmpty => {
-                    self.fill()?;
-                    if self.is_over && self.is_in_quotes() {
-                        return Err(self.located("the file ends inside a quoted field".to_owned(), line));
-                    }
+                ReadRecordResult::InputEmpty if self.is_over && written > 0 => {
+                    return Err(self.located("the file ends inside a quoted field".to_owned(), line));
                 }
+                ReadRecordResult::InputEmpty if self.is_over => return Ok(false),
+                ReadRecordResult::InputEmpty => self.fill()?,
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {}
                 ReadRecordResult::Record => break,
                 ReadRecordResult::End => return Ok(false),

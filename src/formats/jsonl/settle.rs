@@ -1,7 +1,7 @@
 //! The second half of inference: the type that holds everything observed, or all conflicts at once.
 //!
 //! - integers are int64, or uint64 if they need it; any fraction or exponent makes float64;
-//! - an integer that does not fit in 64 bits, or that a float64 would change, is a conflict;
+//! - an integer beyond 64 bits is a conflict, and among fractions one that a float64 would change;
 //! - strings with numbers, lists with scalars, and similar mixtures are conflicts;
 //! - `{"b64": ...}` and sparse objects are recognized only if all values of the field have that form.
 //!

@@ -19,7 +19,7 @@ use crate::tensor::arrow::{Form, to_arrow_field};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowSchemaConverter;
-use parquet::schema::types::SchemaDescriptor;
+use parquet::schema::types::{SchemaDescriptor, Type as ParquetType};
 use std::sync::Arc;
 
 /// The schema of an output, in several forms.
@@ -81,9 +81,21 @@ impl OutputSchema {
         facts::distinct_ids(&mut standard);
         let wide = Arc::new(ArrowSchema::new(wide));
         let parquet = logical::annotated(converter().schema_root("schema").convert(&wide).map_err(lifted)?, wide.fields())?;
+        if depth(parquet.root_schema()) > READ_DEPTH {
+            let text = format!("the Parquet schema has {} levels; PyArrow reads at most {READ_DEPTH}", depth(parquet.root_schema()));
+            options.notices.add(text, options.strict)?;
+        }
         let standard = Arc::new(ArrowSchema::new_with_metadata(standard, metadata));
         Ok(OutputSchema { memory: memories, wide, standard, parquet, categories })
     }
+}
+
+/// The most levels of a schema that Arrow's C++ library reads.
+const READ_DEPTH: usize = 100;
+
+/// Number of levels of a schema, with the record and the values.
+fn depth(ty: &ParquetType) -> usize {
+    if ty.is_group() { 1 + ty.get_fields().iter().map(|field| depth(field)).max().unwrap_or(0) } else { 1 }
 }
 
 /// Lists and maps are named as in the specification; dates in milliseconds become dates in days.
