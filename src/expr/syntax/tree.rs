@@ -247,8 +247,11 @@ impl Expr {
         }
     }
 
-    /// Whether it contains the name.
+    /// Whether it contains the name, other than as a parameter of a lambda.
     pub fn mentions(&self, name: &str) -> bool {
+        if matches!(&self.kind, ExprKind::Lambda { params, .. } if params.iter().any(|param| param == name)) {
+            return false;
+        }
         let mut found = matches!(&self.kind, ExprKind::Name { name: own, .. } if own == name);
         self.children(&mut |child| found |= child.mentions(name));
         found

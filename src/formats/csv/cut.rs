@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// Bytes read at a time, and bytes of fields in a block.
 const READ_NBYTES: usize = 256 << 10;
 const BLOCK_NBYTES: usize = 1 << 20;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum number of fields in a record.
 const MAX_COLUMNS: usize = 100_000;
 /// Maximum number of column names in a notice.
@@ -153,8 +154,9 @@ impl Cutter {
     fn pass_separator(&mut self, delimiter: u8) -> Result<()> {
         self.fill()?;
         let line = [b"sep=".as_slice(), &[delimiter]].concat();
-        if self.buffer.strip_prefix(line.as_slice()).is_some_and(|rest| matches!(rest, [] | [b'\r' | b'\n', ..])) {
-            self.at = line.len();
+        let text = self.buffer.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.buffer);
+        if let Some(rest) = text.strip_prefix(line.as_slice()).filter(|rest| matches!(rest, [] | [b'\r' | b'\n', ..])) {
+            self.at = self.buffer.len() - rest.len();
         }
         Ok(())
     }
