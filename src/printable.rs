@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+/// The byte order mark that text in UTF-8 may begin with.
+pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The text with control characters (including escape sequences) and characters that change text direction written as
 /// `\u{1b}`; newlines are kept.
 ///

@@ -170,9 +170,17 @@ impl Operand {
 
     /// The value of a dict for a key, if both are there.
     pub fn entry(&self, key: &Literal) -> Option<&Operand> {
-        let OperandKind::Dict(entries, _) = &self.kind else { return None };
-        entries.iter().find(|(own, _)| own.literal().as_ref() == Some(key)).map(|(_, value)| value)
+        if let OperandKind::Dict(entries, _) = &self.kind { entry(entries, key) } else { None }
     }
+}
+
+/// The value for a key among the entries of a dict.
+pub fn entry<'a>(entries: &'a [(Operand, Operand)], key: &Literal) -> Option<&'a Operand> {
+    let is_key = |own: &Operand| match &own.kind {
+        OperandKind::Literal(literal) => literal == key,
+        _ => own.literal().as_ref() == Some(key),
+    };
+    entries.iter().find(|(own, _)| is_key(own)).map(|(_, value)| value)
 }
 
 /// The entries of a dict as written. Python would take the last value of a repeated key without a word.

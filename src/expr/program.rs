@@ -72,9 +72,9 @@ impl Program {
             binding.statement(statement).map_err(|e| e.or_at(statement.span.clone()).into_error(text))?;
         }
         let is_all = binding.unstored.len() == statements.len();
-        // A function that is not used is harmless, but data must not get lost.
+        // A function or a type that is not used is harmless, but data must not get lost.
         let lost = binding.unstored.into_iter().find(|unstored| {
-            is_all || (!unstored.is_function && !statements[unstored.statement + 1..].iter().any(|s| s.value.mentions(&unstored.name)))
+            is_all || (unstored.is_data && !statements[unstored.statement + 1..].iter().any(|s| s.value.mentions(&unstored.name)))
         });
         if let Some(lost) = lost {
             return Err(lost.error.into_error(text));
@@ -171,7 +171,8 @@ pub(super) fn record_keys(chunk: &Chunk, seed: u64) -> Result<Value> {
 struct Unstored {
     name: String,
     statement: usize,
-    is_function: bool,
+    /// Whether it is a dictionary, not a function or a type.
+    is_data: bool,
     /// Why it cannot be stored.
     error: ExprError,
 }
@@ -309,7 +310,7 @@ impl Binding {
             None => {
                 let is_taken = self.fields.iter().any(|(f, _)| f.name == name);
                 let error = ExprError::at(item.span.clone(), format!("{} cannot be stored in the field `{name}`", item.describe()));
-                let is_function = why.is_none();
+                let is_data = why.is_some();
                 let error = match why {
                     Some(why) => why
                         .or_at(item.span.clone())
@@ -322,7 +323,7 @@ impl Binding {
                     return Err(error);
                 }
                 self.scope.values.retain(|(n, _)| n != name);
-                self.unstored.push(Unstored { name: name.to_owned(), statement: self.statement, is_function, error });
+                self.unstored.push(Unstored { name: name.to_owned(), statement: self.statement, is_data, error });
             }
         }
         self.scope.values.push((name.to_owned(), item.kind));

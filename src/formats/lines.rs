@@ -2,6 +2,7 @@
 
 use super::format::{Encode, Encoded, Writer};
 use crate::error::{Error, Result};
+use crate::printable::BYTE_ORDER_MARK;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -13,8 +14,6 @@ pub struct LineWriter {
     /// Whether nothing has been written yet.
     is_start: bool,
 }
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl LineWriter {
     /// A writer with the lines that precede those of the records.

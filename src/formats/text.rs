@@ -11,6 +11,7 @@ use crate::io::Input;
 use crate::io::line_ranges::{Counts, LineRange, LineRanges, Part};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
+use crate::printable::BYTE_ORDER_MARK;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::cast::AsArray;
@@ -21,7 +22,6 @@ use std::sync::Arc;
 
 /// The name of the field, and the only valid `from` source.
 const FIELD: &str = "text";
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// `text`.
 pub struct Text;

@@ -2,7 +2,7 @@
 
 use super::names::in_command;
 use crate::error::{Error, Result};
-use crate::printable::shell_word;
+use crate::printable::{BYTE_ORDER_MARK, shell_word};
 use memchr::memmem;
 
 /// Unsupported compressions, archives and formats, by bytes at an offset: their name, and a command that extracts the contents.
@@ -61,7 +61,7 @@ fn reads_any_text(suspect: &Suspect) -> bool {
 
 /// Strips a leading byte order mark and whitespace.
 fn trimmed(head: &[u8]) -> &[u8] {
-    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
+    head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start()
 }
 
 /// <https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>

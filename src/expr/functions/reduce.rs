@@ -18,7 +18,6 @@ use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
-use arrow_schema::DataType;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
@@ -202,24 +201,8 @@ fn one_axis(op: Reduce, tensor: &Tensor, dims: &[Dim], owners: &RowPartition) ->
     for row in 0..partition.nrows() {
         ids.extend(std::iter::repeat_n(row, partition.row_length(row)));
     }
-    let narrow = match list.values().levels(dims.len())?.1.as_leaf()?.data_type() {
-        DataType::Float16 => Some(DType::Float16),
-        DataType::Float32 => Some(DType::Float32),
-        _ => None,
-    };
-    match narrow.filter(|_| matches!(op, Reduce::Sum { wide: true }) && partition.row_lengths().any(|n| n > FEW)) {
-        Some(dtype) => {
-            let in_dtype =
-                |tensor: &Tensor, dtype: &DType| tensor.map_below(dims.len(), &mut |leaf| Ok(Tensor::Leaf(cast(leaf.as_leaf()?, dtype)?)));
-            in_dtype(&segment::aggregate(op, &in_dtype(list.values(), &DType::Float64)?, dims, &ids, owners)?, &dtype)
-        }
-        None => segment::aggregate(op, list.values(), dims, &ids, owners),
-    }
+    segment::aggregate(op, list.values(), dims, &ids, owners)
 }
-
-/// The number of slices up to which narrow floats are added one after another, as in TensorFlow. Beyond, the errors of
-/// rounding would add up: TensorFlow adds in a tree, and here the sums are rounded once.
-const FEW: usize = 32;
 
 /// The axes left of a tensor while it is reduced.
 struct Axes {

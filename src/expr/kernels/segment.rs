@@ -24,7 +24,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce<'a> {
     /// `wide`: floats are added in float64 and rounded once, which gives the same results as TensorFlow's sums of dense
-    /// tensors, whose order differs. Other sums are in order.
+    /// tensors, whose order differs; in segments, only beyond [`FEW`] values. Other sums are in order.
     Sum {
         wide: bool,
     },
@@ -85,7 +85,21 @@ fn wider_of(op: Reduce, dtype: &DType) -> Option<DType> {
     wider(dtype).filter(|_| of_numbers && dtype.is_integer())
 }
 
-/// The result of integers reduced in a wider dtype. Sums wrap around, and an empty reduction gives the extreme of the
+/// The number of values up to which the narrow floats of a segment are added one after another, as in TensorFlow. Beyond, the
+/// errors of rounding would add up: TensorFlow adds in a tree, and here the sum is rounded once.
+const FEW: usize = 32;
+
+/// The dtype in which the values of segments are reduced, if it is not their own.
+fn wider_of_segments(op: Reduce, dtype: &DType, ids: &[usize], nsegments: usize) -> Option<DType> {
+    if op != (Reduce::Sum { wide: true }) || !matches!(dtype, DType::Float16 | DType::Float32) {
+        return wider_of(op, dtype);
+    }
+    let mut counts = vec![0; nsegments];
+    ids.iter().for_each(|id| counts[*id] += 1);
+    counts.iter().any(|count| *count > FEW).then_some(DType::Float64)
+}
+
+/// The result of a reduction in a wider dtype. Sums of integers wrap around, and an empty reduction gives the extreme of the
 /// narrow dtype.
 fn narrowed(op: Reduce, array: &ArrayRef, dtype: &DType) -> Result<ArrayRef> {
     if matches!(op, Reduce::Sum { .. } | Reduce::Product) { cast(array, dtype) } else { saturated(array, dtype) }
@@ -263,7 +277,7 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         }
         return Ok(Arc::new(BooleanArray::from(out)));
     }
-    if let Some(wide) = wider_of(op, &dtype) {
+    if let Some(wide) = wider_of_segments(op, &dtype, ids, nsegments) {
         return narrowed(op, &segments(op, &cast(array, &wide)?, ids, nsegments)?, &dtype);
     }
     reduced!(&dtype, T => {
@@ -354,7 +368,7 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
         all
     }
     let dtype = dtype_of(array)?;
-    if let Some(wide) = wider_of(op, &dtype) {
+    if let Some(wide) = wider_of_segments(op, &dtype, ids, out.nrows()) {
         let found = rows_onto(op, &cast(array, &wide)?, partition, ids, out)?;
         return found.map(|found| narrowed(op, &found, &dtype)).transpose();
     }

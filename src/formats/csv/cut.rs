@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::columnar::names;
 use crate::formats::format::Request;
 use crate::io::Input;
+use crate::printable::BYTE_ORDER_MARK;
 use csv_core::ReadRecordResult;
 use std::io::Read;
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 /// Bytes read at a time, and bytes of fields in a block.
 const READ_NBYTES: usize = 256 << 10;
 const BLOCK_NBYTES: usize = 1 << 20;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum number of fields in a record.
 const MAX_COLUMNS: usize = 100_000;
 /// Maximum number of column names in a notice.

@@ -83,9 +83,7 @@ pub trait Builder: Sized {
     fn push_null(&mut self);
 
     /// Appends `n` nulls.
-    fn push_nulls(&mut self, n: usize) {
-        (0..n).for_each(|_| self.push_null());
-    }
+    fn push_nulls(&mut self, n: usize);
 
     /// Appends the placeholder stored under a null: zero, an empty string, or an empty list.
     fn push_blank(&mut self);

@@ -9,9 +9,8 @@ use crate::io::Input;
 use crate::io::line_ranges::{Counts, LineRange};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
+use crate::printable::BYTE_ORDER_MARK;
 use std::sync::{Arc, OnceLock};
-
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// An iterator over the blocks of an input.
 pub struct LineCutter {

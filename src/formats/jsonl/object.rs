@@ -35,11 +35,12 @@ pub struct Object<C> {
     forced_nulls: Vec<usize>,
     /// The required fields: keys that are neither in these nor in the schema are skipped.
     ignores_unknown: Option<Wanted>,
-    /// Whether there are so many columns that nulls are only appended to a column before its next value, and at the end: an
-    /// object with a few of many keys then costs no more than these.
+    /// Whether nulls are appended late: to a column before its next value, and at the end. An object with a few of many keys
+    /// then costs no more than these.
     is_wide: bool,
-    /// In a wide object, the columns that an absent key does not make null: those that are required or have a default.
-    eager: Vec<usize>,
+    /// The columns to fill in each object that does not have their key; in a wide object, only those that are required or have
+    /// a default.
+    filled: Vec<usize>,
     /// Name and key of the fields that are read from a key with another name.
     renamed: Vec<(String, String)>,
 }
@@ -69,7 +70,7 @@ impl<C: Builder> Object<C> {
             forced_nulls: Vec::new(),
             ignores_unknown: None,
             is_wide: false,
-            eager: Vec::new(),
+            filled: Vec::new(),
             renamed: Vec::new(),
         };
         for field in fields {
@@ -103,11 +104,11 @@ impl<C: Builder> Object<C> {
 
     fn decide_width(&mut self) {
         self.is_wide = self.order.len() >= WIDE;
-        let is_eager = |id: &&usize| match &self.members[**id] {
-            Member::Column { column, default } => default.is_some() || !column.nullable(),
+        let is_filled = |id: &&usize| match &self.members[**id] {
+            Member::Column { column, default } => !self.is_wide || default.is_some() || !column.nullable(),
             Member::Skipped => false,
         };
-        self.eager = self.order.iter().filter(is_eager).copied().collect();
+        self.filled = self.order.iter().filter(is_filled).copied().collect();
     }
 
     fn add(&mut self, field: &Field, member: Member<C>, has_column: bool) -> Result<()> {
@@ -281,7 +282,7 @@ impl<C: Builder> Object<C> {
     /// A field missing from the object is null or has its default.
     #[inline(never)]
     fn fill_missing(&mut self, start: usize) -> Parse<()> {
-        for &id in if self.is_wide { &self.eager } else { &self.order } {
+        for &id in &self.filled {
             if self.keys.has(id) {
                 continue;
             }
@@ -311,7 +312,7 @@ impl<C: Builder> Object<C> {
 
     /// See [`Builder::push_blank`].
     pub fn push_blank(&mut self) {
-        for &id in if self.is_wide { &self.eager } else { &self.order } {
+        for &id in &self.filled {
             if let Member::Column { column, .. } = &mut self.members[id] {
                 if column.nullable() {
                     column.push_null();
@@ -359,9 +360,8 @@ impl<C: Builder> Object<C> {
     pub fn finish_fields(mut self, late: &mut LateErrors) -> Result<Vec<Tensor>> {
         let mut fields = Vec::with_capacity(self.order.len());
         for id in self.order {
-            if let Member::Column { column, .. } = std::mem::replace(&mut self.members[id], Member::Skipped) {
+            if let Member::Column { mut column, .. } = std::mem::replace(&mut self.members[id], Member::Skipped) {
                 let first = late.len();
-                let mut column = column;
                 fill_up(&mut column, self.nrows);
                 let tensor = column.finish(late)?;
                 for error in &mut late[first..] {

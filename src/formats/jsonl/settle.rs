@@ -69,7 +69,7 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
     }
     if settling.clashes.is_empty() || request.options.mixed {
         for member in &record.list {
-            if let Some(map) = schema.fields.iter().find(|field| field.name == member.name).and_then(|field| as_map(field, member)) {
+            if let Some(map) = as_map(member, &schema) {
                 let text = format!(
                     "{}: each of many keys occurs in few records; if the keys are data, reading them as a map is faster: --schema {}",
                     crate::path::quoted(&member.name),
@@ -84,10 +84,11 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
 }
 
 /// The declaration of a field as a map, if its values have one type and each object has few of many keys.
-fn as_map(field: &Field, seen: &Member) -> Option<String> {
+fn as_map(seen: &Member, schema: &Schema) -> Option<String> {
     /// The least number of keys, and the least number of keys for each one in an object.
     const MANY: (usize, u64) = (500, 20);
-    let members = seen.node.members.as_deref().filter(|members| members.list.len() >= MANY.0 && field.ty.rank() == 0)?;
+    let members = seen.node.members.as_deref().filter(|members| members.list.len() >= MANY.0)?;
+    let field = schema.fields.iter().find(|field| field.name == seen.name && field.ty.rank() == 0)?;
     let found: u64 = members.list.iter().map(|member| member.count).sum();
     if found.saturating_mul(MANY.1) > members.objects.saturating_mul(members.list.len() as u64) {
         return None;

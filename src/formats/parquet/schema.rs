@@ -81,8 +81,9 @@ impl OutputSchema {
         facts::distinct_ids(&mut standard);
         let wide = Arc::new(ArrowSchema::new(wide));
         let parquet = logical::annotated(converter().schema_root("schema").convert(&wide).map_err(lifted)?, wide.fields())?;
-        if depth(parquet.root_schema()) > READ_DEPTH {
-            let text = format!("the Parquet schema has {} levels; PyArrow reads at most {READ_DEPTH}", depth(parquet.root_schema()));
+        let levels = depth(parquet.root_schema());
+        if levels > READ_DEPTH {
+            let text = format!("the Parquet schema has {levels} levels; PyArrow reads at most {READ_DEPTH}");
             options.notices.add(text, options.strict)?;
         }
         let standard = Arc::new(ArrowSchema::new_with_metadata(standard, metadata));

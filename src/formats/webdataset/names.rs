@@ -1,6 +1,7 @@
 //! Names of members: the record key, the extension as field name, and how the contents are read.
 
 use crate::demand::Wanted;
+use crate::printable::BYTE_ORDER_MARK;
 use crate::schema::{DType, Element, Field, Schema};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -61,7 +62,7 @@ pub fn json_text<'a>(extension: &str, contents: &'a [u8]) -> Cow<'a, [u8]> {
     if is_integer(extension) {
         return python_integer(contents).map_or(Cow::Borrowed(contents), |text| Cow::Owned(text.into_bytes()));
     }
-    Cow::Borrowed(contents.strip_prefix(b"\xef\xbb\xbf").unwrap_or(contents))
+    Cow::Borrowed(contents.strip_prefix(BYTE_ORDER_MARK).unwrap_or(contents))
 }
 
 /// `" +0_07\n"` as `7`.

@@ -3,13 +3,14 @@
 use super::name::name_text;
 use super::parse;
 use crate::error::{Error, Result};
+use crate::printable::BYTE_ORDER_MARK;
 use crate::schema::Schema;
 use serde_json::Value;
 use std::collections::HashSet;
 
 /// Whether a text begins like such an object, `{"fields": [`.
 pub fn is_json(head: &[u8]) -> bool {
-    let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut rest = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     [b"{".as_slice(), b"\"fields\"", b":", b"["].into_iter().all(|token| match rest.trim_ascii_start().strip_prefix(token) {
         Some(after) => {
             rest = after;

@@ -6,7 +6,7 @@ use super::padding::{PaddingCosts, commands};
 use super::report::{Group, Shown};
 use super::sizes::Sizes;
 use super::summary::{Axis, AxisName, Summary};
-use super::table::{QUANTILES, frequent, mean_and_std, size_bars, time_of, value_histogram, value_quantiles};
+use super::table::{QUANTILES, Spread, frequent, mean_and_std, size_bars, time_of, value_histogram};
 use super::top::Label;
 use super::values::Range;
 use base64::Engine;
@@ -76,7 +76,7 @@ fn comparison(row: &DriftRow) -> Value {
 
 fn frequent_values(summary: &Summary) -> Vec<Value> {
     let value = |label: &Label| match label {
-        Label::Int(n) if matches!(summary.values.range, Some(Range::Time(..))) => json!(time_of(summary, i128::from(*n))),
+        Label::Int(n) if summary.values.are_times() => json!(time_of(summary, i128::from(*n))),
         Label::Int(n) => json!(n),
         Label::Unsigned(n) => json!(n),
         Label::Text(bytes, _) => text_of(bytes),
@@ -117,13 +117,14 @@ fn field(summary: &Summary) -> Value {
         put("min", least);
         put("max", greatest);
     }
+    let spread = Spread::of(values);
     if let Some((mean, std)) = mean_and_std(values) {
         put("mean", float(mean));
         put("std", float(std));
         put("zero", json!(values.bins.zeros()));
-    }
-    if let Some(quantiles) = value_quantiles(values, &QUANTILES) {
-        put("quantiles", QUANTILES.iter().zip(quantiles).map(|(share, value)| (share.to_string(), number(value))).collect());
+        if let Some(spread) = &spread {
+            put("quantiles", QUANTILES.iter().map(|share| (share.to_string(), number(spread.quantile(*share)))).collect());
+        }
     }
     if values.nan > 0 {
         put("nan", json!(values.nan));
@@ -145,7 +146,7 @@ fn field(summary: &Summary) -> Value {
             put("top_error", json!(values.top.error()));
         }
     }
-    if let Some(histogram) = value_histogram(summary) {
+    if let Some(histogram) = spread.and_then(|spread| value_histogram(summary, spread)) {
         put("histogram", bars(&histogram.bars));
     }
     put("axes", summary.axes.iter().map(axis).collect());

@@ -60,10 +60,11 @@ pub const SIZES: [&str; 11] = ["sizes", "axis", "rows", "null", "empty", "min", 
 pub fn value_row(summary: &Summary, with_histogram: bool) -> TableRow {
     let values = &summary.values;
     let (least, greatest) = range_text(summary);
-    let line = value_extent(values).map_or(String::new(), |extent| chart::sparkline(&chart::cells(runs(values).into_iter(), extent)));
+    let spread = Spread::of(values);
+    let line = spread.as_ref().map_or(String::new(), |spread| chart::sparkline(&chart::cells(spread.runs.iter().copied(), spread.extent)));
     let four = |x: f64| chart::digits(x, 4);
     let (mean, std) = mean_and_std(values).map_or_else(Default::default, |(mean, std)| (four(mean), four(std)));
-    let median = value_quantiles(values, &[0.5]).map_or_else(String::new, |median| four(median[0]));
+    let median = spread.as_ref().filter(|_| !mean.is_empty()).map_or_else(String::new, |spread| four(spread.quantile(0.5)));
     let zeros = if mean.is_empty() { String::new() } else { count(values.bins.zeros()) };
     let counts = [grouped(values.count), count(values.nulls), zeros];
     let numbers = [least, mean, std, median, greatest, distinct_text(values)];
@@ -72,13 +73,13 @@ pub fn value_row(summary: &Summary, with_histogram: bool) -> TableRow {
         cells: cells.collect(),
         line,
         notes: notes(values).join(", "),
-        histogram: if with_histogram { value_histogram(summary) } else { None },
+        histogram: if with_histogram { spread.and_then(|spread| value_histogram(summary, spread)) } else { None },
     }
 }
 
 /// The mean and standard deviation of finite numbers. Times have none, nor have bools, whose share of `true` is a note.
 pub fn mean_and_std(values: &ValueSummary) -> Option<(f64, f64)> {
-    if matches!(values.range, Some(Range::Time(..))) { None } else { values.moments.mean_and_std() }
+    if values.are_times() { None } else { values.moments.mean_and_std() }
 }
 
 /// The text of a date, time or duration of the field.
@@ -89,32 +90,45 @@ pub fn time_of(summary: &Summary, stored: i128) -> String {
     }
 }
 
-/// The finite numbers with their counts if all are held, otherwise the bins.
-fn runs(values: &ValueSummary) -> Vec<Run> {
-    match values.top.len() > 0 && values.top.is_exact() {
-        true => {
-            values.top.numbers().into_iter().filter(|(value, _)| value.is_finite()).map(|(value, count)| (value, value, count)).collect()
-        }
-        false => values.bins.iter().collect(),
-    }
+/// How the finite numbers of a field are distributed.
+pub struct Spread {
+    /// The numbers with their counts if all are held, otherwise the bins.
+    runs: Vec<Run>,
+    extent: Extent,
 }
 
-/// Quantiles of the finite numbers: exact if all are held, otherwise a number in the bin.
-pub fn value_quantiles(values: &ValueSummary, shares: &[f64]) -> Option<Vec<f64>> {
-    mean_and_std(values)?;
-    let extent = value_extent(values)?;
-    let runs = runs(values);
-    let total: u64 = runs.iter().map(|(.., count)| count).sum();
-    let quantile = |share: &f64| {
+impl Spread {
+    /// `None` if there are no numbers.
+    pub fn of(values: &ValueSummary) -> Option<Spread> {
+        let range = values.range.as_ref().filter(|range| !matches!(range, Range::Bytes(..)))?;
+        let runs: Vec<Run> = match values.top.len() > 0 && values.top.is_exact() {
+            true => {
+                let numbers = values.top.numbers().into_iter().filter(|(value, _)| value.is_finite());
+                numbers.map(|(value, count)| (value, value, count)).collect()
+            }
+            false => values.bins.iter().collect(),
+        };
+        let extent = match range {
+            Range::Bool(a, b) => Extent { least: f64::from(u8::from(*a)), greatest: f64::from(u8::from(*b)), is_whole: true },
+            Range::Int(a, b) | Range::Time(a, b) => Extent { least: *a as f64, greatest: *b as f64, is_whole: true },
+            // The range without infinities.
+            Range::Float(a, b) => Extent { least: a.max(runs.first()?.0), greatest: b.min(runs.last()?.1), is_whole: false },
+            Range::Bytes(..) => return None,
+        };
+        Some(Spread { runs, extent })
+    }
+
+    /// A quantile: exact if all numbers are held, otherwise a number in the bin.
+    pub fn quantile(&self, share: f64) -> f64 {
+        let total: u64 = self.runs.iter().map(|(.., count)| count).sum();
         let wanted = ((share * total as f64).ceil() as u64).clamp(1, total.max(1));
         let mut seen = 0;
-        let run = runs.iter().find(|(.., count)| {
+        let run = self.runs.iter().find(|(.., count)| {
             seen += count;
             seen >= wanted
         });
-        run.map_or(extent.greatest, |run| plainest(*run, extent))
-    };
-    Some(shares.iter().map(quantile).collect())
+        run.map_or(self.extent.greatest, |run| plainest(*run, self.extent))
+    }
 }
 
 /// The number in the range, near its middle, with the fewest significant digits but at least three.
@@ -156,7 +170,7 @@ pub fn frequent_texts(summary: &Summary, most: usize) -> Vec<String> {
 /// A value as printed.
 pub fn label_text(summary: &Summary, label: &Label) -> String {
     match label {
-        Label::Int(n) if matches!(summary.values.range, Some(Range::Time(..))) => time_of(summary, i128::from(*n)),
+        Label::Int(n) if summary.values.are_times() => time_of(summary, i128::from(*n)),
         Label::Int(n) => n.to_string(),
         Label::Unsigned(n) => n.to_string(),
         Label::Text(bytes, is_cut) => shown(bytes, *is_cut, summary.ty.dtype() != Some(&DType::Bytes)),
@@ -255,23 +269,6 @@ pub fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-/// The extent of the histogram of values; `None` if there is none.
-fn value_extent(values: &ValueSummary) -> Option<Extent> {
-    match values.range.as_ref()? {
-        Range::Bool(a, b) => Some(Extent { least: f64::from(u8::from(*a)), greatest: f64::from(u8::from(*b)), is_whole: true }),
-        Range::Int(a, b) | Range::Time(a, b) => Some(Extent { least: *a as f64, greatest: *b as f64, is_whole: true }),
-        Range::Float(..) => {
-            let mut runs = runs(values).into_iter().map(|(low, high, _)| (low, high));
-            let (first, last) = (runs.next()?, runs.next_back());
-            let end = last.unwrap_or(first).1;
-            // The range without infinities.
-            let Some(Range::Float(a, b)) = values.range else { return None };
-            Some(Extent { least: a.max(first.0), greatest: b.min(end), is_whole: false })
-        }
-        Range::Bytes(..) => None,
-    }
-}
-
 /// The extent of the histogram of sizes.
 fn size_extent(sizes: &Sizes) -> Extent {
     let (least, greatest) = sizes.range().unwrap_or((0, 0));
@@ -289,9 +286,10 @@ pub struct Histogram {
 }
 
 /// The histogram of the values of a field, if they are numbers.
-pub fn value_histogram(summary: &Summary) -> Option<Histogram> {
-    let extent = value_extent(&summary.values).filter(|_| !matches!(summary.values.range, Some(Range::Time(..))))?;
-    let runs = runs(&summary.values);
+pub fn value_histogram(summary: &Summary, Spread { runs, extent }: Spread) -> Option<Histogram> {
+    if summary.values.are_times() {
+        return None;
+    }
     let end = upper(&runs, extent);
     let bars = chart::bars(runs.into_iter(), extent, end);
     Some(Histogram { title: format!("{}: values", summary.path), bars, is_whole: extent.is_whole })

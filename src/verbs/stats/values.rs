@@ -187,6 +187,11 @@ impl ValueSummary {
         self.waiting = Some(Waiting { arrays: Vec::new(), nbytes: 0, most });
     }
 
+    /// Whether the values are dates, times or durations.
+    pub fn are_times(&self) -> bool {
+        matches!(self.range, Some(Range::Time(..)))
+    }
+
     /// The number of distinct values, and whether it is exact; `None` for values that are not examined.
     pub fn distinct(&self) -> Option<(u64, bool)> {
         if self.top.len() > 0 && self.top.is_exact() {

@@ -6,7 +6,7 @@ use crate::expr::call::{Call, Function, dtype_named};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::from_lengths;
 use crate::expr::literal;
-use crate::expr::operand::{Operand, OperandKind, constant};
+use crate::expr::operand::{Operand, OperandKind, constant, entry};
 use crate::expr::types::outermost_uniform;
 use crate::printable::counted_axes;
 use crate::schema::{Dim, Field, Literal, Size, Type};
@@ -53,8 +53,7 @@ fn spec_of<'a>(spec: Option<&'a Operand>, name: &str, item: &Operand) -> ExprRes
 }
 
 fn value_of<'a>(dict: &'a [(Operand, Operand)], name: &str) -> Option<&'a Operand> {
-    let found = dict.iter().find(|(key, _)| matches!(&key.kind, OperandKind::Literal(Literal::String(s)) if s == name));
-    found.map(|(_, value)| value)
+    entry(dict, &Literal::String(name.to_owned()))
 }
 
 /// Checks that the fields of the typespec are the fields found.
