@@ -18,6 +18,8 @@ use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
@@ -284,7 +286,7 @@ fn mean_dtype(x: &Arg) -> ExprResult<DType> {
 /// Sums in the tensor's dtype, then divided by the counts.
 fn mean_of(tensor: &Tensor, dims: &[Dim], plan: &Plan, dtype: &DType) -> Result<Tensor> {
     let rank = dims.len();
-    let sums = plan.run(tensor, dims, &|step| Reduce::Sum { wide: step.dense })?;
+    let sums = |tensor: &Tensor| plan.run(tensor, dims, &|step| Reduce::Sum { wide: step.dense });
     let counts = match plan.axes.as_deref() {
         // Nothing is reduced, so every count is one.
         Some([]) => tensor.map_below(rank, &mut |t| Ok(Tensor::Leaf(segment::ones(t.nrows()))))?,
@@ -292,7 +294,8 @@ fn mean_of(tensor: &Tensor, dims: &[Dim], plan: &Plan, dtype: &DType) -> Result<
     };
     let levels = plan.dims(dims).map_err(|e| crate::error::Error::data(e.message()))?.len();
     let (_, counts) = counts.levels(levels)?;
-    sums.map_below(levels, &mut |t| Ok(Tensor::Leaf(segment::divide(&cast(t.as_leaf()?, dtype)?, counts.as_leaf()?)?)))
+    let counts = counts.as_leaf()?;
+    segment::means(&sums, (tensor, rank), levels, (counts.as_primitive::<Float64Type>().values(), counts), dtype)
 }
 
 fn mean(call: &mut Call) -> ExprResult<OperandKind> {

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, static_int};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s};
+use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise;
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged};
 use crate::expr::kernels::segment::{self, Reduce};
@@ -16,7 +17,8 @@ use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, Int64Array};
+use arrow_array::types::Float64Type;
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array};
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -274,30 +276,27 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
     let (_, below) = data.levels(levels)?;
     let below = if kept.len() == below.nrows() { below.clone() } else { below.gather(&kept)? };
     let run = |reduce: Reduce, values: &Tensor| segment::aggregate(reduce, values, inner, &segments, &all);
+    let counts = || {
+        let counts = run(Reduce::Count, &below)?;
+        let (_, counts) = counts.levels(inner.len())?;
+        Ok::<_, Error>(counts.as_leaf()?.as_primitive::<Float64Type>().values().clone())
+    };
     let out = match op {
         Op::Plain(reduce) => run(reduce, &below)?,
-        _ => {
-            let reduce = if let Op::Zeroed(reduce) = op { reduce } else { Reduce::Sum { wide: false } };
-            let (sums, counts) = (run(reduce, &below)?, run(Reduce::Count, &below)?);
-            let (_, counts) = counts.levels(inner.len())?;
-            let counts = counts.as_leaf()?.clone();
-            sums.map_below(inner.len(), &mut |t| {
-                let array = t.as_leaf()?;
-                let n = counts.as_primitive::<arrow_array::types::Float64Type>();
-                if let Op::Zeroed(_) = op {
-                    let empty: ArrayRef =
-                        Arc::new(arrow_array::BooleanArray::from(n.values().iter().map(|n| *n == 0.0).collect::<Vec<_>>()));
-                    let zero = cast(&(Arc::new(Int64Array::from(vec![0])) as ArrayRef), &dtype_of(array)?)?;
-                    let chosen = elementwise::choose(
-                        crate::expr::kernels::datum::Datum { array: &empty, scalar: false },
-                        crate::expr::kernels::datum::Datum { array: &zero, scalar: true },
-                        crate::expr::kernels::datum::Datum { array, scalar: false },
-                    )?;
-                    return Ok(Tensor::Leaf(chosen));
-                }
-                let by: ArrayRef = Arc::new(arrow_array::Float64Array::from(n.values().iter().map(|n| op.divisor(*n)).collect::<Vec<_>>()));
-                Ok(Tensor::Leaf(segment::divide(&cast(array, dtype)?, &by)?))
+        Op::Zeroed(reduce) => {
+            let counts = counts()?;
+            run(reduce, &below)?.map_below(inner.len(), &mut |t| {
+                let empty: ArrayRef = Arc::new(BooleanArray::from_iter(counts.iter().map(|n| Some(*n == 0.0))));
+                let zero = cast(&(Arc::new(Int64Array::from(vec![0])) as ArrayRef), &dtype_of(t.as_leaf()?)?)?;
+                let datum = |array, scalar| Datum { array, scalar };
+                Ok(Tensor::Leaf(elementwise::choose(datum(&empty, false), datum(&zero, true), datum(t.as_leaf()?, false))?))
             })?
+        }
+        Op::Mean | Op::SqrtN | Op::RaggedMean | Op::RaggedSqrtN => {
+            let counts = counts()?;
+            let divisors: ArrayRef = Arc::new(Float64Array::from_iter_values(counts.iter().map(|n| op.divisor(*n))));
+            let sums = |data: &Tensor| run(Reduce::Sum { wide: false }, data);
+            segment::means(&sums, (&below, inner.len()), inner.len(), (&counts, &divisors), dtype)?
         }
     };
     if spare {

@@ -9,6 +9,8 @@
 //! Semantics: `tf.math.unsorted_segment_*`, on which the reductions of `tf.ragged` are based.
 
 use super::cast::{bools, cast, dtype_of, native, saturated};
+use super::datum::Datum;
+use super::elementwise::choose;
 use super::level::from_lengths;
 use super::number::{Number, common, numbers, wider};
 use super::text::{TextBuilder, Texts};
@@ -89,14 +91,22 @@ fn wider_of(op: Reduce, dtype: &DType) -> Option<DType> {
 /// errors of rounding would add up: TensorFlow adds in a tree, and here the sum is rounded once.
 const FEW: usize = 32;
 
-/// The dtype in which the values of segments are reduced, if it is not their own.
-fn wider_of_segments(op: Reduce, dtype: &DType, ids: &[usize], nsegments: usize) -> Option<DType> {
+/// For sums in a wider dtype: for each segment, whether it has many values. `None` if none has. It is decided for each segment
+/// alone, so that results do not depend on the records that are computed together.
+fn many(op: Reduce, dtype: &DType, ids: &[usize], nsegments: usize) -> Option<BooleanArray> {
     if op != (Reduce::Sum { wide: true }) || !matches!(dtype, DType::Float16 | DType::Float32) {
-        return wider_of(op, dtype);
+        return None;
     }
     let mut counts = vec![0; nsegments];
     ids.iter().for_each(|id| counts[*id] += 1);
-    counts.iter().any(|count| *count > FEW).then_some(DType::Float64)
+    counts.iter().any(|count| *count > FEW).then(|| counts.iter().map(|count| Some(*count > FEW)).collect())
+}
+
+/// The values of `wide` where `many` is true, else those of `narrow`.
+fn chosen(many: BooleanArray, wide: &ArrayRef, narrow: &ArrayRef) -> Result<ArrayRef> {
+    let many: ArrayRef = Arc::new(many);
+    let datum = |array| Datum { array, scalar: false };
+    choose(datum(&many), datum(wide), datum(narrow))
 }
 
 /// The result of a reduction in a wider dtype. Sums of integers wrap around, and an empty reduction gives the extreme of the
@@ -277,8 +287,12 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         }
         return Ok(Arc::new(BooleanArray::from(out)));
     }
-    if let Some(wide) = wider_of_segments(op, &dtype, ids, nsegments) {
+    if let Some(wide) = wider_of(op, &dtype) {
         return narrowed(op, &segments(op, &cast(array, &wide)?, ids, nsegments)?, &dtype);
+    }
+    if let Some(many) = many(op, &dtype, ids, nsegments) {
+        let wide = cast(&segments(op, &cast(array, &DType::Float64)?, ids, nsegments)?, &dtype)?;
+        return chosen(many, &wide, &segments(Reduce::Sum { wide: false }, array, ids, nsegments)?);
     }
     reduced!(&dtype, T => {
         let values = native::<T>(array)?;
@@ -368,9 +382,15 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
         all
     }
     let dtype = dtype_of(array)?;
-    if let Some(wide) = wider_of_segments(op, &dtype, ids, out.nrows()) {
+    if let Some(wide) = wider_of(op, &dtype) {
         let found = rows_onto(op, &cast(array, &wide)?, partition, ids, out)?;
         return found.map(|found| narrowed(op, &found, &dtype)).transpose();
+    }
+    if let Some(many) = many(op, &dtype, ids, out.nrows()) {
+        let wide = rows_onto(op, &cast(array, &DType::Float64)?, partition, ids, out)?;
+        let narrow = rows_onto(Reduce::Sum { wide: false }, array, partition, ids, out)?;
+        let many = BooleanArray::from_iter(out.value_rowids().into_iter().map(|row| Some(many.value(row as usize))));
+        return wide.zip(narrow).map(|(wide, narrow)| chosen(many, &cast(&wide, &dtype)?, &narrow)).transpose();
     }
     let rows = (partition, ids, out);
     reduced!(&dtype, T => {
@@ -388,11 +408,37 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
     }, Ok(None))
 }
 
-/// Sums divided by counts: floats in their dtype, integers as in TensorFlow.
+/// Sums of data of that rank, divided by `divisors` in the given dtype. The sums have `levels` axes; `counts` gives the number
+/// of values of each. Means of many float16 values are computed in float64 and rounded once: in their dtype, the sum would
+/// soon be too large for a value to change it.
 ///
 /// # Errors
 /// See [`rows`].
-pub fn divide(sums: &ArrayRef, counts: &ArrayRef) -> Result<ArrayRef> {
+pub fn means(
+    sums: &dyn Fn(&Tensor) -> Result<Tensor>,
+    (data, rank): (&Tensor, usize),
+    levels: usize,
+    (counts, divisors): (&[f64], &ArrayRef),
+    dtype: &DType,
+) -> Result<Tensor> {
+    let means = |data: &Tensor, dtype: &DType| {
+        sums(data)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(divide(&cast(t.as_leaf()?, dtype)?, divisors)?)))
+    };
+    let narrow = means(data, dtype)?;
+    let many = |count: &f64| *count > FEW as f64;
+    if *dtype != DType::Float16 || !counts.iter().any(many) {
+        return Ok(narrow);
+    }
+    let wide = data.map_below(rank, &mut |t| Ok(Tensor::Leaf(cast(t.as_leaf()?, &DType::Float64)?)))?;
+    let wide = means(&wide, &DType::Float64)?;
+    let (_, wide) = wide.levels(levels)?;
+    let wide = cast(wide.as_leaf()?, dtype)?;
+    let many = BooleanArray::from_iter(counts.iter().map(|count| Some(many(count))));
+    narrow.map_below(levels, &mut |t| Ok(Tensor::Leaf(chosen(many.clone(), &wide, t.as_leaf()?)?)))
+}
+
+/// Sums divided by counts: floats in their dtype, integers as in TensorFlow.
+fn divide(sums: &ArrayRef, counts: &ArrayRef) -> Result<ArrayRef> {
     let dtype = dtype_of(sums)?;
     let counts = native::<Float64Type>(counts)?;
     numbers!(&dtype, T => {
