@@ -43,6 +43,9 @@ pub enum Storage {
         /// The number of axes, including that of the entries.
         rank: usize,
     },
+    /// Declared, as in [`Storage::Declared`]: a sparse vector of unknown size whose values are all that a file stores, at the
+    /// indices 0, 1, 2, ... (tf.io.VarLenFeature).
+    ValuesOnly,
     /// As in [`Storage::Inferred`], but files declare metadata for the field that is not kept: the keys, and why.
     WithoutMetadata(Arc<[(String, &'static str)]>),
     /// A file declares the type. It is valid while it reads as the field's type.
@@ -76,7 +79,7 @@ impl Storage {
         match self {
             Storage::Map { rank: stored, .. } => *stored == rank,
             Storage::Arrow(stored) => is_map_below(stored.field.data_type(), rank),
-            Storage::Inferred | Storage::Declared | Storage::WithoutMetadata(_) => false,
+            Storage::Inferred | Storage::Declared | Storage::ValuesOnly | Storage::WithoutMetadata(_) => false,
         }
     }
 
@@ -84,7 +87,8 @@ impl Storage {
     pub fn join(&self, other: &Storage, rank: usize) -> Storage {
         match (self, other) {
             (Storage::Map { declared: true, .. }, _) | (_, Storage::Map { declared: true, .. }) => Storage::Map { declared: true, rank },
-            (Storage::Declared, _) | (_, Storage::Declared) => Storage::Declared,
+            (Storage::ValuesOnly, Storage::ValuesOnly) => Storage::ValuesOnly,
+            (Storage::Declared | Storage::ValuesOnly, _) | (_, Storage::Declared | Storage::ValuesOnly) => Storage::Declared,
             (Storage::Arrow(first), Storage::Arrow(second)) if first.field.data_type() == second.field.data_type() => {
                 let (a, b) = (&first.field, &second.field);
                 let mut joined = a.as_ref().clone().with_nullable(a.is_nullable() || b.is_nullable());
@@ -122,7 +126,7 @@ impl Storage {
                 Box::new(own.chain(stored.dropped.iter().cloned()))
             }
             Storage::WithoutMetadata(keys) => Box::new(keys.iter().cloned()),
-            Storage::Inferred | Storage::Declared | Storage::Map { .. } => Box::new(std::iter::empty()),
+            Storage::Inferred | Storage::Declared | Storage::ValuesOnly | Storage::Map { .. } => Box::new(std::iter::empty()),
         }
     }
 
@@ -131,7 +135,7 @@ impl Storage {
         match self {
             Storage::Arrow(stored) => &stored.dropped,
             Storage::WithoutMetadata(keys) => keys,
-            Storage::Inferred | Storage::Declared | Storage::Map { .. } => &[],
+            Storage::Inferred | Storage::Declared | Storage::ValuesOnly | Storage::Map { .. } => &[],
         }
     }
 

@@ -80,6 +80,9 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
             if same && said.source.is_empty() {
                 said.source = field.source.clone();
             }
+            if same && matches!(field.storage, Storage::ValuesOnly) {
+                said.storage = Storage::ValuesOnly;
+            }
             // If the declared type differs, only what does not describe the type is kept.
             if let (Storage::Arrow(stored), true) = (&field.storage, maps && said.source.values.is_none()) {
                 let nullable = if same { said.ty.optional } else { stored.field.is_nullable() };

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::printable::{counted, shell_quoted, shell_word};
+use crate::schema::facts::Storage;
 use crate::schema::filling::{fill_itself_or_drop, fill_or_drop};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
@@ -100,7 +101,7 @@ impl Check<'_> {
                     self.options.notices.add(notice, self.options.strict)?;
                 }
                 if ty.is_sparse() {
-                    return check_sparse(ty, path, name, outer.len(), &mut self.names);
+                    return self.sparse(field, path, name, outer.len());
                 }
                 self.names.push((name.to_owned(), path.clone()));
                 let levels = (first_stored(self.sequences, &dims)..dims.len()).filter(|axis| is_open(&dims[*axis])).count();
@@ -109,6 +110,37 @@ impl Check<'_> {
             }
         }
     }
+
+    fn sparse(&mut self, field: &Field, path: &FieldPath, name: &str, outer: usize) -> Result<()> {
+        let ty = &field.ty;
+        if outer > 0 {
+            let error = Error::usage("a tf.Example cannot store sparse tensors in a list of structures").in_field(path);
+            return Err(error.help(format!("make it ragged (from-sparse), or leave it out: drop {}", shell_word(&path.to_string()))));
+        }
+        if has_values_only(field) {
+            self.names.push((name.to_owned(), path.clone()));
+            return Ok(());
+        }
+        if self.sequences && ty.rank() > 1 && ty.dims.iter().any(is_open) {
+            let error = Error::usage(format!("a tf.SequenceExample does not store the dense_shape of {ty}")).in_field(path);
+            return Err(error.help(declared(path, ty.dtype(), &vec![100; ty.rank()])).help(format!("or from-sparse -f {path}")));
+        }
+        self.names.push((values_name(name), path.clone()));
+        self.names.extend((0..ty.rank()).map(|axis| (indices_name(name, axis), path.clone())));
+        Ok(())
+    }
+}
+
+/// Advice to declare the dense_shape of a sparse field.
+fn declared(path: &FieldPath, dtype: Option<&DType>, shape: &[u64]) -> String {
+    let ty = Type::sparse(dtype.cloned().unwrap_or(DType::Null), shape.iter().map(|n| Dim::known(*n)).collect());
+    let fields = path.names().iter().rev().fold(None, |inner: Option<Field>, name| {
+        Some(Field::new(name, inner.map_or_else(|| ty.clone(), |inner| Type::structure(vec![inner], Vec::new()))))
+    });
+    format!(
+        "if it is a field of the input, declare its size: --schema {}",
+        shell_quoted(&fields.map_or_else(String::new, |field| field.to_string()))
+    )
 }
 
 fn is_open(dim: &Dim) -> bool {
@@ -126,29 +158,9 @@ fn first_stored(sequences: bool, dims: &[Dim]) -> usize {
     if is_list(sequences, dims) { 2 } else { 1 }
 }
 
-fn check_sparse(ty: &Type, path: &FieldPath, name: &str, outer: usize, names: &mut Vec<(String, FieldPath)>) -> Result<()> {
-    if outer > 0 {
-        let error = Error::usage("a tf.Example cannot store sparse tensors in a list of structures").in_field(path);
-        return Err(error.help(format!("make it ragged (from-sparse), or leave it out: drop {}", shell_word(&path.to_string()))));
-    }
-    if is_plain(ty) {
-        names.push((name.to_owned(), path.clone()));
-        return Ok(());
-    }
-    if ty.dims.iter().any(|d| !matches!(d.size, Size::Known(_))) {
-        let known = Type::sparse(ty.dtype().cloned().unwrap_or(DType::Null), ty.dims.iter().map(|_| Dim::known(100)).collect());
-        return Err(Error::usage(format!("a tf.Example does not store the dense_shape of {ty}: it must be the same in all records"))
-            .in_field(path)
-            .help(format!("declare it: --schema '{path}: {known}' (with the real sizes), or from-sparse -f {path}")));
-    }
-    names.push((values_name(name), path.clone()));
-    names.extend((0..ty.rank()).map(|axis| (indices_name(name, axis), path.clone())));
-    Ok(())
-}
-
-/// For `sparse<T>[?]` only the values are stored, as tf.io.VarLenFeature expects.
-fn is_plain(ty: &Type) -> bool {
-    ty.rank() == 1 && ty.dims.iter().all(|d| !matches!(d.size, Size::Known(_)))
+/// Whether only the values are stored, as they were read, for tf.io.VarLenFeature.
+fn has_values_only(field: &Field) -> bool {
+    field.ty.rank() == 1 && field.ty.dims.iter().all(is_open) && matches!(field.storage, Storage::ValuesOnly)
 }
 
 /// The features of a chunk, in schema order.
@@ -265,7 +277,7 @@ impl Walk<'_> {
             }
             (Element::Sparse(dtype), Tensor::Sparse(sparse)) => {
                 self.nulls(&mut scope, sparse.validity(), true)?;
-                self.sparse(ty, dtype, &sparse, scope)
+                self.sparse(field, dtype, &sparse, scope)
             }
             _ => Err(Error::internal("a tensor that is not of its type").in_field(&scope.path)),
         }
@@ -366,27 +378,43 @@ impl Walk<'_> {
         }
     }
 
-    fn sparse(&mut self, ty: &Type, dtype: &DType, sparse: &Sparse, mut scope: Scope) -> Result<()> {
+    fn sparse(&mut self, field: &Field, dtype: &DType, sparse: &Sparse, mut scope: Scope) -> Result<()> {
         let (ndims, nrows, entries) = (sparse.ndims(), sparse.nrows(), sparse.entries());
-        let plain = is_plain(ty);
+        let plain = has_values_only(field);
         for row in (0..nrows).filter(|row| scope.is_alive(*row)) {
             let shape = sparse.shape_of(row);
             if plain {
                 let straight = entries.range(row).enumerate().all(|(i, entry)| sparse.index_of(entry) == [i as i64]);
                 if !straight || shape != [entries.row_length(row) as i64] {
+                    let message = "only the values of this sparse vector were read, for tf.io.VarLenFeature; to store only values, \
+                                   it must have one at each index";
+                    let path = &scope.path;
                     return Err(scope
-                        .error(
-                            row,
-                            "a tf.Example can store a sparse vector of unknown size only if it has a value at each index".to_owned(),
-                        )
-                        .help(format!(
-                            "declare its size: --schema '{}: {}'",
-                            scope.path,
-                            Type::sparse(dtype.clone(), vec![Dim::known(100)])
-                        )));
+                        .error(row, message.to_owned())
+                        .help(format!("store its indices too: map {}", shell_quoted(&format!("{path} = sparse.reorder({path})")))));
                 }
-            } else if shape.iter().zip(&ty.dims).any(|(n, d)| !matches!(d.size, Size::Known(size) if i64::try_from(size) == Ok(*n))) {
-                return Err(scope.error(row, format!("the dense_shape is {shape:?}, but the schema says {:?}", sizes(ty))));
+                continue;
+            }
+            for (axis, (size, dim)) in shape.iter().zip(&field.ty.dims).enumerate() {
+                match dim.size {
+                    Size::Known(known) if i64::try_from(known) == Ok(*size) => {}
+                    Size::Known(_) => {
+                        return Err(scope.error(row, format!("the dense_shape is {shape:?}, but the schema says {:?}", sizes(&field.ty))));
+                    }
+                    // Without a size, readers take the largest index.
+                    _ => {
+                        let least =
+                            entries.range(row).filter_map(|entry| sparse.index_of(entry).get(axis).copied()).max().map_or(0, |i| i + 1);
+                        if least != *size {
+                            let message = format!(
+                                "a tf.Example does not store the dense_shape {shape:?}; without it, axis {axis} would have the size {least}, \
+                                 the largest index plus one"
+                            );
+                            let sizes: Vec<u64> = shape.iter().map(|n| n.unsigned_abs()).collect();
+                            return Err(scope.error(row, message).help(declared(&scope.path, Some(dtype), &sizes)));
+                        }
+                    }
+                }
             }
         }
         let name = scope.name.clone();

@@ -9,7 +9,8 @@ use crate::formats::format::{Observed, Request};
 use crate::options::Scalars;
 use crate::path::{glob_matches, quoted};
 use crate::printable::{counted, listed};
-use crate::schema::{DType, Dim, Element, Field, Schema, Source, SplitBy, Type};
+use crate::schema::facts::Storage;
+use crate::schema::{DType, Dim, Element, Field, Schema, Size, Source, SplitBy, Type};
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -217,7 +218,7 @@ impl Observed for Observation {
         for (name, feature) in &seen {
             while let Some(at) = declared.iter().position(|(f, features)| f.name == *name || features.contains(*name)) {
                 let (field, features) = declared.remove(at);
-                fields.push(field.clone());
+                fields.push(self.stored(field, &named)?);
                 known.extend(features.into_iter().chain([field.name.clone()]));
             }
             if known.contains(*name) {
@@ -234,7 +235,9 @@ impl Observed for Observation {
                 }
             }
         }
-        fields.extend(declared.into_iter().map(|(f, _)| f.clone()));
+        for (field, _) in declared {
+            fields.push(self.stored(field, &named)?);
+        }
         hint(scalars, &fields, &named, request)?;
         // Features are unordered, so if all of them are declared, the order is that of the schema.
         let place = |field: &Field| request.declared.fields.iter().position(|d| d.name == field.name);
@@ -420,6 +423,41 @@ impl Observation {
             _ => Source::default(),
         };
         Some(Field { source, ..Field::new(field, ty) })
+    }
+
+    /// A declared field, with what the features say of it.
+    ///
+    /// # Errors
+    /// All features of a field are absent, but its name is that of a feature with plain values.
+    fn stored(&self, field: &Field, named: &BTreeMap<&str, &Feature>) -> Result<Field> {
+        let name = field.name.as_str();
+        let is_empty = |features: &HashSet<String>| !features.iter().any(|f| f != name && named.contains_key(f.as_str()));
+        let ty = &field.ty;
+        let is_vector = ty.is_sparse() && ty.rank() == 1 && !matches!(ty.dims[0].size, Size::Known(_));
+        let mut field = field.clone();
+        if is_vector && field.source.at.is_empty() {
+            // The notation of tf.io.VarLenFeature is also that of a sparse vector whose size is unknown.
+            match self.sparse(&values_name(name), named).filter(|found| field.source.is_empty() && found.ty.rank() == 1) {
+                Some(found) => field.source = found.source,
+                None => field.storage = Storage::ValuesOnly,
+            }
+        } else if (ty.is_sparse() || ty.fields().is_some())
+            && named.contains_key(name)
+            && is_empty(&declared_features(std::slice::from_ref(&field)))
+        {
+            let (what, features) = match ty.is_sparse() {
+                true => ("a sparse tensor", format!("{} and {}", quoted(&values_name(name)), quoted(&indices_name(name, 0)))),
+                false => {
+                    let first = ty.fields().and_then(|fields| fields.first()).map_or("", |first| &first.name);
+                    ("a structure", quoted(&format!("{name}.{first}")) + ", ...")
+                }
+            };
+            let error = Error::data(format!("the feature {} has values; {what} is stored in the features {features}", quoted(name)));
+            let seen = named.get(name).and_then(|feature| feature.kinds.iter().flatten().min());
+            let error = seen.iter().fold(error, |error, seen| error.in_input(seen.input.clone()));
+            return Err(error.help("see the types of the features: schema FILE, without --schema"));
+        }
+        Ok(field)
     }
 
     fn field(&self, name: &str, feature: &Feature, dtype: DType, scalars: &Scalars, named: &BTreeMap<&str, &Feature>) -> Field {

@@ -1,5 +1,6 @@
 //! `--as tf`: the dict that `tf.io.parse_example` takes to read the records from a TFRecord written by tatter.
 
+use crate::schema::facts::Storage;
 use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::literal::quote;
 use crate::schema::{DType, Dim, Schema, Size};
@@ -37,7 +38,7 @@ pub fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
         if leaf.dims.len() > ty.dims.len() {
             return Err("a sparse tensor in a list of structures cannot be written".to_owned());
         }
-        return Ok((sparse(name, dtype, &leaf.dims)?, note));
+        return Ok((sparse(leaf, dtype)?, note));
     }
     if let (Some(shape), false) = (known(&leaf.dims), leaf.optional) {
         return Ok((format!("tf.io.FixedLenFeature({shape:?}, {dtype})"), note));
@@ -78,9 +79,10 @@ pub fn dtype(leaf: &Leaf) -> Result<&'static str, String> {
     })
 }
 
-fn sparse(name: &str, dtype: &str, dims: &[Dim]) -> Result<String, String> {
+fn sparse(leaf: &Leaf, dtype: &str) -> Result<String, String> {
+    let (name, dims) = (&leaf.name, &leaf.dims);
     let Some(size) = known(dims) else {
-        if dims.len() == 1 {
+        if matches!(leaf.field.storage, Storage::ValuesOnly) {
             return Ok(format!("tf.io.VarLenFeature({dtype})"));
         }
         return Err("tf.io.SparseFeature needs all sizes; declare them with --schema".to_owned());

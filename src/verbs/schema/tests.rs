@@ -50,7 +50,7 @@ feature_specification = {
     "meta.on": tf.io.FixedLenFeature([], tf.int64),
     "meta.at.x": tf.io.FixedLenFeature([2], tf.float32),
     "feats": tf.io.SparseFeature(index_key=["feats/indices_0", "feats/indices_1"], value_key="feats/values", dtype=tf.float32, size=[100, 20]),
-    "bag": tf.io.VarLenFeature(tf.int64),
+    # "bag": tf.io.SparseFeature needs all sizes; declare them with --schema
     # "open": tf.io.SparseFeature needs all sizes; declare them with --schema
     "tags": tf.io.RaggedFeature(tf.string),  # a tf.Example has no nulls inside
     # "when": a tf.Example cannot store arrow<timestamp[us]>
