@@ -468,6 +468,21 @@ fn keys_of_items(keys: &Value, rows: &RowPartition) -> Result<Value> {
     Ok(Value::column(Tensor::Leaf(Arc::new(UInt64Array::from_iter_values(items)))))
 }
 
+/// Whether all results on the way to the value are single numbers, so that computing it for more records costs little.
+fn of_numbers(node: &Node) -> bool {
+    let mut simple = true;
+    node.visit(&mut |node| {
+        simple &= match &node.kind {
+            NodeKind::Slot { .. } | NodeKind::Constant(_) | NodeKind::Param(_) | NodeKind::NotNull { .. } => true,
+            NodeKind::Call(..) | NodeKind::Logic { .. } | NodeKind::Field { .. } => {
+                node.ty.rank() == 0 && node.ty.dtype().is_some_and(|dtype| dtype.is_number() || *dtype == DType::Bool)
+            }
+            NodeKind::Keys | NodeKind::Each(..) => false,
+        }
+    });
+    simple
+}
+
 fn logic(and: bool, left: &Node, right: &Node, frame: &Frame) -> Result<Value> {
     let first = left.eval(frame)?;
     let decided = |value: bool| value != and;
@@ -478,21 +493,42 @@ fn logic(and: bool, left: &Node, right: &Node, frame: &Frame) -> Result<Value> {
     if first.constant {
         return if first_flags.is_empty() || decided(first_flags.value(0)) { Ok(first) } else { right.eval(frame) };
     }
-    let open: Vec<usize> = (0..first_flags.len()).filter(|i| !decided(first_flags.value(*i))).collect();
-    if open.is_empty() {
+    let nopen = if and { first_flags.true_count() } else { first_flags.false_count() };
+    if nopen == 0 {
         return Ok(first);
     }
-    if open.len() == frame.nrows {
+    if nopen == frame.nrows {
         return right.eval(frame);
     }
-    let slots = frame.slots.iter().map(|slot| slot.as_ref().map(|v| v.gather(&open)).transpose()).collect::<Result<_>>()?;
+    // Taking out the undecided records costs more than computing all. If that fails, the reason may be a record that the left
+    // side decides.
+    if nopen >= frame.nrows / 2
+        && of_numbers(right)
+        && let Ok(second) = right.eval(frame)
+    {
+        let second = second.full(frame.nrows)?;
+        let (first, second) = (first_flags.values(), flags(&Value::column(second.into_owned()))?);
+        let both = if and { first & second.values() } else { first | second.values() };
+        return Ok(Value::column(Tensor::Leaf(Arc::new(BooleanArray::new(both, None)))));
+    }
+    let open: Vec<usize> = (0..first_flags.len()).filter(|i| !decided(first_flags.value(*i))).collect();
+    let mut used = vec![false; frame.slots.len()];
+    right.visit(&mut |node| {
+        if let NodeKind::Slot { slot, .. } = &node.kind
+            && let Some(used) = used.get_mut(*slot)
+        {
+            *used = true;
+        }
+    });
+    let taken = |(slot, used): (&Option<Value>, &bool)| slot.as_ref().filter(|_| *used).map(|v| v.gather(&open)).transpose();
+    let slots = frame.slots.iter().zip(&used).map(taken).collect::<Result<_>>()?;
     let keys = frame.keys.as_ref().map(|v| v.gather(&open)).transpose()?;
     let params = frame.params.iter().map(|(p, v)| Ok((p.clone(), v.gather(&open)?))).collect::<Result<Vec<_>>>()?;
-    let second = right.eval(&Frame { nrows: open.len(), slots, keys, params, most_nbytes: frame.most_nbytes.clone() }).map_err(|e| {
+    let second = right.eval(&Frame { nrows: nopen, slots, keys, params, most_nbytes: frame.most_nbytes.clone() }).map_err(|e| {
         let row = e.location().row.and_then(|row| open.get(row)).copied();
         e.locate(|at| at.row = row)
     })?;
-    let second = second.full(open.len())?;
+    let second = second.full(nopen)?;
     let second_flags = second.as_leaf()?.as_boolean();
     let mut out: Vec<bool> = first_flags.values().iter().collect();
     for (i, row) in open.iter().enumerate() {

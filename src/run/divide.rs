@@ -3,7 +3,8 @@
 use super::engine::Serial;
 use super::work::{Load, Work};
 use crate::chunk::Chunk;
-use crate::verbs::{Map, Parts};
+use crate::error::Result;
+use crate::verbs::{Map, Parts, by_nbytes};
 use std::sync::Arc;
 
 /// Divides chunks so that a verb's output for each one stays small. A part is made when the verb has room for it: a chunk
@@ -26,6 +27,27 @@ impl Divide {
     /// Divides chunks before that verb.
     pub fn new(map: Arc<dyn Map>) -> Divide {
         Divide { map, left: None }
+    }
+}
+
+/// A verb that adds many fields, judged by their number.
+pub struct Wider {
+    /// The number of fields of its input.
+    pub from: usize,
+    /// The number of fields of its output.
+    pub to: usize,
+}
+
+impl Map for Wider {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        Ok(chunk)
+    }
+
+    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        /// Most fields take no less in a row.
+        const LEAST_NBYTES: usize = 16;
+        let nbytes = (chunk.nbytes() / (chunk.nrows.max(1) * self.from.max(1))).max(LEAST_NBYTES);
+        Ok(Box::new(by_nbytes(chunk, nbytes.saturating_mul(self.to)).map(Ok)))
     }
 }
 

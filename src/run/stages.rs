@@ -1,6 +1,6 @@
 //! The stages of a run. All stateless steps between two folds are fused into one node of the engine.
 
-use super::divide::Divide;
+use super::divide::{Divide, Wider};
 use super::encode::Last;
 use super::engine::{Node, Serial};
 use super::fold::FoldNode;
@@ -9,6 +9,7 @@ use super::router::Router;
 use super::sink::Sink;
 use super::work::Work;
 use crate::schema::Schema;
+use crate::schema::leaves::leaves;
 use crate::verbs::{Fold, Map};
 use std::sync::Arc;
 
@@ -16,7 +17,12 @@ use std::sync::Arc;
 pub struct Stages {
     input: Arc<Schema>,
     stages: Vec<Stage>,
+    /// The number of leaf fields of a chunk where its size was last decided: by the reader or by a division.
+    nleaves: usize,
 }
+
+/// Chunks are divided before a verb whose output has this many times their fields.
+const MANY_TIMES: usize = 4;
 
 struct Stage {
     /// A description for `--explain-time`.
@@ -39,13 +45,21 @@ impl Stage {
 impl Stages {
     /// Starts without stages, for records of this schema.
     pub fn new(input: Arc<Schema>) -> Stages {
-        Stages { input, stages: vec![Stage { does: vec!["decode"], kind: Kind::Maps(Vec::new(), None) }] }
+        let nleaves = leaves(&input).len().max(1);
+        Stages { input, stages: vec![Stage { does: vec!["decode"], kind: Kind::Maps(Vec::new(), None) }], nleaves }
     }
 
     /// Adds the map of a verb, whose output has this schema.
     pub fn map(&mut self, verb: &'static str, map: Arc<dyn Map>, schema: Arc<Schema>) {
-        if map.grows() {
-            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(Divide::new(map.clone()))) });
+        let after = leaves(&schema).len();
+        let divide = match after > MANY_TIMES * self.nleaves {
+            _ if map.grows() => Some(Divide::new(map.clone())),
+            true => Some(Divide::new(Arc::new(Wider { from: self.nleaves, to: after }))),
+            false => None,
+        };
+        if let Some(divide) = divide {
+            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(divide)) });
+            self.nleaves = self.nleaves.max(after);
         }
         if let Some(Stage { does, kind: Kind::Maps(maps, None) }) = self.stages.last_mut() {
             maps.push(Step { verb, map, schema });

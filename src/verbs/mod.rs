@@ -62,6 +62,7 @@ mod window;
 mod windows;
 mod zip;
 
+pub use shared::divided::by_nbytes;
 pub use shared::memory::Budget;
 pub use verb::{
     Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, Parsed, Part, Parts, Report, Route, Unchanged, Verb, Verdict,

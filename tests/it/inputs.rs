@@ -148,6 +148,24 @@ fn explode_repeats_long_fields_in_bounded_memory() {
     }
 }
 
+/// 480 MB of results for each chunk of a Parquet file, if they were computed together.
+#[test]
+fn many_computed_fields_take_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(BINARY);
+        command.args(args).current_dir(directory.path()).stdout(Stdio::null());
+        let (peak, message) = peak_memory(command.stderr(Stdio::piped()).spawn().unwrap());
+        assert_eq!(message, "");
+        peak
+    };
+    let rows = "map x=range(600000) then select x then explode x";
+    run(&[&rows.split(' ').collect::<Vec<_>>()[..], &["--from", "none", "-o", "in.parquet"]].concat());
+    let fields: Vec<String> = (0..100).map(|i| format!("f{i} = x + {i}")).collect();
+    let peak = run(&["map", &fields.join("; "), "then", "select", "f7", "in.parquet", "-o", "out.parquet"]);
+    assert!(peak < 200 << 20, "{} MiB", peak >> 20);
+}
+
 #[test]
 fn white_space_between_values_takes_no_memory() {
     let directory = tempfile::tempdir().unwrap();
