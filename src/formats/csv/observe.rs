@@ -6,8 +6,9 @@ use super::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::formats::decimal::fits_float64;
 use crate::formats::format::{Observed, Request};
+use crate::options::OnError;
 use crate::path::quoted;
-use crate::printable::{is_or_are, shell_quoted, shell_word};
+use crate::printable::{counted, is_or_are, shell_quoted, shell_word};
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -23,6 +24,15 @@ pub struct Seen {
     columns: Vec<ColumnSeen>,
     /// The observed inputs, without repeats.
     inputs: Vec<Arc<str>>,
+    /// The first record with a different number of fields than columns, which tells nothing of their types.
+    uneven: Option<Uneven>,
+}
+
+/// The line of a record, its number of fields, and its file.
+struct Uneven {
+    line: u64,
+    nfields: usize,
+    input: Arc<str>,
 }
 
 /// Why a column has no type.
@@ -306,6 +316,17 @@ impl ColumnSeen {
 }
 
 impl Seen {
+    /// Names a record that the types do not cover, if no record is read later.
+    fn announce_uneven(&self, request: &Request) -> Result<()> {
+        let Some(Uneven { line, nfields, input }) = self.uneven.as_ref().filter(|_| request.options.on_error == OnError::Fail) else {
+            return Ok(());
+        };
+        let found = counted(*nfields as u64, "field");
+        let columns = counted(self.columns.len() as u64, "column");
+        let text = format!("{input}: line {line} has {found}, but there are {columns}: reading the records will fail; see --on-error");
+        request.options.hints.add(text, request.options.strict)
+    }
+
     /// Names the columns in which a word is read as null.
     fn announce_nulls(&self, request: &Request) -> Result<()> {
         let missing: Vec<(&str, &First)> = self.columns.iter().filter_map(|own| Some((own.name.as_str(), own.missing()?))).collect();
@@ -340,9 +361,11 @@ pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, reque
     let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source_name() == name);
     let is_of_interest = |name: &String| !is_declared(name) && request.wanted.includes(name) && !request.dropped.includes(name);
     let looked_at: Vec<bool> = names.iter().map(is_of_interest).collect();
+    let mut uneven = None;
     for record in 0..block.records.len() {
         let ((first, nfields), line) = (block.fields(record), block.records[record].1);
         if nfields != columns.len() {
+            uneven.get_or_insert_with(|| Uneven { line, nfields, input: block.input.clone() });
             continue;
         }
         for (number, column) in columns.iter_mut().enumerate().filter(|(number, _)| looked_at[*number]) {
@@ -363,7 +386,7 @@ pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, reque
         }
     }
     let inputs = if block.records.is_empty() { Vec::new() } else { vec![block.input.clone()] };
-    Ok(Seen { columns, inputs })
+    Ok(Seen { columns, inputs, uneven })
 }
 
 impl Observed for Seen {
@@ -385,6 +408,7 @@ impl Observed for Seen {
                 None => self.columns.push(theirs),
             }
         }
+        self.uneven = self.uneven.take().or(other.uneven);
         for input in other.inputs {
             if !self.inputs.contains(&input) {
                 self.inputs.push(input);
@@ -394,6 +418,7 @@ impl Observed for Seen {
 
     fn schema(&self, request: &Request) -> Result<Schema> {
         let is_source = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref() == Some(name));
+        self.announce_uneven(request)?;
         let (mut fields, mut clashes) = (Vec::new(), Vec::new());
         let mut words = request.options.csv.nulls.clone().unwrap_or_default();
         let given = words.len();

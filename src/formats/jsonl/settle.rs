@@ -210,7 +210,9 @@ impl Settling<'_> {
     /// The type without the outermost nulls.
     fn value(&mut self, node: &Node, interest: &Interest, inside_list: bool) -> Type {
         let as_bytes = node.base64.is_set() && !node.not_base64.is_set();
-        let as_number = node.number.is_set() && !node.string.is_set();
+        // Floats without a finite value among them are written as these strings alone.
+        let alone = [node.boolean, node.list, node.object].iter().all(|other| !other.is_set());
+        let as_number = !node.string.is_set() && (node.number.is_set() || (node.non_finite.is_set() && alone));
         let texts = [
             node.string,
             if as_number { FirstSeen::NEVER } else { node.non_finite },
@@ -219,7 +221,7 @@ impl Settling<'_> {
         let objects = if as_bytes { FirstSeen::NEVER } else { node.object };
         let kinds = [
             ("booleans", node.boolean),
-            ("numbers", node.number),
+            ("numbers", if as_number { node.number.min(node.non_finite) } else { node.number }),
             ("strings", texts.into_iter().min().unwrap_or(FirstSeen::NEVER)),
             ("lists", node.list),
             ("objects", objects),

@@ -109,6 +109,11 @@ impl Reader for LineReader {
         if request.options.index_base.is_some() && is_said(LABEL) && is_said(FEATURES) {
             return Ok(Inference::Known(request.declared.as_ref().clone()));
         }
+        // The index base is a property of the file, so a few records do not tell it.
+        let sample_bytes = request.sample_bytes.filter(|_| !self.input.is_regular());
+        let all = Request { records: None, only: None, sample_bytes, ..request.clone() };
+        let is_part = request.records.is_some() || request.only.is_some();
+        let request = if is_part && request.options.index_base.is_none() { &all } else { request };
         let pieces = Cutter::open(&self.input, request)?;
         let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
         let pieces = pieces.take_while(move |piece| {

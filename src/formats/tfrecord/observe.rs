@@ -47,6 +47,7 @@ struct Feature {
     kinds: [Option<FirstSeen>; 3],
     /// Number of records in which it has a kind.
     present: u64,
+    /// The smallest number of values in a record in which it has a kind.
     shortest: usize,
     longest: usize,
     utf8: bool,
@@ -526,6 +527,12 @@ fn hint(scalars: &Scalars, fields: &[Field], named: &BTreeMap<&str, &Feature>, r
         let (verb, them) = if names.len() == 1 { ("has", "it as a scalar") } else { ("have", "them as scalars") };
         let text = format!("{} never {verb} more than one value; --scalar auto reads {them}", names.join(", "));
         request.options.hints.add(text, false)?;
+    }
+    let empty = |f: &&Field| named.get(f.name.as_str()).is_some_and(|seen| seen.present > 0 && seen.shortest == 0);
+    let names: Vec<String> = fields.iter().filter(|f| f.ty.rank() == 0).filter(empty).filter(undeclared).map(|f| quoted(&f.name)).collect();
+    if !names.is_empty() {
+        let text = format!("{}: empty lists are read as null, because --scalar reads a scalar", listed(names.into_iter(), LISTED));
+        request.options.notices.add(text, request.options.strict)?;
     }
     Ok(())
 }
