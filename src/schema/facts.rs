@@ -13,12 +13,14 @@ use std::sync::Arc;
 pub const EXTENSION: [&str; 2] = ["ARROW:extension:name", "ARROW:extension:metadata"];
 /// pandas' key, <https://pandas.pydata.org/docs/development/developer.html>.
 const PANDAS: &str = "pandas";
+/// Written by `datasets`: the features, such as the names of classes, of some or all columns.
+const HUGGINGFACE: &str = "huggingface";
 /// The key of Spark's schema.
 pub const SPARK_ROW: &str = "org.apache.spark.sql.parquet.row.metadata";
 /// Keys of schema metadata that describe the columns, and are valid only while the columns are unchanged. Some readers take
 /// the columns from them, such as Spark and the Avro reader of Parquet.
 const DESCRIPTIONS: [&str; 7] =
-    [PANDAS, "huggingface", SPARK_ROW, "parquet.avro.schema", "avro.schema", "iceberg.schema", "parquet.proto.descriptor"];
+    [PANDAS, HUGGINGFACE, SPARK_ROW, "parquet.avro.schema", "avro.schema", "iceberg.schema", "parquet.proto.descriptor"];
 /// The prefix of the key under which Polars lists the values of an Enum: the length in bytes of each, `;` and the
 /// value.
 const POLARS_ENUM: &str = "_PL_ENUM_VALUES";
@@ -218,6 +220,25 @@ fn is_map_below(ty: &DataType, rank: usize) -> bool {
     }
 }
 
+/// The metadata of `datasets` with only the features of the columns that are kept, and the names of the others. `None` if no
+/// feature is left.
+fn with_features(text: &str, is_kept: &dyn Fn(&str) -> bool) -> Option<(String, Vec<String>)> {
+    let mut described: serde_json::Value = serde_json::from_str(text).ok()?;
+    let features = described.get_mut("info")?.get_mut("features")?.as_object_mut()?;
+    let mut others = Vec::new();
+    features.retain(|name, _| {
+        let kept = is_kept(name);
+        if !kept {
+            others.push(name.clone());
+        }
+        kept
+    });
+    if features.is_empty() {
+        return None;
+    }
+    Some((described.to_string(), others))
+}
+
 /// What files declare about all records: the metadata of the schema.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -252,7 +273,16 @@ impl Facts {
         let is_unchanged = |name: &str| self.described.iter().any(|own| own.0 == name && columns.contains(own));
         let same = columns == *self.described;
         for key in DESCRIPTIONS.iter().filter(|key| !same && self.metadata.get(key).is_some()) {
-            facts.drop_key(key, "describes other columns");
+            let described = self.metadata.get(key).filter(|_| *key == HUGGINGFACE);
+            let Some((kept, changed)) = described.and_then(|text| with_features(text, &is_unchanged)) else {
+                facts.drop_key(key, "describes other columns");
+                continue;
+            };
+            facts.metadata.insert((*key).to_owned(), kept);
+            // A new column may be one of these under another name.
+            let has_new = columns.iter().any(|(name, _)| self.described.iter().all(|own| own.0 != *name));
+            let changed = changed.into_iter().filter(|name| has_new || columns.iter().any(|(column, _)| column == name));
+            facts.dropped.extend(changed.map(|name| (format!("{key} of {name}"), "describes other values")));
         }
         if let Some(text) = self.metadata.get(GEO) {
             let geo: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
@@ -326,6 +356,25 @@ fn without_range(text: &str) -> Option<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn features_of_datasets_hold_for_the_columns_that_stay() {
+        let text = "{\"info\":{\"features\":{\"a\":1,\"b\":2}}}";
+        let column = |name: &str, ty: &str| (name.to_owned(), ty.to_owned());
+        let (a, b) = (column("a", "int64"), column("b", "int64"));
+        let facts = Facts::of_file([(HUGGINGFACE.to_owned(), text.to_owned())].into_iter().collect(), [a.clone(), b.clone()].into_iter());
+        for (columns, kept, dropped) in [
+            (vec![a.clone(), b.clone()], Some(text), vec![]),
+            (vec![b.clone()], Some("{\"info\":{\"features\":{\"b\":2}}}"), vec![]),
+            (vec![column("a", "int64 computed"), b.clone()], Some("{\"info\":{\"features\":{\"b\":2}}}"), vec!["huggingface of a"]),
+            (vec![column("c", "int64"), b.clone()], Some("{\"info\":{\"features\":{\"b\":2}}}"), vec!["huggingface of a"]),
+            (vec![column("c", "int64")], None, vec![HUGGINGFACE]),
+        ] {
+            let valid = facts.valid_for(columns.into_iter());
+            assert_eq!(valid.metadata.get(HUGGINGFACE).map(String::as_str), kept);
+            assert_eq!(valid.dropped.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), dropped);
+        }
+    }
 
     #[test]
     fn descriptions_of_columns_hold_while_the_columns_stay() {
