@@ -38,6 +38,14 @@ use arrow_schema::DataType;
 use facts::{Facts, Storage};
 use std::sync::Arc;
 
+/// Maximum number of fields of a structure, and of the records of an input. More are usually keys that are values.
+pub const MAX_FIELDS: usize = 10_000;
+
+/// The error for records with more than [`MAX_FIELDS`] fields.
+pub fn too_many_fields() -> Error {
+    Error::data("the records have more than 10,000 different fields")
+}
+
 /// The type of a single value in a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DType {

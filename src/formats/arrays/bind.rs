@@ -121,14 +121,16 @@ impl Bound {
             let fields = embedded.schema.fields.iter().map(|f| bind(&Field::new(f.name.clone(), batch(&f.ty)), stacking, contents, &names));
             fields.collect::<Option<Vec<_>>>().filter(|fields| covers(fields, contents))
         });
-        let mut fields: Vec<BoundField> = Vec::new();
+        let (mut fields, mut taken): (Vec<BoundField>, HashSet<usize>) = (Vec::new(), HashSet::new());
         for number in 0..contents.arrays.len() {
-            if fields.iter().any(|f| f.numbers().contains(&number)) {
+            if taken.contains(&number) {
                 continue;
             }
             // The sizes of a single array are known.
             let ours = said.iter().flatten().find(|f| f.numbers().contains(&number)).filter(|f| f.numbers().len() > 1);
-            fields.push(ours.cloned().map_or_else(|| guess(number, stacking, contents, &names), Ok)?);
+            let bound = ours.cloned().map_or_else(|| guess(number, stacking, contents, &names), Ok)?;
+            taken.extend(bound.numbers());
+            fields.push(bound);
         }
         Ok(Bound { stacking, fields })
     }

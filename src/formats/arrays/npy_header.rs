@@ -4,16 +4,15 @@
 use super::element::{Element, Kind, Record, RecordField};
 use super::python::{self, Python};
 use crate::error::{Error, Reason, Result};
-use crate::schema::DType;
+use crate::schema::{DType, MAX_FIELDS};
 use std::io::{self, Read};
 
 /// The first bytes of every array.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
 /// Values start at a multiple of this offset.
 const ALIGNMENT: usize = 64;
-/// Maximum size of a record, and number of its fields.
+/// Maximum size of a record.
 const MAX_RECORD_NBYTES: usize = 1 << 28;
-const MAX_FIELDS: usize = 10_000;
 /// Maximum length of a header.
 const MAX_HEADER_NBYTES: usize = 1 << 20;
 
@@ -150,8 +149,11 @@ fn exact(from: &mut dyn Read, into: &mut [u8]) -> Result<()> {
 
 /// `(3, 4)` as Python writes it.
 pub fn shape_text(shape: &[u64]) -> String {
+    // NumPy itself has at most 64 axes.
+    const SHOWN: usize = 64;
     match shape {
         [one] => format!("({one},)"),
+        _ if shape.len() > SHOWN => format!("of {} axes", shape.len()),
         _ => format!("({})", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     }
 }
@@ -285,7 +287,7 @@ fn add_fields(fields: &[Python], prefix: &str, record: &mut Record) -> Result<()
         record.nbytes = end;
     }
     if record.fields.len() > MAX_FIELDS {
-        return Err(Error::data(format!("its records have more than {MAX_FIELDS} fields")).because(Reason::ForeignDType));
+        return Err(Error::data("its records have more than 10,000 fields").because(Reason::ForeignDType));
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::arrays::values_name;
 use crate::schema::facts::Facts;
-use crate::schema::{DType, Dim, Field, Schema, Type, columns};
+use crate::schema::{DType, Dim, Field, MAX_FIELDS, Schema, Type, columns, too_many_fields};
 use crate::tensor::Tensor;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -49,6 +49,11 @@ impl ArraysReader {
             let includes = |wanted: &Wanted| wanted.includes(name) || wanted.includes(field);
             includes(&request.wanted) && !includes(&request.dropped)
         };
+        let stem = |array: &StoredArray| array.name.split_once('/').map_or(array.name.as_str(), |(field, _)| field).to_owned();
+        if contents.arrays.iter().filter(|array| is_needed(&array.name)).map(stem).collect::<HashSet<_>>().len() > MAX_FIELDS {
+            let error = too_many_fields().in_input(self.input.name().clone());
+            return Err(error.help("to read some of them: select FIELD,FIELD"));
+        }
         if let Some((name, error)) = contents.unusable.iter().find(|(name, _)| is_needed(name)) {
             let error = error.clone().in_input(self.input.name().clone());
             return Err(if contents.arrays.is_empty() {

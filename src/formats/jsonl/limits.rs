@@ -6,9 +6,6 @@ use crate::formats::format::Request;
 /// Maximum nesting depth of lists and objects.
 pub const MAX_DEPTH: usize = 128;
 
-/// Maximum number of fields in a structure.
-pub const MAX_FIELDS: usize = 10_000;
-
 /// Maximum length of a field name, which is repeated in types, messages and output files.
 pub const MAX_NAME_BYTES: usize = 1 << 16;
 

@@ -5,14 +5,13 @@ use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
 use super::forms::elements;
 use super::keys::{Key, Keys};
-use super::limits::MAX_FIELDS;
 use super::rules::Rules;
 use super::settle::type_of;
 use super::text::literal_text;
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::path::quoted;
-use crate::schema::Field;
+use crate::schema::{Field, MAX_FIELDS};
 use crate::tensor::Tensor;
 use crate::tensor::builder::Nulls;
 

@@ -7,9 +7,9 @@ use super::cursor::Cursor;
 use super::error::Parse;
 use super::forms::{base64_object, elements, non_finite, overflow, sparse_rank};
 use super::keys::{Key, Keys};
-use super::limits::{MAX_DEPTH, MAX_FIELDS};
+use super::limits::MAX_DEPTH;
 use crate::formats::decimal::fits_float64;
-use crate::schema::{Element, Field};
+use crate::schema::{Element, Field, MAX_FIELDS};
 use std::sync::Arc;
 
 /// Where something was first seen: the input number and line packed into one word, so that the smaller of two is the

@@ -52,7 +52,7 @@ struct Settling<'a> {
 /// Conflicts that neither `--mixed json` nor `--on-error` resolves.
 pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<FirstSeen>, request: &Request) -> Result<Schema> {
     if let Some(first) = too_many_fields {
-        return Err(Error::data("the records have more than 10,000 different fields")
+        return Err(crate::schema::too_many_fields()
             .locate(|at| {
                 at.input = inputs.get(first.input()).cloned();
                 at.line = (first.is_set() && !first.is_record()).then(|| first.line());

@@ -6,13 +6,10 @@ use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::format::{Observed, Request};
 use crate::formats::json_members::{Members, is_value};
-use crate::schema::{DType, Field, Schema, Type};
+use crate::schema::{DType, Field, MAX_FIELDS, Schema, Type};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Maximum number of fields in a structure.
-const MAX_FIELDS: usize = 10_000;
 
 /// Observations of some records.
 pub struct Seen {
@@ -89,7 +86,7 @@ impl Observed for Seen {
 
     fn schema(&self, request: &Request) -> Result<Schema> {
         if self.extensions.len() > MAX_FIELDS {
-            return Err(Error::data(format!("the members have more than {MAX_FIELDS} extensions, each of which would be a field"))
+            return Err(Error::data("the members have more than 10,000 extensions, each of which would be a field")
                 .help("this may be an archive of ordinary files, not a WebDataset: names up to the first dot are read as keys"));
         }
         let sub = json_request(&self.kinds, request);

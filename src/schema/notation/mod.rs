@@ -28,8 +28,5 @@ pub use print::{fitted, lines, typed};
 
 pub use super::literal::{parse_literal, parse_literal_for};
 
-/// Structures with more fields than this usually have keys that are values.
-pub const MAX_FIELDS: usize = 10_000;
-
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
 //! Parses text into a schema.
 
-use super::MAX_FIELDS;
 use super::arrow::{ARROW_VALUES, arrow_type};
 use super::name::name;
 use crate::error::{Result, nearest};
@@ -9,7 +8,7 @@ use crate::schema::cursor::{Cursor, MAX_DEPTH};
 use crate::schema::facts::Storage;
 use crate::schema::literal::literal;
 use crate::schema::maps::{ENTRY, entries};
-use crate::schema::{DType, Dim, Element, Field, PartitionEncoding, Schema, Size, Source, SplitBy, Type, uuid};
+use crate::schema::{DType, Dim, Element, Field, MAX_FIELDS, PartitionEncoding, Schema, Size, Source, SplitBy, Type, uuid};
 use std::collections::HashSet;
 
 /// Names of dtypes in other systems.
@@ -92,7 +91,7 @@ fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Resu
     }
     if names.len() >= MAX_FIELDS {
         return Err(cursor
-            .fail(start, end, format!("more than {MAX_FIELDS} fields in one structure"))
+            .fail(start, end, "more than 10,000 fields in one structure")
             .help("if its keys are data, read the whole structure as `json`"));
     }
     if !names.insert(name.clone()) {

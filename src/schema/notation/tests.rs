@@ -154,7 +154,7 @@ fn limits_are_kept() {
     assert_eq!(parse(&nested(100_000)).unwrap_err().message(), "more than 128 levels of nesting");
     let wide = |n: usize| (0..n).map(|i| format!("f{i}: int8")).collect::<Vec<_>>().join("; ");
     assert_eq!(parse(&wide(10_000)).unwrap().fields.len(), 10_000);
-    assert_eq!(parse(&wide(10_001)).unwrap_err().message(), "more than 10000 fields in one structure");
+    assert_eq!(parse(&wide(10_001)).unwrap_err().message(), "more than 10,000 fields in one structure");
     assert_eq!(parse(&format!("x: int8[{}]", vec!["?"; 129].join(","))).unwrap_err().message(), "more than 128 axes");
 }
 

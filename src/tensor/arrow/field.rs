@@ -7,14 +7,12 @@ use crate::error::{Error, Result};
 use crate::path::quoted;
 use crate::schema::facts::Storage;
 use crate::schema::maps::ENTRY;
-use crate::schema::{DType, Dim, Element, Field, Size, Type};
+use crate::schema::{DType, Dim, Element, Field, MAX_FIELDS, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields};
 use std::collections::HashSet;
 
 /// Maximum nesting depth of structures and lists.
 const MAX_DEPTH: usize = 128;
-/// Maximum number of fields in a structure.
-const MAX_FIELDS: usize = 10_000;
 
 /// Which of several possible Arrow types to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -161,7 +159,7 @@ fn entry_type(entries: &ArrowField, depth: usize) -> Result<Type> {
 /// There are too many fields.
 pub fn check_number(fields: &Fields) -> Result<()> {
     match fields.len() > MAX_FIELDS {
-        true => Err(Error::data(format!("a structure has {} fields; at most {MAX_FIELDS} are supported", fields.len()))),
+        true => Err(Error::data(format!("a structure has {} fields; at most 10,000 are supported", fields.len()))),
         false => Ok(()),
     }
 }
