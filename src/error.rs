@@ -9,6 +9,7 @@
 //! Context is added on the way up: a field decoder knows the row, the path and what it found; a block decoder knows the
 //! byte offset; the engine knows the file and the record number.
 
+use crate::printable::one_line;
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,6 +44,8 @@ pub enum Reason {
     NoFields,
     /// An array has a dtype that tensors cannot store.
     ForeignDType,
+    /// The only entry of a sparse tensor is a null, which in a batch would be a null tensor.
+    SingleNull,
     /// A required option is missing, such as `--by`.
     MissingOption(String),
     /// The number of records is wrong, not a record.
@@ -83,6 +86,7 @@ struct Inner {
     field: Option<String>,
     axis: Option<usize>,
     message: String,
+    excerpts: Vec<String>,
     help: Vec<String>,
     reason: Option<Reason>,
 }
@@ -96,6 +100,7 @@ impl Error {
             field: None,
             axis: None,
             message: message.into(),
+            excerpts: Vec::new(),
             help: Vec::new(),
             reason: None,
         }))
@@ -153,10 +158,9 @@ impl Error {
         self
     }
 
-    /// Adds lines of the text in question, which precede the hints.
+    /// Adds lines that are printed as they are, such as the text in question. They precede the hints.
     pub fn excerpt(mut self, lines: String) -> Error {
-        let at = self.0.help.iter().take_while(|said| said.contains('\n')).count();
-        self.0.help.insert(at, lines);
+        self.0.excerpts.push(lines);
         self
     }
 
@@ -265,6 +269,11 @@ impl Error {
         self.0.axis
     }
 
+    /// Lines that precede the hints.
+    pub fn excerpts(&self) -> &[String] {
+        &self.0.excerpts
+    }
+
     /// The hints, in the order they were added.
     pub fn helps(&self) -> &[String] {
         &self.0.help
@@ -327,20 +336,19 @@ impl fmt::Display for Location {
             (None, _) => within,
         };
         match (&self.input, place.is_empty()) {
-            (Some(input), true) => write!(f, "{input}"),
-            (Some(input), false) => write!(f, "{input}: {place}"),
+            (Some(input), true) => f.write_str(&one_line(input)),
+            (Some(input), false) => write!(f, "{}: {place}", one_line(input)),
             (None, _) => write!(f, "{place}"),
         }
     }
 }
 
+/// Names and values from files cannot start a line of their own.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let at = self.0.at.to_string();
-        // A newline in a name must not start a new line of the message.
-        let one_line = |name: &str| name.replace('\n', "\\n");
         if !at.is_empty() {
-            write!(f, "{}: ", one_line(&at))?;
+            write!(f, "{at}: ")?;
         }
         match (&self.0.field, self.0.axis) {
             (Some(field), Some(axis)) => write!(f, "{}, axis {axis}", one_line(field))?,
@@ -357,14 +365,15 @@ impl fmt::Display for Error {
         if self.0.kind == Kind::Internal {
             write!(f, "internal: ")?;
         }
-        write!(f, "{}", self.0.message)?;
+        f.write_str(&one_line(&self.0.message))?;
         if self.0.kind == Kind::Internal {
             write!(f, "\n  this is a bug in tatter; please report it with the input")?;
         }
+        for part in self.0.excerpts.iter().flat_map(|excerpt| excerpt.lines()) {
+            write!(f, "\n  {part}")?;
+        }
         for line in &self.0.help {
-            for part in line.lines() {
-                write!(f, "\n  {part}")?;
-            }
+            write!(f, "\n  {}", one_line(line))?;
         }
         Ok(())
     }

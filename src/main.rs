@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use tatter::cli::{self, Request};
 use tatter::error::{Error, Kind, Result};
-use tatter::options::in_color;
+use tatter::options::{Options, in_color};
 use tatter::printable::printable;
 use tatter::verbs::Verdict;
 use tatter::{io, message, panic, screen};
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 fn show(error: &Error) {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let text = if cli::typed_json_messages(&words) {
-        message::of_error(error).to_string()
+        message::line(&message::of_error(error))
     } else {
         let text = screen::fitted_message(&format!("error: {}", printable(&error.to_string())));
         if in_color(cli::typed_color(&words)) { text.replacen("error:", "\u{1b}[1;31merror:\u{1b}[0m", 1) } else { text }
@@ -56,13 +56,15 @@ fn run() -> Result<Verdict> {
             Ok(Verdict::Good)
         }
         Request::Standalone(run) => {
-            let mut out = std::io::stdout().lock();
-            let verdict = run(&mut out)?;
-            out.flush().map_err(|e| Error::io("standard output", "cannot write", &e))?;
-            Ok(verdict)
+            let outputs = io::Outputs::plan(&Options::default())?;
+            let mut out = outputs.create_report()?;
+            let verdict = run(&mut out);
+            drop(out);
+            // What was printed before a failure holds too.
+            outputs.commit().and(verdict)
         }
         Request::Chain(chain) if chain.reads_standard_input() && std::io::stdin().is_terminal() => {
-            Err(Error::usage("no FILE given, and standard input is a terminal").help(cli::short_usage()))
+            Err(Error::usage("no FILE given, and standard input is a terminal").excerpt(cli::short_usage()))
         }
         Request::Chain(chain) => {
             io::signals::install(stopped)?;

@@ -1,6 +1,7 @@
 //! Messages as JSON, one object per line: `--messages json`.
 
 use crate::error::Error;
+use crate::printable::in_json;
 use serde_json::{Map, Value, json};
 
 /// An error with its parts; unknown parts are omitted.
@@ -9,8 +10,9 @@ pub fn of_error(error: &Error) -> Value {
     object.insert("kind".to_owned(), "error".into());
     object.insert("exit".to_owned(), error.exit_code().into());
     object.extend(parts(error));
-    if !error.helps().is_empty() {
-        object.insert("help".to_owned(), error.helps().into());
+    let help: Vec<&str> = error.excerpts().iter().chain(error.helps()).map(String::as_str).collect();
+    if !help.is_empty() {
+        object.insert("help".to_owned(), help.into());
     }
     object.insert("text".to_owned(), error.to_string().into());
     Value::Object(object)
@@ -40,6 +42,11 @@ pub fn parts(error: &Error) -> Map<String, Value> {
 /// The two halves of `expected ..., found ...`.
 fn expected_and_found(message: &str) -> Option<(&str, &str)> {
     message.strip_prefix("expected ")?.rsplit_once(", found ")
+}
+
+/// The line of a message. Characters that a terminal would interpret are escaped.
+pub fn line(message: &Value) -> String {
+    in_json(&message.to_string()).into_owned()
 }
 
 /// A text of some kind: a notice or information.

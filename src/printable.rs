@@ -14,22 +14,50 @@ pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// assert_eq!(tatter::printable::printable("a\u{1b}[2Jb\n"), "a\\u{1b}[2Jb\n");
 /// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_hidden = |c: char| c != '\n' && is_hidden(c);
+    shown(text, |c| c != '\n' && is_hidden(c))
+}
+
+/// The text on one line: as [`printable`], with newlines shown too. For names and values from files in lines that tatter
+/// composes, so that they cannot start a line of their own.
+///
+/// ```
+/// assert_eq!(tatter::printable::one_line("a\nerror: b\u{2028}"), "a\\nerror: b\\u{2028}");
+/// ```
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    shown(text, is_hidden)
+}
+
+/// The text with hidden characters shown.
+fn shown(text: &str, is_hidden: impl Fn(char) -> bool + Copy) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
+            c if !is_hidden(c) => out.push(c),
+            '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if is_hidden(c) => {
+            c => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }
-            c => out.push(c),
         }
     }
     Cow::Owned(out)
+}
+
+/// The text of a JSON value with hidden characters as escapes, which do not change its meaning.
+///
+/// ```
+/// assert_eq!(tatter::printable::in_json("{\"a\":\"\u{9b}\"}"), "{\"a\":\"\\u009b\"}");
+/// ```
+pub fn in_json(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| if is_hidden(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    Cow::Owned(text.chars().map(escape).collect())
 }
 
 /// A word quoted for a shell, in single quotes only if needed.
@@ -43,14 +71,28 @@ pub fn shell_word(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { shell_quoted(word) }
 }
 
-/// A word in single quotes for a shell.
+/// A word in single quotes for a shell; with hidden characters as `$'a\\nb'`, which bash, zsh and POSIX.1-2024 read.
 ///
 /// ```
 /// use tatter::printable::shell_quoted;
+/// assert_eq!(shell_quoted("it's\n\u{1b}"), r"$'it\'s\n\x1b'");
 /// assert_eq!(["x=0", "it's=0"].map(shell_quoted), ["'x=0'", r"'it'\''s=0'"]);
 /// ```
 pub fn shell_quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
+    if !word.contains(is_hidden) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let mut out = String::from("$'");
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            c if c.is_ascii() && is_hidden(c) => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if is_hidden(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out + "'"
 }
 
 /// A count and what is counted: `1 record`, `2 records`.
@@ -131,7 +173,7 @@ pub fn size_left_out(nbytes: u64) -> String {
     if nbytes == 0 { String::new() } else { format!(" ({})", counted(nbytes, "byte")) }
 }
 
-/// Control characters, and characters that change text direction.
+/// Control characters, line separators, and characters that change text direction.
 pub fn is_hidden(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -32,7 +32,7 @@ pub static COMMANDS: &[Standalone] = &[
                 about: "compare the output of a chain with a file, ignoring types and metadata",
                 args: "drop x a.jsonl | tatter diff --values-only - b.jsonl",
                 input: "==> a.jsonl <==\n{\"id\": 1, \"x\": [1]}\n==> b.jsonl <==\n{\"id\": 1}\n{\"id\": 2}\n",
-                output: "record 2: only in b.jsonl; - ends before it\n",
+                output: "record 2: only in b.jsonl; standard input ends before it\n",
             },
         ],
         takes_output: true,

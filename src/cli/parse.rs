@@ -49,7 +49,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
         words.iter_mut().filter(|word| *word == "-0").for_each(|word| *word = "--null".into());
     }
     if words.is_empty() {
-        return Err(Error::usage("no verb given").help(help::short_usage()));
+        return Err(Error::usage("no verb given").excerpt(help::short_usage()));
     }
     let mut words = split(words)?;
     let is_verbose =

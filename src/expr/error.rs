@@ -134,7 +134,7 @@ impl ExprError {
             None => error,
         };
         let error = match span {
-            Some(span) if !text.trim().is_empty() => error.help(underlined(text, &span)),
+            Some(span) if !text.trim().is_empty() => error.excerpt(underlined(text, &span)),
             _ => error,
         };
         help.into_iter().fold(error, Error::help)

@@ -37,12 +37,12 @@ mod stream;
 mod target;
 mod wildcard;
 
-pub use codec::{Codec, is_tfrecord, masked_crc32c};
+pub use codec::{Codec, extensions, is_tfrecord, masked_crc32c};
 pub use dataset::Found;
 pub use expand::{expand, is_there};
 pub use folder::{Folder, IsDataset};
 pub use input::{Input, inputs};
-pub use names::in_brackets;
+pub use names::{STANDARD_INPUT, in_brackets};
 pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, scratch, scratch_directory, write_file};
 #[cfg(test)]
 pub use recognise::format_of;

@@ -4,7 +4,9 @@ use crate::printable::shell_word;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+/// Standard input in messages.
 pub const STANDARD_INPUT: &str = "standard input";
+/// Standard output in messages.
 pub const STANDARD_OUTPUT: &str = "standard output";
 
 /// The input in a command that a message suggests.

@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -188,7 +189,15 @@ impl Outputs {
     /// # Errors
     /// The output is a terminal.
     pub fn refuse_terminal(&self, format: &str) -> Result<()> {
-        if !self.is_stdout() || !std::io::stdout().is_terminal() {
+        let is_terminal = match &self.target {
+            Target::StandardOutput => std::io::stdout().is_terminal(),
+            // Opening a pipe would wait for its reader.
+            Target::Direct(path) if path.metadata().is_ok_and(|found| found.file_type().is_char_device()) => {
+                File::options().write(true).open(path).is_ok_and(|file| file.is_terminal())
+            }
+            _ => false,
+        };
+        if !is_terminal {
             return Ok(());
         }
         Err(Error::usage(format!("{format} is binary: it is not written to a terminal")).help("write it to a file with -o, or to a pipe"))
@@ -211,6 +220,15 @@ impl Outputs {
         if self.is_stdout() {
             self.held.hold_for_restart();
         }
+    }
+
+    /// Starts a report; see [`Outputs::create`] and [`Outputs::escape_on_terminal`].
+    ///
+    /// # Errors
+    /// See [`Outputs::create`].
+    pub fn create_report(&self) -> Result<Box<dyn Write + Send>> {
+        self.escape_on_terminal();
+        self.create(0)
     }
 
     /// Starts file `index` (0 for a single file), on any thread. Dropping the writer completes the file; errors are

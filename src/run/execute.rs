@@ -159,7 +159,7 @@ impl Execution<'_> {
         let out: Box<dyn Write + Send> = match self.outputs {
             // Only the result is needed.
             [] => Box::new(std::io::sink()),
-            [output] => self.progress.counted(output.create(0)?),
+            [output] => self.progress.counted(output.create_report()?),
             _ => return Err(Error::internal("a report has one output")),
         };
         Ok(End::Report { report, out, verdict: Verdict::Good })

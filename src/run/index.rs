@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::formats::{self, IndexForm, write_index};
 use crate::io::{Input, Outputs, expand};
 use crate::options::Options;
-use crate::printable::counted;
+use crate::printable::{counted, one_line};
 use crate::verbs::Verdict;
 use std::ffi::OsString;
 use std::io::Write;
@@ -41,7 +41,7 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
         drop(index);
         output.commit()?;
         if !options.quiet {
-            let line = format!("{}: {}\n", output.name(), counted(records, "record"));
+            let line = format!("{}: {}\n", one_line(output.name()), counted(records, "record"));
             out.write_all(line.as_bytes()).map_err(|e| Error::io("standard output", "cannot write", &e))?;
         }
     }

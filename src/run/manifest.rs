@@ -83,7 +83,7 @@ impl Manifest {
             counts.records_out,
             lines.join(",\n    ")
         );
-        let mut file = self.output.create(0)?;
+        let mut file = self.output.create_report()?;
         file.write_all(list.as_bytes()).map_err(|e| Error::io(self.output.name(), "cannot write", &e))
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::message;
 use crate::options::{Options, When, in_color};
-use crate::printable::{plural, printable};
+use crate::printable::{one_line, plural};
 use crate::screen;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -125,18 +125,18 @@ impl Progress {
     /// Prints a notice, unless `--quiet` is given.
     pub fn notice(&self, text: &str) {
         if !self.quiet {
-            self.put(&format!("{} {}", self.label, printable(text)), || message::of_text("notice", text));
+            self.put(&format!("{} {}", self.label, one_line(text)), || message::of_text("notice", text));
         }
     }
 
     /// Prints a line for `--verbose`.
     pub fn info(&self, text: &str) {
-        self.put(&format!("info: {}", printable(text)), || message::of_text("info", text));
+        self.put(&format!("info: {}", one_line(text)), || message::of_text("info", text));
     }
 
     /// Prints a line of text or, with `--messages json`, an object. The text is printed unchanged.
     pub fn put(&self, text: &str, object: impl FnOnce() -> serde_json::Value) {
-        if self.json { self.print(&object().to_string()) } else { self.print(&screen::fitted_message(text)) }
+        if self.json { self.print(&message::line(&object())) } else { self.print(&screen::fitted_message(text)) }
     }
 
     /// The label of notices, colored if messages are colored.

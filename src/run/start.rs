@@ -345,7 +345,7 @@ impl<'a> Run<'a> {
             return Err(Error::internal("a chain that reports ends without a report"));
         };
         let Some(output) = self.targets.outputs.first() else { return Err(Error::internal("a report without an output")) };
-        let mut out = output.create(0)?;
+        let mut out = output.create_report()?;
         let verdict = report.finish(out.as_mut())?;
         out.flush().map_err(|e| Error::io("the output", "cannot write", &e))?;
         drop(out);

@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
             at.line = Some(line_number);
             at.column = Some((start - line_start) as u64 + 1);
         });
-        error.help(underlined(before, marked, after))
+        error.excerpt(underlined(before, marked, after))
     }
 
     fn skip_space(&mut self) {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::notice::Notices;
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::printable::{counted, size_left_out};
+use crate::printable::{counted, one_line, size_left_out};
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::{Tensor, row_of};
 use std::io::Write;
@@ -126,7 +126,7 @@ impl Report for Findings {
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
         let notices = self.notices.take();
         let noted = notices.len() as u64;
-        self.lines.extend(notices);
+        self.lines.extend(notices.iter().map(|notice| one_line(notice).into_owned()));
         let mut text = self.lines.join("\n");
         if !text.is_empty() {
             text.push('\n');

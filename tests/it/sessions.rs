@@ -148,3 +148,43 @@ fn a_terminal_is_neither_an_input_nor_an_output_of_bytes() {
     assert_eq!(status, 2, "{shown}");
     assert!(plain(&shown).contains("parquet is binary: it is not written to a terminal"), "{shown}");
 }
+
+#[test]
+fn reports_on_a_terminal_show_control_characters() {
+    if !is_installed("script") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let title = "\u{1b}]0;title\u{7}";
+    for (name, text) in [
+        ("a.jsonl", r#"{"a\u001b]0;title\u0007\u009b\u202e": 1}"#),
+        ("b.jsonl", r#"{"a\u001b]0;title\u0007\u009b\u202e": 2}"#),
+        (&format!("x{title}.jsonl"), r#"{"a\u001b]0;title\u0007\u009b\u202e":"#),
+        (&format!("y{title}.jsonl"), r#"{"a":1}"#),
+    ] {
+        fs::write(directory.path().join(name), format!("{text}\n")).unwrap();
+    }
+    for command in [
+        "tatter diff a.jsonl b.jsonl",
+        "tatter diff a.jsonl y*",
+        "tatter validate x*",
+        "tatter validate --schema 'a: string' y*",
+        "tatter convert --dry-run y* -o o.jsonl",
+        "tatter convert -v y*",
+        "tatter schema a.jsonl",
+        "tatter schema --as json a.jsonl",
+        "tatter schema --as arrow a.jsonl",
+        "tatter stats --histogram a.jsonl",
+        "tatter stats --as json a.jsonl",
+        "tatter show a.jsonl",
+        "tatter select b a.jsonl",
+        "tatter select b --messages json a.jsonl",
+        "tatter count --messages json x*",
+        "tatter convert a.jsonl",
+    ] {
+        let (shown, _) = on_terminal(command, directory.path(), 80);
+        let hidden = ["\u{1b}]", "\u{7}", "\u{9b}", "\u{202e}"].into_iter().find(|hidden| shown.contains(hidden));
+        assert_eq!(hidden, None, "{command}\n{shown:?}");
+        assert!(shown.contains("title") || command.contains("count"), "{command}\n{shown:?}");
+    }
+}

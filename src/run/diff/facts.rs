@@ -3,6 +3,7 @@
 //! Only Parquet and Arrow files declare these. Types inferred from JSON Lines or a TFRecord are not compared.
 
 use crate::path::quoted;
+use crate::printable::one_line;
 use crate::schema::facts::Facts;
 use crate::schema::{DType, Schema};
 use arrow_schema::{DataType, Field, Metadata};
@@ -14,8 +15,8 @@ pub fn difference(a: &Schema, b: &Schema, names: [&str; 2]) -> Option<String> {
         return None;
     }
     let found = schemas(a, b)?;
-    let [left, right] = found.said;
-    Some(format!("{}\n  {}: {left}\n  {}: {right}\n", found.what, names[0], names[1]))
+    let [left, right] = &found.said;
+    Some(format!("{}\n  {}: {}\n  {}: {}\n", one_line(&found.what), names[0], one_line(left), names[1], one_line(right)))
 }
 
 struct Found {

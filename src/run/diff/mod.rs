@@ -11,13 +11,14 @@ use super::records::Records;
 use crate::chunk::{Decoded, Rest};
 use crate::error::{Error, Kind, Result};
 use crate::formats::value_text;
-use crate::io::{Distribution, Outputs, ReadFile};
+use crate::io::{Distribution, Outputs, ReadFile, STANDARD_INPUT};
 use crate::options::{OnError, Options};
 use crate::path::quoted;
-use crate::printable::{counted, shell_word};
+use crate::printable::{counted, in_json, one_line, shell_word};
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::Verdict;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::PathBuf;
@@ -51,18 +52,18 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
             let schema = Arc::new(schema);
             let (mut left, mut right) = (Side::new(left, a, &schema, options), Side::new(right, b, &schema, options));
             match first_difference(&mut left, &mut right, &schema)? {
-                None if !values_only => facts::difference(&schemas.0, &schemas.1, [&left.name, &right.name]),
+                None if !values_only => facts::difference(&schemas.0, &schemas.1, [&left.shown(), &right.shown()]),
                 found => found,
             }
         }
-        Err(clash) => Some(format!("the types differ: {clash}\n")),
+        Err(clash) => Some(format!("the types differ: {}\n", one_line(&clash.to_string()))),
     };
     show_notices(options, &Progress::start(None, options));
     let text = difference.as_deref().unwrap_or_default();
     let failed = |e: std::io::Error| Error::io("the output", "cannot write", &e);
     match output {
         Some(output) => {
-            let mut file = output.create(0)?;
+            let mut file = output.create_report()?;
             file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
             drop(file);
             output.commit()?;
@@ -97,6 +98,11 @@ impl Side<'_> {
         Side { name: name.display().to_string(), options, records: Box::new(records.read(schema.clone())), chunk: None }
     }
 
+    /// The name in the report.
+    fn shown(&self) -> Cow<'_, str> {
+        if self.name == "-" { Cow::Borrowed(STANDARD_INPUT) } else { one_line(&self.name) }
+    }
+
     /// Whether there are records to compare.
     fn fill(&mut self) -> Result<bool> {
         while self.chunk.as_ref().is_none_or(|rest| rest.nrows() == 0) {
@@ -120,7 +126,7 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
             (false, false) => return Ok(None),
             (true, true) => {}
             (more, _) => {
-                let (longer, shorter) = if more { (&left.name, &right.name) } else { (&right.name, &left.name) };
+                let (longer, shorter) = if more { (left.shown(), right.shown()) } else { (right.shown(), left.shown()) };
                 return Ok(Some(format!("record {record}: only in {longer}; {shorter} ends before it\n")));
             }
         }
@@ -138,7 +144,11 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
             let record = record + row as u64;
             return Ok(Some(format!(
                 "record {record}: {}\n  {}: {}\n  {}: {}\n",
-                found.path, left.name, found.values[0], right.name, found.values[1]
+                one_line(&found.path),
+                left.shown(),
+                found.values[0],
+                right.shown(),
+                found.values[1]
             )));
         }
         record += nrows as u64;
@@ -183,7 +193,7 @@ fn descend(at: At, a: Row, b: Row) -> Found {
             _ => {}
         }
     }
-    let [x, y] = [a, b].map(|(tensor, row)| value_text(tensor, at.ty, row));
+    let [x, y] = [a, b].map(|(tensor, row)| in_json(&value_text(tensor, at.ty, row)).into_owned());
     let same = x.chars().zip(y.chars()).take_while(|(x, y)| x == y).count();
     // A difference that the start does not show is shown with some of the text before it.
     let from = if same < VALUE_CHARS { 0 } else { same - VALUE_CHARS / 3 };

@@ -9,7 +9,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path;
-use crate::printable::printable;
+use crate::printable::{one_line, printable};
 use crate::schema::Schema;
 use crate::verbs::shared::count::number_of_records;
 use crate::verbs::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
@@ -77,7 +77,7 @@ impl Report for Shown {
             let mut text = if self.any { "\n".to_owned() } else { String::new() };
             for (field, column) in self.schema.fields.iter().zip(&chunk.columns) {
                 let value = tensor::text(column, &field.ty, row).map_err(|e| e.in_field(path::quoted(&field.name)))?;
-                text.push_str(&format!("{}: {value}\n", path::quoted(&field.name)));
+                text.push_str(&format!("{}: {value}\n", one_line(&path::quoted(&field.name))));
             }
             out.write_all(printable(&text).as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
             self.any = true;

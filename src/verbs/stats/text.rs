@@ -6,7 +6,7 @@ use super::report::{Group, Shown, drift_cells, records};
 use super::summary::Summary;
 use super::table::{Histogram, SIZES, TableRow, VALUES, bar_label, frequent_texts, percent, size_rows, value_row};
 use crate::path::quoted;
-use crate::printable::printable;
+use crate::printable::{one_line, printable};
 use crate::screen;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -48,7 +48,7 @@ pub fn text(shown: &Shown, histograms: bool, columns: Option<usize>) -> String {
         values.iter().chain(&sizes).filter_map(|row| row.histogram.as_ref()).for_each(|h| drawn(&mut text, h));
     }
     if let Some(drift) = shown.drift {
-        let _ = write!(text, "\nagainst {}: {}", drift.name, records(drift.records));
+        let _ = write!(text, "\nagainst {}: {}", one_line(&drift.name), records(drift.records));
         text.push('\n');
         let rows = drift.rows.iter().map(|row| drift_cells(row, drift.max)).collect();
         section(&mut text, &["drift", "of", "JS", "L-inf", ""], &[1, 4], rows, None);
@@ -98,7 +98,8 @@ fn section(text: &mut String, head: &[&str], left: &[usize], rows: Vec<Vec<Strin
     }
     let names = head;
     let head = head.iter().map(|h| (*h).to_owned()).collect();
-    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let on_one_line = |row: Vec<String>| row.iter().map(|cell| one_line(cell).into_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).map(on_one_line).collect();
     let ncolumns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |column: usize| {
         let cells = rows.iter().filter_map(|r| r.get(column)).map(|c| screen::width(c));
@@ -180,7 +181,7 @@ fn drawn(text: &mut String, histogram: &Histogram) {
     let labels: Vec<String> = histogram.bars.iter().map(|b| bar_label(b, histogram.is_whole)).collect();
     let width = labels.iter().map(|l| screen::width(l)).max().unwrap_or(0);
     let most = histogram.bars.iter().map(|b| b.count).max().unwrap_or(0);
-    let _ = writeln!(text, "\n{}", histogram.title);
+    let _ = writeln!(text, "\n{}", one_line(&histogram.title));
     for (label, one) in labels.iter().zip(&histogram.bars) {
         let line = format!("  {label:>width$}  {} {}", bar(one.count, most, BAR), grouped(one.count));
         let _ = writeln!(text, "{}", line.trim_end());
