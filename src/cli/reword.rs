@@ -165,6 +165,14 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if let Some(advice) = before.and_then(|before| dashed_output(before.as_ref(), word)) {
         return error.help(advice);
     }
+    let takes_it = |option: &&Cow<str>| {
+        let option = option.as_ref();
+        let arg = find_option(command, option).or_else(|| find_option(globals, option));
+        option.starts_with("--") && !word.starts_with("--") && arg.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    if let Some(option) = before.filter(takes_it) {
+        return error.help(format!("if it is the value of {option}: {}", shell_word(&format!("{option}={word}"))));
+    }
     if let Some(form) = form_of(word, command) {
         return error.help(format!("did you mean --as {form}?"));
     }

@@ -6,6 +6,7 @@ use super::python;
 use super::syntax::{Expr, ExprKind, Unary, parse_expression};
 use crate::error::{Error, Result};
 use crate::options::{Options, named};
+use crate::printable::shell_word;
 use crate::schema::Literal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,12 +14,12 @@ use std::sync::Arc;
 /// All named values of a run.
 ///
 /// # Errors
-/// A `NAME=` is missing, or a name is given twice.
+/// A `NAME=` is missing, a name is given twice, or an integer is too large.
 pub fn constants(options: &Options) -> Result<Arc<BTreeMap<String, Operand>>> {
     let mut out = BTreeMap::new();
     for text in &options.args {
         let (name, value) = named(text, "--arg", "VALUE")?;
-        if out.insert(name.to_owned(), argument(value)).is_some() {
+        if out.insert(name.to_owned(), argument(name, value)?).is_some() {
             return Err(Error::usage(format!("--arg {name} appears twice")));
         }
     }
@@ -32,9 +33,14 @@ pub fn constants(options: &Options) -> Result<Arc<BTreeMap<String, Operand>>> {
 }
 
 /// Parses a literal of the expression language; any other text is a string.
-fn argument(text: &str) -> Operand {
+fn argument(name: &str, text: &str) -> Result<Operand> {
     let literal = parse_expression(text).ok().and_then(|expr| literal(&expr));
-    Operand { kind: literal.unwrap_or_else(|| OperandKind::Literal(Literal::String(text.to_owned()))), span: 0..0 }
+    let digits = text.trim().trim_start_matches(['-', '+']);
+    if literal.is_none() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+        let error = Error::usage(format!("--arg {name}: the integer {text} is out of range"));
+        return Err(error.help(format!("for a string, quote it: --arg {}", shell_word(&format!("{name}=\"{text}\"")))));
+    }
+    Ok(Operand { kind: literal.unwrap_or_else(|| OperandKind::Literal(Literal::String(text.to_owned()))), span: 0..0 })
 }
 
 fn literal(expr: &Expr) -> Option<OperandKind> {

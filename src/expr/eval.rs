@@ -293,6 +293,7 @@ const AS_EMPTY: &str = " replaces it with an empty list";
 /// field of structures that have axes.
 fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside: bool) -> Error {
     let x = if name == UNNAMED { "x" } else { name };
+    let named = |what: &str| if name == UNNAMED { Error::data(format!("{name} {what}")) } else { Error::data(what).in_field(name) };
     let dims = ty.list_dims();
     let Ok((partitions, below)) = tensor.levels(dims.len()) else {
         return Error::internal("a tensor with fewer axes than its type");
@@ -311,7 +312,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     for depth in 0..partitions.len() {
         let Some(list) = level.and_then(|t| t.as_list().ok()) else { break };
         if list.validity().is_some() {
-            let error = Error::data(if depth == 0 && !inside { format!("{name} is null") } else { format!("{name} contains a null list") });
+            let error = named(if depth == 0 && !inside { "is null" } else { "contains a null list" });
             let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
             let error = error.help(if fixed {
                 format!("{} replaces it with values", filled(value))
@@ -330,7 +331,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     {
         return null_error(tensor, &field.ty, &format!("{x}.{}", name_text(&field.name)), true, below_axes);
     }
-    let error = Error::data(if below_axes { format!("{name} contains a null") } else { format!("{name} is null") });
+    let error = named(if below_axes { "contains a null" } else { "is null" });
     let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());
     let error = if has_literals && !ty.is_sparse() { error.help(format!("{} replaces it with a value", filled(value))) } else { error };
     match (below_axes, of_structure) {

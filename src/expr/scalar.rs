@@ -65,7 +65,10 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
             .help(match (node.ty.dtype(), node.ty.fields()) {
                 (Some(DType::Bool), _) => format!(
                     "reduce_any({text}) or reduce_all({text}) gives one bool{}",
-                    if text.contains("is_null(") { "; is_null(x, level=0) tests the whole field" } else { "" }
+                    match first_argument(text, "is_null(") {
+                        Some(x) => format!("; is_null({x}, level=0) tests the whole field"),
+                        None => String::new(),
+                    }
                 ),
                 (_, Some(fields)) if node.ty.rank() == 0 => members(text, fields),
                 (_, Some(_)) => "len(x) is the size of axis 0".to_owned(),
@@ -173,4 +176,15 @@ impl ScalarExpr {
         let node = super::call::strict(self.node).map_err(|e| e.into_error(text))?;
         Ok(ScalarExpr { node, ..self })
     }
+}
+
+/// The text of the first argument of a call, which begins with `call`.
+fn first_argument<'a>(text: &'a str, call: &str) -> Option<&'a str> {
+    let inner = text.split_once(call)?.1;
+    let mut depth = 0;
+    let end = inner.find(|c: char| {
+        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
+        depth < 0 || (depth == 0 && c == ',')
+    })?;
+    Some(inner[..end].trim())
 }

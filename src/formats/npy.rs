@@ -107,7 +107,7 @@ impl Container for Npy {
                 let own: Vec<Dim> = several.stored.axes.iter().skip(first).map(known).collect();
                 let shape = Type::tensor(several.dtype.clone(), own).to_string();
                 let shape = shape.find('[').map_or("", |at| &shape[at..]).to_owned();
-                Error::usage("its rows differ in length, which takes several arrays; an npy file contains one").help(format!(
+                Error::usage("its rows can differ in length, which takes several arrays; an npy file contains one").help(format!(
                     "pad it to one size: to-dense --shape {} (with the real sizes); or write an npz",
                     shell_quoted(&format!("{path}={shape}"))
                 ))

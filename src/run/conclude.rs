@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::io::{self, Outputs};
 use crate::message;
 use crate::options::Options;
-use crate::printable::{counted, printable, size_left_out};
+use crate::printable::{counted, one_line, size_left_out};
 use crate::verbs::Verdict;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -158,9 +158,9 @@ pub fn conclude(ended: Ended, options: &Options, started: Instant) -> Result<Ver
     let is_allowed = options.max_errors.is_some();
     // The reason for exit code 1 is shown even with `--quiet`.
     if !progress.is_quiet() {
-        progress.put(&format!("{} {}", progress.label(), printable(&text)), object);
+        progress.put(&format!("{} {}", progress.label(), one_line(&text)), object);
     } else if !is_allowed {
-        progress.put(&printable(&text), object);
+        progress.put(&one_line(&text), object);
     }
     Ok(if is_allowed { verdict } else { Verdict::Bad })
 }
@@ -180,12 +180,12 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
     let places: Vec<String> = first_faults
         .iter()
         .map(|fault| {
-            let field = fault.field().map_or_else(String::new, |field| format!(" {field}"));
+            let field = fault.field().map_or_else(String::new, |field| format!(": {field}"));
             format!("{}{field}", fault.location())
         })
         .collect();
-    let more = if records + values > places.len() as u64 { ", ..." } else { "" };
-    format!("{}: {}{more}", parts.join(", "), places.join(", "))
+    let more = if records + values > places.len() as u64 { "; ..." } else { "" };
+    format!("{}: {}{more}", parts.join(", "), places.join("; "))
 }
 
 /// Shows the notices collected so far.

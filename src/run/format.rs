@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
-use crate::io::{Codec, Input, Outputs};
+use crate::io::{Codec, Input, Outputs, extensions};
 use crate::options::{Compression, OnError, Options, Scalars};
 use crate::printable::all_of;
 use std::path::Path;
@@ -165,8 +165,13 @@ pub fn note_extension(format: &dyn Format, outputs: &Outputs, options: &Options)
 /// It is, under `--strict`.
 pub fn note_quarantine(options: &Options) -> Result<()> {
     let OnError::Quarantine(path) = &options.on_error else { return Ok(()) };
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let Some(other) = by_extension(extension).filter(|other| other.family() != "jsonl") else { return Ok(()) };
+    let (codec, extension) = extensions(&path.to_string_lossy());
+    if let Some(codec) = codec {
+        let text = format!("{}: the quarantine file is not compressed, but its name is that of {codec} data", path.display());
+        options.notices.add(text, options.strict)?;
+    }
+    let extension = extension.unwrap_or_default();
+    let Some(other) = by_extension(&extension).filter(|other| other.family() != "jsonl") else { return Ok(()) };
     let text = format!("{}: the quarantine file is JSON Lines, but .{extension} is an extension of {}", path.display(), other.name());
     options.notices.add(text, options.strict)
 }

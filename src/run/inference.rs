@@ -58,16 +58,25 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
                 match scans.iter_mut().find(|scan| scan.format == opened.format.name()) {
                     Some(scan) => {
                         let before = std::mem::replace(&mut scan.tasks, Box::new(std::iter::empty()));
-                        (scan.tasks, scan.name) = (Box::new(before.chain(tasks)), format!("the {} inputs", scan.format));
+                        scan.tasks = Box::new(before.chain(tasks));
+                        (scan.name, scan.only) = (format!("the {} inputs", scan.format), None);
                     }
-                    None => scans.push(Scan { format: opened.format.name(), name: opened.input.name().to_string(), tasks }),
+                    None => {
+                        let name = opened.input.name();
+                        scans.push(Scan { format: opened.format.name(), name: name.to_string(), only: Some(name.clone()), tasks });
+                    }
                 }
             }
         }
     }
-    for Scan { name, tasks, .. } in scans {
-        if let Some(observed) = observe(tasks, threads)? {
-            let mut schema = observed.schema(request)?;
+    for Scan { name, only, tasks, .. } in scans {
+        let located = |e: Error| match &only {
+            // A notice under --strict already names it.
+            Some(input) if e.kind() == Kind::Data && !e.message().starts_with(input.as_ref()) => e.in_input(input.clone()),
+            _ => e,
+        };
+        if let Some(observed) = observe(tasks, threads).map_err(located)? {
+            let mut schema = observed.schema(request).map_err(located)?;
             forget_dropped(&mut schema, request);
             found.add(&name, schema).map_err(clash)?;
         }
@@ -102,6 +111,8 @@ struct Scan {
     format: &'static str,
     /// The input, or what the inputs are.
     name: String,
+    /// The input, if there is only one.
+    only: Option<Arc<str>>,
     tasks: Tasks<Box<dyn Observed>>,
 }
 

@@ -4,7 +4,7 @@
 
 use super::gather::{take, take_or_null};
 use super::{RowPartition, Sparse, Tensor};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::schema::{Dim, Size, Type};
 use arrow_array::Array;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer, ScalarBuffer};
@@ -63,7 +63,7 @@ pub fn batch(tensor: &Tensor, batch: &RowPartition) -> Result<Tensor> {
             if let Some(row) = null_values(sparse).and_then(is_alone) {
                 let error =
                     Error::data("contains a single null, which in a batch could not be distinguished from a null tensor").at_row(row);
-                return Err(error.help("fill it first: fill-null 'x=0'"));
+                return Err(error.because(Reason::SingleNull));
             }
             match sparse.validity() {
                 Some(valid) => batch_sparse(&with_null_values(sparse, valid)?, batch).map(Tensor::Sparse),

@@ -39,6 +39,10 @@ impl Tensor {
         if from.element == Element::Value(DType::Null) && from.dims.is_empty() {
             return Tensor::nulls(to, self.nrows());
         }
+        let is_null = from.element == Element::Value(DType::Null);
+        if !is_null && from.list_dims().len() != to.list_dims().len() {
+            return Err(mismatch(from, to));
+        }
         match (from.list_dims().first(), to.list_dims().first()) {
             (Some(_), Some(dim)) => {
                 let list = self.as_list()?;

@@ -33,7 +33,7 @@ impl Verb for Explode {
 The field loses axis 0 and all other fields are repeated. A record whose list is empty or null is dropped; with \
 --keep-empty it is kept, and the field is null. Items may be values, lists, structures or slices of a sparse tensor. \
 Null items are kept. To split several fields together, item by item, use `unbatch`.";
-    const MEANING: &'static str = "unnest";
+    const MEANING: &'static str = "SQL's UNNEST";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "one record per document",
@@ -66,7 +66,7 @@ Null items are kept. To split several fields together, item by item, use `unbatc
         }
         if ty.is_sparse() && ty.rank() == 1 {
             let error = Error::usage("is a sparse vector; its items would be sparse tensors of rank 0").in_field(&self.field);
-            return Err(error.help(format!("make it dense first: to-dense -f {}", self.field)));
+            return Err(error.help(format!("make it dense first: to-dense -f {}", shell_word(&self.field.to_string()))));
         }
         let mut item = unbatched_type(ty);
         item.optional |= self.keep_empty;

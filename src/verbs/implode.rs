@@ -1,5 +1,6 @@
 //! `implode --by KEY`: groups consecutive records with equal keys.
 
+use super::shared::batches::batched_field;
 use super::shared::keys::Keys;
 use super::shared::memory::Held;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
@@ -9,7 +10,7 @@ use crate::error::Result;
 use crate::options::Options;
 use crate::path::quoted;
 use crate::schema::{Field, Schema, Size};
-use crate::tensor::batch::{batch, batched_type};
+use crate::tensor::batch::batched_type;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, downcast_primitive_array};
@@ -30,7 +31,7 @@ impl Verb for Implode {
 The key fields stay; every other field gains axis 0, the records of the group, as with `batch`. Only adjacent records are grouped: sort \
 the records first with `sort --by KEY`. In keys, nulls equal each other, and so do NaNs; nulls in other fields are kept. `explode` is the \
 inverse; `count --by` counts the records of each key. The records of the current group are kept in memory (see --max-memory).";
-    const MEANING: &'static str = "the inverse of unnest";
+    const MEANING: &'static str = "the inverse of SQL's UNNEST";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "the events of each user",
@@ -125,7 +126,7 @@ impl Groups {
     fn grouped(&self, chunk: &Chunk, groups: &RowPartition) -> Result<Chunk> {
         let firsts: Vec<usize> = (0..groups.nrows()).map(|group| groups.start(group)).collect();
         let column = |(i, column): (usize, &Tensor)| {
-            let grouped = if self.keys.contains(&i) { column.gather(&firsts) } else { batch(column, groups) };
+            let grouped = if self.keys.contains(&i) { column.gather(&firsts) } else { batched_field(column, groups, &self.names[i]) };
             grouped.map_err(|e| chunk.origin.resolve(e.in_field(quoted(&self.names[i])), chunk.nrows))
         };
         let columns = chunk.columns.iter().enumerate().map(column).collect::<Result<_>>()?;

@@ -37,7 +37,7 @@ pub struct Lookup {
     /// Key field of the table [default: the name of FIELD]
     #[arg(long, value_name = "KEY", value_parser = FieldPath::parse)]
     key: Option<FieldPath>,
-    /// Fields of the table to add; name=other adds `name` as `other`, and '*' all others but KEY
+    /// Fields of the table to add; name=other adds `name` as `other`, and '*' adds all fields except KEY
     #[arg(long, value_name = "NAMES", required = true, value_delimiter = ',')]
     take: Vec<String>,
     /// What to do with a record whose value is not in the table
@@ -341,7 +341,8 @@ impl Rows {
         if let Some((at, first)) = found.numbers.iter().enumerate().find(|(at, number)| **number as usize != *at) {
             let (first, second) = (rows[*first as usize] + 1, rows[at] + 1);
             let error = Error::data(format!("records {first} and {second} have the same key")).in_field(quoted(&field.name));
-            let help = format!("keep the first of each: tatter unique --by {} {}", quoted(&field.name), shell_word(&self.table));
+            let help =
+                format!("keep the first of each: tatter unique --by {} {}", shell_word(&quoted(&field.name)), shell_word(&self.table));
             return Err(error.in_input(self.table).help(help));
         }
         self.nrows = rows.len();

@@ -45,8 +45,8 @@ With --stop all (the default), when an input ends, records are drawn from the ot
 --stop first the stream ends when a record is drawn from an input that has none left. With --stop repeat, inputs that have ended are read \
 again until each has been read to its end; --summary counts the records that were repeated.
 
-The schemas of the inputs are unified as for several FILEs. The draws depend only on --seed. A weight follows the bracket of an input \
-with a chain: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
+The schemas of the inputs are unified as for several FILEs. The draws depend only on --seed. For an input with a chain, the weight \
+follows the closing bracket: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl ]=0.5.";
     const MEANING: &'static str = "tf.data.Dataset.sample_from_datasets";
     const COMBINES: bool = true;
     const EXAMPLES: &'static [Example] = &[

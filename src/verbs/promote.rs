@@ -80,7 +80,7 @@ names it.";
             };
             if field_ty.is_sparse() && structure.rank() > 0 {
                 let error = Error::usage("is sparse; its axes cannot be merged with those of its structures").in_field(&self.path);
-                return Err(error.help(format!("make it dense first: to-dense -f {}", self.path)));
+                return Err(error.help(format!("make it dense first: to-dense -f {}", shell_word(&self.path.to_string()))));
             }
             let promoted = Field::new(name.clone(), promoted_type(&structure, &field_ty));
             if let (true, Element::Struct(inner)) = (moves, &mut fields[position].ty.element) {

@@ -48,7 +48,7 @@ structures, a sparse tensor into slices.";
             let name = quoted(&field.name);
             if field.ty.is_sparse() && field.ty.rank() == 1 {
                 let error = Error::usage("is a sparse vector; its items would be sparse tensors of rank 0").in_field(&name);
-                return Err(error.help(format!("make it dense first: to-dense -f {name}")));
+                return Err(error.help(format!("make it dense first: to-dense -f {}", shell_word(&name))));
             }
             match field.ty.dims.first() {
                 None => {
@@ -81,7 +81,8 @@ structures, a sparse tensor into slices.";
 fn promoted(field: &Field) -> Option<String> {
     let inner = field.ty.fields()?.iter().find(|inner| inner.ty.rank() > 0)?;
     let path = FieldPath::name(&*field.name).join(&inner.name);
-    Some(format!("move its sequences out first: promote {path} --as {} then drop {}", quoted(&inner.name), quoted(&field.name)))
+    let [path, inner, field] = [path.to_string(), quoted(&inner.name), quoted(&field.name)].map(|name| shell_word(&name));
+    Some(format!("move its sequences out first: promote {path} --as {inner} then drop {field}"))
 }
 
 struct Split {

@@ -24,7 +24,7 @@ pub struct Windows {
     field: FieldPath,
     #[command(flatten)]
     windowing: Windowing,
-    /// Fill windows with fewer than W values with this one
+    /// Pad windows of fewer than W values with VALUE
     #[arg(long, value_name = "VALUE", conflicts_with = "drop_remainder", allow_hyphen_values = true)]
     pad: Option<String>,
 }

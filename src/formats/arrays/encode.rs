@@ -4,10 +4,10 @@ use super::stored::{StoredLeaf, StoredSchema};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded};
-use crate::path::{FieldPath, quoted};
-use crate::printable::shell_word;
+use crate::path::FieldPath;
 use crate::schema::arrays::{Contents, Form, Stacking};
-use crate::schema::{DType, Field, Schema, Size, Type};
+use crate::schema::filling::fill_itself_or_drop;
+use crate::schema::{Field, Schema};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive_array};
@@ -77,29 +77,27 @@ impl<'a> Walk<'a> {
     fn field(&mut self, field: &Field, tensor: &Tensor, path: &FieldPath, mut above: Vec<RowPartition>) -> Result<()> {
         let dims = field.ty.list_dims();
         let mut at = tensor;
-        for axis in 0..dims.len() {
+        for _ in 0..dims.len() {
             let list = at.as_list()?;
-            let filling = if dims[axis..].iter().all(|d| matches!(d.size, Size::Known(_))) { filling(&field.ty) } else { "[]" };
-            refuse_nulls(list.validity(), path, &above, filling)?;
+            refuse_nulls(list.validity(), field, path, &above)?;
             above.push(list.partition().clone());
             at = list.values();
         }
-        let filling = filling(&field.ty);
         match at {
             Tensor::Struct(s) => {
-                refuse_nulls(s.validity(), path, &above, filling)?;
+                refuse_nulls(s.validity(), field, path, &above)?;
                 let inner = field.ty.fields().unwrap_or_default();
                 inner.iter().zip(s.fields()).try_for_each(|(f, t)| self.field(f, t, &path.join(&f.name), above.clone()))
             }
             Tensor::Leaf(array) => {
-                refuse_nulls(array.nulls(), path, &above, filling)?;
+                refuse_nulls(array.nulls(), field, path, &above)?;
                 let leaf = self.leaf(path)?;
                 self.dense(leaf, array, &above).map_err(|e| e.in_field(path))
             }
             Tensor::Sparse(sparse) => {
-                refuse_nulls(sparse.validity(), path, &above, filling)?;
+                refuse_nulls(sparse.validity(), field, path, &above)?;
                 above.push(sparse.entries().clone());
-                refuse_nulls(sparse.values().nulls(), path, &above, filling)?;
+                refuse_nulls(sparse.values().nulls(), field, path, &above)?;
                 let leaf = self.leaf(path)?;
                 self.sparse(leaf, sparse)
             }
@@ -181,29 +179,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// An example value with which `fill-null` can replace a null.
-fn filling(ty: &Type) -> &'static str {
-    match ty.dtype() {
-        Some(DType::String | DType::Bytes | DType::Json) => "\"\"",
-        Some(DType::Bool) => "False",
-        _ => "0",
-    }
-}
-
-fn refuse_nulls(validity: Option<&NullBuffer>, path: &FieldPath, above: &[RowPartition], filling: &str) -> Result<()> {
+fn refuse_nulls(validity: Option<&NullBuffer>, field: &Field, path: &FieldPath, above: &[RowPartition]) -> Result<()> {
     let Some(validity) = validity.filter(|v| v.null_count() > 0) else { return Ok(()) };
     let item = (0..validity.len()).find(|i| validity.is_null(*i)).unwrap_or(0);
     let record = above.iter().rev().fold(item, |item, partition| row_of(partition, item));
     let message = if above.is_empty() { "is null, which arrays cannot store" } else { "contains a null, which arrays cannot store" };
-    Err(Error::data(message).in_field(path).at_row(record).help(format!(
-        "fill it first: fill-null {}; or drop the field: drop {}",
-        shell_word(&format!("{path}={filling}")),
-        top(path)
-    )))
-}
-
-fn top(path: &FieldPath) -> String {
-    path.names().first().map_or_else(String::new, |name| shell_word(&quoted(name)))
+    Err(Error::data(message).in_field(path).at_row(record).help(fill_itself_or_drop(field, path)))
 }
 
 fn row_ends(partition: &RowPartition) -> Vec<i64> {

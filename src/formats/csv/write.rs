@@ -34,6 +34,8 @@ struct Lists {
     all: Tally,
     /// The number of those that have several items, and so a separator.
     shown: Tally,
+    /// For a column of text, the number of chunks with a separator in it.
+    texts: Tally,
 }
 
 /// # Errors
@@ -288,6 +290,13 @@ impl Encode for RecordEncoder {
                 lists.all.add(chunk.nrows as u64);
                 lists.shown.add(shown as u64);
             }
+            if let (Tensor::Leaf(array), Some(separator)) = (column, self.dialect.separator)
+                && let Some(text) = array.as_string_opt::<i64>()
+                && let (Some(start), Some(end)) = (text.value_offsets().first(), text.value_offsets().last())
+                && memchr::memchr(separator, &text.value_data()[*start as usize..*end as usize]).is_some()
+            {
+                lists.texts.add(1);
+            }
         }
         let (mut out, mut cell) = (Vec::with_capacity(chunk.nbytes()), Vec::new());
         for row in 0..chunk.nrows {
@@ -306,6 +315,13 @@ impl Encode for RecordEncoder {
 
     fn finish(&self) -> Result<()> {
         for (field, lists) in self.schema.fields.iter().zip(&self.lists) {
+            if lists.texts.take() > 0 {
+                let name = quoted(&field.name);
+                let schema = shell_word(&format!("{name}: {}", field.ty));
+                let text =
+                    format!("{name}: some text contains the list separator, so it would be read as a list: read it with --schema {schema}");
+                self.options.notices.add(text, self.options.strict)?;
+            }
             if lists.all.take() > 0 && lists.shown.take() == 0 {
                 let (name, ty) = (quoted(&field.name), &field.ty);
                 let schema = shell_word(&format!("{name}: {ty}"));

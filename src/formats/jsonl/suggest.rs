@@ -60,6 +60,10 @@ fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<F
             let depth = if ty.is_sparse() { 0 } else { error.depth };
             ty.element = Element::Value(DType::Json);
             ty.dims.truncate(depth);
+            // The declared sizes may not be those of the values either.
+            for (axis, dim) in ty.dims.iter_mut().enumerate().filter(|(_, dim)| matches!(dim.size, Size::Known(_))) {
+                dim.size = if axis == 0 { Size::Uniform } else { Size::Ragged };
+            }
         }
         Fix::Seen(seen) => *ty = at_depth(ty, error.depth, seen),
     }

@@ -217,9 +217,11 @@ pub fn check_held(nbytes: u64, request: &Request) -> Result<()> {
     if nbytes <= limit {
         return Ok(());
     }
-    Err(Error::data(format!(
-        "a matrix that is not stored by rows is read into memory: it takes at least {nbytes} bytes, more than {limit}"
-    ))
-    .help("raise the limit with --max-memory")
-    .help("or store it by rows, in Python: scipy.sparse.save_npz(\"x.npz\", matrix.tocsr())"))
+    let size = match nbytes {
+        u64::MAX => "more bytes than this machine can address".to_owned(),
+        _ => format!("at least {nbytes} bytes, more than {limit}"),
+    };
+    Err(Error::data(format!("a matrix that is not stored by rows is read into memory: it takes {size}"))
+        .help("raise the limit with --max-memory")
+        .help("or store it by rows, in Python: scipy.sparse.save_npz(\"x.npz\", matrix.tocsr())"))
 }

@@ -3,6 +3,7 @@
 use super::value::is_writable;
 use crate::error::{Error, Result};
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{Field, Schema};
 
 /// The single field of the records: a sparse vector of numbers.
@@ -17,7 +18,7 @@ pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Fiel
             let error = Error::usage(format!("{format} stores one sparse vector per record, but {} is {}", quoted(&field.name), field.ty));
             Err(error.help(match field.ty.rank() {
                 1 if !field.ty.is_sparse() && field.ty.dtype().is_some_and(is_writable) => {
-                    format!("make it sparse: to-sparse -f {}", quoted(&field.name))
+                    format!("make it sparse: to-sparse -f {}", shell_word(&quoted(&field.name)))
                 }
                 _ => "npz and safetensors store other tensors".to_owned(),
             }))
@@ -25,7 +26,7 @@ pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Fiel
         fields => {
             let error = Error::usage(format!("{format} stores one sparse vector per record, but the records have {} fields", fields.len()));
             Err(match fields.iter().find(|f| is_row(f)) {
-                Some(field) => error.help(format!("keep only that field: select {}", quoted(&field.name))),
+                Some(field) => error.help(format!("keep only that field: select {}", shell_word(&quoted(&field.name)))),
                 None => error.help("make a field sparse with to-sparse, and select it"),
             })
         }

@@ -10,6 +10,7 @@ use crate::formats::matrix::value::Texts;
 use crate::formats::matrix::write::the_sparse_field;
 use crate::options::Options;
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema, Size};
 use crate::tensor::{Sparse, Tensor};
 use arrow_array::cast::AsArray;
@@ -113,7 +114,7 @@ impl EntryEncoder {
             let row = crate::tensor::row_of(real.entries(), at);
             return Err(Error::data("a pattern matrix can contain only True values, but one is False")
                 .at_row(row)
-                .help(format!("write numbers: cast {}=int8", quoted(&self.name))));
+                .help(format!("write numbers: cast {}", shell_word(&format!("{}=int8", quoted(&self.name))))));
         }
         Ok(())
     }

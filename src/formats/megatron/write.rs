@@ -98,7 +98,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                     quoted(first),
                     quoted(other)
                 );
-                return Err(Error::usage(error).help(format!("keep only that field: select {}", quoted(first))));
+                return Err(Error::usage(error).help(format!("keep only that field: select {}", shell_word(&quoted(first)))));
             }
         }
     }
@@ -226,7 +226,11 @@ impl SequenceEncoder {
             let wide = cast(values, &DType::Int64)?;
             let all = wide.as_primitive::<Int64Type>().values();
             let at = all.iter().position(|id| u64::try_from(*id).map_or(true, |id| id >= size)).unwrap_or(0);
-            let error = Error::data(format!("the token id {} is not less than --vocab-size {size}", all.get(at).copied().unwrap_or(0)));
+            let error = Error::data(format!(
+                "expected a token id from 0 to {}, found {} (--vocab-size {size})",
+                size.saturating_sub(1),
+                all.get(at).copied().unwrap_or(0)
+            ));
             return Err(error.at_row(row(at)));
         }
         // In the smallest dtype for this chunk; the writer widens it if other chunks need more.

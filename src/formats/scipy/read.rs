@@ -156,6 +156,7 @@ impl<'a> Archive<'a> {
             self.check_indptr(&indptr, self.nrows)?;
             let data = self.vector("data")?;
             return Ok(Box::new(CsrRows {
+                nrows: self.nrows,
                 left: self.nrows,
                 max_row_bytes: request.options.max_record_bytes,
                 at: None,
@@ -209,6 +210,7 @@ fn bad_indptr(start: i64, end: i64) -> Error {
 
 /// The rows of CSR, read sequentially.
 struct CsrRows {
+    nrows: u64,
     left: u64,
     /// Maximum memory for a row, whose entries can be compressed to almost nothing.
     max_row_bytes: u64,
@@ -242,7 +244,9 @@ impl RowSource for CsrRows {
             }
             let nbytes = (next - end) as u64 * (8 + self.element.nbytes() as u64);
             if nbytes > self.max_row_bytes {
-                return Err(Error::data(format!("a row has {nbytes} bytes, more than {}", self.max_row_bytes))
+                let record = self.nrows - self.left + 1;
+                return Err(Error::data(format!("the row has {nbytes} bytes, more than {}", self.max_row_bytes))
+                    .locate(|at| at.records = Some((record, record)))
                     .help("raise the limit with --max-record-bytes"));
             }
             if next - start > self.indices.left() as i64 {

@@ -255,7 +255,7 @@ fn length(value: Option<&Value>, path: Option<&FieldPath>) -> Result<Option<u64>
         Some(value) => match integer(value) {
             Some(-1) => Ok(None),
             Some(n) if n >= 0 && n <= i64::from(i32::MAX) => Ok(u64::try_from(n).ok()),
-            _ => Err(damaged(path, format!("the length {value} of a sequence"))),
+            _ => Err(damaged(path, format!("invalid sequence length {value}"))),
         },
     }
 }

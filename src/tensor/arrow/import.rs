@@ -263,8 +263,11 @@ fn check_spread(array: &ArrayRef) -> Result<()> {
     let longest = longest(&values);
     match array.len().checked_mul(longest) {
         Some(nbytes) if nbytes <= 16 * MAX_SPREAD => Ok(()),
-        _ => Err(Error::data(format!("{} rows of a dictionary or of runs, of up to {longest} bytes each", array.len()))
-            .help("write the column without this encoding")),
+        _ => Err(Error::data(format!(
+            "{} dictionary- or run-end-encoded rows of up to {longest} bytes each are too many to expand",
+            array.len()
+        ))
+        .help("write the column without this encoding")),
     }
 }
 
@@ -362,17 +365,17 @@ fn variable_shape(array: &ArrayRef, field: &Field, ty: &TensorType, mask: Option
         for (row, count) in counts.iter_mut().enumerate() {
             let declared = sizes[row * rank + stored];
             let size =
-                size_of(row, stored).ok_or_else(|| Error::data(format!("the size {declared} in the shape of a tensor")).at_row(row))?;
+                size_of(row, stored).ok_or_else(|| Error::data(format!("invalid size {declared} in the shape of a tensor")).at_row(row))?;
             if !null(row) && usize::try_from(declared).ok() != Some(size) {
                 return Err(Error::data(format!("found the size {declared} in the shape of a tensor whose type says {size}"))
                     .at_row(row)
                     .on_axis(axis));
             }
             if lengths.len().saturating_add(*count) > MAX_SPREAD {
-                return Err(Error::data("a tensor of too many empty rows").at_row(row).on_axis(axis));
+                return Err(Error::data("the tensor has too many empty rows").at_row(row).on_axis(axis));
             }
             lengths.resize(lengths.len() + *count, size as i64);
-            *count = count.checked_mul(size).ok_or_else(|| Error::data("a tensor with too many values").at_row(row))?;
+            *count = count.checked_mul(size).ok_or_else(|| Error::data("the tensor has too many values").at_row(row))?;
         }
         levels.push(match ty.sizes[stored] {
             Some(size) => RowPartition::uniform(size as usize, lengths.len())?,

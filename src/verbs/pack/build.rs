@@ -5,10 +5,10 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::printable::counted;
-use crate::tensor::batch::batch;
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::runs::Runs;
 use crate::tensor::{RowPartition, Tensor};
+use crate::verbs::shared::batches::batched_field;
 use crate::verbs::shared::edit::Scope;
 use crate::verbs::shared::packing::{PackedRow, Rows, Segment};
 use crate::verbs::shared::pool::{Pool, RecordId};
@@ -252,7 +252,7 @@ impl RowLayout {
         let column = |(position, column): (usize, &Tensor)| {
             let made = match self.packed.iter().find(|p| p.position == position) {
                 Some(field) => self.row_values(field, column, rows),
-                None => batch(column, &groups),
+                None => batched_field(column, &groups, &self.names[position]),
             };
             made.map_err(|e| sequences.origin.resolve(e.in_field(quoted(&self.names[position])), sequences.nrows))
         };

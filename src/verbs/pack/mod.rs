@@ -168,7 +168,11 @@ impl Pack {
             let (positions, field) = schema.find(path)?;
             if positions.len() > 1 {
                 let error = Error::usage("is inside a structure; only fields of the record are packed").in_field(path);
-                return Err(error.help(format!("move it out first: promote {path} --as {}", quoted(path.last()))));
+                return Err(error.help(format!(
+                    "move it out first: promote {} --as {}",
+                    shell_word(&path.to_string()),
+                    shell_word(&quoted(path.last()))
+                )));
             }
             if let Some(misfit) = misfit(&field.ty) {
                 let error = Error::usage(misfit).in_field(path);

@@ -2,7 +2,8 @@
 
 use super::edit::outer_rank;
 use crate::error::{Error, Result};
-use crate::path::FieldPath;
+use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
 use crate::schema::{Field, Schema};
 
 /// Maps the axes `outer ..= inner` of the record to the field's own axes. Negative axes count from the last.
@@ -39,10 +40,11 @@ pub fn own_axes(schema: &Schema, path: &FieldPath, outer: i64, inner: i64) -> Re
 pub fn owned_by_structure(schema: &Schema, path: &FieldPath, axis: usize) -> Error {
     let owner = owner_of(schema, path, axis);
     let name = owner.as_ref().map_or_else(String::new, ToString::to_string);
-    Error::usage(format!("this axis belongs to {name} and is shared by all its fields"))
-        .in_field(path)
-        .on_axis(axis)
-        .help(format!("move the field out first: promote {path} --as {}", crate::path::quoted(path.last())))
+    Error::usage(format!("this axis belongs to {name} and is shared by all its fields")).in_field(path).on_axis(axis).help(format!(
+        "move the field out first: promote {} --as {}",
+        shell_word(&path.to_string()),
+        shell_word(&quoted(path.last()))
+    ))
 }
 
 fn owner_of(schema: &Schema, path: &FieldPath, axis: usize) -> Option<FieldPath> {

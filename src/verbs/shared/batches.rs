@@ -2,12 +2,16 @@
 
 use super::memory::Held;
 use crate::chunk::Chunk;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::options::Options;
+use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{Schema, Size};
 use crate::tensor::batch::{batch, batched_type};
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::verb::{Flow, Fold};
+use arrow_array::Array;
+use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// Maximum number of records in a batch.
@@ -48,10 +52,32 @@ pub fn names(schema: &Schema) -> Arc<[String]> {
 /// # Errors
 /// See [`batch()`].
 pub fn batched_chunk(chunk: &Chunk, partition: &RowPartition, names: &[String]) -> Result<Chunk> {
-    let column = |(column, name): (&Tensor, &String)| batch(column, partition).map_err(|e| e.in_field(crate::path::quoted(name)));
+    let column = |(column, name): (&Tensor, &String)| batched_field(column, partition, name);
     let columns = chunk.columns.iter().zip(names).map(column).collect::<Result<_>>();
     let columns = columns.map_err(|e| chunk.origin.resolve(e, chunk.nrows))?;
     Chunk::try_new(partition.nrows(), columns, chunk.origin.merged((0..partition.nrows()).map(|i| partition.range(i))))
+}
+
+/// The rows of a field, partitioned into batches.
+///
+/// # Errors
+/// See [`batch()`].
+pub fn batched_field(column: &Tensor, partition: &RowPartition, name: &str) -> Result<Tensor> {
+    batch(column, partition).map_err(|e| {
+        let name = quoted(name);
+        let e = match (e.reason(), column) {
+            (Some(Reason::SingleNull), Tensor::Sparse(sparse)) => {
+                let value = match sparse.values().data_type() {
+                    DataType::LargeUtf8 | DataType::LargeBinary => "\"\"",
+                    DataType::Boolean => "False",
+                    _ => "0",
+                };
+                e.help(format!("fill it first: fill-null {}", shell_word(&format!("{name}={value}"))))
+            }
+            _ => e,
+        };
+        e.in_field(name)
+    })
 }
 
 /// Finds the ends of batches: after a number of rows, or before a field would exceed its limit of values.

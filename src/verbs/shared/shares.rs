@@ -62,7 +62,9 @@ pub fn key_text(by: &str, schema: &Schema, options: &Options) -> Result<String> 
         Some(dtype) if dtype.is_integer() || *dtype == DType::Bool => Ok(format!("strings.as_string({by})")),
         _ => {
             let error = Error::usage(format!("--by {by}: expected a string, an integer or a bool, found {}", key.ty()));
-            Err(error.help(format!("convert it to a string: --by 'strings.as_string({by})'")))
+            let is_time = key.ty().dtype().is_some_and(|dtype| dtype.time().is_some());
+            let text = if is_time { format!("cast({by}, string)") } else { format!("strings.as_string({by})") };
+            Err(error.help(format!("convert it to a string: --by {}", shell_word(&text))))
         }
     }
 }

@@ -11,10 +11,10 @@ pub struct Windowing {
     /// Distance between the starts of consecutive windows [default: W]
     #[arg(long, value_name = "S", value_parser = positive)]
     shift: Option<usize>,
-    /// Take every K-th record or value
+    /// Distance between consecutive items of a window
     #[arg(long, value_name = "K", default_value = "1", value_parser = positive)]
     pub stride: usize,
-    /// Drop windows with fewer than W records or values
+    /// Drop windows with fewer than W items
     #[arg(long)]
     pub drop_remainder: bool,
 }

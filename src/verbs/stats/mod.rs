@@ -103,10 +103,12 @@ impl Verb for Stats {
     const SUMMARY: &'static str = "Print counts, ranges and sizes of the fields";
     const ABOUT: &'static str = "\
 Ends a chain, reads the records once and prints three tables. Axes are numbered within the record: `docs` has axis 0, and `docs.tokens` \
-adds axis 1.
+adds axis 1. Up to K = 65536 distinct values of each field are counted exactly (with 33 fields or more, up to 2097152 divided by the number of \
+fields; with --by, a hundredth of that, but at least 1024). Memory use does not grow with the data, and the output is the same for any number \
+of threads.
 
 The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
-maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to N (below), or 2048 if that is more; \
+maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to K, or 2048 if that is more; \
 with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate that is within about 1% of the true number. \
 Dates, times and durations have neither mean nor median, and a line of bars, but no histogram with numbers.
 
@@ -116,14 +118,13 @@ sizes; 90% of the rows are no longer than the number in column 90%. For strings,
 The third table lists the most frequent strings and integers, each with its share of all values.
 
 The mean and the (population) standard deviation are computed from exact sums of the finite values. A quantile is the smallest value that at least \
-this share of the finite values do not exceed, so the median of 1 and 2 is 1. Quantiles of values are exact if there are at most N distinct values (below), otherwise \
+this share of the finite values do not exceed, so the median of 1 and 2 is 1. Quantiles of values are exact if there are at most K distinct values, otherwise \
 within 1% (2% if there are both positive and negative numbers), provided that the largest magnitude is at most 10^9 times the smallest; they are \
-float64, so integers beyond 2^53 are rounded. The same holds for histograms: a value that close to the border of two bars may be counted in \
+float64, so integers beyond 2^53 are rounded. The same holds for histograms: a value within 1% (2%) of the border between two bars may be counted in \
 either. Sizes are exact below 65536 and within 1% above.
 
-Frequent strings and integers are counted exactly up to N = 65536 distinct values of a field (with 33 fields or more, up to 2097152 divided by the number of fields; with --by, a hundredth of that, but at least 1024). For a field with more distinct values, a count may be too low by at most 2/N of \
-all values: shares are marked >=, and only values whose counts exceed that error are listed. Memory use does not grow with the data, and the output \
-is the same for any number of threads.
+Of a field with more than K distinct values, the count of a frequent value may be too low by at most 2/K of all values: shares are marked \
+>=, and only values whose counts exceed that error are listed.
 
 --by FIELDS prints a row for each combination of values of those fields, the most frequent first. To get only the counts, as records, \
 use `count --by`.

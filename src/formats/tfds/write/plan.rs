@@ -104,7 +104,7 @@ impl Planner {
             }
             Content::Sparse(_) => Err(Error::usage("TFDS cannot store sparse tensors")
                 .in_field(&path)
-                .help(format!("make it dense or ragged: to-dense {path} or from-sparse -f {path}; or {drop}"))),
+                .help(format!("make it dense: to-dense -f {0}; or ragged: from-sparse -f {0}; or {drop}", shell_word(&path.to_string())))),
             Content::Value(dtype) => {
                 let (leaf, feature) = self.leaf(field, dtype, path, key, depth)?;
                 Ok((Node::Leaf(Box::new(leaf)), feature))
