@@ -7,7 +7,7 @@ use crate::formats::arrays::container::Container;
 use crate::formats::arrays::contents::{Contents, Location};
 use crate::formats::arrays::embedded::EmbeddedSchema;
 use crate::formats::arrays::finished::Finished;
-use crate::formats::arrays::npy_header::{Header, MAGIC, shape_text};
+use crate::formats::arrays::npy_header::{Header, MAGIC, shown_shape};
 use crate::formats::arrays::spool::Spool;
 use crate::formats::arrays::stored::StoredSchema;
 use crate::io::Input;
@@ -41,7 +41,7 @@ impl Container for Npy {
         if let (Some(file), true, None) = (input.nbytes(), input.is_regular(), input.codec()) {
             let own = file.saturating_sub(skip);
             if own < nbytes {
-                let shape = shape_text(&header.shape);
+                let shape = shown_shape(&header.shape);
                 return Err(Error::data(format!(
                     "the array {shape} takes {nbytes} bytes, but its header is followed by only {}: the file is truncated",
                     counted(own, "byte")

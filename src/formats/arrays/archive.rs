@@ -55,7 +55,7 @@ fn array(source: &Source, name: String, member: Member, contents: &mut Contents)
     let nbytes = header.nbytes()?;
     let own = member.nbytes.saturating_sub(skip);
     if own != nbytes {
-        let shape = crate::formats::arrays::npy_header::shape_text(&header.shape);
+        let shape = crate::formats::arrays::npy_header::shown_shape(&header.shape);
         return Err(Error::data(format!("the array {shape} takes {nbytes} bytes, but its header is followed by {}", counted(own, "byte"))));
     }
     let location = Location::Member { member, skip };

@@ -37,7 +37,7 @@ impl Header {
         let sizes = self.shape.iter().filter(|n| **n > 0).try_fold(each.max(1), |all, size| all.checked_mul(*size));
         total
             .filter(|_| sizes.is_some_and(|n| i64::try_from(n).is_ok()))
-            .ok_or_else(|| Error::data(format!("the shape {} does not fit in 63 bits", shape_text(&self.shape))))
+            .ok_or_else(|| Error::data(format!("the shape {} does not fit in 63 bits", shown_shape(&self.shape))))
     }
 
     /// The header, in the oldest version that can hold it.
@@ -147,13 +147,16 @@ fn exact(from: &mut dyn Read, into: &mut [u8]) -> Result<()> {
     })
 }
 
-/// `(3, 4)` as Python writes it.
-pub fn shape_text(shape: &[u64]) -> String {
-    // NumPy itself has at most 64 axes.
+/// A shape in messages: `(3, 4)`, or `of 20000 axes` if there are more than NumPy itself supports.
+pub fn shown_shape(shape: &[u64]) -> String {
     const SHOWN: usize = 64;
+    if shape.len() > SHOWN { format!("of {} axes", shape.len()) } else { shape_text(shape) }
+}
+
+/// `(3, 4)` as Python writes it.
+fn shape_text(shape: &[u64]) -> String {
     match shape {
         [one] => format!("({one},)"),
-        _ if shape.len() > SHOWN => format!("of {} axes", shape.len()),
         _ => format!("({})", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::arrays::element::{Element, Kind};
-use crate::formats::arrays::npy_header::shape_text;
+use crate::formats::arrays::npy_header::shown_shape;
 use crate::printable::counted;
 use crate::schema::DType;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -172,7 +172,7 @@ impl Described {
         let sizes = shape.iter().filter(|n| **n > 0).try_fold(each, |all, size| all.checked_mul(*size));
         let nbytes = if shape.contains(&0) { sizes.map(|_| 0) } else { sizes };
         if nbytes.is_none() || end.checked_sub(start) != nbytes {
-            return Err(Error::data(format!("the shape {} of {dtype} does not fit the bytes {start} to {end}", shape_text(&shape))));
+            return Err(Error::data(format!("the shape {} of {dtype} does not fit the bytes {start} to {end}", shown_shape(&shape))));
         }
         Ok(Entry { name: name.to_owned(), element, shape, start, end })
     }
