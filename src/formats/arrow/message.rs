@@ -24,8 +24,28 @@ const EXPERIMENTAL_COMPRESSION: &str = "ARROW:experimental_compression";
 const MAX_METADATA: u64 = 256 << 20;
 /// Memory is allocated in steps of this size, so that a declared length alone never allocates more.
 const STEP: u64 = 16 << 20;
-/// Maximum declared uncompressed size of a buffer: a gigabyte is a column of 128 million numbers.
-const MAX_INFLATED: i64 = 8 << 30;
+
+/// The memory that messages may take.
+#[derive(Clone, Copy)]
+pub struct Memory(pub u64);
+
+/// Messages of this size are not counted.
+const SMALL: u64 = 32 << 20;
+
+impl Memory {
+    /// Checks that `nbytes` fit beside the `others` that are in memory.
+    ///
+    /// # Errors
+    /// They do not.
+    pub fn check(self, what: &str, nbytes: u64, others: u64) -> Result<()> {
+        if nbytes <= SMALL || nbytes.saturating_add(others) <= self.0 {
+            return Ok(());
+        }
+        let beside = if others > 0 { format!(", besides {others} bytes in use,") } else { String::new() };
+        let error = Error::data(format!("{what} takes {nbytes} bytes in memory{beside} and --max-memory is {}", self.0));
+        Err(error.help("drop columns, raise the limit with --max-memory, or write the data in smaller record batches, as in pyarrow: writer.write_table(table, max_chunksize=100_000)"))
+    }
+}
 
 /// One message: its verified metadata, and the location of its body.
 #[derive(Clone)]
@@ -109,10 +129,7 @@ impl Framed {
                 "rewrite the file with PyArrow, which reads it: pyarrow.feather.write_feather(pyarrow.feather.read_table(FILE), OUT)",
             ));
         }
-        let batch = match message.header_type() {
-            MessageHeader::DictionaryBatch => message.header_as_dictionary_batch().and_then(|d| d.data()),
-            _ => message.header_as_record_batch(),
-        };
+        let batch = contents(&message);
         // The decoder reads an unknown number of nulls as none.
         let claims = |node: &&arrow_ipc::FieldNode| node.null_count() < 0 || node.null_count() > node.length();
         if let Some(node) = batch.and_then(|b| b.nodes()?.iter().find(claims)) {
@@ -130,7 +147,7 @@ impl Framed {
             let start = usize::try_from(buffer.offset()).ok();
             let prefix = start.and_then(|start| body.get(start..start.checked_add(8)?)).and_then(|b| <[u8; 8]>::try_from(b).ok());
             let Some(inflated) = prefix.map(i64::from_le_bytes).filter(|_| buffer.length() > 0) else { continue };
-            if inflated > buffer.length().saturating_mul(ratio).min(MAX_INFLATED) {
+            if inflated > buffer.length().saturating_mul(ratio) {
                 return Err(Error::data(format!("a compressed buffer of {} bytes claims to decompress to {inflated}", buffer.length())));
             }
         }
@@ -139,8 +156,35 @@ impl Framed {
 
     /// Whether buffers are compressed.
     pub fn is_compressed(&self) -> bool {
-        self.message().is_ok_and(|m| m.header_as_record_batch().is_some_and(|b| b.compression().is_some()))
+        self.message().is_ok_and(|m| contents(&m).is_some_and(|b| b.compression().is_some()))
     }
+
+    /// The bytes of all buffers in memory, which `body` contains.
+    ///
+    /// # Errors
+    /// The metadata is damaged.
+    pub fn decompressed(&self, body: &Buffer) -> Result<u64> {
+        let message = self.message()?;
+        let Some(batch) = contents(&message).filter(|batch| batch.compression().is_some()) else { return Ok(self.nbytes()) };
+        Ok(batch.buffers().iter().flatten().fold(0, |sum: u64, place| sum.saturating_add(decompressed(place, body))))
+    }
+}
+
+/// The record batch of a message, or that of a dictionary.
+fn contents<'a>(message: &Message<'a>) -> Option<arrow_ipc::RecordBatch<'a>> {
+    match message.header_type() {
+        MessageHeader::DictionaryBatch => message.header_as_dictionary_batch().and_then(|d| d.data()),
+        _ => message.header_as_record_batch(),
+    }
+}
+
+/// The bytes to which a compressed buffer claims to decompress.
+pub fn decompressed(place: &arrow_ipc::Buffer, body: &Buffer) -> u64 {
+    let length = u64::try_from(place.length()).unwrap_or(0);
+    let start = usize::try_from(place.offset()).ok().filter(|_| length > 0);
+    let prefix = start.and_then(|start| body.get(start..start.checked_add(8)?)).and_then(|b| <[u8; 8]>::try_from(b).ok());
+    // -1 marks a buffer that is not compressed.
+    prefix.map(i64::from_le_bytes).map_or(0, |claimed| u64::try_from(claimed).unwrap_or(length))
 }
 
 /// The kind of a message, for error messages.
@@ -174,11 +218,11 @@ pub enum Next {
     End,
 }
 
-/// The next message of a stream, or its end.
+/// The next message of a stream, or its end. A body may take as many bytes as `memory`.
 ///
 /// # Errors
-/// The stream is truncated inside a message, or damaged.
-pub fn read(stream: &mut dyn Read) -> Result<Next> {
+/// The stream is truncated inside a message, or damaged; a body is larger.
+pub fn read(stream: &mut dyn Read, memory: Memory) -> Result<Next> {
     let mut word = [0u8; 4];
     let n = fill(stream, &mut word)?;
     if n == 0 {
@@ -197,6 +241,7 @@ pub fn read(stream: &mut dyn Read) -> Result<Next> {
     let metadata = take(stream, length)?;
     let nbytes = verified(&metadata)?.bodyLength();
     let nbytes = u64::try_from(nbytes).map_err(|_| Error::data(format!("an Arrow message claims a body of {nbytes} bytes")))?;
+    memory.check("a message", nbytes, 0)?;
     let body = take(stream, nbytes)?;
     Framed::try_new(metadata, Body::Here(Buffer::from_vec(body))).map(Next::Message)
 }

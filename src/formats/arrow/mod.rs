@@ -1,12 +1,15 @@
 //! Arrow IPC, stream and file. Source: <https://arrow.apache.org/docs/format/Columnar.html>.
 //!
 //! - [`message`]: the framing of messages;
-//! - [`read`]: record batches as tasks; [`write`]: record batches encoded on any thread;
+//! - [`read`]: record batches as tasks; [`sizes`]: their sizes in memory; [`divided`]: a large batch, shared by its tasks;
+//! - [`write`]: record batches encoded on any thread;
 //! - [`dictionaries`]: the dictionaries of an output.
 
 mod dictionaries;
+mod divided;
 mod message;
 mod read;
+mod sizes;
 mod write;
 
 use crate::error::{Error, Result};
@@ -14,7 +17,7 @@ use crate::formats::format::{Format, Reader, Writer};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
-use message::{FEATHER_1, MAGIC};
+use message::{FEATHER_1, MAGIC, Memory};
 use std::sync::Arc;
 
 /// `arrow`: the stream format, for pipes. `arrow-file`: the file format, with a footer for random access, also known as
@@ -66,7 +69,7 @@ impl Format for Arrow {
         }
     }
 
-    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
+    fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {
         if input.head().starts_with(FEATHER_1) {
             let error = Error::data("this is a Feather file of version 1, which predates Arrow IPC").in_input(input.name().clone());
             return Some(Err(
@@ -74,8 +77,11 @@ impl Format for Arrow {
             ));
         }
         // Both are recognized by their first bytes, so `--from arrow` reads either.
-        let reader: Box<dyn Reader> =
-            if input.head().starts_with(MAGIC) { Box::new(read::FileReader::new(input)) } else { Box::new(read::StreamReader::new(input)) };
+        let memory = Memory(options.max_memory);
+        let reader: Box<dyn Reader> = match input.head().starts_with(MAGIC) {
+            true => Box::new(read::FileReader::new(input, memory)),
+            false => Box::new(read::StreamReader::new(input, memory)),
+        };
         Some(Ok(reader))
     }
 

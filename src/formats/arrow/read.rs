@@ -1,10 +1,12 @@
 //! Reads record batches as tasks.
 
-use super::message::{self, Body, Framed, MAGIC, MAGIC_NBYTES, Next, lifted};
+use super::divided::Divided;
+use super::message::{self, Body, Framed, MAGIC, MAGIC_NBYTES, Memory, Next, lifted};
+use super::sizes::{self, ColumnSize, Longest};
 use crate::chunk::{Decoded, Origin};
 use crate::demand::Numbers;
 use crate::error::{Error, Kind, Result};
-use crate::formats::columnar::adapt::{Columns, DecodedRows, chosen, declared_over};
+use crate::formats::columnar::adapt::{self, Columns, DecodedRows, chosen, declared_over};
 use crate::formats::columnar::contain::contain;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::source::Source;
@@ -16,10 +18,11 @@ use crate::path::quoted;
 use crate::schema::facts::{Facts, Storage};
 use crate::schema::{Element, Field, Schema, columns};
 use crate::tensor::arrow::field::check_number;
-use crate::tensor::arrow::{encoded, from_arrow_field, longest};
+use crate::tensor::arrow::{encoded, expanded_nbytes, from_arrow_field};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
 use arrow_array::{ArrayRef, new_empty_array};
+use arrow_buffer::Buffer;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_footer};
 use arrow_schema::{ArrowError, DECIMAL128_MAX_PRECISION, DataType, Field as ArrowField, FieldRef, SchemaRef};
@@ -27,14 +30,45 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
 use std::sync::Arc;
 
-/// An uncompressed batch with a larger body is divided into row ranges.
+/// A batch that takes more memory is divided into row ranges.
 const BATCH_NBYTES: u64 = 32 << 20;
+/// Approximate bytes in memory of each range.
+const PART_NBYTES: u64 = 8 << 20;
+/// Maximum number of rows in a range.
+const PART_ROWS: u64 = 1 << 20;
 /// The most bytes between the last block of a file and its footer: the end marker, and padding.
 const END_NBYTES: u64 = 8 + 64;
+/// A compressed batch with views is decoded before it is divided if it decompresses to this many times its size: then many
+/// views may refer to the same values.
+const REPETITIVE: u64 = 16;
 /// Entries of dictionaries are repeated up to this size, a quarter of the memory or a single record at a time.
 const SPREAD_NBYTES: u64 = 64 << 20;
 
-type Dictionaries = Arc<HashMap<i64, ArrayRef>>;
+/// The dictionaries of the batches that follow.
+#[derive(Clone, Default)]
+struct Dictionaries {
+    by_id: HashMap<i64, ArrayRef>,
+    /// Their bytes in memory.
+    nbytes: u64,
+}
+
+impl Dictionaries {
+    /// Decodes a dictionary, or an addition to one.
+    fn decode(&mut self, framed: &Framed, schema: &SchemaRef, memory: Memory) -> Result<()> {
+        let message = framed.message()?;
+        memory.check("a dictionary", framed.nbytes(), self.nbytes)?;
+        let (version, body) = (message.version(), framed.load()?);
+        let dictionary = message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch has no header"))?;
+        let before = self.by_id.get(&dictionary.id()).map_or(0, |values| values.get_buffer_memory_size() as u64);
+        let others = self.nbytes.saturating_add(if dictionary.isDelta() { before } else { 0 });
+        memory.check("a dictionary", framed.decompressed(&body)?, others)?;
+        let unreadable = |e: ArrowError| Error::data(format!("an Arrow dictionary cannot be read: {}", unexpected(e).message()));
+        contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, &mut self.by_id, &version).map_err(unreadable))?;
+        let after = self.by_id.get(&dictionary.id()).map_or(0, |values| values.get_buffer_memory_size() as u64);
+        self.nbytes = self.nbytes.saturating_sub(before).saturating_add(after);
+        Ok(())
+    }
+}
 
 /// What the schema message of an input declares.
 #[derive(Clone)]
@@ -82,7 +116,7 @@ impl Known {
     }
 
     /// The tasks for the batches produced by `messages`. `dictionaries` are those that precede them.
-    fn tasks(&self, messages: Messages, dictionaries: Dictionaries, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
+    fn tasks(&self, messages: Messages, dictionaries: Arc<Dictionaries>, schema: &Schema, request: &Request) -> Result<Tasks<Decoded>> {
         let columns = Columns::plan(&self.fields, schema, request).map_err(|e| e.in_input(self.name.clone()))?;
         for (_, text) in self.wide.iter().filter(|(root, _)| columns.roots().contains(root)) {
             request.options.notices.add(text, request.options.strict)?;
@@ -98,7 +132,9 @@ impl Known {
             first: 0,
             open: None,
             longest: None,
-            memory: SPREAD_NBYTES.min(request.options.max_memory / 4).max(1),
+            before: 0,
+            memory: Memory(request.options.max_memory),
+            record_bytes: request.options.max_record_bytes,
             notices: request.options.notices.clone(),
             strict: request.options.strict,
             noted: false,
@@ -123,21 +159,13 @@ fn learn(field: &mut Field, dictionaries: &HashMap<i64, ArrayRef>) {
     }
 }
 
-/// Decodes a dictionary.
-fn decode_dictionary(framed: &Framed, schema: &SchemaRef, into: &mut HashMap<i64, ArrayRef>) -> Result<()> {
-    let message = framed.message()?;
-    let (version, body) = (message.version(), framed.load()?);
-    let dictionary = message.header_as_dictionary_batch().ok_or_else(|| Error::data("a dictionary batch has no header"))?;
-    let unreadable = |e: ArrowError| Error::data(format!("an Arrow dictionary cannot be read: {}", unexpected(e).message()));
-    contain("an Arrow dictionary", || read_dictionary(&body, dictionary, schema, into, &version).map_err(unreadable))
-}
-
 /// The messages after the schema, in order.
 type Messages = Box<dyn Iterator<Item = Result<Framed>> + Send>;
 
 /// Reads a stream.
 pub struct StreamReader {
     input: Arc<Input>,
+    memory: Memory,
     /// A pipe can be read only once, so reading continues where inference stopped.
     opened: Option<OpenedStream>,
 }
@@ -150,33 +178,33 @@ struct OpenedStream {
 }
 
 impl StreamReader {
-    pub fn new(input: Arc<Input>) -> StreamReader {
-        StreamReader { input, opened: None }
+    pub fn new(input: Arc<Input>, memory: Memory) -> StreamReader {
+        StreamReader { input, memory, opened: None }
     }
 
     fn open(&self) -> Result<OpenedStream> {
         let name = self.input.name().clone();
         let mut stream = self.input.open()?;
         let known = contain("the Arrow schema", || {
-            let Next::Message(first) = message::read(&mut stream)? else { return Err(Error::data("the Arrow stream is empty")) };
+            let Next::Message(first) = message::read(&mut stream, self.memory)? else { return Err(Error::data("the Arrow stream is empty")) };
             let schema = first.message()?.header_as_schema().ok_or_else(|| Error::data("the Arrow stream does not start with a schema"))?;
             Known::new(name.clone(), schema)
         });
         let mut known = known.map_err(|e| e.in_input(name))?;
         let mut read = VecDeque::new();
         if known.schema.fields().iter().any(|f| !encoded::dictionaries(f).is_empty()) {
-            let mut dictionaries = HashMap::new();
+            let mut dictionaries = Dictionaries::default();
             loop {
-                let next = message::read(&mut stream);
+                let next = message::read(&mut stream, self.memory);
                 // Damage is reported when the data is read.
                 let is_dictionary =
-                    matches!(&next, Ok(Next::Message(framed)) if decode_dictionary(framed, &known.schema, &mut dictionaries).is_ok());
+                    matches!(&next, Ok(Next::Message(framed)) if dictionaries.decode(framed, &known.schema, self.memory).is_ok());
                 read.push_back(next);
                 if !is_dictionary {
                     break;
                 }
             }
-            known.learn(&dictionaries);
+            known.learn(&dictionaries.by_id);
         }
         Ok(OpenedStream { known, stream, read })
     }
@@ -197,9 +225,10 @@ impl Reader for StreamReader {
             None => self.open()?,
         };
         let strict = request.options.strict || !self.input.is_regular();
-        let mut streams = Streams { known: known.clone(), stream, read, notices: request.options.notices.clone(), strict, ended: false };
+        let (memory, notices) = (self.memory, request.options.notices.clone());
+        let mut streams = Streams { known: known.clone(), stream, read, memory, notices, strict, ended: false };
         let messages = std::iter::from_fn(move || streams.next().transpose());
-        known.tasks(Box::new(messages), Dictionaries::default(), schema, request)
+        known.tasks(Box::new(messages), Arc::default(), schema, request)
     }
 }
 
@@ -209,6 +238,7 @@ struct Streams {
     stream: Box<dyn Read + Send>,
     /// Messages read ahead.
     read: VecDeque<Result<Next>>,
+    memory: Memory,
     notices: Notices,
     strict: bool,
     /// Whether the end-of-stream marker of the last stream has been read.
@@ -218,7 +248,7 @@ struct Streams {
 impl Streams {
     fn next(&mut self) -> Result<Option<Framed>> {
         loop {
-            let next = self.read.pop_front().unwrap_or_else(|| message::read(&mut self.stream));
+            let next = self.read.pop_front().unwrap_or_else(|| message::read(&mut self.stream, self.memory));
             let framed = match next {
                 Ok(Next::Message(framed)) => framed,
                 Ok(Next::EndMarker) => {
@@ -263,21 +293,22 @@ fn not_a_stream() -> Error {
 /// Reads a file: first the dictionaries, then its record batches, each from its block.
 pub struct FileReader {
     input: Arc<Input>,
+    memory: Memory,
     opened: Option<Arc<Footer>>,
 }
 
 struct Footer {
     known: Known,
     source: Source,
-    dictionaries: Dictionaries,
+    dictionaries: Arc<Dictionaries>,
     blocks: Vec<Block>,
     /// The keys of the footer's own metadata, which is not part of the schema.
     keys: Vec<String>,
 }
 
 impl FileReader {
-    pub fn new(input: Arc<Input>) -> FileReader {
-        FileReader { input, opened: None }
+    pub fn new(input: Arc<Input>, memory: Memory) -> FileReader {
+        FileReader { input, memory, opened: None }
     }
 
     fn opened(&mut self) -> Result<Arc<Footer>> {
@@ -286,13 +317,14 @@ impl FileReader {
         }
         let name = self.input.name().clone();
         let source = self.input.file().and_then(|file| Source::new(file).map_err(|e| Error::io(&name, "cannot read", &e)))?;
-        let footer = contain("the Arrow footer", || Footer::read(name.clone(), source)).map_err(|e| e.in_input(name.clone()))?;
+        let read = || Footer::read(name.clone(), source, self.memory);
+        let footer = contain("the Arrow footer", read).map_err(|e| e.in_input(name.clone()))?;
         Ok(self.opened.insert(Arc::new(footer)).clone())
     }
 }
 
 impl Footer {
-    fn read(name: Arc<str>, source: Source) -> Result<Footer> {
+    fn read(name: Arc<str>, source: Source, memory: Memory) -> Result<Footer> {
         let cut = || Error::data("the file has no Arrow footer at its end: it is truncated, or still being written");
         let tail_at = source.nbytes().checked_sub(10).filter(|at| *at >= MAGIC_NBYTES).ok_or_else(cut)?;
         let tail = source.bytes(tail_at, 10).map_err(|e| lifted(&e))?;
@@ -314,11 +346,11 @@ impl Footer {
             complete.extend(message::complete_dictionary(&dictionary.message()?));
         }
         check_blocks(&source, footer.dictionaries().iter().flatten().chain(&blocks).copied(), &complete, start)?;
-        let (mut known, mut dictionaries) = (Known::new(name, schema)?, HashMap::new());
+        let (mut known, mut dictionaries) = (Known::new(name, schema)?, Dictionaries::default());
         for dictionary in &listed {
-            decode_dictionary(dictionary, &known.schema, &mut dictionaries)?;
+            dictionaries.decode(dictionary, &known.schema, memory)?;
         }
-        known.learn(&dictionaries);
+        known.learn(&dictionaries.by_id);
         let keys = footer.custom_metadata().iter().flatten().filter_map(|pair| pair.key()).map(str::to_owned).collect();
         Ok(Footer { known, source, blocks, dictionaries: Arc::new(dictionaries), keys })
     }
@@ -397,19 +429,22 @@ struct Batches {
     known: Arc<Known>,
     columns: Arc<Columns>,
     messages: Messages,
-    dictionaries: Dictionaries,
+    dictionaries: Arc<Dictionaries>,
     /// Number of records still to be read.
     left: u64,
     /// The numbers of the required records; `None` for all.
     only: Option<Arc<Numbers>>,
     /// Number of records so far.
     first: u64,
-    /// A large batch, and how many of its rows have been emitted.
+    /// A batch, and how many of its rows have been emitted.
     open: Option<(Batch, u64)>,
-    /// The most bytes that an entry of the dictionaries takes, once a batch needs it.
-    longest: Option<u64>,
-    /// The most bytes to which the entries in one part of a batch may expand.
-    memory: u64,
+    /// The most bytes that an entry of each dictionary takes, once a batch needs it.
+    longest: Option<Longest>,
+    /// The bytes of the batch before, which tasks may still decode, if it was divided.
+    before: u64,
+    memory: Memory,
+    /// `--max-record-bytes`.
+    record_bytes: u64,
     notices: Notices,
     strict: bool,
     /// Whether there is a notice about the metadata of a batch.
@@ -422,9 +457,17 @@ struct Batch {
     known: Arc<Known>,
     columns: Arc<Columns>,
     framed: Framed,
-    dictionaries: Dictionaries,
+    dictionaries: Arc<Dictionaries>,
     /// The number of rows in the whole batch.
     nrows: u64,
+    /// The number of parts into which it is divided.
+    nparts: u64,
+    /// What the parts share, if there are several.
+    divided: Option<Arc<Divided>>,
+    /// The most bytes of a part once each row has its own values.
+    most: u64,
+    /// `--max-record-bytes`.
+    record_bytes: u64,
 }
 
 impl Batches {
@@ -434,12 +477,8 @@ impl Batches {
                 return Ok(None);
             }
             if let Some((batch, given)) = self.open.take() {
-                let size = if batch.framed.nbytes() > BATCH_NBYTES && !batch.framed.is_compressed() { BATCH_NBYTES / 4 } else { u64::MAX };
-                let entries = || batch.dictionaries.values().map(|values| longest(values) as u64).max().unwrap_or(0);
-                let spread = self.longest.get_or_insert_with(entries).saturating_mul(batch.nrows);
-                let parts = batch.framed.nbytes().div_ceil(size).max(spread.div_ceil(self.memory)).max(1);
-                let nrows = batch.nrows.div_ceil(parts).max(1).min(batch.nrows - given).min(self.left);
-                let (share, first) = (batch.framed.nbytes() / parts, self.first);
+                let nrows = batch.nrows.div_ceil(batch.nparts).max(1).min(batch.nrows - given).min(self.left);
+                let (share, first) = (batch.framed.nbytes() / batch.nparts, self.first);
                 self.left -= nrows;
                 self.first += nrows;
                 let part = batch.clone();
@@ -460,11 +499,11 @@ impl Batches {
             let message = framed.message()?;
             match message.header_type() {
                 MessageHeader::DictionaryBatch if !self.columns.roots().is_empty() => {
-                    decode_dictionary(&framed, &self.known.schema, Arc::make_mut(&mut self.dictionaries))?;
+                    Arc::make_mut(&mut self.dictionaries).decode(&framed, &self.known.schema, self.memory)?;
                     self.longest = None;
                 }
                 // A new stream has its own dictionaries.
-                MessageHeader::Schema => (self.dictionaries, self.longest) = (Dictionaries::default(), None),
+                MessageHeader::Schema => (self.dictionaries, self.longest) = (Arc::default(), None),
                 MessageHeader::RecordBatch => {
                     let nrows = framed.nrows(self.known.fields.len())?;
                     if self.pass_unwanted(nrows) {
@@ -476,18 +515,9 @@ impl Batches {
                         let text = format!("{}: the metadata of record batches is not kept: {}", self.known.name, keys.join(", "));
                         self.notices.add(text, self.strict)?;
                     }
-                    let mut batch = Batch {
-                        known: self.known.clone(),
-                        columns: self.columns.clone(),
-                        dictionaries: self.dictionaries.clone(),
-                        nrows,
-                        framed: framed.clone(),
-                    };
-                    if framed.nbytes() > BATCH_NBYTES && !framed.is_compressed() && !self.columns.roots().is_empty() {
-                        // Read once for all parts.
-                        batch.framed.body = Body::Here(framed.load()?);
-                    }
                     if nrows > 0 {
+                        let records = (self.first + 1, self.first.saturating_add(nrows));
+                        let batch = self.batch(framed.clone(), nrows).map_err(|e| e.locate(|at| at.records = Some(records)))?;
                         self.open = Some((batch, 0));
                     }
                 }
@@ -495,6 +525,56 @@ impl Batches {
                 other => return Err(Error::data(format!("a message in the Arrow data is {}, not a record batch", message::kind(other)))),
             }
         }
+    }
+
+    /// A batch, which is read if its size decides on its division.
+    fn batch(&mut self, mut framed: Framed, nrows: u64) -> Result<Batch> {
+        let (columns, known) = (self.columns.clone(), self.known.clone());
+        let roots = columns.roots();
+        let (nbytes, is_compressed) = (framed.nbytes(), framed.is_compressed());
+        let has_views = roots.iter().any(|root| sizes::has_views(known.arrow[*root].data_type()));
+        let mut sizes = Vec::new();
+        if !roots.is_empty() {
+            self.memory.check("a record batch", nbytes, self.before)?;
+            if is_compressed || has_views || nbytes > BATCH_NBYTES {
+                // Read once for all parts.
+                framed.body = Body::Here(framed.load()?);
+            }
+            let none = Buffer::default();
+            let body = if let Body::Here(body) = &framed.body { body } else { &none };
+            let longest = self.longest.get_or_insert_with(|| sizes::longest_entries(&self.dictionaries.by_id));
+            sizes = sizes::of_batch(&framed, body, &known.arrow, roots, longest)?;
+        }
+        let mut total = ColumnSize::default();
+        sizes.iter().for_each(|size| total.add(*size));
+        let held = if is_compressed { nbytes.saturating_add(total.memory) } else { nbytes };
+        self.memory.check("a record batch", held, self.before)?;
+        self.before = if held > BATCH_NBYTES { held } else { 0 };
+        let shares: Vec<u64> = sizes.iter().map(|size| size.memory).collect();
+        let mut batch = Batch {
+            known,
+            dictionaries: self.dictionaries.clone(),
+            nrows,
+            nparts: 1,
+            divided: Some(Arc::new(Divided::new(roots, &shares))),
+            most: (self.memory.0 / 4).max(self.record_bytes).max(SPREAD_NBYTES),
+            record_bytes: self.record_bytes,
+            columns,
+            framed,
+        };
+        if is_compressed && has_views && total.memory / REPETITIVE > nbytes {
+            let arrays = batch.shared(0)?;
+            let expanded = arrays.iter().map(expanded_nbytes).fold(0, u64::saturating_add);
+            total.implied = total.implied.max(expanded.saturating_sub(total.memory));
+        }
+        let rows = total.memory.saturating_add(total.implied);
+        let by_size = if rows > BATCH_NBYTES { rows.div_ceil(PART_NBYTES) } else { 1 };
+        let by_entries = total.entries.div_ceil(SPREAD_NBYTES.min(self.memory.0 / 4).max(1));
+        batch.nparts = by_size.max(by_entries).max(nrows.div_ceil(PART_ROWS)).clamp(1, nrows.max(1));
+        if batch.nparts == 1 {
+            batch.divided = None;
+        }
+        Ok(batch)
     }
 }
 
@@ -543,29 +623,64 @@ impl Batch {
         }
         let named = origin.clone();
         let decoded = contain("a record batch", || {
-            let message = self.framed.message()?;
-            let version: MetadataVersion = message.version();
-            let header = message.header_as_record_batch().ok_or_else(|| Error::data("a record batch has no header"))?;
-            let body = self.framed.load()?;
-            let batch = RecordBatchDecoder::try_new(&body, header, self.known.schema.clone(), &self.dictionaries, &version)
-                .and_then(|decoder| decoder.with_projection(Some(roots)).read_record_batch())
-                .map_err(unexpected)?;
-            if batch.num_rows() as u64 != self.nrows {
-                return Err(Error::data(format!("a record batch of {} rows claims {}", batch.num_rows(), self.nrows)));
-            }
-            for (root, array) in roots.iter().zip(batch.columns()).filter(|(root, _)| self.known.decimals.contains(root)) {
-                let numbers = array.as_primitive::<Decimal128Type>();
-                numbers.validate_decimal_precision(DECIMAL128_MAX_PRECISION).map_err(|_| {
-                    let error = Error::data("an int128 has more than 38 digits, which no decimal128 has");
-                    error.in_field(quoted(&self.known.fields[*root].name))
-                })?;
-            }
             let start = usize::try_from(start).map_err(|_| Error::data("a record batch has too many rows"))?;
-            let arrays: Vec<ArrayRef> = batch.columns().iter().map(|c| c.slice(start, count)).collect();
+            let arrays = self.shared(start / count.max(1))?;
+            let arrays: Vec<ArrayRef> = arrays.iter().map(|c| c.slice(start, count)).collect();
+            if let Some(error) = self.too_large(&arrays) {
+                return match count {
+                    1 => self.columns.rejected(DecodedRows::new(1, origin.clone(), nbytes), origin.resolve(error, 1)),
+                    _ => Err(error),
+                };
+            }
             let decoded = self.columns.decoded_arrays(DecodedRows::new(count, origin, nbytes), &arrays, &self.known.arrow)?;
             self.columns.limited(decoded)
         });
         decoded.map_err(|e| named.resolve(e, count))
+    }
+
+    /// All columns, whole; for one of the parts that share them.
+    fn shared(&self, part: usize) -> Result<Vec<ArrayRef>> {
+        match &self.divided {
+            Some(divided) => divided.arrays(part, |roots| contain("a record batch", || self.arrays(roots))),
+            None => self.arrays(self.columns.roots()),
+        }
+    }
+
+    /// The columns `roots`, whole.
+    fn arrays(&self, roots: &[usize]) -> Result<Vec<ArrayRef>> {
+        let message = self.framed.message()?;
+        let version: MetadataVersion = message.version();
+        let header = message.header_as_record_batch().ok_or_else(|| Error::data("a record batch has no header"))?;
+        let body = self.framed.load()?;
+        let batch = RecordBatchDecoder::try_new(&body, header, self.known.schema.clone(), &self.dictionaries.by_id, &version)
+            .and_then(|decoder| decoder.with_projection(Some(roots)).read_record_batch())
+            .map_err(unexpected)?;
+        if batch.num_rows() as u64 != self.nrows {
+            return Err(Error::data(format!("a record batch of {} rows claims {}", batch.num_rows(), self.nrows)));
+        }
+        for (root, array) in roots.iter().zip(batch.columns()).filter(|(root, _)| self.known.decimals.contains(root)) {
+            let numbers = array.as_primitive::<Decimal128Type>();
+            numbers.validate_decimal_precision(DECIMAL128_MAX_PRECISION).map_err(|_| {
+                let error = Error::data("an int128 has more than 38 digits, which no decimal128 has");
+                error.in_field(quoted(&self.known.fields[*root].name))
+            })?;
+        }
+        Ok(batch.columns().to_vec())
+    }
+
+    /// The error if the rows of the columns take too much memory once each has its own values.
+    fn too_large(&self, arrays: &[ArrayRef]) -> Option<Error> {
+        let nrows = arrays.first().map_or(0, |array| array.len());
+        let limit = if nrows == 1 { self.record_bytes } else { self.most };
+        let column = arrays.iter().map(expanded_nbytes).enumerate().find(|(_, nbytes)| *nbytes > limit);
+        let (place, nbytes) = column?;
+        let name = self.columns.roots().get(place).map_or(String::new(), |root| quoted(&self.known.fields[*root].name));
+        let error = match nrows {
+            1 => adapt::too_large(nbytes, limit).at_row(0),
+            _ => Error::data(format!("the values of {nrows} records take {nbytes} bytes, more than the {limit} for a part of a record batch"))
+                .help("drop the column, raise the limit with --max-memory, or write the data in smaller record batches"),
+        };
+        Some(error.in_field(name))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::path::quoted;
 use crate::printable::{shell_quoted, shell_word};
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::Tensor;
-use crate::tensor::arrow::from_arrow;
+use crate::tensor::arrow::{LEAST, from_arrow};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, FieldRef};
@@ -59,19 +59,30 @@ impl DecodedRows {
 
 /// The error for a record whose values in a column take too many bytes.
 pub fn too_large(nbytes: u64, limit: u64) -> Error {
-    let message = format!("the values of the record take {nbytes} bytes, more than the {limit} of --max-record-bytes");
+    beyond("the values of the record take", nbytes, limit)
+}
+
+/// The error for a record whose values in a column are known to take too many bytes before they are read.
+pub fn too_large_at_least(nbytes: u64, limit: u64) -> Error {
+    beyond("the values of a record take at least", nbytes, limit)
+}
+
+fn beyond(what: &str, nbytes: u64, limit: u64) -> Error {
+    let message = format!("{what} {nbytes} bytes, more than the {limit} of --max-record-bytes");
     Error::data(message).help("drop the column, or raise the limit with --max-record-bytes")
 }
 
-/// Bytes of values, without the offsets of lists and strings.
+/// Bytes of values; lists, strings and nulls take at least those of an offset.
 fn values_nbytes(tensor: &Tensor) -> u64 {
+    let least = |n: usize| (n as u64).saturating_mul(LEAST);
     match tensor {
         Tensor::Leaf(array) => match array.data_type() {
-            DataType::LargeUtf8 => text_nbytes(array.as_string::<i64>().value_offsets()),
-            DataType::LargeBinary => text_nbytes(array.as_binary::<i64>().value_offsets()),
+            DataType::Null => least(array.len()),
+            DataType::LargeUtf8 => text_nbytes(array.as_string::<i64>().value_offsets()).max(least(array.len())),
+            DataType::LargeBinary => text_nbytes(array.as_binary::<i64>().value_offsets()).max(least(array.len())),
             _ => tensor.nbytes() as u64,
         },
-        Tensor::List(list) => values_nbytes(list.values()),
+        Tensor::List(list) => values_nbytes(list.values()).max(least(list.partition().nrows())),
         Tensor::Struct(fields) => fields.fields().iter().map(values_nbytes).sum(),
         Tensor::Sparse(_) => tensor.nbytes() as u64,
     }
@@ -253,13 +264,26 @@ impl Columns {
         Ok(Decoded { chunk: chunk.gather(&rows)?, faults, nbytes, offsets })
     }
 
+    /// No records, instead of one that is bad for a reason other than its types.
+    ///
+    /// # Errors
+    /// The reason, unless bad records may be skipped.
+    pub fn rejected(&self, row: DecodedRows, error: Error) -> Result<Decoded> {
+        let DecodedRows { origin, nbytes, offsets, mut faults, .. } = row;
+        if !self.skips {
+            return Err(error);
+        }
+        faults.push(Fault { error, length: 0, raw: None, kept: false });
+        Ok(Decoded { chunk: self.empty(origin.slice(0, 0))?, faults, nbytes, offsets })
+    }
+
     /// Leaves out records with more bytes in a column than `--max-record-bytes`.
     ///
     /// # Errors
     /// The first, unless bad records may be skipped.
     pub fn limited(&self, decoded: Decoded) -> Result<Decoded> {
         let (chunk, limit) = (&decoded.chunk, self.record_bytes);
-        if chunk.nbytes() as u64 <= limit {
+        if chunk.columns.iter().map(values_nbytes).fold(0, u64::saturating_add) <= limit {
             return Ok(decoded);
         }
         let mut bad = Vec::new();

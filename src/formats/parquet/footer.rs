@@ -94,6 +94,10 @@ pub struct PageHeader {
     pub compressed: u64,
     /// Number of values of a data page, nulls included.
     pub nvalues: u64,
+    /// Number of records of a data page, if its header has it.
+    pub nrows: Option<u64>,
+    /// Number of entries of a dictionary.
+    pub nentries: u64,
     /// The encoding of the values of a data page, as its number in the format.
     pub encoding: Option<i64>,
 }
@@ -112,6 +116,12 @@ pub fn page_header(bytes: &[u8]) -> Option<PageHeader> {
             // `data_page_header`, `data_page_header_v2`: `num_values` comes first, then `encoding` at different positions.
             (5, STRUCT) => walk.data_page(2, &mut header)?,
             (8, STRUCT) => walk.data_page(4, &mut header)?,
+            // `dictionary_page_header` begins like that of a data page.
+            (7, STRUCT) => {
+                let mut dictionary = PageHeader::default();
+                walk.data_page(2, &mut dictionary)?;
+                header.nentries = dictionary.nvalues;
+            }
             (_, kind) => walk.value(kind, 0, Context::Other, true)?,
         }
     }
@@ -222,6 +232,7 @@ impl Walk<'_> {
             field = number;
             match (field, kind) {
                 (1, 5) => header.nvalues = self.size()?,
+                (3, 5) if encoding == 4 => header.nrows = Some(self.size()?),
                 (_, 5) if field == encoding => header.encoding = Some(self.zigzag()?),
                 (_, kind) => self.value(kind, 1, Context::Other, true)?,
             }

@@ -9,6 +9,8 @@ use super::opened::Opened;
 use super::sizes::{Limits, Suspect};
 use crate::error::{Error, Result};
 use crate::path::quoted;
+use crate::tensor::arrow::LEAST;
+use parquet::basic::Type as PhysicalType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{AsBytes, DataType};
 use parquet::file::serialized_reader::SerializedPageReader;
@@ -178,14 +180,15 @@ impl Levels<'_> {
                 // The decoder reports that rows are missing.
                 break;
             }
-            self.check_block(&values, nlevels, row, &mut large);
+            let least = if T::get_physical_type() == PhysicalType::BYTE_ARRAY { LEAST } else { 1 };
+            self.check_block(&values, least, nlevels, row, &mut large);
             row += nread;
         }
         Ok(large)
     }
 
-    /// Adds the records that exceed the limit; `row` is that of the first.
-    fn check_block<V: AsBytes>(&self, values: &[V], nlevels: usize, mut row: usize, large: &mut Vec<Large>) {
+    /// Adds the records that exceed the limit; `row` is that of the first, `least` the least bytes of a value.
+    fn check_block<V: AsBytes>(&self, values: &[V], least: u64, nlevels: usize, mut row: usize, large: &mut Vec<Large>) {
         let (mut values, mut nbytes) = (values.iter(), 0);
         let limit = self.limits.record_bytes;
         let mut measured = |row: usize, nbytes: u64| {
@@ -201,7 +204,7 @@ impl Levels<'_> {
             let is_value = self.definitions.get(level).is_none_or(|depth| *depth == self.max_definition);
             let value = if is_value { values.next() } else { None };
             // Nulls and empty lists take room, too.
-            nbytes += value.map_or(0, |value| value.as_bytes().len() as u64).max(1);
+            nbytes += value.map_or(LEAST, |value| (value.as_bytes().len() as u64).max(least));
         }
         measured(row, nbytes);
     }

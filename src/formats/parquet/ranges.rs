@@ -139,7 +139,7 @@ impl RowRanges {
                 Err(_) if nrows > 0 => break,
                 size => size?,
             };
-            let (all_memory, all_file) = (size.memory, size.file);
+            let (all_memory, all_file, is_heavy) = (size.memory, size.file, size.is_heavy);
             let suspect = Some((self.group, size.suspects)).filter(|(_, leaves)| !leaves.is_empty());
             let rest = rows - self.within;
             let share = |nbytes: u64, part: u64| (u128::from(nbytes) * u128::from(part) / u128::from(rows.max(1))) as u64;
@@ -165,7 +165,8 @@ impl RowRanges {
             if nrows > 0 {
                 break;
             }
-            let is_dense = nwanted >= rest / DENSE;
+            // Each selection of rows has its own pages in memory.
+            let is_dense = nwanted >= rest / DENSE || is_heavy;
             let (taken, shared) = match wanted.flatten().filter(|_| self.lanes.is_none() && (!is_dense || self.within > 0)) {
                 // As many required rows as make up a task.
                 Some(wanted) => {

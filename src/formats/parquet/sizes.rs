@@ -8,9 +8,10 @@ use super::failure::{damaged, lifted};
 use super::footer::{PageHeader, page_header};
 use super::opened::Opened;
 use crate::error::{Error, Result};
-use crate::formats::columnar::adapt::too_large;
+use crate::formats::columnar::adapt::{too_large, too_large_at_least};
 use crate::formats::columnar::source::Source;
 use crate::options::Options;
+use crate::tensor::arrow::LEAST;
 use crate::path::quoted;
 use parquet::arrow::ProjectionMask;
 use parquet::basic::{Encoding, EncodingMask, Type as PhysicalType};
@@ -25,8 +26,9 @@ use std::sync::Arc;
 pub struct Limits {
     /// Maximum bytes of a record's values in one column.
     pub record_bytes: u64,
-    /// Maximum bytes of a page.
+    /// Maximum bytes of a page; those that are in memory together take half of it.
     memory: u64,
+    threads: u64,
 }
 
 /// The size of the chosen columns of a row group.
@@ -36,6 +38,8 @@ pub struct GroupSize {
     pub memory: u64,
     /// Bytes in the file.
     pub file: u64,
+    /// Whether its pages do not fit in memory once for each thread.
+    pub is_heavy: bool,
     /// Leaf columns in which a record may exceed the limit.
     pub suspects: Arc<[Suspect]>,
 }
@@ -59,33 +63,50 @@ const SKEW: u64 = 8;
 const DANGER: u64 = 4;
 /// Bytes of a value while the records of a column are measured.
 const MEASURED: u64 = 44;
+/// Bytes of the levels of a value in a repeated column while it is decoded, and of the offsets made of them.
+const LEVELS: u64 = 8;
+/// Pages up to this size in total are not counted.
+const SMALL: u64 = 32 << 20;
+/// A page has at most this many bytes beside its values, and for each value: levels, lengths and padding.
+const BESIDE: u64 = 4 << 10;
+const BESIDE_EACH: u64 = 16;
 
 impl Limits {
     pub fn new(options: &Options) -> Limits {
-        Limits { record_bytes: options.max_record_bytes, memory: options.max_memory }
+        Limits { record_bytes: options.max_record_bytes, memory: options.max_memory, threads: options.threads as u64 }
     }
 
     /// The size of the columns of a row group, whose first record is number `first` from 0. Reads page headers and
     /// dictionaries.
     ///
     /// # Errors
-    /// A page exceeds memory.
+    /// A page exceeds memory, or has a value that exceeds the limit for records.
     pub fn size(&self, opened: &Opened, group: usize, mask: &ProjectionMask, first: u64) -> Result<GroupSize> {
         let nrows = opened.rows.get(group).copied().unwrap_or(0);
-        let (mut memory, mut file, mut suspects) = (0u64, 0u64, Vec::new());
+        let (mut memory, mut file, mut pages, mut suspects) = (0u64, 0u64, 0u64, Vec::new());
         let columns = opened.metadata.metadata().row_group(group).columns().iter().enumerate();
         for (leaf, column) in columns.filter(|(leaf, _)| mask.leaf_included(*leaf)) {
             let size = self.column(&opened.source, column, nrows).map_err(|e| {
                 let named = column.column_path().parts().first().map_or("", String::as_str);
-                e.in_field(quoted(named)).in_input(opened.name.clone()).locate(|at| at.records = Some((first + 1, first + nrows.max(1))))
+                let within = |(start, end): (u64, u64)| (first.saturating_add(start), first.saturating_add(end));
+                let records = e.location().records.map_or((first + 1, first + nrows.max(1)), within);
+                e.in_field(quoted(named)).in_input(opened.name.clone()).locate(|at| at.records = Some(records))
             })?;
+            pages = pages.saturating_add(size.pages);
             memory = memory.saturating_add(size.likely.max(size.most / SKEW));
             file = file.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
             if size.record > self.record_bytes {
                 suspects.push(Suspect { leaf, is_dangerous: self.is_dangerous(size.record) });
             }
         }
-        Ok(GroupSize { memory, file, suspects: suspects.into() })
+        // The decoder holds a page of each column, and another one if records are measured.
+        if pages > SMALL && pages > self.memory / 2 {
+            let message = format!("the largest pages of the columns take {pages} bytes, more than half of --max-memory of {}", self.memory);
+            let error = Error::data(message).help("drop columns, or raise the limit with --max-memory");
+            return Err(error.in_input(opened.name.clone()).locate(|at| at.records = Some((first + 1, first + nrows.max(1)))));
+        }
+        let is_heavy = pages.saturating_mul(2 * self.threads.max(1)) > self.memory;
+        Ok(GroupSize { memory, file, is_heavy, suspects: suspects.into() })
     }
 
     fn column(&self, source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<ColumnSize> {
@@ -96,13 +117,21 @@ impl Limits {
         let (mut total, mut nindices) = (0u64, 0u64);
         // The most values and bytes in a data page, and bytes in a dictionary.
         let (mut page_values, mut page_nbytes, mut dictionary_nbytes) = (0u64, 0u64, 0u64);
+        let mut nbefore = 0u64;
+        let is_repeated = column.column_descr().max_rep_level() > 0;
         while at < end {
             // The decoder reports errors in an unreadable header.
             let Some(page) = header(source, at..end) else { break };
+            self.check_records(&page, nrows).map_err(|e| match is_repeated || page.nvalues == 0 {
+                true => e,
+                false => e.locate(|at| at.records = Some((nbefore + 1, nbefore + page.nvalues))),
+            })?;
             if page.uncompressed > self.memory {
-                return Err(self.exceeds_memory("page", &format!("{} bytes is larger", page.uncompressed)));
+                let message = format!("a page of {} bytes is larger than --max-memory of {} bytes", page.uncompressed, self.memory);
+                return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory"));
             }
             check_encoding(&page, column)?;
+            nbefore = nbefore.saturating_add(page.nvalues);
             total = total.saturating_add(page.uncompressed);
             if page.nvalues > 0 {
                 nindices = nindices.saturating_add(if page.has_indices() { page.nvalues } else { 0 });
@@ -121,7 +150,8 @@ impl Limits {
         };
         let nvalues = u64::try_from(column.num_values()).unwrap_or(0);
         let plain = nvalues.saturating_mul(width).max(claimed).max(total);
-        let mut size = ColumnSize { likely: plain, most: plain, record: page_nbytes.max(dictionary_nbytes) };
+        let pages = page_nbytes.saturating_add(dictionary_nbytes);
+        let mut size = ColumnSize { likely: plain, most: plain, record: page_nbytes.max(dictionary_nbytes), pages };
         if column.column_type() == PhysicalType::BYTE_ARRAY
             && nindices.saturating_mul(total) > LARGE
             && let Some(entries) = Entries::read(source, column, nrows)?
@@ -130,21 +160,35 @@ impl Limits {
             size.most = plain.saturating_add(nindices.saturating_mul(entries.longest));
             size.record = page_nbytes.max(entries.longest);
         }
-        if column.column_descr().max_rep_level() > 0 {
-            size.record = size.most;
+        if is_repeated {
+            size.record = size.most.saturating_add(nvalues.saturating_mul(LEVELS));
+            let least = nvalues.saturating_mul(width.min(LEAST));
+            if nrows == 1 && least > self.record_bytes {
+                return Err(too_large_at_least(least, self.record_bytes));
+            }
             // As many values are measured together.
             let together = if nrows == 1 { nvalues } else { page_values };
-            if size.record > self.record_bytes && together.saturating_mul(MEASURED) > self.memory {
+            let measured = together.saturating_mul(MEASURED);
+            if size.record > self.record_bytes && measured > self.memory {
                 let what = if nrows == 1 { "record" } else { "page" };
-                return Err(self.exceeds_memory(what, &format!("{together} values takes more")));
+                let message = format!(
+                    "to check the size of a {what} of {together} values takes about {measured} bytes, more than --max-memory of {}",
+                    self.memory
+                );
+                return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory or --max-record-bytes"));
             }
         }
         Ok(size)
     }
 
-    fn exceeds_memory(&self, what: &str, size: &str) -> Error {
-        let message = format!("a {what} of {size} than --max-memory of {} bytes", self.memory);
-        Error::data(message).help("drop the column, or raise the limit with --max-memory")
+    /// Checks that the values of a page can be those of records within the limit. Any value, or record, has at least its
+    /// share of the page.
+    fn check_records(&self, page: &PageHeader, nrows: u64) -> Result<()> {
+        let n = page.nvalues.max(page.nentries).max(1);
+        let values = page.uncompressed.saturating_sub(BESIDE).saturating_sub(n.saturating_mul(BESIDE_EACH));
+        let nrecords = if page.nvalues > 0 { n.min(page.nrows.unwrap_or(nrows)) } else { n };
+        let least = values / nrecords.max(1);
+        if least > self.record_bytes { Err(too_large_at_least(least, self.record_bytes)) } else { Ok(()) }
     }
 
     /// Whether a record with values of that size is too large to be decoded.
@@ -181,6 +225,8 @@ struct ColumnSize {
     most: u64,
     /// No record can have more.
     record: u64,
+    /// Bytes of the largest data page and the dictionary.
+    pages: u64,
 }
 
 /// The sizes of the entries of a dictionary, in bytes.

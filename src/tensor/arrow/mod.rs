@@ -15,11 +15,13 @@
 //!
 //! - [`field`]: Arrow fields to types; [`written`]: types to Arrow fields;
 //! - [`export`]: tensors to arrays; [`import`]: arrays of any layout to tensors;
-//! - [`leaf`]: scalars; [`encoded`]: scalars as dictionaries and run ends;
+//! - [`leaf`]: scalars; [`encoded`]: scalars as dictionaries and run ends; [`expanded`]: the size of rows with their own
+//!   values;
 //! - [`stored`]: fields written in the form in which their file stores them;
 //! - [`note`]: the metadata; [`extension`]: the canonical tensor extension types.
 
 pub mod encoded;
+pub mod expanded;
 pub mod export;
 pub mod extension;
 pub mod field;
@@ -29,6 +31,7 @@ pub mod note;
 pub mod stored;
 pub mod written;
 
+pub use expanded::{LEAST, expanded_nbytes};
 pub use export::to_arrow;
 pub use field::{Form, from_arrow_field};
 pub use import::{from_arrow, longest};
