@@ -19,7 +19,7 @@ fn bomb(byte: u8, nbytes: u64) -> Vec<u8> {
 }
 
 /// The peak memory of a run in bytes, sampled while it runs, and its standard error.
-fn peak_memory(mut child: Child) -> (u64, String) {
+pub fn peak_memory(mut child: Child) -> (u64, String) {
     let (status, mut peak) = (format!("/proc/{}/status", child.id()), 0);
     while child.try_wait().unwrap().is_none() {
         let text = std::fs::read_to_string(&status).unwrap_or_default();

@@ -20,6 +20,7 @@ mod inputs;
 mod laws;
 mod layers;
 mod man;
+mod memory;
 mod messages;
 mod modules;
 mod nested;

@@ -10,7 +10,9 @@
 //! - [`categories`]: the values of dictionaries, whether they occur or not;
 //! - [`lanes`]: a large row group, read once by all its tasks;
 //! - [`write`]: encodes groups of rows on any thread; [`dictionary`]: decides on dictionary encoding;
-//! - [`encode`]: encodes column chunks, page by page.
+//! - [`encode`]: encodes column chunks, page by page;
+//! - [`sizes`]: sizes in memory, checked before pages are decompressed; [`front_coded`]: those of strings that repeat the
+//!   start of the one before; [`measure`]: the sizes of records.
 
 mod annotation;
 mod categories;
@@ -19,6 +21,7 @@ mod encode;
 mod facts;
 mod failure;
 mod footer;
+mod front_coded;
 mod int96;
 mod lanes;
 mod logical;

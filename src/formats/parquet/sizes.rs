@@ -6,6 +6,7 @@
 
 use super::failure::{damaged, lifted};
 use super::footer::{PageHeader, page_header};
+use super::front_coded;
 use super::opened::Opened;
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{too_large, too_large_at_least};
@@ -117,7 +118,8 @@ impl Limits {
         let (mut total, mut nindices) = (0u64, 0u64);
         // The most values and bytes in a data page, and bytes in a dictionary.
         let (mut page_values, mut page_nbytes, mut dictionary_nbytes) = (0u64, 0u64, 0u64);
-        let mut nbefore = 0u64;
+        // The records before a page; the most bytes of values that repeat the start of the one before.
+        let (mut nbefore, mut nshared) = (0u64, 0u64);
         let is_repeated = column.column_descr().max_rep_level() > 0;
         while at < end {
             // The decoder reports errors in an unreadable header.
@@ -132,6 +134,9 @@ impl Limits {
             }
             check_encoding(&page, column)?;
             nbefore = nbefore.saturating_add(page.nvalues);
+            if page.encoding == Some(front_coded::ENCODING) {
+                nshared = nshared.saturating_add(page.nvalues.saturating_mul(page.uncompressed));
+            }
             total = total.saturating_add(page.uncompressed);
             if page.nvalues > 0 {
                 nindices = nindices.saturating_add(if page.has_indices() { page.nvalues } else { 0 });
@@ -154,11 +159,26 @@ impl Limits {
         let mut size = ColumnSize { likely: plain, most: plain, record: page_nbytes.max(dictionary_nbytes), pages };
         if column.column_type() == PhysicalType::BYTE_ARRAY
             && nindices.saturating_mul(total) > LARGE
-            && let Some(entries) = Entries::read(source, column, nrows)?
+            && let Some(entries) = Entries::of_dictionary(source, column, nrows)?
         {
-            size.likely = plain.saturating_add(nindices.saturating_mul(entries.mean));
+            size.likely = plain.saturating_add(nindices.saturating_mul(entries.total.div_ceil(entries.count.max(1))));
             size.most = plain.saturating_add(nindices.saturating_mul(entries.longest));
             size.record = page_nbytes.max(entries.longest);
+        }
+        if column.column_type() == PhysicalType::BYTE_ARRAY && nshared > LARGE {
+            let entries = Entries::front_coded(source, column, nrows)?;
+            size.likely = size.likely.saturating_add(entries.total);
+            size.most = size.most.saturating_add(entries.count.saturating_mul(entries.longest));
+            size.record = size.record.max(entries.longest);
+            let least = entries.total / nrows.max(1);
+            if least > self.record_bytes {
+                return Err(too_large_at_least(least, self.record_bytes));
+            }
+            // To measure records makes all values of a record.
+            if is_repeated && self.is_dangerous(entries.total) {
+                let message = format!("the strings of lists in a row group take {} bytes, more than a quarter of --max-memory", entries.total);
+                return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory"));
+            }
         }
         if is_repeated {
             size.record = size.most.saturating_add(nvalues.saturating_mul(LEVELS));
@@ -229,29 +249,50 @@ struct ColumnSize {
     pages: u64,
 }
 
-/// The sizes of the entries of a dictionary, in bytes.
-struct Entries {
-    mean: u64,
-    longest: u64,
+/// The sizes of strings, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entries {
+    pub count: u64,
+    pub total: u64,
+    /// None is longer.
+    pub longest: u64,
 }
 
 impl Entries {
-    /// `None` if the column does not begin with a dictionary.
-    fn read(source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<Option<Entries>> {
-        let nrows = usize::try_from(nrows).unwrap_or(usize::MAX);
-        let mut pages = SerializedPageReader::new(Arc::new(source.clone()), column, nrows, None).map_err(lifted)?;
+    /// The entries of a dictionary. `None` if the column does not begin with one.
+    fn of_dictionary(source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<Option<Entries>> {
         // The decoder reports errors in an unreadable page.
-        let Ok(Some(Page::DictionaryPage { buf, .. })) = pages.get_next_page() else { return Ok(None) };
-        let (mut rest, mut n, mut total, mut longest) = (buf.as_ref(), 0u64, 0u64, 0u64);
+        let Ok(Some(Page::DictionaryPage { buf, .. })) = pages(source, column, nrows)?.get_next_page() else { return Ok(None) };
+        let (mut rest, mut entries) = (buf.as_ref(), Entries::default());
         // PLAIN: each value after its length.
         while let Some((length, after)) = rest.split_first_chunk() {
             let length = u32::from_le_bytes(*length);
             let Some(after) = after.get(length as usize..) else { break };
             rest = after;
-            (n, total, longest) = (n + 1, total + u64::from(length), longest.max(u64::from(length)));
+            entries.add(Entries { count: 1, total: length.into(), longest: length.into() });
         }
-        Ok(Some(Entries { mean: total.div_ceil(n.max(1)), longest }))
+        Ok(Some(entries))
     }
+
+    /// The values of the pages in which strings repeat the start of the one before.
+    fn front_coded(source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<Entries> {
+        let (mut pages, mut entries) = (pages(source, column, nrows)?, Entries::default());
+        while let Ok(Some(page)) = pages.get_next_page() {
+            entries.add(front_coded::sizes(&page, column.column_descr()).unwrap_or_default());
+        }
+        Ok(entries)
+    }
+
+    fn add(&mut self, other: Entries) {
+        self.count += other.count;
+        self.total = self.total.saturating_add(other.total);
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+fn pages(source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<SerializedPageReader<Source>> {
+    let nrows = usize::try_from(nrows).unwrap_or(usize::MAX);
+    SerializedPageReader::new(Arc::new(source.clone()), column, nrows, None).map_err(lifted)
 }
 
 /// The page header at the start of the rest of a column chunk.
