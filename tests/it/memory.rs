@@ -9,8 +9,8 @@ use arrow_array::{
 };
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_ipc::CompressionType;
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow_schema::{DataType, Field};
+use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
@@ -151,6 +151,30 @@ fn a_record_batch_that_exceeds_memory_is_refused_before_it_is_decompressed() {
     assert!(peak < 100 * MIB, "{} MiB", peak / MIB);
 }
 
+/// Additions to a dictionary count together with what it has.
+#[test]
+fn dictionaries_that_grow_beyond_memory_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let ty = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    let schema = Arc::new(Schema::new(vec![Field::new("r", ty, true)]));
+    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).unwrap();
+    let options = options.with_dictionary_handling(DictionaryHandling::Delta);
+    let mut writer = StreamWriter::try_new_with_options(File::create(here.join("in.arrows")).unwrap(), &schema, options).unwrap();
+    let mut texts: Vec<String> = Vec::new();
+    for n in 0..4 {
+        texts.push(n.to_string().repeat(20_000_000));
+        let keys = DictionaryArray::<Int8Type>::new(Int8Array::from(vec![n]), Arc::new(StringArray::from(texts.clone())));
+        writer.write(&RecordBatch::try_new(schema.clone(), vec![Arc::new(keys)]).unwrap()).unwrap();
+    }
+    writer.finish().unwrap();
+    let (_, message) = run(here, "map n=strings.length(r) then drop r in.arrows --max-memory 150MB");
+    assert_eq!(message, "");
+    let (peak, message) = run(here, "convert in.arrows --to jsonl --max-memory 70MB");
+    assert!(message.starts_with("error: in.arrows: a dictionary takes 200000") && message.contains("besides 800000"), "{message}");
+    assert!(peak < 350 * MIB, "{} MiB", peak / MIB);
+}
+
 #[test]
 fn records_of_nulls_and_empty_lists_have_a_size() {
     let directory = tempfile::tempdir().unwrap();
@@ -159,7 +183,8 @@ fn records_of_nulls_and_empty_lists_have_a_size() {
     let nulls = FixedSizeListArray::try_new(null, 2_000_000_000, Arc::new(NullArray::new(2_000_000_000)), None).unwrap();
     arrow(&here.join("nulls.arrow"), Arc::new(nulls), None);
     let (peak, message) = run(here, "convert nulls.arrow --to jsonl");
-    let start = "error: nulls.arrow: record 1: r: the values of the record take 8000000000 bytes, more than the 268435456 of --max-record-bytes";
+    let start =
+        "error: nulls.arrow: record 1: r: the values of the record take 8000000000 bytes, more than the 268435456 of --max-record-bytes";
     assert!(message.starts_with(start) && peak < 100 * MIB, "{} MiB: {message}", peak / MIB);
     let (_, message) = run(here, "convert nulls.arrow --to jsonl --on-error skip");
     assert!(message.starts_with("note: 1 bad record was skipped: nulls.arrow: record 1 r"), "{message}");
@@ -170,7 +195,8 @@ fn records_of_nulls_and_empty_lists_have_a_size() {
     for (name, what, limit) in [("lists.arrow", "the record take", 120), ("lists.parquet", "a record take at least", 100)] {
         assert!(std::fs::metadata(here.join(name)).unwrap().len() < 20_000);
         let (peak, message) = run(here, &format!("convert {name} --to jsonl --max-record-bytes 39999999"));
-        let start = format!("error: {name}: record 1: r: the values of {what} 40000000 bytes, more than the 39999999 of --max-record-bytes");
+        let start =
+            format!("error: {name}: record 1: r: the values of {what} 40000000 bytes, more than the 39999999 of --max-record-bytes");
         assert!(message.starts_with(&start) && peak < limit * MIB, "{name}: {} MiB: {message}", peak / MIB);
         let (_, message) = run(here, &format!("convert {name} --to jsonl --max-record-bytes 40000000"));
         assert_eq!(message, "", "{name}");
@@ -235,7 +261,11 @@ fn strings_that_repeat_the_one_before_take_bounded_memory() {
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
         let with = |properties: WriterPropertiesBuilder| shared(properties).set_writer_version(version);
         parquet(&here.join("words.parquet"), &[Arc::new(words.clone())], with);
-        let outcome = shell("tatter map 'n = strings.length(r)' then batch all then map 's = reduce_sum(n)' then select s words.parquet", here, b"");
+        let outcome = shell(
+            "tatter map 'n = strings.length(fill_null(r, \"\"))' then batch all then map 's = reduce_sum(n)' then select s words.parquet",
+            here,
+            b"",
+        );
         let total: usize = words.iter().flatten().map(str::len).sum();
         assert_eq!((outcome.stderr.as_str(), outcome.text()), ("", format!("{{\"s\":{total}}}\n")));
     }
@@ -253,7 +283,9 @@ fn records_of_a_divided_batch_keep_their_order_and_numbers() {
         ("m", Arc::new(Int64Array::from_iter_values((0..ROWS).map(|n| n * 7 % 1009))) as ArrayRef),
     ])
     .unwrap();
-    for (name, codec, rows) in [("small.arrow", None, 10_000), ("zstd.arrow", Some(CompressionType::ZSTD), ROWS), ("plain.arrow", None, ROWS)] {
+    for (name, codec, rows) in
+        [("small.arrow", None, 10_000), ("zstd.arrow", Some(CompressionType::ZSTD), ROWS), ("plain.arrow", None, ROWS)]
+    {
         let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
         let mut writer = FileWriter::try_new_with_options(File::create(here.join(name)).unwrap(), &batch.schema(), options).unwrap();
         (0..ROWS).step_by(rows as usize).for_each(|at| writer.write(&batch.slice(at as usize, rows as usize)).unwrap());

@@ -29,7 +29,7 @@ const STEP: u64 = 16 << 20;
 #[derive(Clone, Copy)]
 pub struct Memory(pub u64);
 
-/// Messages of this size are not counted.
+/// Messages up to this size in total are not counted.
 const SMALL: u64 = 32 << 20;
 
 impl Memory {
@@ -38,7 +38,7 @@ impl Memory {
     /// # Errors
     /// They do not.
     pub fn check(self, what: &str, nbytes: u64, others: u64) -> Result<()> {
-        if nbytes <= SMALL || nbytes.saturating_add(others) <= self.0 {
+        if nbytes.saturating_add(others) <= self.0.max(SMALL) {
             return Ok(());
         }
         let beside = if others > 0 { format!(", besides {others} bytes in use,") } else { String::new() };

@@ -21,7 +21,7 @@ use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::{encoded, expanded_nbytes, from_arrow_field};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
-use arrow_array::{ArrayRef, new_empty_array};
+use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_footer};
@@ -186,7 +186,9 @@ impl StreamReader {
         let name = self.input.name().clone();
         let mut stream = self.input.open()?;
         let known = contain("the Arrow schema", || {
-            let Next::Message(first) = message::read(&mut stream, self.memory)? else { return Err(Error::data("the Arrow stream is empty")) };
+            let Next::Message(first) = message::read(&mut stream, self.memory)? else {
+                return Err(Error::data("the Arrow stream is empty"));
+            };
             let schema = first.message()?.header_as_schema().ok_or_else(|| Error::data("the Arrow stream does not start with a schema"))?;
             Known::new(name.clone(), schema)
         });
@@ -533,9 +535,11 @@ impl Batches {
         let roots = columns.roots();
         let (nbytes, is_compressed) = (framed.nbytes(), framed.is_compressed());
         let has_views = roots.iter().any(|root| sizes::has_views(known.arrow[*root].data_type()));
+        let before = self.before;
+        let beside = |nbytes| if nbytes > BATCH_NBYTES { before } else { 0 };
         let mut sizes = Vec::new();
         if !roots.is_empty() {
-            self.memory.check("a record batch", nbytes, self.before)?;
+            self.memory.check("a record batch", nbytes, beside(nbytes))?;
             if is_compressed || has_views || nbytes > BATCH_NBYTES {
                 // Read once for all parts.
                 framed.body = Body::Here(framed.load()?);
@@ -548,7 +552,7 @@ impl Batches {
         let mut total = ColumnSize::default();
         sizes.iter().for_each(|size| total.add(*size));
         let held = if is_compressed { nbytes.saturating_add(total.memory) } else { nbytes };
-        self.memory.check("a record batch", held, self.before)?;
+        self.memory.check("a record batch", held, beside(held))?;
         self.before = if held > BATCH_NBYTES { held } else { 0 };
         let shares: Vec<u64> = sizes.iter().map(|size| size.memory).collect();
         let mut batch = Batch {
@@ -672,13 +676,17 @@ impl Batch {
     fn too_large(&self, arrays: &[ArrayRef]) -> Option<Error> {
         let nrows = arrays.first().map_or(0, |array| array.len());
         let limit = if nrows == 1 { self.record_bytes } else { self.most };
-        let column = arrays.iter().map(expanded_nbytes).enumerate().find(|(_, nbytes)| *nbytes > limit);
+        // A list that is null may have items, which are not read.
+        let nbytes = |array: &ArrayRef| if nrows == 1 && array.is_null(0) { 0 } else { expanded_nbytes(array) };
+        let column = arrays.iter().map(nbytes).enumerate().find(|(_, nbytes)| *nbytes > limit);
         let (place, nbytes) = column?;
         let name = self.columns.roots().get(place).map_or(String::new(), |root| quoted(&self.known.fields[*root].name));
         let error = match nrows {
             1 => adapt::too_large(nbytes, limit).at_row(0),
-            _ => Error::data(format!("the values of {nrows} records take {nbytes} bytes, more than the {limit} for a part of a record batch"))
-                .help("drop the column, raise the limit with --max-memory, or write the data in smaller record batches"),
+            _ => Error::data(format!(
+                "the values of {nrows} records take {nbytes} bytes, more than the {limit} for a part of a record batch"
+            ))
+            .help("drop the column, raise the limit with --max-memory, or write the data in smaller record batches"),
         };
         Some(error.in_field(name))
     }

@@ -2,7 +2,6 @@
 //!
 //! Source: `DELTA_BYTE_ARRAY` and `DELTA_BINARY_PACKED` in the encodings of the Parquet format.
 
-use super::sizes::Entries;
 use crate::wire::split_varint;
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
@@ -10,6 +9,24 @@ use parquet::schema::types::ColumnDescriptor;
 
 /// The number of this encoding in the format.
 pub const ENCODING: i64 = 7;
+
+/// The sizes of strings, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entries {
+    pub count: u64,
+    pub total: u64,
+    /// None is longer.
+    pub longest: u64,
+}
+
+impl Entries {
+    /// Adds those of other strings.
+    pub fn add(&mut self, other: Entries) {
+        self.count += other.count;
+        self.total = self.total.saturating_add(other.total);
+        self.longest = self.longest.max(other.longest);
+    }
+}
 
 /// The sizes of the values of a page. `None` for other pages, and damaged ones, which the decoder reports.
 pub fn sizes(page: &Page, column: &ColumnDescriptor) -> Option<Entries> {

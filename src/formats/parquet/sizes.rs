@@ -6,14 +6,14 @@
 
 use super::failure::{damaged, lifted};
 use super::footer::{PageHeader, page_header};
-use super::front_coded;
+use super::front_coded::{self, Entries};
 use super::opened::Opened;
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{too_large, too_large_at_least};
 use crate::formats::columnar::source::Source;
 use crate::options::Options;
-use crate::tensor::arrow::LEAST;
 use crate::path::quoted;
+use crate::tensor::arrow::LEAST;
 use parquet::arrow::ProjectionMask;
 use parquet::basic::{Encoding, EncodingMask, Type as PhysicalType};
 use parquet::column::page::{Page, PageReader};
@@ -176,7 +176,8 @@ impl Limits {
             }
             // To measure records makes all values of a record.
             if is_repeated && self.is_dangerous(entries.total) {
-                let message = format!("the strings of lists in a row group take {} bytes, more than a quarter of --max-memory", entries.total);
+                let message =
+                    format!("the strings of lists in a row group take {} bytes, more than a quarter of --max-memory", entries.total);
                 return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory"));
             }
         }
@@ -204,6 +205,10 @@ impl Limits {
     /// Checks that the values of a page can be those of records within the limit. Any value, or record, has at least its
     /// share of the page.
     fn check_records(&self, page: &PageHeader, nrows: u64) -> Result<()> {
+        if page.uncompressed <= SMALL {
+            // The records are measured, so that a bad one can be skipped.
+            return Ok(());
+        }
         let n = page.nvalues.max(page.nentries).max(1);
         let values = page.uncompressed.saturating_sub(BESIDE).saturating_sub(n.saturating_mul(BESIDE_EACH));
         let nrecords = if page.nvalues > 0 { n.min(page.nrows.unwrap_or(nrows)) } else { n };
@@ -249,15 +254,6 @@ struct ColumnSize {
     pages: u64,
 }
 
-/// The sizes of strings, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Entries {
-    pub count: u64,
-    pub total: u64,
-    /// None is longer.
-    pub longest: u64,
-}
-
 impl Entries {
     /// The entries of a dictionary. `None` if the column does not begin with one.
     fn of_dictionary(source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<Option<Entries>> {
@@ -281,12 +277,6 @@ impl Entries {
             entries.add(front_coded::sizes(&page, column.column_descr()).unwrap_or_default());
         }
         Ok(entries)
-    }
-
-    fn add(&mut self, other: Entries) {
-        self.count += other.count;
-        self.total = self.total.saturating_add(other.total);
-        self.longest = self.longest.max(other.longest);
     }
 }
 
