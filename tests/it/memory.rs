@@ -249,7 +249,7 @@ fn strings_that_repeat_the_one_before_take_bounded_memory() {
     let here = directory.path();
     let shared = |properties: WriterPropertiesBuilder| properties.set_encoding(Encoding::DELTA_BYTE_ARRAY);
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..600).map(|_| "x".repeat(1_000_000))));
-    parquet(&here.join("flat.parquet"), &[texts.clone()], shared);
+    parquet(&here.join("flat.parquet"), std::slice::from_ref(&texts), shared);
     assert!(std::fs::metadata(here.join("flat.parquet")).unwrap().len() < 5000);
     let (peak, message) = run(here, "convert flat.parquet --to jsonl --threads 2");
     assert!(message.is_empty() && peak < 300 * MIB, "{} MiB: {message}", peak / MIB);

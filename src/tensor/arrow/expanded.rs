@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, DictionaryArray, RunArray, downcast_dictionar
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use std::ops::Range;
+use std::slice::from_ref;
 
 /// A list, a short string and a null count as at least this many bytes: the size of an offset in a file.
 pub const LEAST: u64 = 4;
@@ -18,7 +19,7 @@ const MAX_VIEWS: usize = 1 << 24;
 /// The bytes of an array's values when each row has its own. O(rows) for dictionaries, runs and views, otherwise
 /// O(columns).
 pub fn expanded_nbytes(array: &ArrayRef) -> u64 {
-    of(array.as_ref(), &[0..array.len()])
+    of(array.as_ref(), from_ref(&(0..array.len())))
 }
 
 /// The bytes of the rows in all ranges.
@@ -113,7 +114,9 @@ fn of_keys<K: ArrowDictionaryKeyType>(array: &DictionaryArray<K>, ranges: &[Rang
         DataType::LargeUtf8 => lengths(keys, values.as_string::<i64>().value_offsets()),
         DataType::Binary => lengths(keys, values.as_binary::<i32>().value_offsets()),
         DataType::LargeBinary => lengths(keys, values.as_binary::<i64>().value_offsets()),
-        DataType::Utf8View | DataType::BinaryView => keys.map(|key| of(values.as_ref(), &[key..key + 1])).fold(0, u64::saturating_add),
+        DataType::Utf8View | DataType::BinaryView => {
+            keys.map(|key| of(values.as_ref(), from_ref(&(key..key + 1)))).fold(0, u64::saturating_add)
+        }
         other => n.saturating_mul(other.primitive_width().unwrap_or_else(|| super::longest(values)) as u64),
     };
     nbytes.max(n.saturating_mul(LEAST))
@@ -131,7 +134,7 @@ fn of_runs<R: RunEndIndexType>(array: &dyn Array, ranges: &[Range<usize>]) -> u6
             if at >= end {
                 break;
             }
-            nbytes = nbytes.saturating_add(of(runs.values().as_ref(), &[run..run + 1]).saturating_mul((end - at) as u64));
+            nbytes = nbytes.saturating_add(of(runs.values().as_ref(), from_ref(&(run..run + 1))).saturating_mul((end - at) as u64));
             at = end;
         }
     }
