@@ -57,13 +57,13 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
                 is_settled &= share.is_none_or(|share| opened.input.codec().is_none() && opened.input.nbytes().is_some_and(|n| n <= share));
                 match scans.iter_mut().find(|scan| scan.format == opened.format.name()) {
                     Some(scan) => {
-                        let before = std::mem::replace(&mut scan.tasks, Box::new(std::iter::empty()));
-                        scan.tasks = Box::new(before.chain(tasks));
+                        scan.tasks.push(tasks);
                         (scan.name, scan.only) = (format!("the {} inputs", scan.format), None);
                     }
                     None => {
                         let name = opened.input.name();
-                        scans.push(Scan { format: opened.format.name(), name: name.to_string(), only: Some(name.clone()), tasks });
+                        let (format, tasks) = (opened.format.name(), vec![tasks]);
+                        scans.push(Scan { format, name: name.to_string(), only: Some(name.clone()), tasks });
                     }
                 }
             }
@@ -75,7 +75,7 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
             Some(input) if e.kind() == Kind::Data && !e.message().starts_with(input.as_ref()) => e.in_input(input.clone()),
             _ => e,
         };
-        if let Some(observed) = observe(tasks, threads).map_err(located)? {
+        if let Some(observed) = observe(Box::new(tasks.into_iter().flatten()), threads).map_err(located)? {
             let mut schema = observed.schema(request).map_err(located)?;
             forget_dropped(&mut schema, request);
             found.add(&name, schema).map_err(clash)?;
@@ -113,7 +113,8 @@ struct Scan {
     name: String,
     /// The input, if there is only one.
     only: Option<Arc<str>>,
-    tasks: Tasks<Box<dyn Observed>>,
+    /// Those of each input.
+    tasks: Vec<Tasks<Box<dyn Observed>>>,
 }
 
 /// The schema of several inputs together.

@@ -22,7 +22,7 @@ const LISTED: usize = 10;
 /// Observations of all columns.
 pub struct Seen {
     columns: Vec<ColumnSeen>,
-    /// The observed inputs, without repeats.
+    /// The observed inputs, in order.
     inputs: Vec<Arc<str>>,
     /// The first record with a different number of fields than columns, which tells nothing of their types.
     uneven: Option<Uneven>,
@@ -410,7 +410,7 @@ impl Observed for Seen {
         }
         self.uneven = self.uneven.take().or(other.uneven);
         for input in other.inputs {
-            if !self.inputs.contains(&input) {
+            if self.inputs.last() != Some(&input) {
                 self.inputs.push(input);
             }
         }

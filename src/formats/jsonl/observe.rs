@@ -53,10 +53,11 @@ impl Observed for Observation {
             .inputs
             .iter()
             .map(|input| {
-                self.inputs.iter().position(|i| i == input).unwrap_or_else(|| {
+                // Inputs are observed one after another, and there can be very many.
+                if self.inputs.last() != Some(input) {
                     self.inputs.push(input.clone());
-                    self.inputs.len() - 1
-                })
+                }
+                self.inputs.len() - 1
             })
             .collect();
         if let Some(theirs) = other.too_many_fields {
