@@ -16,6 +16,10 @@
 //! # Glossary
 //! - **record**: an element of the input; **block**: undecoded bytes of some records; **chunk**: decoded columns of
 //!   some records; **batch**: only the dimension created by the verb.
+//! - **origin**: the file and the numbers of the records of a chunk; **fault**: a record that cannot be read, which
+//!   travels with the chunk until it is counted; **group**: records that are encoded together, such as a row group.
+//! - **demand**: the fields and records that a chain needs from its input; **digest**: what a thread finds out about a
+//!   chunk for a report, to be merged in order.
 //! - **row_splits, row_lengths, value_rowids, nrows, nvals, flat_values, ragged_rank**: as in TensorFlow.
 //!
 //! # Levels

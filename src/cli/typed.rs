@@ -206,12 +206,11 @@ impl Typed {
     ///
     /// # Errors
     /// A usage error for a value that is not one of those expected.
-    pub fn resolve(self) -> Result<Options> {
-        if let Some(name) = &self.from {
-            known_format(name, "--from")?;
-        }
-        if let Some(name) = &self.to {
-            known_format(name, "--to")?;
+    pub fn resolve(mut self) -> Result<Options> {
+        for (name, option) in [(&mut self.from, "--from"), (&mut self.to, "--to")] {
+            if let Some(name) = name {
+                *name = known_format(name, option)?.to_owned();
+            }
         }
         if self.null_separated && self.files_from.is_none() {
             return Err(Error::usage("--null has an effect only with --files-from LIST"));
@@ -291,10 +290,12 @@ impl Typed {
     }
 }
 
-fn known_format(name: &str, option: &str) -> Result<()> {
+/// The format with this name, or whose files have it as their extension.
+fn known_format(name: &str, option: &str) -> Result<&'static str> {
     let names = || FORMATS.iter().map(|f| f.name());
-    if names().any(|known| known == name) {
-        return Ok(());
+    let by_extension = || FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name());
+    if let Some(known) = names().find(|known| *known == name).or_else(by_extension) {
+        return Ok(known);
     }
     if name.is_empty() {
         return Err(Error::usage(format!("{option}: the name of a format is missing")));
@@ -303,7 +304,7 @@ fn known_format(name: &str, option: &str) -> Result<()> {
     let same = match name {
         "jsonlines" | "json-lines" | "ldjson" | "jl" => Some("jsonl"),
         "numpy" | "np" => Some("npz"),
-        _ => FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name()),
+        _ => None,
     };
     if let ("--to", "html") = (option, name) {
         return Err(error.help("`stats` writes a report: stats --as html"));

@@ -250,8 +250,22 @@ pub struct Facts {
     described: Arc<[Column]>,
 }
 
-/// The name and the type of a column; the type as in the notation.
-pub type Column = (String, String);
+/// A column, as far as metadata can describe it.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type, in the notation.
+    pub ty: String,
+    /// Whether its values are those of a file. Those that a verb computes can have another meaning.
+    pub is_stored: bool,
+}
+
+impl Column {
+    fn has_type_of(&self, other: &Column) -> bool {
+        (&self.name, &self.ty) == (&other.name, &other.ty)
+    }
+}
 
 impl Facts {
     /// The metadata of a file with these columns.
@@ -270,18 +284,26 @@ impl Facts {
     pub fn valid_for(&self, columns: impl Iterator<Item = Column>) -> Facts {
         let mut facts = self.clone();
         let columns: Vec<Column> = columns.collect();
-        let is_unchanged = |name: &str| self.described.iter().any(|own| own.0 == name && columns.contains(own));
-        let same = columns == *self.described;
-        for key in DESCRIPTIONS.iter().filter(|key| !same && self.metadata.get(key).is_some()) {
+        let now = |own: &Column| columns.iter().find(|column| column.has_type_of(own));
+        let before = |name: &str| self.described.iter().find(|own| own.name == name);
+        let is_unchanged = |name: &str| before(name).is_some_and(|own| now(own).is_some());
+        let has_values_of = |own: &Column| now(own).is_some_and(|column| column.is_stored == own.is_stored);
+        let same = columns.len() == self.described.len() && columns.iter().zip(&*self.described).all(|(a, b)| a.has_type_of(b));
+        let same_values = same && self.described.iter().all(has_values_of);
+        for key in DESCRIPTIONS.iter().filter(|key| self.metadata.get(key).is_some()) {
+            if if *key == HUGGINGFACE { same_values } else { same } {
+                continue;
+            }
             let described = self.metadata.get(key).filter(|_| *key == HUGGINGFACE);
-            let Some((kept, changed)) = described.and_then(|text| with_features(text, &is_unchanged)) else {
+            let is_kept = |name: &str| before(name).is_some_and(has_values_of);
+            let Some((kept, changed)) = described.and_then(|text| with_features(text, &is_kept)) else {
                 facts.drop_key(key, "describes other columns");
                 continue;
             };
             facts.metadata.insert((*key).to_owned(), kept);
             // A new column may be one of these under another name.
-            let has_new = columns.iter().any(|(name, _)| self.described.iter().all(|own| own.0 != *name));
-            let changed = changed.into_iter().filter(|name| has_new || columns.iter().any(|(column, _)| column == name));
+            let has_new = columns.iter().any(|column| before(&column.name).is_none());
+            let changed = changed.into_iter().filter(|name| has_new || columns.iter().any(|column| column.name == *name));
             facts.dropped.extend(changed.map(|name| (format!("{key} of {name}"), "describes other values")));
         }
         if let Some(text) = self.metadata.get(GEO) {
@@ -360,13 +382,17 @@ mod tests {
     #[test]
     fn features_of_datasets_hold_for_the_columns_that_stay() {
         let text = "{\"info\":{\"features\":{\"a\":1,\"b\":2}}}";
-        let column = |name: &str, ty: &str| (name.to_owned(), ty.to_owned());
+        let column = |name: &str, ty: &str| Column { name: name.to_owned(), ty: ty.to_owned(), is_stored: true };
         let (a, b) = (column("a", "int64"), column("b", "int64"));
         let facts = Facts::of_file([(HUGGINGFACE.to_owned(), text.to_owned())].into_iter().collect(), [a.clone(), b.clone()].into_iter());
         for (columns, kept, dropped) in [
             (vec![a.clone(), b.clone()], Some(text), vec![]),
             (vec![b.clone()], Some("{\"info\":{\"features\":{\"b\":2}}}"), vec![]),
-            (vec![column("a", "int64 computed"), b.clone()], Some("{\"info\":{\"features\":{\"b\":2}}}"), vec!["huggingface of a"]),
+            (
+                vec![Column { is_stored: false, ..a.clone() }, b.clone()],
+                Some("{\"info\":{\"features\":{\"b\":2}}}"),
+                vec!["huggingface of a"],
+            ),
             (vec![column("c", "int64"), b.clone()], Some("{\"info\":{\"features\":{\"b\":2}}}"), vec!["huggingface of a"]),
             (vec![column("c", "int64")], None, vec![HUGGINGFACE]),
         ] {
@@ -382,7 +408,7 @@ mod tests {
         let geo = "{\"columns\": {\"a\": {}}}";
         let pairs = [("pandas", "{\"index_columns\": []}"), (spark, "{}"), ("geo", geo), ("owner", "me")];
         let metadata: Metadata = pairs.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let column = |name: &str, ty: &str| (name.to_owned(), ty.to_owned());
+        let column = |name: &str, ty: &str| Column { name: name.to_owned(), ty: ty.to_owned(), is_stored: true };
         let (a, b) = (column("a", "int64"), column("b", "int64"));
         let facts = Facts::of_file(metadata, [a.clone(), b.clone()].into_iter());
         for (columns, dropped) in [

@@ -442,9 +442,8 @@ impl Schema {
     }
 }
 
-/// The names and types of fields, as metadata can describe them. A field that a verb computes differs from a field of a
-/// file, because its values can have another meaning. Whether values are nullable is left out, because it differs between
-/// files of one table.
+/// The fields, as metadata can describe them. Whether values are nullable is left out, because it differs between files of
+/// one table.
 pub fn columns(fields: &[Field]) -> impl Iterator<Item = facts::Column> {
     fn without_nulls(ty: &Type) -> Type {
         let mut ty = Type { optional: false, with_nulls: false, ..ty.clone() };
@@ -453,9 +452,10 @@ pub fn columns(fields: &[Field]) -> impl Iterator<Item = facts::Column> {
         }
         ty
     }
-    fields.iter().map(|field| {
-        let computed = if field.storage.arrow().is_some() { "" } else { " computed" };
-        (field.name.clone(), format!("{}{computed}", without_nulls(&field.ty)))
+    fields.iter().map(|field| facts::Column {
+        name: field.name.clone(),
+        ty: without_nulls(&field.ty).to_string(),
+        is_stored: field.storage.arrow().is_some(),
     })
 }
 

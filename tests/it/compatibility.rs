@@ -30,5 +30,5 @@ fn files_of_earlier_versions_stay_readable() {
             }
         }
     }
-    assert!(nfiles >= 18, "{nfiles}");
+    assert!(nfiles >= 31, "{nfiles}");
 }

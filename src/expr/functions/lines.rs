@@ -81,7 +81,11 @@ fn softmax(call: &mut Call, log: bool) -> ExprResult<OperandKind> {
     if x.rank() == 0 {
         return Err(call.error("softmax works along an axis; a scalar has none"));
     }
-    let axis = axis_of(call, 1, -1, &x)?;
+    let axis = call.optional_int(1)?.unwrap_or(-1);
+    let axis = call.axis(1, axis, x.rank())?;
+    if let Some(last) = last_ragged(&x.ty.dims).filter(|last| axis < *last) {
+        return Err(call.error(format!("{} works along the last ragged axis, {last}, or along one below it", call.name)));
+    }
     along(call, x, axis, Softmax { log })
 }
 

@@ -115,11 +115,12 @@ pub static FUNCTIONS: &[Function] = &[
             pointwise(c, args, dtype, |[x, y]| next_after(x, y))
         }
     ),
-    of_one!(
+    function!(
         ["math.angle", "angle"],
+        "input|x",
         "The angle in the complex plane: pi for negative numbers, else 0.",
-        ("math.angle([1.0, -1.0])", "[0.0, 3.1415927]"),
-        kernel::angle
+        [("math.angle([1.0, -1.0])", "[0.0, 3.1415927]")],
+        |c| one(c, kernel::angle)
     ),
     of_one!(
         ["math.bessel_i0", "math.special.bessel_i0"],
