@@ -42,6 +42,18 @@ pub struct Frame {
     pub most_nbytes: Option<Rc<Cell<usize>>>,
 }
 
+impl Frame {
+    /// A frame of some rows, each as often as it is listed, with only these slots.
+    fn gathered(&self, rows: &[usize], used: &[usize], keys: Option<Value>) -> Result<Frame> {
+        let mut slots = vec![None; self.slots.len()];
+        for slot in used {
+            slots[*slot] = self.slots.get(*slot).and_then(Option::as_ref).map(|v| v.gather(rows)).transpose()?;
+        }
+        let params = self.params.iter().map(|(p, v)| Ok((p.clone(), v.gather(rows)?))).collect::<Result<_>>()?;
+        Ok(Frame { nrows: rows.len(), slots, keys, params, most_nbytes: self.most_nbytes.clone() })
+    }
+}
+
 /// A parameter of a function applied to the items of a tensor. Parameters are compared by identity.
 #[derive(Clone, Debug)]
 pub struct Param(Arc<String>);
@@ -402,12 +414,12 @@ impl CallNode {
 impl Each {
     /// Computes `results` from `params` for each item of axis 0 of the tensors `over`.
     pub fn new(over: Vec<Node>, params: Vec<Param>, results: Vec<Node>) -> Each {
-        let (mut slots, mut bound, mut free) = (Vec::new(), params.clone(), false);
+        let (mut bound, mut free) = (params.clone(), false);
         for result in &results {
-            result.visit(&mut |node| match &node.kind {
-                NodeKind::Slot { slot, .. } => slots.push(*slot),
-                NodeKind::Each(each, _) => bound.extend(each.params.iter().cloned()),
-                _ => {}
+            result.visit(&mut |node| {
+                if let NodeKind::Each(each, _) = &node.kind {
+                    bound.extend(each.params.iter().cloned());
+                }
             });
         }
         for result in &results {
@@ -417,8 +429,7 @@ impl Each {
                 _ => {}
             });
         }
-        slots.sort_unstable();
-        slots.dedup();
+        let slots = slots_of(&results);
         let constant = slots.is_empty() && !free && over.iter().all(Node::is_constant);
         Each { over, params, results, slots, constant }
     }
@@ -440,14 +451,9 @@ impl Each {
         }
         let rows = rows.ok_or_else(|| Error::internal("a function applied to no tensor"))?;
         let owners: Vec<usize> = (0..rows.nrows()).flat_map(|row| std::iter::repeat_n(row, rows.row_length(row))).collect();
-        let mut slots = vec![None; frame.slots.len()];
-        for slot in &self.slots {
-            slots[*slot] = frame.slots.get(*slot).and_then(Option::as_ref).map(|v| v.gather(&owners)).transpose()?;
-        }
-        let outer = frame.params.iter().map(|(p, v)| Ok((p.clone(), v.gather(&owners)?))).collect::<Result<Vec<_>>>()?;
-        params.splice(0..0, outer);
         let keys = frame.keys.as_ref().map(|keys| keys_of_items(keys, &rows)).transpose()?;
-        let inner = Frame { nrows: rows.nvals(), slots, keys, params, most_nbytes: frame.most_nbytes.clone() };
+        let mut inner = frame.gathered(&owners, &self.slots, keys)?;
+        inner.params.append(&mut params);
         let result = self.results.get(which).ok_or_else(|| Error::internal("a function without that result"))?;
         let value = result.eval(&inner).map_err(|e| {
             let row = e.location().row.and_then(|row| owners.get(row)).copied();
@@ -456,6 +462,21 @@ impl Each {
         let tensor = Tensor::list(rows, value.full(inner.nrows)?.into_owned(), None)?;
         Ok(Value { tensor, constant: self.constant })
     }
+}
+
+/// The slots that expressions use, in ascending order.
+fn slots_of(nodes: &[Node]) -> Vec<usize> {
+    let mut slots = Vec::new();
+    for node in nodes {
+        node.visit(&mut |node| {
+            if let NodeKind::Slot { slot, .. } = &node.kind {
+                slots.push(*slot);
+            }
+        });
+    }
+    slots.sort_unstable();
+    slots.dedup();
+    slots
 }
 
 /// Derives a distinct key for each item of each record.
@@ -513,19 +534,8 @@ fn logic(and: bool, left: &Node, right: &Node, frame: &Frame) -> Result<Value> {
         return Ok(Value::column(Tensor::Leaf(Arc::new(BooleanArray::new(both, None)))));
     }
     let open: Vec<usize> = (0..first_flags.len()).filter(|i| !decided(first_flags.value(*i))).collect();
-    let mut used = vec![false; frame.slots.len()];
-    right.visit(&mut |node| {
-        if let NodeKind::Slot { slot, .. } = &node.kind
-            && let Some(used) = used.get_mut(*slot)
-        {
-            *used = true;
-        }
-    });
-    let taken = |(slot, used): (&Option<Value>, &bool)| slot.as_ref().filter(|_| *used).map(|v| v.gather(&open)).transpose();
-    let slots = frame.slots.iter().zip(&used).map(taken).collect::<Result<_>>()?;
     let keys = frame.keys.as_ref().map(|v| v.gather(&open)).transpose()?;
-    let params = frame.params.iter().map(|(p, v)| Ok((p.clone(), v.gather(&open)?))).collect::<Result<Vec<_>>>()?;
-    let second = right.eval(&Frame { nrows: nopen, slots, keys, params, most_nbytes: frame.most_nbytes.clone() }).map_err(|e| {
+    let second = right.eval(&frame.gathered(&open, &slots_of(std::slice::from_ref(right)), keys)?).map_err(|e| {
         let row = e.location().row.and_then(|row| open.get(row)).copied();
         e.locate(|at| at.row = row)
     })?;

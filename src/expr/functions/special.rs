@@ -6,6 +6,7 @@ use super::apply::{pointwise, unary};
 use super::math::{floats, two_floats};
 use crate::expr::call::{Call, Function};
 use crate::expr::error::ExprResult;
+use crate::expr::kernels::incomplete_gamma;
 use crate::expr::kernels::special::{self as kernel, mapped, next_after, paired};
 use crate::expr::operand::OperandKind;
 use crate::schema::DType;
@@ -39,14 +40,14 @@ pub static FUNCTIONS: &[Function] = &[
         "a, x",
         "The regularized lower incomplete gamma function.",
         ("math.igamma(1.0, 1.0)", "0.63212055"),
-        kernel::igamma
+        incomplete_gamma::igamma
     ),
     of_two!(
         ["math.igammac", "igammac"],
         "a, x",
         "The regularized upper incomplete gamma function, 1 - igamma(a, x).",
         ("math.igammac(1.0, 1.0)", "0.36787945"),
-        kernel::igammac
+        incomplete_gamma::igammac
     ),
     formula!(
         ["math.lbeta"],

@@ -8,6 +8,7 @@ pub mod elementwise;
 pub mod entries;
 pub mod fill;
 pub mod hash;
+pub mod incomplete_gamma;
 pub mod join;
 pub mod level;
 pub mod lines;
