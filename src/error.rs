@@ -401,7 +401,9 @@ fn between(message: &str) -> &'static str {
 
 /// The nearest of `names` to a mistyped `name`, for "did you mean".
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).clamp(1, 3);
+    // A single letter is not near any other.
+    let length = name.chars().count();
+    let limit = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
     names
         .into_iter()
         .map(|candidate| (strsim::osa_distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
@@ -465,5 +467,7 @@ mod tests {
         assert_eq!(nearest("baych", ["batch", "bucket"]), Some("batch"));
         assert_eq!(nearest("tokesn", ["tokens", "id"]), Some("tokens"));
         assert_eq!(nearest("price", ["tokens", "id"]), None);
+        assert_eq!(nearest("q", ["a", "Q"]), Some("Q"));
+        assert_eq!(nearest("r", ["a", "q"]), None);
     }
 }

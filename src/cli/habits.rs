@@ -49,7 +49,8 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["filter"], &["-x", "-v"], "negate the condition: filter 'not (CONDITION)'"),
     (&["padded-batch", "batch"], &["-f"], "choose fields with the verb select: select FIELDS then ..."),
     (&["cumsum", "windows", "explode", "implode"], &["-f"], "the field is a plain argument: FIELD"),
-    (&["split", "shard"], &["-l", "-n"], "to write N files of about equal size: convert --shards N -o OUT"),
+    (&["split", "shard"], &["-n"], "to write N files of about equal size: convert --shards N -o OUT"),
+    (&["split", "shard"], &["-l"], "files are divided by their number, not by lines: convert --shards FILES -o OUT"),
     (
         &["split"],
         &["--train", "--test", "--val", "--ratio", "--train-size", "--test-size", "--frac"],

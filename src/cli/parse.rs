@@ -158,7 +158,7 @@ fn chain(words: &mut Words) -> Result<Found> {
             if let (Some(first), Some(file)) = (combined.first(), files.first()) {
                 let name = words.verbs[0].first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
                 let error = Error::usage(format!(
-                    "`{name}` reads the inputs that follow it, such as {}, but not {}",
+                    "`{name}` reads the inputs that follow it, such as {}; {} comes after the last verb",
                     first.display(),
                     file.display()
                 ));
@@ -330,9 +330,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
             return error.help(format!("FILEs follow the verbs: {command}"));
         }
         return if output {
-            error.help(format!("to write its records in another format: tatter convert {name} -o OUT"))
+            error.help(format!("to write its records in another format: tatter convert {} -o OUT", shell_word(name)))
         } else {
-            error.help(format!("to see its fields: tatter schema {name}"))
+            error.help(format!("to see its fields: tatter schema {}", shell_word(name)))
         };
     }
     let names = verbs::VERBS.iter().map(|v| v.name).chain(COMMANDS.iter().map(|c| c.name));

@@ -65,7 +65,7 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
                 let before = words.iter().take_while(|typed| **typed != value.as_str()).map(|typed| shell_word(&typed.to_string_lossy()));
                 let before = before.collect::<Vec<_>>().join(" ");
                 let wrong = if Path::new(&value).is_file() {
-                    wrong.help(format!("write the word before it: {name} {before} {word} {value}"))
+                    wrong.help(format!("write the word before it: {name} {before} {word} {}", shell_word(&value)))
                 } else {
                     wrong
                 };
@@ -144,6 +144,10 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let mut typed = words.iter().map(AsRef::as_ref);
     let is_it = |w: &&str| w.split('=').next() == Some(arg);
     let word = typed.clone().find(is_it).or_else(|| typed.find(|w: &&str| w.starts_with(arg))).unwrap_or(arg);
+    if Path::new(word).exists() {
+        let error = Error::usage(format!("{name}: `{word}` looks like an option"));
+        return error.help(format!("for a file of that name, write {}", shell_word(&format!("./{word}"))));
+    }
     if word.contains(' ') {
         return Error::usage(format!("{name}: `{word}` looks like an option")).help("put a space before it, inside the quotes");
     }

@@ -12,8 +12,11 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["bool"], &["cast(x, bool) converts numbers"]),
     (&["str"], &["strings.as_string(x) formats numbers"]),
     (&["min", "max"], &["reduce_{name}(x, axis=None) reduces all items, {name}imum(x, y) compares two"]),
-    (&["sum", "mean", "any", "all", "prod", "std"], &["it is called reduce_{name}(x, axis=None)"]),
-    (&["avg", "average"], &["it is called reduce_mean(x, axis=None)"]),
+    (&["sum", "any", "all", "prod", "std"], &["it is called reduce_{name}(x, axis=None)"]),
+    (
+        &["mean", "avg", "average"],
+        &["reduce_mean(cast(x, float64), axis=None) is the mean; without the cast, that of integers is an integer"],
+    ),
     (&["var", "variance"], &["it is called reduce_variance(x, axis=None)"]),
     (&["median"], &["`tatter stats` prints medians"]),
     (&["length", "count"], &["len(x) is the size of axis 0; strings.length(x) counts the bytes of strings"]),

@@ -2,7 +2,7 @@
 
 use super::advice::instead_of;
 use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, named_fields, subscript};
-use super::error::{ExprError, ExprResult, text_at};
+use super::error::{CAST, ExprError, ExprResult, text_at};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
 use super::functions;
@@ -380,7 +380,12 @@ impl Binder<'_> {
                 return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype, not a function")).help(
                     match dotted.as_str() {
                         "str" | "string" => "strings.as_string(x) formats numbers; cast(x, string) converts bytes and times".to_owned(),
-                        _ => format!("cast(x, {dotted}) converts numbers, strings.to_number(x, {dotted}) parses text"),
+                        // In Python, these have 64 bits.
+                        "float" => CAST.to_owned(),
+                        _ => {
+                            let dtype = dtype_named(&dotted).unwrap_or(DType::Int64);
+                            format!("cast(x, {dtype}) converts numbers, strings.to_number(x, {dtype}) parses text")
+                        }
                     },
                 ));
             }

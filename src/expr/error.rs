@@ -5,7 +5,7 @@ use crate::error::{Error, Kind, Reason};
 use crate::schema::DType;
 
 /// Advice for casts in the syntax of other languages.
-pub const CAST: &str = "cast(x, float32) converts numbers, strings.to_number(x, float32) parses text";
+pub const CAST: &str = "cast(x, float64) converts numbers, strings.to_number(x, float64) parses text";
 
 /// Advice for operators and functions of other languages that search text. `(?s)` lets the dot match line ends too.
 pub const SEARCH_TEXT: &str = "strings.regex_full_match(x, \"(?s).*PATTERN.*\") searches text";
@@ -33,6 +33,14 @@ pub fn conversion(text: &str, span: &Span, from: &DType, to: &DType) -> Option<S
         (DType::String, to) if to.time().is_some() => Some(format!("timestamp({x}) parses times")),
         (from, to) if from.is_integer() && to.time().is_some() => Some(format!("timestamp({x}, unit=\"s\") converts a count of seconds")),
         _ => None,
+    }
+}
+
+/// The float dtype to convert values to that are no floats, without losing digits.
+pub fn float_of(dtype: &DType) -> DType {
+    match dtype {
+        DType::Int32 | DType::UInt32 | DType::Int64 | DType::UInt64 | DType::String | DType::Bytes => DType::Float64,
+        _ => DType::Float32,
     }
 }
 

@@ -61,9 +61,9 @@ impl Binder<'_> {
             // Tensors would wrap around.
             return Err(ExprError::at(expr.span.clone(), "the result does not fit in 64 bits").help("write a float: 1e20"));
         }
-        if let Binary::ShiftLeft | Binary::ShiftRight = op {
-            let error = ExprError::at(expr.span.clone(), format!("{} expects literal numbers, not tensors", op.symbol()));
-            return Err(error.help(format!("write {}(x, y)", op.function())));
+        if let (OperandKind::Literal(Literal::String(_)), Binary::Modulo) = (&a.kind, op) {
+            let error = ExprError::at(expr.span.clone(), "strings are not formatted with %");
+            return Err(error.help("join strings with +; strings.as_string(x) formats numbers"));
         }
         if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
             // As in Python, lists of literals are concatenated, but only where a list is expected; as tensors they are

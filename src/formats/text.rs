@@ -11,7 +11,8 @@ use crate::io::Input;
 use crate::io::line_ranges::{Counts, LineRange, LineRanges, Part};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
-use crate::printable::BYTE_ORDER_MARK;
+use crate::path::{in_expression, quoted};
+use crate::printable::{BYTE_ORDER_MARK, shell_word};
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::cast::AsArray;
@@ -250,7 +251,7 @@ fn check_writable(schema: &Schema) -> Result<String> {
             Ok(field.name.clone())
         }
         [field] => Err(Error::usage(format!("text stores one string per record, but {} is {}", field.name, field.ty))
-            .help("write --to jsonl, or turn it into a string with map")),
+            .help("write --to jsonl, or format numbers as strings: map 'FIELD = strings.as_string(FIELD)'")),
         fields => Err(Error::usage(format!("text stores one string per record, but the records have {} fields", fields.len()))
             .help("select the one to write, or write --to jsonl")),
     }
@@ -268,11 +269,11 @@ impl Encode for LineEncoder {
             match array.data_type() {
                 DataType::LargeUtf8 => {
                     let array = array.as_string::<i64>();
-                    encode_lines(array.len(), |i| array.is_valid(i).then(|| array.value(i).as_bytes()), &mut lines)
+                    encode_lines(&self.field, array.len(), |i| array.is_valid(i).then(|| array.value(i).as_bytes()), &mut lines)
                 }
                 DataType::LargeBinary => {
                     let array = array.as_binary::<i64>();
-                    encode_lines(array.len(), |i| array.is_valid(i).then(|| array.value(i)), &mut lines)
+                    encode_lines(&self.field, array.len(), |i| array.is_valid(i).then(|| array.value(i)), &mut lines)
                 }
                 other => Err(Error::internal(format!("{other} is not text"))),
             }
@@ -282,12 +283,14 @@ impl Encode for LineEncoder {
     }
 }
 
-fn encode_lines<'a>(nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lines: &mut Vec<u8>) -> Result<()> {
+fn encode_lines<'a>(field: &str, nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lines: &mut Vec<u8>) -> Result<()> {
     for row in 0..nrows {
         let Some(text) = value(row) else {
+            let (fill, filter) = (format!("{}=\"\"", quoted(field)), format!("not is_null({})", in_expression(field)));
             return Err(Error::data("text cannot store nulls")
                 .at_row(row)
-                .help("fill it first with fill-null, or drop such records with filter"));
+                .help(format!("fill it first: fill-null {}", shell_word(&fill)))
+                .help(format!("or drop such records: filter {}", shell_word(&filter))));
         };
         if memchr::memchr2(b'\n', b'\r', text).is_some_and(|at| text[at] == b'\n' || at + 1 == text.len()) {
             return Err(Error::data("a value that contains a line break would become two lines").at_row(row).help("write --to jsonl"));

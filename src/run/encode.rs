@@ -6,9 +6,10 @@ use crate::error::{Error, Kind, Result};
 use crate::formats::{Encode, Encoded, Format, Writer};
 use crate::io::{Distribution, Outputs};
 use crate::options::Options;
+use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::leaves::leaves;
-use crate::schema::{Field, Schema};
+use crate::schema::{Element, Field, Schema};
 use crate::verbs::Digest;
 use std::sync::Arc;
 
@@ -100,13 +101,15 @@ impl Encoder {
 
 /// The error for the first field that a format cannot hold, with up to 20 further messages for other fields.
 fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema>) -> Option<Error>) -> Error {
-    let of_field = |field: &Field| refused(&Arc::new(Schema::new(vec![field.clone()])));
-    let others = schema.fields.iter().filter_map(of_field).filter(|other| other.field().is_some() && other.field() != error.field());
-    let others: Vec<Error> = others.collect();
+    let others = schema.fields.iter().flat_map(|field| refused_inside(field.clone(), refused));
+    let others: Vec<Error> = others.filter(|other| other.field() != error.field()).take(MOST_REFUSED).collect();
     if error.field().is_none() || others.is_empty() {
         return error;
     }
-    let fields: Vec<String> = [&error].into_iter().chain(&others).filter_map(|e| e.field().map(str::to_owned)).collect();
+    let mut fields: Vec<String> = [&error].into_iter().chain(&others).filter_map(|e| e.field().map(str::to_owned)).collect();
+    // A structure that would be left without fields is dropped as a whole.
+    let all = fields.clone();
+    fields.retain(|field| !all.iter().any(|other| field.strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('.'))));
     // Fields with the same error share a line.
     let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
     for (field, message) in others.iter().filter_map(|other| Some((other.field()?, other.message()))) {
@@ -123,6 +126,37 @@ fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema
     let error = lines.into_iter().fold(error, Error::help);
     let error = if more > 0 { error.help(format!("and {more} more fields")) } else { error };
     error.help(format!("to drop all of them: drop {}", shell_word(&fields.join(","))))
+}
+
+/// The most fields that a message about several lists.
+const MOST_REFUSED: usize = 1000;
+
+/// The errors of a field and those inside it, each after the ones before have been dropped.
+fn refused_inside(field: Field, refused: &dyn Fn(&Arc<Schema>) -> Option<Error>) -> Vec<Error> {
+    let (mut fields, mut errors) = (vec![field], Vec::new());
+    while !fields.is_empty() && errors.len() < MOST_REFUSED {
+        let Some(error) = refused(&Arc::new(Schema::new(fields.clone()))) else { break };
+        let Some(path) = error.field().and_then(|path| FieldPath::parse(path).ok()) else { break };
+        errors.push(error);
+        if !removed(&mut fields, path.names()) {
+            break;
+        }
+    }
+    errors
+}
+
+/// Removes the field at that path, if there is one.
+fn removed(fields: &mut Vec<Field>, path: &[String]) -> bool {
+    let Some((name, rest)) = path.split_first() else { return false };
+    let Some(at) = fields.iter().position(|field| field.name == *name) else { return false };
+    match (&mut fields[at].ty.element, rest) {
+        (_, []) => {
+            fields.remove(at);
+            true
+        }
+        (Element::Struct(inner), rest) => removed(inner, rest),
+        _ => false,
+    }
 }
 
 /// A writer of that format, or an error if the format is read-only.

@@ -138,7 +138,7 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
         return named("jsonl", "--to");
     };
     by_extension(extension).ok_or_else(|| {
-        Error::usage(format!("the output's extension .{extension} is not that of a known format"))
+        Error::usage(format!("unknown output extension .{extension}"))
             .help(format!("choose one with --to: {}", names(|f| f.name() != "none")))
     })
 }
@@ -156,6 +156,18 @@ pub fn note_extension(format: &dyn Format, outputs: &Outputs, options: &Options)
         return Ok(());
     }
     let text = format!("{}: the output is {}, but .{extension} is an extension of {}", outputs.name(), format.name(), other.name());
+    options.notices.add(text, options.strict)
+}
+
+/// Adds a notice if the inputs have another format of the output's family, which no extension names: the output of
+/// tf.SequenceExamples is of tf.Examples.
+///
+/// # Errors
+/// They have, under `--strict`.
+pub fn note_family<'a>(inputs: impl Iterator<Item = &'a dyn Format>, output: &dyn Format, options: &Options) -> Result<()> {
+    let mut inputs = inputs.filter(|format| format.extensions().is_empty() && format.family() == output.family());
+    let Some(input) = inputs.find(|format| options.to.is_none() && format.name() != output.name()) else { return Ok(()) };
+    let text = format!("the output is {}, unlike the input; --to {} writes {}", output.summary(), input.name(), input.summary());
     options.notices.add(text, options.strict)
 }
 

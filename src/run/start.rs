@@ -9,7 +9,7 @@ use super::combine::open_chain;
 use super::conclude::{Ended, conclude, show_notices};
 use super::drawn;
 use super::encode::new_writer;
-use super::execute::Execution;
+use super::execute::{Done, Execution};
 use super::explain::{describe, explain};
 use super::format;
 use super::inference::{infer, of_a_pipe};
@@ -22,11 +22,11 @@ use super::tables::with_tables;
 use super::targets::{self, Targets};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Kind, Reason, Result};
-use crate::io::{self, ReadFile};
+use crate::io::{self, Outputs, ReadFile};
 use crate::options::{OnError, Options};
 use crate::printable::shell_word;
 use crate::schema::Schema;
-use crate::verbs::{Operator, Parsed, Verdict};
+use crate::verbs::{Operator, Parsed, Part, Verdict};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ impl Invocation {
 
 /// Number of bytes of a regular input that an optimistic run reads for its schema before it starts.
 const SAMPLE_BYTES: u64 = 4 << 20;
+/// Of fewer records, the small parts of a split are often empty by chance.
+const MANY_RECORDS: u64 = 100;
 
 /// Runs a chain of verbs over its inputs.
 ///
@@ -140,6 +142,9 @@ impl<'a> Run<'a> {
         // Other files are read with the same options.
         if verbs.iter().all(|verb| verb.tables().is_empty() && verb.baseline().is_none()) {
             format::note_unused(inputs.iter().map(|opened| opened.format), targets.format, options)?;
+            if let Some(output) = targets.format {
+                format::note_family(inputs.iter().map(|opened| opened.format), output, options)?;
+            }
             if options.input_name.is_some() && inputs.iter().all(|opened| opened.input.path().is_some()) {
                 options.notices.add("--input-name has no effect: standard input is not read".to_owned(), options.strict)?;
             }
@@ -253,6 +258,7 @@ impl<'a> Run<'a> {
                     if let (Some(format), Some(schema)) = (format, written) {
                         super::describe::describe(format, &schema, &outputs, &done.records, &self.options)?;
                     }
+                    self.note_empty_parts(&outputs, &done)?;
                     done.times.before("infer types", before);
                     ended.add(done, outputs.clone(), format.map_or("", |f| f.name()), progress)?;
                     return Ok(None);
@@ -337,6 +343,27 @@ impl<'a> Run<'a> {
         explain(&self.inputs, self.verbs, chain, &self.targets)?;
         show_notices(&self.options, &Progress::start(None, &self.options));
         Ok(Verdict::Good)
+    }
+
+    /// Adds a notice if a part of a split has no records although there are many.
+    ///
+    /// # Errors
+    /// It has none, under `--strict`.
+    fn note_empty_parts(&self, outputs: &[Arc<Outputs>], done: &Done) -> Result<()> {
+        let parts = self.verbs.last().map(|verb| verb.parts()).transpose()?.flatten().unwrap_or_default();
+        if !matches!(parts.as_slice(), [Part::Named(_), ..]) || done.counts.records_out < MANY_RECORDS {
+            return Ok(());
+        }
+        let mut first = 0;
+        for output in outputs {
+            let next = first + output.nfiles();
+            if done.records.range(first..next).all(|(_, records)| *records == 0) {
+                let why = "if the input is a part of an earlier split by the same key, divide it with another --seed";
+                self.options.notices.add(format!("{}: no record belongs to this part; {why}", output.name()), self.options.strict)?;
+            }
+            first = next;
+        }
+        Ok(())
     }
 
     /// A report that needs only the schema.

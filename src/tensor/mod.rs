@@ -63,6 +63,7 @@ pub mod sparse;
 pub mod sparsify;
 pub mod take;
 pub mod text;
+mod text_order;
 pub mod time;
 pub mod transpose;
 pub mod trim;

@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use super::sortable::{float, ordered, signed};
+use super::text_order::Texts;
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -27,37 +28,39 @@ use std::cmp::Ordering;
 pub fn sorted_rows(keys: &[(Tensor, bool)]) -> Result<Vec<usize>> {
     let nrows = keys.first().map_or(0, |(key, _)| key.nrows());
     let arrays = keys.iter().map(|(key, descending)| Ok((ordered(key.as_leaf()?)?, *descending))).collect::<Result<Vec<_>>>()?;
-    let Some((array, descending)) = arrays.first() else { return Ok((0..nrows).collect()) };
-    let is_text = matches!(array.data_type(), DataType::LargeUtf8 | DataType::LargeBinary);
-    // These decide between rows with the same prefix of the first key.
-    let deciding = &arrays[usize::from(!is_text)..];
-    let rest = deciding.iter().map(|(array, descending)| comparison(array, *descending)).collect::<Result<Vec<_>>>()?;
+    let Some((first, descending)) = arrays.first() else { return Ok((0..nrows).collect()) };
+    let rest = arrays[1..].iter().map(|(array, descending)| comparison(array, *descending)).collect::<Result<Vec<_>>>()?;
+    // The order of rows with the same first key.
+    let then = |a: usize, b: usize| rest.iter().map(|compare| compare(a, b)).find(|order| order.is_ne()).unwrap_or(a.cmp(&b));
+    if let Some(texts) = Texts::of(first) {
+        let (mut rows, mut nulls): (Vec<usize>, Vec<usize>) = (0..nrows).partition(|row| first.is_valid(*row));
+        texts.sort(&mut rows, *descending, then);
+        nulls.sort_unstable_by(|a, b| then(*a, *b));
+        rows.extend(nulls);
+        return Ok(rows);
+    }
     let mut rows = Vec::with_capacity(nrows);
-    for mut class in prefixes(array, *descending)? {
+    for mut class in numbers(first, *descending)? {
         match rest.as_slice() {
             [] => class.sort_unstable(),
-            rest => class.sort_unstable_by(|(x, a), (y, b)| {
-                let later = || rest.iter().map(|compare| compare(*a, *b)).find(|order| order.is_ne()).unwrap_or(a.cmp(b));
-                x.cmp(y).then_with(later)
-            }),
+            _ => class.sort_unstable_by(|(x, a), (y, b)| x.cmp(y).then_with(|| then(*a, *b))),
         }
         rows.extend(class.into_iter().map(|(_, row)| row));
     }
     Ok(rows)
 }
 
-/// The rows with a value, with NaN and with null; each with a number that compares as the value does: the first eight
-/// bytes of a text, otherwise the whole value. Comparing these numbers in place is several times faster than comparing
-/// values through their rows.
-fn prefixes(array: &ArrayRef, descending: bool) -> Result<[Vec<(u64, usize)>; 3]> {
+/// The rows with a value, with NaN and with null; each with a number that compares as the value does. Comparing these numbers
+/// in place is several times faster than comparing values through their rows.
+fn numbers(array: &ArrayRef, descending: bool) -> Result<[Vec<(u64, usize)>; 3]> {
     let (mut values, mut nans, mut nulls) = (Vec::with_capacity(array.len()), Vec::new(), Vec::new());
     let valid = validity(array);
-    macro_rules! prefixed {
-        ($prefix:expr) => {{
-            let prefix = $prefix;
+    macro_rules! numbered {
+        ($number:expr) => {{
+            let number = $number;
             for row in 0..array.len() {
-                match valid(row).then(|| prefix(row)) {
-                    Some(Some(prefix)) => values.push((if descending { !prefix } else { prefix }, row)),
+                match valid(row).then(|| number(row)) {
+                    Some(Some(number)) => values.push((if descending { !number } else { number }, row)),
                     Some(None) => nans.push((0, row)),
                     None => nulls.push((0, row)),
                 }
@@ -67,22 +70,16 @@ fn prefixes(array: &ArrayRef, descending: bool) -> Result<[Vec<(u64, usize)>; 3]
     macro_rules! numbers {
         ($t:ty, $to:expr) => {{
             let (numbers, to) = (array.as_primitive::<$t>().values(), $to);
-            prefixed!(|row: usize| to(numbers[row]))
+            numbered!(|row: usize| to(numbers[row]))
         }};
     }
     let signed = |value: i64| Some(signed(value));
     let unsigned = |value: u64| Some(value);
     let float = |value: f64| (!value.is_nan()).then(|| float(value));
-    let text = |bytes: &[u8]| {
-        let mut prefix = [0; 8];
-        let n = bytes.len().min(8);
-        prefix[..n].copy_from_slice(&bytes[..n]);
-        Some(u64::from_be_bytes(prefix))
-    };
     match array.data_type() {
         DataType::Boolean => {
             let bits = array.as_boolean().values();
-            prefixed!(|row: usize| Some(u64::from(bits.value(row))));
+            numbered!(|row: usize| Some(u64::from(bits.value(row))));
         }
         DataType::Int8 => numbers!(Int8Type, |v: i8| signed(v.into())),
         DataType::Int16 => numbers!(Int16Type, |v: i16| signed(v.into())),
@@ -95,14 +92,6 @@ fn prefixes(array: &ArrayRef, descending: bool) -> Result<[Vec<(u64, usize)>; 3]
         DataType::Float16 => numbers!(Float16Type, |v: half::f16| float(v.to_f64())),
         DataType::Float32 => numbers!(Float32Type, |v: f32| float(v.into())),
         DataType::Float64 => numbers!(Float64Type, float),
-        DataType::LargeUtf8 => {
-            let texts = array.as_string::<i64>();
-            prefixed!(|row: usize| text(texts.value(row).as_bytes()));
-        }
-        DataType::LargeBinary => {
-            let texts = array.as_binary::<i64>();
-            prefixed!(|row: usize| text(texts.value(row)));
-        }
         DataType::Null => nulls.extend((0..array.len()).map(|row| (0, row))),
         other => return Err(Error::data(format!("{other} values cannot be sorted"))),
     }

@@ -15,6 +15,7 @@ use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
+use crate::printable::shell_word;
 use crate::schema::{DType, Schema, Size};
 use crate::tensor::order::sorted_rows;
 use crate::tensor::pad::Target;
@@ -80,7 +81,7 @@ fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
     if sizes.len() != nbuckets {
         let error = format!("expected {nbuckets} batch sizes, one more than the number of boundaries, found {}", sizes.len());
         return Err(
-            Error::usage(error).help("list one size per bucket: one for each boundary, and one for lengths from the last boundary on")
+            Error::usage(error).help("list one size per bucket: one for each boundary, and one for lengths at or above the last boundary")
         );
     }
     Ok(sizes)
@@ -324,7 +325,8 @@ impl Buckets {
     fn numbers(&mut self, chunk: &Chunk) -> Result<Vec<usize>> {
         let is_null = |row: usize| {
             let error = Error::data(format!("--by {} is null", self.text)).at_row(row);
-            error.help("fill it first with fill-null, or drop such records with filter")
+            let filter = shell_word(&format!("not is_null({})", self.text));
+            error.help(format!("drop such records: filter {filter}"))
         };
         match &mut self.numbering {
             Numbering::Lengths { by, boundaries, to_boundary } => {

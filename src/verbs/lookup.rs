@@ -9,7 +9,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
 use crate::expr;
 use crate::options::{Options, Table};
-use crate::path::{FieldPath, quoted};
+use crate::path::{FieldPath, in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::unify::unify_dtypes;
 use crate::schema::{DType, Field, Schema, Type};
@@ -230,6 +230,11 @@ impl Lookup {
             _ if is_decimal(b) => Some(format!("cast {}", shell_word(&format!("{}=float64", quoted(key))))),
             // Cast to bool, every number except 0 is the same.
             DType::Bool if a.is_number() => Some(format!("cast {}", shell_word(&format!("{}={a}", quoted(key))))),
+            // The text of a float can have other digits than the table's.
+            DType::String if a.is_float() => {
+                let key = in_expression(key);
+                Some(format!("map {}", shell_word(&format!("{key} = strings.to_number({key}, float64)"))))
+            }
             _ => None,
         };
         if let Some(rewrite) = rewrite {

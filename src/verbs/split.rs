@@ -10,6 +10,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used, sip};
 use crate::options::Options;
+use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::Schema;
 use crate::tensor::Tensor;
@@ -60,7 +61,8 @@ All outputs have the same format, are written in one pass and appear together at
 With --into, each part gets about the given share of the records; with few keys, the shares may be far off. A record belongs to bucket \
 strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
 of --by, a string or the decimal text of an integer or bool; without --by, it is the record number, counted from 0. Thus records with \
-equal keys stay together, and no record moves to another part when records are added (without --by, only if they are added at the end).
+equal keys stay together, and no record moves to another part when records are added (without --by, only if they are added at the end). \
+To divide a part again by the same key, give another --seed: with the same one, all its keys would go to the first parts.
 
 With --stratify FIELDS the records of each value are divided separately, in order: at any point, each part is within one record of its \
 share of that value (with P parts, within P - 1 records). --seed determines which records go where.
@@ -119,8 +121,16 @@ groups. Files that an earlier run wrote for other values are kept.";
             (None, None) if Path::new(&self.condition).exists() => Err(without_parts(&shell_word(&self.condition))),
             (None, None) if is_shares(&self.condition) => Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
                 .help("use --into for the shares: split --into train=0.9,test=0.1 -o part.jsonl")),
-            (None, None) => Err(Error::usage("no output for the other records: add --else OUT")
-                .help(format!("to drop the others: filter {}", shell_word(&self.condition)))),
+            (None, None) => {
+                let (error, condition) = (Error::usage("no output for the other records: add --else OUT"), shell_word(&self.condition));
+                let is_field = FieldPath::parse(&self.condition).is_ok_and(|path| path.in_expression() == self.condition);
+                let error = if is_field {
+                    error.help(format!("to write a file for each value: split --by {condition} -o 'part-{{}}.jsonl'"))
+                } else {
+                    error
+                };
+                Err(error.help(format!("to drop the others: filter {condition}")))
+            }
         }
     }
 

@@ -147,7 +147,11 @@ pub fn without_option(error: Error, words: &Words) -> Error {
     match error.reason().cloned() {
         Some(Reason::MissingOption(argument)) if !argument.starts_with('-') && !words.files.is_empty() => {
             let mut meant = copy(words);
-            let files = std::mem::take(&mut meant.files);
+            let mut files = std::mem::take(&mut meant.files);
+            // A field whose name looks like an option.
+            if let Some(first) = files.first_mut().filter(|first| first.to_string_lossy().starts_with('-')) {
+                *first = format!("`{}`", first.to_string_lossy()).into();
+            }
             meant.verbs.iter_mut().last().into_iter().for_each(|last| last.extend(files.iter().cloned()));
             error.help(format!("every argument after `--` is a FILE: {}", line(&meant)))
         }

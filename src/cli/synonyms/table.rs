@@ -104,7 +104,10 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["sliding-window", "rolling"], &["tatter window --size 3 --shift 1 {files}"]),
     (&["frame", "unfold"], &["tatter windows {key} --size 4 --shift 2 {files}"]),
     (&["group-by-window", "group_by_window"], &["tatter bucket --by {key} --batch-sizes 8 {files}"]),
-    (&["rejection_resample"], &["tatter rejection-resample {args}"]),
+    (
+        &["rejection_resample", "resample", "upsample", "oversample", "undersample", "downsample", "balance"],
+        &["tatter rejection-resample {args}"],
+    ),
     (&["drift"], &["tatter stats --against {other} {file}"]),
     (&["scan", "running-total", "cumulative-sum"], &["tatter cumsum {args}"]),
     (&["assert_cardinality"], &["tatter assert-cardinality {args}"]),
@@ -140,7 +143,9 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["one-hot", "one_hot", "onehot", "get-dummies", "get_dummies"], &["tatter map 'one_hot = one_hot({field}, {n})' {files}"]),
     (&["train-test-split", "train_test_split", "random-split"], &["tatter split --into {shares} -o data.parquet --no-clobber {files}"]),
     (&["ensure", "require"], &["tatter assert {args}"]),
-    (&["verify", "check", "lint"], &["tatter validate {args}"]),
+    (&["verify", "check"], &["tatter assert {condition}", "tatter validate {args}"]),
+    (&["lint"], &["tatter validate {args}"]),
+    (&["decompress", "gunzip", "zcat", "gzcat", "zstdcat", "unzstd"], &["tatter convert {args}"]),
     (&["describe", "summary", "summarize", "summarise", "profile", "csvstat"], &["tatter stats {args}"]),
     (
         &[

@@ -3,7 +3,7 @@
 use super::binding::{Arg, Call};
 use super::coerce::{as_node, as_they_are, cast_node, common, not_null, present, strict, strict_node};
 use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, static_text};
-use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
+use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
 use crate::expr::types::promote;
 use crate::printable::counted_axes;
@@ -360,7 +360,7 @@ impl Call {
             return Ok(());
         }
         let integers = Some(DType::Int64).filter(|_| *dtype == DType::Bool);
-        let to = integers.into_iter().chain([DType::Float32]).find(|to| fits(to));
+        let to = integers.into_iter().chain([float_of(dtype), DType::Float32]).find(|to| fits(to));
         let advice = to.and_then(|to| conversion(self.text(), &arg.span, dtype, &to));
         Err(ExprError::at(arg.span.clone(), format!("{} expects {expected}, found {dtype}", self.name)).help_if(advice))
     }

@@ -12,6 +12,7 @@ pub fn dtype_named(name: &str) -> Option<DType> {
         "half" => Some(DType::Float16),
         "float" => Some(DType::Float32),
         "double" => Some(DType::Float64),
+        "int" => Some(DType::Int64),
         "str" => Some(DType::String),
         _ => DType::from_name(name).filter(DType::is_tensor),
     }

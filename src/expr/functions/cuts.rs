@@ -20,7 +20,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["slice"],
         "input_|x, begin, size",
-        "A block of a dense tensor: size items of each axis, from begin on; a size of -1 takes all that remain.",
+        "A block of a dense tensor: size items along each axis, starting at begin; a size of -1 takes all that remain.",
         [("slice([[1, 2, 3], [4, 5, 6]], [0, 1], [2, -1])", "[[2, 3], [5, 6]]")],
         block
     ),

@@ -6,7 +6,7 @@ use super::apply::{pointwise, unary};
 use super::sparse::arithmetic as sparse;
 use super::time;
 use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict};
-use crate::expr::error::{ExprError, ExprResult, conversion};
+use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::kernels::compare::{self, Test};
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Unary};
@@ -167,13 +167,16 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Convert to another dtype. Floats are truncated toward zero, integers wrap around, and nonzero values become true; times become counts of their unit, or ISO 8601 text.",
+        "Convert to another dtype. Floats are truncated toward zero, integers wrap around, and nonzero values become true; times become counts of their unit, or ISO 8601 text. `float` is float32, in `x.astype(float)` float64.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
             let node = as_node(c.operand(0)?, None)?;
             let is_time = node.ty.dtype().is_some_and(|d| d.time().is_some());
             let node = if is_time { not_null(node) } else { strict(node)? };
             let dtype = c.dtype(1)?.ok_or_else(|| c.error("cast needs a dtype"))?;
+            // NumPy's method, in which Python's float is of 64 bits; for tf.cast it is of 32.
+            let is_numpy = c.name.trim_matches('`').ends_with("astype") && text_at(c.text(), &c.operand(1)?.span) == "float";
+            let dtype = if is_numpy { DType::Float64 } else { dtype };
             if node.ty.dtype().is_none() {
                 return Err(ExprError::at(node.span.clone(), "cast expects a tensor, found a structure"));
             }
@@ -365,7 +368,7 @@ pub fn two_floats(call: &mut Call) -> ExprResult<[Arg; 2]> {
     let args = call.promoted_items(&items)?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_float() {
-        return Err(call.error(format!("{} expects floats, found {dtype}", call.name)).help("cast(x, float32) converts numbers"));
+        return Err(call.error(format!("{} expects floats, found {dtype}", call.name)).help("cast(x, float64) converts numbers"));
     }
     Ok([args[0].clone(), args[1].clone()])
 }
@@ -509,7 +512,7 @@ pub fn must_be_float(call: &Call, dtype: &DType, span: &Span) -> ExprResult<()> 
     if dtype.is_float() {
         return Ok(());
     }
-    let advice = conversion(call.text(), span, dtype, &DType::Float32);
+    let advice = conversion(call.text(), span, dtype, &float_of(dtype));
     Err(ExprError::at(span.clone(), format!("{} expects floats, found {dtype}", call.name)).help_if(advice))
 }
 

@@ -125,12 +125,7 @@ pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 /// # Errors
 /// Text that is not a time, or a time that `to` cannot represent exactly.
 pub fn time_of_text(text: &str, to: &DataType) -> Result<ArrayRef> {
-    let reader = TimeReader::new(to)?;
-    let nanos = reader.nanos(text)?;
-    if nanos.rem_euclid(i128::from(reader.time.nanos)) != 0 {
-        return Err(Error::data(format!("the time {:?} is more precise than {}", shown(text), reader.dtype)));
-    }
-    times(&Int64Array::from(vec![reader.count(nanos, text)?]), to)
+    times(&Int64Array::from(vec![TimeReader::new(to)?.read(text)?]), to)
 }
 
 /// As [`time_of_text`], but in the coarsest unit that represents the time exactly, from that of `to` down to the
@@ -173,12 +168,14 @@ impl TimeReader {
         Ok(TimeReader { dtype: DType::Arrow(Box::new(to.clone())), zone: zone(&time)?, time })
     }
 
-    /// The count of units, rounded down.
+    /// The count of units.
     fn read(&self, text: &str) -> Result<i64> {
-        self.count(self.nanos(text)?, text)
-    }
-
-    fn count(&self, nanos: i128, text: &str) -> Result<i64> {
+        let nanos = self.nanos(text)?;
+        if nanos.rem_euclid(i128::from(self.time.nanos)) != 0 {
+            let error = Error::data(format!("the time {:?} is more precise than {}", shown(text), self.dtype));
+            let exact = [(1_000_000, "ms"), (1_000, "us"), (1, "ns")].into_iter().find(|(unit, _)| nanos % unit == 0);
+            return Err(exact.into_iter().fold(error, |error, (_, unit)| error.help(format!("use a smaller unit: {unit}"))));
+        }
         i64::try_from(nanos.div_euclid(i128::from(self.time.nanos)))
             .map_err(|_| Error::data(format!("the time {:?} is outside the range of {}", shown(text), self.dtype)))
     }

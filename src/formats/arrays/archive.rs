@@ -69,5 +69,5 @@ fn no_arrays(members: &[String]) -> Error {
             .help("save its tensors in Python: safetensors.torch.save_file(torch.load(FILE), \"x.safetensors\")");
     }
     let names: Vec<&str> = members.iter().take(5).map(String::as_str).collect();
-    Error::data(format!("this zip archive contains no NumPy arrays, but {}", names.join(", "))).help("unpack it: unzip FILE")
+    Error::data(format!("this zip archive contains {} and no NumPy arrays", names.join(", "))).help("unpack it: unzip FILE")
 }

@@ -8,6 +8,7 @@
 mod dictionaries;
 mod divided;
 mod message;
+mod padding;
 mod read;
 mod sizes;
 mod write;

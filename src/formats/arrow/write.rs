@@ -2,6 +2,7 @@
 
 use super::dictionaries::{Dictionaries, in_column, unexpected};
 use super::message::MAGIC;
+use super::padding;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::columnar::facts;
@@ -57,6 +58,7 @@ struct BatchEncoder {
     keys: SchemaRef,
     options: IpcWriteOptions,
     has_dictionaries: bool,
+    is_compressed: bool,
 }
 
 /// An encoded record batch.
@@ -97,6 +99,7 @@ impl ArrowWriter {
         let encoder = Arc::new(BatchEncoder {
             keys: Arc::new(ArrowSchema::new(fields.iter().map(keys).collect::<Vec<_>>())),
             has_dictionaries: !known.is_empty(),
+            is_compressed: codec.is_some(),
             schema: Arc::new(ArrowSchema::new_with_metadata(fields, facts::metadata(schema, options)?)),
             options: write,
         });
@@ -210,8 +213,8 @@ impl ArrowWriter {
     }
 }
 
-/// The fields in a type.
-fn children(ty: &DataType) -> Vec<&FieldRef> {
+/// The fields in a type whose arrays are children.
+pub fn children(ty: &DataType) -> Vec<&FieldRef> {
     match ty {
         DataType::List(f)
         | DataType::LargeList(f)
@@ -245,7 +248,12 @@ fn has_dictionary_in_union(ty: &DataType, in_union: bool) -> bool {
 impl BatchEncoder {
     /// The dictionaries that are new to `tracker`, and the batch.
     fn encode_batch(&self, batch: &RecordBatch, tracker: &mut DictionaryTracker) -> Result<(Vec<EncodedData>, EncodedData)> {
-        IpcDataGenerator::default().encode(batch, tracker, &self.options, &mut Default::default()).map_err(unexpected)
+        let generator = IpcDataGenerator::default();
+        let (dictionaries, mut encoded) = generator.encode(batch, tracker, &self.options, &mut Default::default()).map_err(unexpected)?;
+        if !self.is_compressed {
+            padding::clear(&mut encoded, &batch.schema())?;
+        }
+        Ok((dictionaries, encoded))
     }
 }
 
@@ -255,6 +263,7 @@ impl Encode for BatchEncoder {
         let arrays: Vec<ArrayRef> =
             chunk.columns.iter().zip(fields).map(|(c, f)| to_arrow(c, f).map_err(|e| in_column(e, f.name()))).collect::<Result<_>>()?;
         drop(chunk);
+        let arrays = if self.is_compressed { arrays.into_iter().map(padding::cleared).collect::<Result<_>>()? } else { arrays };
         let options = RecordBatchOptions::new().with_row_count(Some(nrows));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options).map_err(unexpected)?;
         if self.has_dictionaries {

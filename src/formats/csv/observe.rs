@@ -428,6 +428,8 @@ impl Observed for Seen {
             }
         };
         let mut may_be_header = false;
+        // The line of the words, if each is the name of its column.
+        let (mut header, mut is_header) = (None, request.options.csv.columns.is_none());
         for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
             match column.ty(self.inputs.len() > 1) {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
@@ -441,6 +443,8 @@ impl Observed for Seen {
                     let text = typed("string", optional);
                     let has_missing = column.guesses_nulls && column.firsts[Kind::Missing as usize].is_some();
                     may_be_header |= clash.word_line == 1 && request.options.csv.columns.is_some();
+                    is_header &= clash.words == [column.name.as_str()] && header.is_none_or(|line| line == clash.word_line);
+                    header = Some(clash.word_line);
                     clash.words.into_iter().for_each(|word| add(word, &mut words));
                     let others = clash.others.map(|dtype| typed(&dtype.to_string(), optional || has_missing));
                     clashes.push((quoted(&column.name), clash.message, text, others));
@@ -464,6 +468,16 @@ impl Observed for Seen {
         if may_be_header {
             let header = "--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names";
             return Err(error.help(header).help(as_text));
+        }
+        if let (Some(line), true) = (header, is_header) {
+            let types: Option<Vec<String>> =
+                clashes.iter().map(|(name, _, _, most)| most.as_ref().map(|most| format!("{name}: {most}"))).collect();
+            let error =
+                error.help(format!("line {line} repeats the header: give files that were joined separately, as in convert A.csv B.csv"));
+            return Err(match types {
+                Some(types) => error.help(format!("or skip it: --schema {} --on-error skip", shell_quoted(&types.join("; ")))),
+                None => error.help(as_text),
+            });
         }
         error = error.help(as_text);
         if let (Some(most), []) = (most, others) {

@@ -86,8 +86,12 @@ pub struct JsonReader {
 
 impl Reader for JsonReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        let cuts = cuts(&self.input, self.lines, request)?;
-        let request = Arc::new(request.clone());
+        let (input, lines, request) = (self.input.clone(), self.lines, Arc::new(request.clone()));
+        let of_input = request.clone();
+        // Opened when its turn comes, because there may be more files than a process can have open.
+        let cuts =
+            std::iter::once_with(move || cuts(&input, lines, &of_input).unwrap_or_else(|error| Box::new(std::iter::once(Err(error)))));
+        let cuts = cuts.flatten();
         let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
         let wanted = cuts.take_while(move |cut| {
             let more = nbytes < limit;

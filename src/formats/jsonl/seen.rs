@@ -172,7 +172,7 @@ pub struct Member {
     pub name: String,
     /// How much of it is to be observed.
     pub interest: Interest,
-    /// Where it was first seen, and as which key of the object, which determines field order.
+    /// Where it was first seen, and how many fields were seen before it, which determines field order.
     pub first: (FirstSeen, usize),
     /// Number of objects that have it.
     pub count: u64,
@@ -401,7 +401,8 @@ impl Members {
                 Key::New(name) => {
                     let id = self.keys.add(&name);
                     self.keys.mark(id, start)?;
-                    self.list.push(Member { interest: interest(&name), name, first: (here, nkeys), count: 0, node: Node::default() });
+                    let first = (here, self.list.len());
+                    self.list.push(Member { interest: interest(&name), name, first, count: 0, node: Node::default() });
                     Some(id)
                 }
             };
@@ -439,13 +440,15 @@ impl Members {
         Some(*firsts.select_nth_unstable(MAX_FIELDS).1)
     }
 
-    /// Merges observations of other objects. `renumber` maps their input numbers.
+    /// Merges observations of later objects. `renumber` maps their input numbers.
     pub fn merge(&mut self, other: Members, renumber: &[usize]) {
         self.objects += other.objects;
+        // Several JSON values can be in the same line.
+        let before = self.list.len();
         for theirs in other.list {
             let mut first = FirstSeen::NEVER;
             first.merge(theirs.first.0, renumber);
-            let first = (first, theirs.first.1);
+            let first = (first, before + theirs.first.1);
             match self.keys.find(&theirs.name) {
                 Some(id) => {
                     let mine = &mut self.list[id];

@@ -6,6 +6,8 @@ use super::line::{Line, ParseError};
 use super::names::{FEATURES, INDEX_BASE, LABEL, QID};
 use crate::error::Result;
 use crate::formats::format::{Observed, Request};
+use crate::options::OnError;
+use crate::printable::{counted, is_or_are};
 use crate::schema::{DType, Dim, Field, Schema, Type};
 use std::any::Any;
 
@@ -21,6 +23,8 @@ pub struct Seen {
     with_qid: u64,
     /// Whether a value is a whole number that float32 does not represent.
     is_wide: bool,
+    /// The number of lines that do not parse.
+    unreadable: u64,
 }
 
 impl Seen {
@@ -33,6 +37,7 @@ impl Seen {
             records: 0,
             with_qid: 0,
             is_wide: false,
+            unreadable: 0,
         }
     }
 
@@ -58,6 +63,7 @@ impl Seen {
             records: 1,
             with_qid: u64::from(qid.is_some()),
             is_wide,
+            unreadable: 0,
         });
         Ok(())
     }
@@ -70,6 +76,7 @@ impl Seen {
         self.records += other.records;
         self.with_qid += other.with_qid;
         self.is_wide |= other.is_wide;
+        self.unreadable += other.unreadable;
     }
 }
 
@@ -78,10 +85,14 @@ pub fn observe(piece: &Piece) -> Seen {
     let mut seen = Seen::none();
     if let Piece::Block(Block { lines, limit, .. }) = piece {
         for (_, _, line) in records(&lines.bytes).take(usize::try_from(*limit).unwrap_or(usize::MAX)) {
-            let _ = seen.line(line);
+            seen.unreadable += u64::from(seen.line(line).is_err());
         }
     }
     seen
+}
+
+fn lines_are(n: u64) -> String {
+    format!("{} {}", counted(n, "line"), is_or_are(n as usize))
 }
 
 impl Observed for Seen {
@@ -92,6 +103,10 @@ impl Observed for Seen {
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
+        if self.unreadable > 0 && request.options.on_error == OnError::Fail {
+            let text = format!("libsvm: {} not valid: reading will fail; see --on-error", lines_are(self.unreadable));
+            request.options.hints.add(text, request.options.strict)?;
+        }
         let base = request.options.index_base.unwrap_or(i64::from(self.smallest_index > 0));
         let n = self.largest_index.map_or(0, |last| u64::try_from(last - base + 1).unwrap_or(0));
         let mut fields = Vec::new();

@@ -8,7 +8,7 @@ use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
 use crate::formats::matrix::value::{Texts, is_writable};
 use crate::options::Options;
-use crate::path::{self, quoted};
+use crate::path::{in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
@@ -43,7 +43,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                 _ if ty.is_sparse() => error.help(format!("leave it out: drop {}", shell_word(&quoted(&field.name)))),
                 _ if is_number(field) && ty.rank() == 0 => error.help(format!("if it is the label: rename {}=label", quoted(&field.name))),
                 _ if is_number(field) && ty.rank() == 1 => {
-                    let name = path::in_expression(&field.name);
+                    let name = in_expression(&field.name);
                     error.help(format!(
                         "convert it to sparse, without zeros: map {}",
                         shell_word(&format!("{name} = sparse.from_dense({name})"))
@@ -73,10 +73,12 @@ impl LineEncoder {
         let column = chunk.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
         let null = if Some(at) == self.qid { None } else { column.first_null_row() };
         match null {
-            Some(row) => Err(Error::data("libsvm cannot store nulls")
-                .in_field(quoted(self.names.get(at).map_or("", String::as_str)))
-                .at_row(row)
-                .help("fill it first with fill-null, or drop such records with filter")),
+            Some(row) => {
+                let name = self.names.get(at).map_or("", String::as_str);
+                let filter = shell_word(&format!("not is_null({})", in_expression(name)));
+                let error = Error::data("libsvm cannot store nulls").in_field(quoted(name)).at_row(row);
+                Err(error.help(format!("fill it first with fill-null, or drop such records: filter {filter}")))
+            }
             None => Ok(column),
         }
     }

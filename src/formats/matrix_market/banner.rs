@@ -83,7 +83,8 @@ impl Banner {
         let fits = match (banner.field, banner.symmetry) {
             (Field::Pattern, _) if !banner.is_coordinate => false,
             (Field::Pattern | Field::Unsigned, Symmetry::Skew) => false,
-            (field, Symmetry::Hermitian) => field == Field::Complex,
+            // SciPy writes real ones; they are symmetric.
+            (field, Symmetry::Hermitian) => field != Field::Pattern,
             _ => true,
         };
         match fits {

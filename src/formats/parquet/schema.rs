@@ -106,11 +106,15 @@ fn converter() -> ArrowSchemaConverter<'static> {
 
 /// The stored field. Parquet has no times in seconds; they become milliseconds.
 fn stored(field: &ArrowField) -> ArrowField {
-    field.clone().with_data_type(replaced(field.data_type(), &|ty| match ty {
-        DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
-        DataType::Timestamp(TimeUnit::Second, zone) => Some(DataType::Timestamp(TimeUnit::Millisecond, zone.clone())),
-        _ => None,
-    }))
+    fn in_milliseconds(ty: &DataType) -> Option<DataType> {
+        match ty {
+            DataType::Time32(TimeUnit::Second) => Some(DataType::Time32(TimeUnit::Millisecond)),
+            DataType::Timestamp(TimeUnit::Second, zone) => Some(DataType::Timestamp(TimeUnit::Millisecond, zone.clone())),
+            DataType::Dictionary(keys, values) => Some(DataType::Dictionary(keys.clone(), Box::new(in_milliseconds(values)?))),
+            _ => None,
+        }
+    }
+    field.clone().with_data_type(replaced(field.data_type(), &in_milliseconds))
 }
 
 /// Rejects types that the converter would accept or report without the full path.

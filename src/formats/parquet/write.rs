@@ -315,7 +315,11 @@ impl GroupEncoder {
         whole_days(&array).map_err(in_field)?;
         if array.data_type() != field.data_type() {
             let strict = CastOptions { safe: false, ..Default::default() };
-            array = cast_with_options(&array, field.data_type(), &strict).map_err(|e| in_field(Error::data(e.to_string())))?;
+            let beyond = |_| {
+                let error = Error::data("a time in seconds is outside the range of milliseconds, in which Parquet stores it");
+                in_field(error.help("write Arrow: --to arrow-file"))
+            };
+            array = cast_with_options(&array, field.data_type(), &strict).map_err(beyond)?;
         }
         Ok(array)
     }

@@ -432,7 +432,7 @@ fn flatten<'a>(literal: &'a Literal, out: &mut Vec<&'a Literal>) {
 /// Whether a type is completely declared, so that nothing about the field needs to be inferred.
 pub fn is_complete(ty: &Type) -> bool {
     match &ty.element {
-        Element::Struct(fields) => !fields.is_empty() && fields.iter().all(|f| is_complete(&f.ty)),
+        Element::Struct(fields) => !fields.is_empty(),
         Element::Value(dtype) | Element::Sparse(dtype) => *dtype != DType::Null,
     }
 }

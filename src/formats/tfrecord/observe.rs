@@ -45,6 +45,8 @@ struct Feature {
     last: u64,
     /// The first record with each kind: bytes, float, int64.
     kinds: [Option<FirstSeen>; 3],
+    /// The kind in the first record that has one.
+    first_kind: Option<Kind>,
     /// Number of records in which it has a kind.
     present: u64,
     /// The smallest number of values in a record in which it has a kind.
@@ -144,7 +146,16 @@ fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u
         if features.len() > MAX_FIELDS {
             return None;
         }
-        let new = Feature { first, last: 0, kinds: [None, None, None], present: 0, shortest: usize::MAX, longest: 0, utf8: true };
+        let new = Feature {
+            first,
+            last: 0,
+            kinds: [None, None, None],
+            first_kind: None,
+            present: 0,
+            shortest: usize::MAX,
+            longest: 0,
+            utf8: true,
+        };
         features.insert(key.to_vec(), new);
     }
     let entry = features.get_mut(key).filter(|e| e.last != first.0)?;
@@ -157,6 +168,7 @@ impl Feature {
         let Ok(Some((kind, list))) = wire::list(bytes, feature) else { return };
         let entry = self;
         entry.present += 1;
+        entry.first_kind.get_or_insert(kind);
         let known = &mut entry.kinds[kind as usize];
         if known.is_none() {
             *known = Some(FirstSeen { record, input: scan.input.clone() });
@@ -212,24 +224,24 @@ impl Observed for Observation {
             .filter(|f| is_complete(&f.ty))
             .map(|f| (f, declared_features(std::slice::from_ref(f))))
             .collect();
-        let beside: HashSet<String> = seen.iter().flat_map(|(name, _)| self.beside(name, &named)).collect();
+        let beside: HashSet<String> = seen.iter().flat_map(|(name, _)| self.beside(name, &named, request)).collect();
         let (mut fields, mut clashes, mut known) = (Vec::new(), Vec::new(), HashSet::new());
         let is_needed =
             |name: &str| request.wanted.includes(name) || name.strip_suffix("/values").is_some_and(|of| request.wanted.includes(of));
         for (name, feature) in &seen {
             while let Some(at) = declared.iter().position(|(f, features)| f.name == *name || features.contains(*name)) {
                 let (field, features) = declared.remove(at);
-                fields.push(self.stored(field, &named)?);
+                fields.push(self.stored(field, &named, request)?);
                 known.extend(features.into_iter().chain([field.name.clone()]));
             }
             if known.contains(*name) {
                 continue;
             }
-            if let Some(field) = self.sparse(name, &named) {
+            if let Some(field) = self.sparse(name, &named, request) {
                 fields.push(field);
             } else if !beside.contains(*name) {
-                match feature.dtype() {
-                    Ok(dtype) => fields.push(self.field(name, feature, dtype, scalars, &named)),
+                match feature.dtype(request) {
+                    Ok(dtype) => fields.push(self.field(name, feature, dtype, request, &named)),
                     Err(_) if request.dropped.includes(name) => fields.push(Field::new(*name, Type::NULL)),
                     Err(clash) if is_needed(name) => clashes.push(format!("{}: {clash}", quoted(name))),
                     Err(_) => {}
@@ -237,7 +249,7 @@ impl Observed for Observation {
             }
         }
         for (field, _) in declared {
-            fields.push(self.stored(field, &named)?);
+            fields.push(self.stored(field, &named, request)?);
         }
         hint(scalars, &fields, &named, request)?;
         // Features are unordered, so if all of them are declared, the order is that of the schema.
@@ -253,9 +265,9 @@ impl Observed for Observation {
             for clash in clashes {
                 error = error.help(clash);
             }
-            return Err(
-                error.help("features that are not read are not checked: leave it out with `drop`, or name the others with `select`")
-            );
+            return Err(error
+                .help("skip the records whose kind differs from the first with --on-error skip")
+                .help("features that are not read are not checked: leave it out with `drop`, or name the others with `select`"));
         }
         Ok(Schema::new(fields))
     }
@@ -286,6 +298,7 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
                 (a, b) => a.or(b),
             };
         }
+        ours.first_kind = ours.first_kind.or(theirs.first_kind);
         ours.present += theirs.present;
         ours.longest = ours.longest.max(theirs.longest);
         ours.shortest = ours.shortest.min(theirs.shortest);
@@ -379,14 +392,15 @@ impl Observation {
             }
             if fields.iter().any(|f| f.name == name) {
                 let error = Error::data("it is both a feature of the context and a feature list").in_field(quoted(name));
-                let (a, dtype) = (quoted(name), feature.dtype().unwrap_or(DType::Int64));
+                let (a, dtype) = (quoted(name), feature.dtype(request).unwrap_or(DType::Int64));
                 return Err(error.help(format!("read the list: --schema '{a}: {dtype}[?, (?)]'")).help(format!(
                     "read both, if the context has one value: --schema '{a}: {dtype}[?, (?)]; other: {dtype}[1] from {a}'"
                 )));
             }
-            match feature.dtype() {
+            match feature.dtype(request) {
                 Ok(dtype) => {
-                    let ty = Type::tensor(dtype, vec![Dim::UNIFORM, Dim::RAGGED]).with_optional(feature.present < self.records);
+                    let optional = feature.present < self.records || feature.may_become_null(request);
+                    let ty = Type::tensor(dtype, vec![Dim::UNIFORM, Dim::RAGGED]).with_optional(optional);
                     fields.push(Field::new(name, ty));
                 }
                 Err(_) if request.dropped.includes(name) => fields.push(Field::new(name, Type::NULL)),
@@ -398,23 +412,23 @@ impl Observation {
     }
 
     /// The features with the partitions of `name`, or with the indices if it is the values feature of a sparse field.
-    fn beside(&self, name: &str, named: &BTreeMap<&str, &Feature>) -> Vec<String> {
+    fn beside(&self, name: &str, named: &BTreeMap<&str, &Feature>, request: &Request) -> Vec<String> {
         let holds_ints = |feature: &String| named.get(feature.as_str()).is_some_and(|f| f.is_int64_only());
-        if let Some(field) = name.strip_suffix("/values").filter(|_| self.sparse(name, named).is_some()) {
+        if let Some(field) = name.strip_suffix("/values").filter(|_| self.sparse(name, named, request).is_some()) {
             return (0..).map(|i| indices_name(field, i)).take_while(holds_ints).collect();
         }
         (1..).map(|i| row_lengths_name(name, i)).take_while(holds_ints).collect()
     }
 
     /// The sparse field whose values are in the feature `x/values`.
-    fn sparse(&self, name: &str, named: &BTreeMap<&str, &Feature>) -> Option<Field> {
+    fn sparse(&self, name: &str, named: &BTreeMap<&str, &Feature>, request: &Request) -> Option<Field> {
         let field = name.strip_suffix("/values")?;
         let ndims = (0..).take_while(|i| named.get(indices_name(field, *i).as_str()).is_some_and(|f| f.is_int64_only())).count();
         if ndims == 0 || named.contains_key(field) || values_name(field) != name {
             return None;
         }
         let values = named.get(name)?;
-        let mut ty = Type::sparse(values.dtype().ok()?, vec![Dim::UNIFORM; ndims]);
+        let mut ty = Type::sparse(values.dtype(request).ok()?, vec![Dim::UNIFORM; ndims]);
         let anywhere =
             (0..ndims).filter_map(|i| named.get(indices_name(field, i).as_str())).chain([values]).any(|f| f.present == self.records);
         ty.optional = !anywhere;
@@ -430,7 +444,7 @@ impl Observation {
     ///
     /// # Errors
     /// All features of a field are absent, but its name is that of a feature with plain values.
-    fn stored(&self, field: &Field, named: &BTreeMap<&str, &Feature>) -> Result<Field> {
+    fn stored(&self, field: &Field, named: &BTreeMap<&str, &Feature>, request: &Request) -> Result<Field> {
         let name = field.name.as_str();
         let is_empty = |features: &HashSet<String>| !features.iter().any(|f| f != name && named.contains_key(f.as_str()));
         let ty = &field.ty;
@@ -438,7 +452,7 @@ impl Observation {
         let mut field = field.clone();
         if is_vector && field.source.at.is_empty() {
             // The notation of tf.io.VarLenFeature is also that of a sparse vector whose size is unknown.
-            match self.sparse(&values_name(name), named).filter(|found| field.source.is_empty() && found.ty.rank() == 1) {
+            match self.sparse(&values_name(name), named, request).filter(|found| field.source.is_empty() && found.ty.rank() == 1) {
                 Some(found) => field.source = found.source,
                 None => field.storage = Storage::ValuesOnly,
             }
@@ -461,18 +475,18 @@ impl Observation {
         Ok(field)
     }
 
-    fn field(&self, name: &str, feature: &Feature, dtype: DType, scalars: &Scalars, named: &BTreeMap<&str, &Feature>) -> Field {
-        let mut optional = feature.present < self.records;
+    fn field(&self, name: &str, feature: &Feature, dtype: DType, request: &Request, named: &BTreeMap<&str, &Feature>) -> Field {
+        let mut optional = feature.present < self.records || feature.may_become_null(request);
         if dtype == DType::Null {
             return Field::new(name, Type::tensor(dtype, Vec::new()).with_optional(true));
         }
-        let partitions = self.beside(name, named);
+        let partitions = self.beside(name, named, request);
         if !partitions.is_empty() {
             optional &= partitions.iter().all(|p| named.get(p.as_str()).is_none_or(|f| f.present < self.records));
             let dims = std::iter::once(Dim::UNIFORM).chain(partitions.iter().map(|_| Dim::RAGGED)).collect();
             return Field::new(name, Type::tensor(dtype, dims).with_optional(optional));
         }
-        if scalars.includes(name, feature.longest) {
+        if request.options.scalar.includes(name, feature.longest) {
             return Field::new(name, Type::tensor(dtype, Vec::new()).with_optional(optional || feature.shortest == 0));
         }
         Field::new(name, Type::tensor(dtype, vec![Dim::UNIFORM]).with_optional(optional))
@@ -484,10 +498,26 @@ impl Feature {
         matches!(self.kinds, [None, None, _])
     }
 
-    /// The dtype that holds all values, or the conflict.
-    fn dtype(&self) -> Result<DType, String> {
+    /// Whether records of another kind are read as null.
+    fn may_become_null(&self, request: &Request) -> bool {
+        request.nulls() && matches!(self.kinds, [Some(_), Some(_), _] | [Some(_), _, Some(_)])
+    }
+
+    /// The dtype that holds all values, or the conflict. If bad records are skipped, that of the first record wins.
+    fn dtype(&self, request: &Request) -> Result<DType, String> {
+        let [bytes, float, int64] = &self.kinds;
+        if bytes.is_none() || stops_at_errors(request) {
+            return self.common_dtype([bytes, float, int64].map(Option::as_ref));
+        }
+        self.common_dtype(match self.first_kind {
+            Some(Kind::Bytes) => [bytes.as_ref(), None, None],
+            _ => [None, float.as_ref(), int64.as_ref()],
+        })
+    }
+
+    fn common_dtype(&self, kinds: [Option<&FirstSeen>; 3]) -> Result<DType, String> {
         let at = |place: &FirstSeen| format!("in record {} of {}", place.record, place.input);
-        match &self.kinds {
+        match kinds {
             [None, None, None] => Ok(DType::Null),
             [Some(_), None, None] if self.utf8 => Ok(DType::String),
             [Some(_), None, None] => Ok(DType::Bytes),
@@ -496,8 +526,8 @@ impl Feature {
             [None, Some(_), Some(_)] => Ok(DType::Float64),
             [Some(bytes), float, int64] => {
                 let mut places = vec![(bytes, Kind::Bytes)];
-                places.extend(float.iter().map(|p| (p, Kind::Float)));
-                places.extend(int64.iter().map(|p| (p, Kind::Int64)));
+                places.extend(float.map(|p| (p, Kind::Float)));
+                places.extend(int64.map(|p| (p, Kind::Int64)));
                 places.sort();
                 Err(places.iter().map(|(p, kind)| format!("{} {}", kind.name(), at(p))).collect::<Vec<_>>().join(", "))
             }
@@ -566,9 +596,6 @@ pub fn declared_features(declared: &[Field]) -> HashSet<String> {
             }
             return;
         }
-        if !is_complete(&field.ty) {
-            return;
-        }
         out.insert(source.values.clone().unwrap_or_else(|| name.to_owned()));
         out.extend(source.at.iter().cloned());
         for split in &source.split_by {
@@ -585,7 +612,7 @@ pub fn declared_features(declared: &[Field]) -> HashSet<String> {
         }
     }
     let mut out = HashSet::new();
-    for field in declared {
+    for field in declared.iter().filter(|f| is_complete(&f.ty)) {
         add(field, &field.name, field.ty.rank(), &mut out);
     }
     out

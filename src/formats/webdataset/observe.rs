@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::format::{Observed, Request};
 use crate::formats::json_members::{Members, is_value};
+use crate::options::OnError;
+use crate::printable::counted;
 use crate::schema::{DType, Field, MAX_FIELDS, Schema, Type};
 use std::any::Any;
 use std::collections::HashMap;
@@ -19,6 +21,8 @@ pub struct Seen {
     /// The positions of the extensions.
     positions: HashMap<Arc<str>, usize>,
     records: u64,
+    /// The number of records that cannot be read.
+    unreadable: u64,
     json: Box<dyn Observed>,
 }
 
@@ -48,21 +52,24 @@ pub fn json_request(kinds: &Kinds, request: &Request) -> Request {
 /// # Errors
 /// The same as for JSON Lines.
 pub fn observe(block: &Block, input: &Arc<str>, kinds: Arc<Kinds>, request: &Request) -> Result<Seen> {
-    let mut json = Members::default();
+    let (mut json, mut unreadable) = (Members::default(), 0);
     for record in &block.records {
         json.begin();
+        let mut is_readable = record.error.is_none();
         for member in record.members.iter().filter(|_| record.error.is_none()) {
-            if let Some((Kind::Json, range)) = &member.contents
-                && let value = json_text(&member.extension, block.bytes.get(range.clone()).unwrap_or_default())
-                && is_value(&value)
-            {
+            let Some((Kind::Json, range)) = &member.contents else { continue };
+            let value = json_text(&member.extension, block.bytes.get(range.clone()).unwrap_or_default());
+            if is_value(&value) {
                 json.push(&member.extension, &value);
+            } else {
+                is_readable = false;
             }
         }
+        unreadable += u64::from(!is_readable);
         json.end();
     }
     let json = json.observe(input, block.first_record, &json_request(&kinds, request))?;
-    let mut seen = Seen { kinds, extensions: Vec::new(), positions: HashMap::new(), records: 0, json };
+    let mut seen = Seen { kinds, extensions: Vec::new(), positions: HashMap::new(), records: 0, unreadable, json };
     for record in block.records.iter().filter(|record| record.error.is_none()) {
         seen.records += 1;
         for member in &record.members {
@@ -81,10 +88,15 @@ impl Observed for Seen {
             self.add(extension, *kind, *records);
         }
         self.records += other.records;
+        self.unreadable += other.unreadable;
         self.json.merge(other.json);
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
+        if self.unreadable > 0 && request.options.on_error == OnError::Fail {
+            let text = format!("{} cannot be read: reading will fail; see --on-error", counted(self.unreadable, "record"));
+            request.options.hints.add(text, request.options.strict)?;
+        }
         if self.extensions.len() > MAX_FIELDS {
             return Err(Error::data("the members have more than 10,000 extensions, each of which would be a field")
                 .help("this may be an archive of ordinary files, not a WebDataset: names up to the first dot are read as keys"));

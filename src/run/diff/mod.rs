@@ -47,7 +47,8 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     let whole = Options { on_error: OnError::Fail, ..options.clone() };
     let (mut left, mut right) = (Records::open(a, &whole)?, Records::open(b, &whole)?);
     let schemas = (left.schema().map_err(|e| unreadable(e, a, options))?, right.schema().map_err(|e| unreadable(e, b, options))?);
-    let difference = match unify::unify(&schemas.0, &schemas.1) {
+    let names = [a, b].map(|name| name.display().to_string());
+    let difference = match unify::unify_named(&schemas.0, &schemas.1, [&shown(&names[0]), &shown(&names[1])]) {
         Ok(schema) => {
             let schema = Arc::new(schema);
             let (mut left, mut right) = (Side::new(left, a, &schema, options), Side::new(right, b, &schema, options));
@@ -56,7 +57,7 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
                 found => found,
             }
         }
-        Err(clash) => Some(format!("the types differ: {}\n", one_line(&clash.to_string()))),
+        Err(clash) => Some(format!("the types differ: {clash}\n")),
     };
     show_notices(options, &Progress::start(None, options));
     let text = difference.as_deref().unwrap_or_default();
@@ -100,7 +101,7 @@ impl Side<'_> {
 
     /// The name in the report.
     fn shown(&self) -> Cow<'_, str> {
-        if self.name == "-" { Cow::Borrowed(STANDARD_INPUT) } else { one_line(&self.name) }
+        shown(&self.name)
     }
 
     /// Whether there are records to compare.
@@ -117,6 +118,11 @@ impl Side<'_> {
         }
         Ok(true)
     }
+}
+
+/// The name of an input in the report.
+fn shown(name: &str) -> Cow<'_, str> {
+    if name == "-" { Cow::Borrowed(STANDARD_INPUT) } else { one_line(name) }
 }
 
 fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Result<Option<String>> {

@@ -62,10 +62,19 @@ pub fn key_text(by: &str, schema: &Schema, options: &Options) -> Result<String> 
         Some(dtype) if dtype.is_integer() || *dtype == DType::Bool => Ok(format!("strings.as_string({by})")),
         _ => {
             let error = Error::usage(format!("--by {by}: expected a string, an integer or a bool, found {}", key.ty()));
-            let is_time = key.ty().dtype().is_some_and(|dtype| dtype.time().is_some());
-            let text = if is_time { format!("cast({by}, string)") } else { format!("strings.as_string({by})") };
+            let text = text_of(by, key.ty().dtype());
             Err(error.help(format!("convert it to a string: --by {}", shell_word(&text))))
         }
+    }
+}
+
+/// An expression for the text of a value that is different for different values.
+pub fn text_of(value: &str, dtype: Option<&DType>) -> String {
+    match dtype {
+        Some(dtype) if dtype.time().is_some() => format!("cast({value}, string)"),
+        // Digits that tell all float64 apart; without them, there are six after the point.
+        Some(dtype) if dtype.is_float() => format!("strings.as_string({value}, precision=17, shortest=True)"),
+        _ => format!("strings.as_string({value})"),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::printable::shell_word;
 use crate::schema::{DType, Schema};
 use crate::tensor::Tensor;
 use crate::verbs::shared::keys::{KeyTable, Keys};
+use crate::verbs::shared::shares::text_of;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
@@ -247,9 +248,8 @@ pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<S
             }
             let values = match (field.ty.fields(), field.ty.rank()) {
                 (Some(fields), 0) => fields.iter().map(|inner| format!("{written}.{}", path::in_expression(&inner.name))).collect(),
-                (None, 0) if dtype.is_some_and(|d| d.time().is_some()) => vec![format!("cast({written}, string)")],
-                (None, 0) if matches!(dtype, Some(DType::Arrow(_))) => Vec::new(),
-                (None, 0) => vec![format!("strings.as_string({written})")],
+                (None, 0) if matches!(dtype, Some(DType::Arrow(_))) && dtype.is_none_or(|d| d.time().is_none()) => Vec::new(),
+                (None, 0) => vec![text_of(&written, dtype)],
                 _ => vec![format!("len({written})")],
             };
             let map = values.first().map(|value| shell_word(&format!("key = {value}")));

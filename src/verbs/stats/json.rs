@@ -8,7 +8,7 @@ use super::sizes::Sizes;
 use super::summary::{Axis, AxisName, Summary};
 use super::table::{QUANTILES, Spread, frequent, mean_and_std, size_bars, time_of, value_histogram};
 use super::top::Label;
-use super::values::Range;
+use super::values::{Range, SHOWN};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -117,6 +117,11 @@ fn field(summary: &Summary) -> Value {
         put("min", least);
         put("max", greatest);
     }
+    if let Some(Range::Bytes(least, greatest)) = &values.range {
+        for (key, _) in [("min_is_cut", least), ("max_is_cut", greatest)].into_iter().filter(|(_, text)| text.len() > SHOWN) {
+            put(key, json!(true));
+        }
+    }
     let spread = Spread::of(values);
     if let Some((mean, std)) = mean_and_std(values) {
         put("mean", float(mean));
@@ -202,7 +207,7 @@ fn range(summary: &Summary) -> Option<(Value, Value)> {
         Range::Int(a, b) => (integer(*a), integer(*b)),
         Range::Time(a, b) => (json!(time_of(summary, *a)), json!(time_of(summary, *b))),
         Range::Float(a, b) => (float(*a), float(*b)),
-        Range::Bytes(a, b) => (text_of(a), text_of(b)),
+        Range::Bytes(a, b) => (text_of(&a[..a.len().min(SHOWN)]), text_of(&b[..b.len().min(SHOWN)])),
     })
 }
 

@@ -27,8 +27,10 @@ mod values;
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
+use crate::notice::Notices;
 use crate::options::Options;
-use crate::path::FieldPath;
+use crate::path::{FieldPath, quoted};
+use crate::printable::{counted, listed};
 use crate::schema::Schema;
 use crate::verbs::shared::args::positive;
 use crate::verbs::shared::fields::{FieldArgs, Patterns};
@@ -123,7 +125,7 @@ within 1% (2% if there are both positive and negative numbers), provided that th
 float64, so integers beyond 2^53 are rounded. The same holds for histograms: a value within 1% (2%) of the border between two bars may be counted in \
 either. Sizes are exact below 65536 and within 1% above.
 
-Of a field with more than K distinct values, the count of a frequent value may be too low by at most 2/K of all values: shares are marked \
+If a field has more than K distinct values, the counts of frequent values may be too low, by at most 2/K of all values: shares are marked \
 >=, and only values whose counts exceed that error are listed.
 
 --by FIELDS prints a row for each combination of values of those fields, the most frequent first. To get only the counts, as records, \
@@ -134,7 +136,7 @@ length, or packed into rows, and prints the command for each.
 
 --against FILE first reads another dataset, without applying the chain to it, and compares the values and the sizes of each field. \
 Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
-compared one by one; nulls and NaN have separate bins. Of structures and decimals, only the share of nulls is compared. If most values of a string field are distinct, only the lengths are compared. JS \
+compared one by one; nulls and NaN have separate bins. For structures and decimals, only the share of nulls is compared. If most values of a string field are distinct, only the lengths are compared. JS \
 is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. \
 With --max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or whose type differs, \
 counts as 1.";
@@ -285,6 +287,7 @@ tokens   in input order    42.1%  ████▎       padded-batch 2\n\
             baseline: options.baseline.clone().and_then(|baseline| baseline.downcast().ok()),
             against: self.against.as_ref().map_or_else(String::new, |file| file.display().to_string()),
             max_drift: self.max_drift,
+            notices: options.notices.clone(),
         };
         Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(report)) })
     }
@@ -344,6 +347,7 @@ struct Summaries {
     /// The name of that dataset.
     against: String,
     max_drift: Option<f64>,
+    notices: Notices,
 }
 
 impl Report for Summaries {
@@ -384,7 +388,13 @@ impl Report for Summaries {
             Form::Html => html::text(&shown),
         };
         out.write_all(text.as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
-        let is_far = drift.is_some_and(|drift| drift.above().next().is_some());
+        let mut far: Vec<String> = drift.iter().flat_map(Drift::above).map(|row| quoted(&row.field)).collect();
+        far.dedup();
+        let is_far = !far.is_empty();
+        if let (true, Some(max)) = (is_far, self.max_drift) {
+            let of = listed(far.iter(), 20);
+            self.notices.add(format!("the drift of {} exceeds {max}: {of}", counted(far.len() as u64, "field")), false)?;
+        }
         Ok(if is_far { Verdict::Bad } else { Verdict::Good })
     }
 

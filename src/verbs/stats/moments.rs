@@ -129,6 +129,40 @@ impl Moments {
         }
     }
 
+    /// The sum, rounded once, as a float and the power of two to multiply it with.
+    fn sum(&self) -> (f64, i32) {
+        // In units of the least power of two, as the two's complement.
+        let mut limbs = vec![0u64; self.groups.len() / 64 + 4];
+        for (shift, group) in self.groups.iter().enumerate().filter(|(_, group)| group.sum != 0) {
+            let sign = if group.sum < 0 { u64::MAX } else { 0 };
+            let bits = group.sum.cast_unsigned();
+            let digits = [0, bits as u64, (bits >> 64) as u64].into_iter().chain(std::iter::repeat(sign));
+            let above = [bits as u64, (bits >> 64) as u64].into_iter().chain(std::iter::repeat(sign));
+            let mut carry = 0;
+            for (limb, (low, high)) in limbs[shift / 64..].iter_mut().zip(digits.zip(above)) {
+                let digit = ((u128::from(high) << 64 | u128::from(low)) << (shift % 64) >> 64) as u64;
+                let sum = u128::from(*limb) + u128::from(digit) + carry;
+                (*limb, carry) = (sum as u64, sum >> 64);
+            }
+        }
+        let is_negative = limbs.last().is_some_and(|limb| limb >> 63 == 1);
+        if is_negative {
+            let mut carry = true;
+            for limb in &mut limbs {
+                (*limb, carry) = (!*limb).overflowing_add(u64::from(carry));
+            }
+        }
+        let Some(top) = limbs.iter().rposition(|limb| *limb > 0) else { return (0.0, 0) };
+        let below = |i: usize| top.checked_sub(i).map_or(0, |at| limbs[at]);
+        let zeros = limbs[top].leading_zeros();
+        let leading = ((u128::from(limbs[top]) << 64 | u128::from(below(1))) << zeros >> 64) as u64;
+        // The other bits only decide whether the number is half way between two floats.
+        let has_more = below(1) << zeros > 0 || limbs[..top.saturating_sub(1)].iter().any(|limb| *limb > 0);
+        let float = (leading | u64::from(has_more)) as f64;
+        let exponent = 64 * top as i32 - zeros as i32 + self.first as i32 - UNIT as i32;
+        (if is_negative { -float } else { float }, exponent)
+    }
+
     /// The mean and the population standard deviation; `None` without numbers.
     pub fn mean_and_std(&self) -> Option<(f64, f64)> {
         let groups: Vec<(usize, &Group)> = (self.first..).zip(&self.groups).filter(|(_, group)| group.count > 0).collect();
@@ -136,15 +170,16 @@ impl Moments {
         // In units of the largest power of two, so that no square overflows.
         let unit = |exponent: usize| 2f64.powi(-i32::try_from(last - exponent).unwrap_or(i32::MAX));
         let count = groups.iter().map(|(_, group)| group.count).sum::<u64>() as f64;
-        let mean = groups.iter().map(|(exponent, group)| group.sum as f64 * unit(*exponent)).sum::<f64>() / count;
+        let (sum, power) = self.sum();
+        let scaled = |x: f64, scale: i32| x * 2f64.powi(scale / 2) * 2f64.powi(scale - scale / 2);
+        let scale = i32::try_from(last).unwrap_or(0) - UNIT as i32;
+        let mean = scaled(sum / count, power - scale);
         let spread = |(exponent, group): &(usize, &Group)| {
             let apart = group.sum as f64 * unit(*exponent) / group.count as f64 - mean;
             group.spread() * unit(*exponent) * unit(*exponent) + group.count as f64 * apart * apart
         };
         let std = (groups.iter().map(spread).sum::<f64>() / count).sqrt();
-        let scale = i32::try_from(last).unwrap_or(0) - UNIT as i32;
-        let scaled = |x: f64| x * 2f64.powi(scale / 2) * 2f64.powi(scale - scale / 2);
-        Some((scaled(mean), scaled(std)))
+        Some((scaled(sum / count, power), scaled(std, scale)))
     }
 }
 
@@ -165,6 +200,13 @@ mod tests {
         assert_eq!(of(&[1e16, 1.0, -1e16]).mean_and_std().unwrap().0, 1.0 / 3.0);
         assert_eq!(of(&[1e308, 1e308, -1e308]).mean_and_std().unwrap().0, 1e308 / 3.0);
         assert_eq!(of(&[5e-324, 5e-324]).mean_and_std(), Some((5e-324, 0.0)));
+        // Sums that nearly cancel, as math.fsum of Python gives them.
+        assert_eq!(of(&[1.0, -0.75, -0.24999999999999997]).mean_and_std().unwrap().0, 9.25185853854297e-18);
+        let near = [0.3721591016935546, -0.24287935724932574, -0.12887604602835243];
+        assert_eq!(of(&near).mean_and_std().unwrap().0, 0.00013456613862547484);
+        assert_eq!(of(&near.map(|x| -x)).mean_and_std().unwrap().0, -0.00013456613862547484);
+        assert_eq!(of(&[1e300, -1e300, 2.5, 1e-300]).mean_and_std().unwrap().0, 0.625);
+        assert_eq!(of(&[1e300, -1e300]).mean_and_std().unwrap().0, 0.0);
         // Unix timestamps one second apart.
         let times: Vec<f64> = (0..1001).map(|i| 1.7e15 + f64::from(i)).collect();
         let (mean, std) = of(&times).mean_and_std().unwrap();

@@ -16,7 +16,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
 
 /// Maximum number of bytes kept of the smallest and largest string.
-const SHOWN: usize = 64;
+pub const SHOWN: usize = 64;
 
 /// The summary of the values of one field.
 #[derive(Clone, Debug)]
@@ -417,7 +417,7 @@ impl ValueSummary {
         let Some(first) = texts.next() else { return };
         let (least, greatest) = texts.fold((first, first), |(least, greatest), text| (least.min(text), greatest.max(text)));
         // The prefix of the least string is the least of the prefixes.
-        let start = |(_, text): (u64, &[u8])| text[..text.len().min(SHOWN)].to_vec();
+        let start = |(_, text): (u64, &[u8])| text[..text.len().min(SHOWN + 1)].to_vec();
         self.widen(Range::Bytes(start(least), start(greatest)));
     }
 
