@@ -151,13 +151,83 @@ fn prefix(name: &str) -> Option<Prefix> {
     }
 }
 
+/// The contents of a string, as far as they have been read.
+struct Contents {
+    bytes: Vec<u8>,
+    /// Whether an escape stands for a byte rather than a character.
+    is_bytes: bool,
+    /// The first half of a surrogate pair.
+    high: Option<u32>,
+}
+
+impl Contents {
+    /// Reads an escape, whose backslash is at `at`. `start`: that of the string.
+    fn escape(&mut self, text: &str, at: &mut usize, start: usize) -> ExprResult<()> {
+        let bytes = text.as_bytes();
+        let escape = *at;
+        *at += 1;
+        let c = bytes.get(*at).copied().unwrap_or(0);
+        *at += 1;
+        match c {
+            b'n' => self.bytes.push(b'\n'),
+            b't' => self.bytes.push(b'\t'),
+            b'r' => self.bytes.push(b'\r'),
+            b'0'..=b'7' => {
+                let more = bytes[*at..].iter().take(2).take_while(|b| (b'0'..=b'7').contains(b)).count();
+                let code = bytes[*at - 1..*at + more].iter().fold(0, |code, b| code * 8 + u32::from(b - b'0'));
+                *at += more;
+                self.push(code, escape..*at)?;
+            }
+            b'a' => self.bytes.push(7),
+            b'b' => self.bytes.push(8),
+            b'f' => self.bytes.push(12),
+            b'v' => self.bytes.push(11),
+            b'\\' | b'\'' | b'"' | b'/' => self.bytes.push(c),
+            b'\n' => {}
+            b'x' => {
+                let code = hex(text, at, 2).ok_or_else(|| ExprError::at(escape..*at, "\\x must be followed by two hexadecimal digits"))?;
+                self.push(code, escape..*at)?;
+            }
+            b'u' | b'U' if !self.is_bytes => {
+                let digits = if c == b'u' { 4 } else { 8 };
+                let code = hex(text, at, digits).ok_or_else(|| {
+                    let message = format!("\\{} must be followed by {digits} hexadecimal digits", c as char);
+                    ExprError::at(escape..(*at).min(text.len()), message)
+                })?;
+                match (self.high.take(), code) {
+                    (Some(h), 0xdc00..=0xdfff) => self.push(0x10000 + ((h - 0xd800) << 10) + (code - 0xdc00), escape..*at)?,
+                    (Some(_), _) => return Err(lone(start, *at)),
+                    (None, 0xd800..=0xdbff) => self.high = Some(code),
+                    (None, _) => self.push(code, escape..*at)?,
+                }
+            }
+            _ => {
+                let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
+                return Err(ExprError::at(escape..end, "unknown escape in a string")
+                    .help("write a backslash as \\\\; r\"...\" takes everything literally"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a byte or a character. `span`: that of its escape.
+    fn push(&mut self, code: u32, span: Span) -> ExprResult<()> {
+        if self.is_bytes {
+            self.bytes.push(code as u8);
+            return Ok(());
+        }
+        let c = char::from_u32(code).ok_or_else(|| ExprError::at(span, "not a Unicode character"))?;
+        self.bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        Ok(())
+    }
+}
+
 fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResult<Kind> {
     let bytes = text.as_bytes();
     let quote = bytes[*at];
     let is_bytes = matches!(prefix, Prefix::Bytes | Prefix::RawBytes);
     let raw = matches!(prefix, Prefix::Raw | Prefix::RawBytes);
-    let mut out: Vec<u8> = Vec::new();
-    let mut high: Option<u32> = None;
+    let mut contents = Contents { bytes: Vec::new(), is_bytes, high: None };
     // Three quotes enclose text of several lines.
     let close = if bytes[*at..].starts_with(&[quote; 3]) { 3 } else { 1 };
     *at += close;
@@ -165,68 +235,11 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
         let Some(&byte) = bytes.get(*at) else {
             return Err(ExprError::at(start..text.len(), "unterminated string"));
         };
-        if high.is_some() && !(byte == b'\\' && bytes.get(*at + 1) == Some(&b'u')) {
+        if contents.high.is_some() && !(byte == b'\\' && bytes.get(*at + 1) == Some(&b'u')) {
             return Err(lone(start, *at));
         }
         match byte {
-            b'\\' if !raw => {
-                let escape = *at;
-                *at += 1;
-                let c = bytes.get(*at).copied().unwrap_or(0);
-                *at += 1;
-                match c {
-                    b'n' => out.push(b'\n'),
-                    b't' => out.push(b'\t'),
-                    b'r' => out.push(b'\r'),
-                    b'0'..=b'7' => {
-                        let more = bytes[*at..].iter().take(2).take_while(|b| (b'0'..=b'7').contains(b)).count();
-                        let code = bytes[*at - 1..*at + more].iter().fold(0, |code, b| code * 8 + u32::from(b - b'0'));
-                        *at += more;
-                        if is_bytes {
-                            out.push(code as u8);
-                        } else {
-                            push_char(&mut out, code, escape..*at)?;
-                        }
-                    }
-                    b'a' => out.push(7),
-                    b'b' => out.push(8),
-                    b'f' => out.push(12),
-                    b'v' => out.push(11),
-                    b'\\' | b'\'' | b'"' | b'/' => out.push(c),
-                    b'\n' => {}
-                    b'x' => {
-                        let code =
-                            hex(text, at, 2).ok_or_else(|| ExprError::at(escape..*at, "\\x must be followed by two hexadecimal digits"))?;
-                        if is_bytes {
-                            out.push(code as u8);
-                        } else {
-                            push_char(&mut out, code, escape..*at)?;
-                        }
-                    }
-                    b'u' | b'U' if !is_bytes => {
-                        let digits = if c == b'u' { 4 } else { 8 };
-                        let code = hex(text, at, digits).ok_or_else(|| {
-                            ExprError::at(
-                                escape..(*at).min(text.len()),
-                                format!("\\{} must be followed by {digits} hexadecimal digits", c as char),
-                            )
-                        })?;
-                        match (high.take(), code) {
-                            (Some(h), 0xdc00..=0xdfff) => {
-                                push_char(&mut out, 0x10000 + ((h - 0xd800) << 10) + (code - 0xdc00), escape..*at)?
-                            }
-                            (Some(_), _) => return Err(lone(start, *at)),
-                            (None, 0xd800..=0xdbff) => high = Some(code),
-                            (None, _) => push_char(&mut out, code, escape..*at)?,
-                        }
-                    }
-                    _ => {
-                        let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
-                        return Err(ExprError::at(escape..end, "unknown escape in a string")
-                            .help("write a backslash as \\\\; r\"...\" takes everything literally"));
-                    }
-                }
-            }
+            b'\\' if !raw => contents.escape(text, at, start)?,
             b if b == quote && (close == 1 || bytes[*at..].starts_with(&[quote; 3])) => {
                 *at += close;
                 break;
@@ -238,15 +251,15 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                     return Err(ExprError::at(*at..*at + c.len_utf8(), "b\"...\" can contain only ASCII characters and escapes")
                         .help(format!("write {}", escaped(c))));
                 }
-                out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                contents.bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 *at += c.len_utf8();
             }
         }
     }
     if is_bytes {
-        return Ok(Kind::Bytes(out));
+        return Ok(Kind::Bytes(contents.bytes));
     }
-    String::from_utf8(out).map(Kind::Str).map_err(|_| ExprError::at(start..*at, "the string is not valid UTF-8"))
+    String::from_utf8(contents.bytes).map(Kind::Str).map_err(|_| ExprError::at(start..*at, "the string is not valid UTF-8"))
 }
 
 fn escaped(c: char) -> String {
@@ -255,12 +268,6 @@ fn escaped(c: char) -> String {
 
 fn lone(start: usize, end: usize) -> ExprError {
     ExprError::at(start..end, "a lone surrogate is not a character")
-}
-
-fn push_char(out: &mut Vec<u8>, code: u32, span: Span) -> ExprResult<()> {
-    let c = char::from_u32(code).ok_or_else(|| ExprError::at(span, "not a Unicode character"))?;
-    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-    Ok(())
 }
 
 fn hex(text: &str, at: &mut usize, digits: usize) -> Option<u32> {

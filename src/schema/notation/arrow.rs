@@ -4,7 +4,7 @@
 //! and `metadata {"key": "value"}` if it has metadata.
 
 use super::name::{name, name_text};
-use crate::error::{Result, nearest};
+use crate::error::{Error, Result, nearest};
 use crate::schema::cursor::Cursor;
 use crate::schema::literal::{quote, text};
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit, UnionFields, UnionMode};
@@ -140,15 +140,7 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
         return Ok(plain.clone());
     }
     if !COMPOUND.contains(&word) {
-        if word.is_empty() {
-            return Err(cursor.unexpected("an Arrow type"));
-        }
-        let error = cursor.fail(start, start + word.len(), format!("unknown Arrow type `{word}`"));
-        let names = PLAIN.iter().map(|(name, _)| *name).filter(|name| !name.contains('[')).chain(COMPOUND);
-        return Err(match nearest(word, names.clone()) {
-            Some(near) => error.help(format!("did you mean {near}?")),
-            None => error.help(format!("the Arrow types are: {}", names.collect::<Vec<_>>().join(", "))),
-        });
+        return Err(unknown_type(cursor, start, word));
     }
     cursor.advance(word.len());
     let bracket = match word {
@@ -157,16 +149,7 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
         _ => ('<', '>'),
     };
     if !cursor.open(bracket.0)? {
-        let error = cursor.unexpected(&format!("`{}` after `{word}`", bracket.0));
-        let example = match word {
-            "timestamp" => "timestamp[us] or timestamp[us, UTC]",
-            "time32" => "time32[ms]",
-            "time64" => "time64[us]",
-            "duration" => "duration[s]",
-            "decimal32" | "decimal64" | "decimal128" | "decimal256" => return Err(error.help(format!("as in {word}(9, 2)"))),
-            _ => return Err(error),
-        };
-        return Err(error.help(format!("as in {example}")));
+        return Err(without_parameters(cursor, word, bracket.0));
     }
     let found = match word {
         "timestamp" => {
@@ -194,26 +177,9 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
             cursor.expect_close(']', "`]`")?;
             return Ok(DataType::FixedSizeList(item, size));
         }
-        "struct" => {
-            let mut fields: Vec<FieldRef> = Vec::new();
-            while cursor.peek() != Some('>') {
-                fields.push(field(cursor)?);
-                if !cursor.eat(',') {
-                    break;
-                }
-            }
-            DataType::Struct(Fields::from(fields))
-        }
+        "struct" => DataType::Struct(struct_fields(cursor)?),
         "map" => map(cursor)?,
-        "dictionary" => {
-            let start = cursor.pos();
-            let key = arrow_type(cursor)?;
-            if !key.is_dictionary_key_type() {
-                return Err(cursor.fail(start, cursor.end(), "the keys of a dictionary must be integers"));
-            }
-            comma(cursor)?;
-            DataType::Dictionary(Box::new(key), Box::new(arrow_type(cursor)?))
-        }
+        "dictionary" => dictionary(cursor)?,
         "run_end_encoded" => {
             let ends = field(cursor)?;
             comma(cursor)?;
@@ -226,6 +192,56 @@ pub(super) fn arrow_type(cursor: &mut Cursor) -> Result<DataType> {
         DataType::Map(entries, _) => DataType::Map(entries, cursor.eat_word("sorted")),
         other => other,
     })
+}
+
+/// An error at a word that is no type.
+fn unknown_type(cursor: &mut Cursor, start: usize, word: &str) -> Error {
+    if word.is_empty() {
+        return cursor.unexpected("an Arrow type");
+    }
+    let error = cursor.fail(start, start + word.len(), format!("unknown Arrow type `{word}`"));
+    let names = PLAIN.iter().map(|(name, _)| *name).filter(|name| !name.contains('[')).chain(COMPOUND);
+    match nearest(word, names.clone()) {
+        Some(near) => error.help(format!("did you mean {near}?")),
+        None => error.help(format!("the Arrow types are: {}", names.collect::<Vec<_>>().join(", "))),
+    }
+}
+
+/// An error after a type whose parameters are missing.
+fn without_parameters(cursor: &mut Cursor, word: &str, open: char) -> Error {
+    let error = cursor.unexpected(&format!("`{open}` after `{word}`"));
+    let example = match word {
+        "timestamp" => "timestamp[us] or timestamp[us, UTC]",
+        "time32" => "time32[ms]",
+        "time64" => "time64[us]",
+        "duration" => "duration[s]",
+        "decimal32" | "decimal64" | "decimal128" | "decimal256" => return error.help(format!("as in {word}(9, 2)")),
+        _ => return error,
+    };
+    error.help(format!("as in {example}"))
+}
+
+/// `a: int32, b: string`, up to `>`.
+fn struct_fields(cursor: &mut Cursor) -> Result<Fields> {
+    let mut fields: Vec<FieldRef> = Vec::new();
+    while cursor.peek() != Some('>') {
+        fields.push(field(cursor)?);
+        if !cursor.eat(',') {
+            break;
+        }
+    }
+    Ok(Fields::from(fields))
+}
+
+/// `int32, string`: the types of the keys and of the values.
+fn dictionary(cursor: &mut Cursor) -> Result<DataType> {
+    let start = cursor.pos();
+    let key = arrow_type(cursor)?;
+    if !key.is_dictionary_key_type() {
+        return Err(cursor.fail(start, cursor.end(), "the keys of a dictionary must be integers"));
+    }
+    comma(cursor)?;
+    Ok(DataType::Dictionary(Box::new(key), Box::new(arrow_type(cursor)?)))
 }
 
 /// `name: type not null metadata {"k": "v"}`.
