@@ -19,9 +19,9 @@ use crate::options::Options;
 use crate::printable::shell_word;
 use crate::run::{Branches, Invocation, outline};
 use crate::schema::Schema;
-use crate::verbs::{self, Verdict};
+use crate::verbs::{self, Parsed, Verdict};
 use clap::parser::ValueSource;
-use clap::{Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -98,6 +98,10 @@ fn asks_for_help(verb: &verbs::Entry, arguments: &[OsString]) -> bool {
 /// The option that verbs share with the run.
 const SEED: &str = "seed";
 
+fn has_seed(verb: &verbs::Entry) -> bool {
+    verb.command().get_arguments().any(|arg| arg.get_id() == SEED)
+}
+
 /// Parses the words of a chain.
 fn chain(words: &mut Words) -> Result<Found> {
     let mut parsed = Vec::with_capacity(words.verbs.len());
@@ -128,15 +132,9 @@ fn chain(words: &mut Words) -> Result<Found> {
             (false, false) => bare(verb.command()),
         };
         if verb.combines && i > 0 {
-            let error = Error::usage(format!("`{0}` reads its own inputs: it must be the first verb of a chain", verb.name));
-            let before: Vec<String> = words.verbs[..i].iter().map(|own| typed(own)).collect();
-            return Err(error.help(format!(
-                "put the preceding verbs in the brackets of an input: {} [ {} FILE ] FILE",
-                verb.name,
-                before.join(" then ")
-            )));
+            return Err(not_first(verb, &words.verbs[..i]));
         }
-        let has_seed = verb.command().get_arguments().any(|arg| arg.get_id() == SEED);
+        let has_seed = has_seed(verb);
         let arguments: Vec<&OsString> =
             if owner.is_last { options_before(words, arguments, has_seed).chain(arguments).collect() } else { arguments.iter().collect() };
         let matches = matches_of(verb, &command, &arguments)
@@ -149,36 +147,7 @@ fn chain(words: &mut Words) -> Result<Found> {
             combined = given_files(&matches);
         }
         if owner.is_last {
-            let (mut files, mut options) = files_and_options(&matches, &words.files)?;
-            // The seed of a verb is not that of the run, so adding a verb after it changes nothing else.
-            if has_seed {
-                options.seed = global_seed(&words.before);
-            }
-            forgotten_then(&files, owner.name)?;
-            if let (Some(first), Some(file)) = (combined.first(), files.first()) {
-                let name = words.verbs[0].first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-                let error = Error::usage(format!(
-                    "`{name}` reads the inputs that follow it, such as {}; {} comes after the last verb",
-                    first.display(),
-                    file.display()
-                ));
-                return Err(error.help(format!("name all inputs after `{name}`")));
-            }
-            files.append(&mut combined);
-            if !parsed.first().is_some_and(|first| first.combines()) {
-                if let Some(last) = parsed.last() {
-                    misplaced::file_as_argument(&files, verb, last.as_ref(), &matches)?;
-                }
-                misplaced::forgotten_comma(&files, verb, &matches, words)?;
-                misplaced::in_files(&files, verb, parsed.last().is_some_and(|last| last.is_report()), &options, words, &outlined)?;
-            } else if let Some(name) = words.verbs[0].first().and_then(|name| name.to_str()) {
-                misplaced::in_inputs(&files, name)?;
-            }
-            if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
-                let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", owner.name));
-                let has_forms = find_option(&verb.command(), "--as").is_some_and(|arg| !arg.get_possible_values().is_empty());
-                return Err(error.help(if has_forms { "choose its format with --as" } else { "omit --to" }));
-            }
+            let (files, options) = inputs_and_options(words, verb, &matches, &parsed, combined)?;
             let given = Typed::augment_args(Command::new("tatter"))
                 .get_arguments()
                 .map(|arg| arg.get_id().to_string())
@@ -188,6 +157,52 @@ fn chain(words: &mut Words) -> Result<Found> {
         }
     }
     Err(Error::usage("no verb"))
+}
+
+/// The error of a verb that combines inputs, after other verbs.
+fn not_first(verb: &verbs::Entry, before: &[Vec<OsString>]) -> Error {
+    let error = Error::usage(format!("`{0}` reads its own inputs: it must be the first verb of a chain", verb.name));
+    let before: Vec<String> = before.iter().map(|own| typed(own)).collect();
+    error.help(format!("put the preceding verbs in the brackets of an input: {} [ {} FILE ] FILE", verb.name, before.join(" then ")))
+}
+
+/// The inputs and the global options of a chain, which are checked. `verb`: the last one; `matches`: its words; `combined`:
+/// the inputs that the first verb combines, if it is not the last one.
+fn inputs_and_options(
+    words: &Words,
+    verb: &verbs::Entry,
+    matches: &ArgMatches,
+    parsed: &[Box<dyn Parsed>],
+    mut combined: Vec<OsString>,
+) -> Result<(Vec<OsString>, Options)> {
+    let (mut files, mut options) = files_and_options(matches, &words.files)?;
+    // The seed of a verb is not that of the run, so adding a verb after it changes nothing else.
+    if has_seed(verb) {
+        options.seed = global_seed(&words.before);
+    }
+    forgotten_then(&files, verb.name)?;
+    if let (Some(first), Some(file)) = (combined.first(), files.first()) {
+        let name = words.verbs[0].first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let error =
+            Error::usage(format!("`{name}` reads the inputs that follow it, such as {}; {} comes after the last verb", first.display(), file.display()));
+        return Err(error.help(format!("name all inputs after `{name}`")));
+    }
+    files.append(&mut combined);
+    if !parsed.first().is_some_and(|first| first.combines()) {
+        if let Some(last) = parsed.last() {
+            misplaced::file_as_argument(&files, verb, last.as_ref(), matches)?;
+        }
+        misplaced::forgotten_comma(&files, verb, matches, words)?;
+        misplaced::in_files(&files, verb, parsed.last().is_some_and(|last| last.is_report()), &options, words, &outlined)?;
+    } else if let Some(name) = words.verbs[0].first().and_then(|name| name.to_str()) {
+        misplaced::in_inputs(&files, name)?;
+    }
+    if let (true, Some(format)) = (parsed.iter().any(|v| v.is_report() && v.needs_records()), &options.to) {
+        let error = Error::usage(format!("`{}` prints text, not records: --to {format} has no effect", verb.name));
+        let has_forms = find_option(&verb.command(), "--as").is_some_and(|arg| !arg.get_possible_values().is_empty());
+        return Err(error.help(if has_forms { "choose its format with --as" } else { "omit --to" }));
+    }
+    Ok((files, options))
 }
 
 /// Standalone commands accept global options, like the last verb of a chain.

@@ -35,97 +35,127 @@ pub fn reword(error: &clap::Error, command: &Command, owner: Owner, words: &[&Os
     // A global option does not belong to the verb.
     let globals = Typed::augment_args(Command::new("tatter"));
     let whose = if has_option(&globals, &argument) { String::new() } else { format!("{name}: ") };
+    let wrong = Misuse { error, command, globals: &globals, name, words, argument, whose, see };
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown(&arg, command, &globals, owner, words).help(see),
-        ErrorKind::MissingRequiredArgument => {
-            let missing: Vec<String> = texts(error, ContextKind::InvalidArg).iter().map(|a| bare(a)).collect();
-            let what = match &missing[..] {
-                [] => "an argument is".to_owned(),
-                [one] => format!("{one} is"),
-                [most @ .., last] => format!("{} and {last} are", most.join(", ")),
-            };
-            let error = Error::usage(format!("{name}: {what} missing")).help(see);
-            match <[String; 1]>::try_from(missing) {
-                Ok([option]) => error.because(Reason::MissingOption(option)),
-                Err(_) => error,
-            }
-        }
-        ErrorKind::InvalidValue if value.as_deref() == Some("") || value.is_none() => {
-            let error = Error::usage(format!("{whose}{argument} needs a value"));
-            match words.windows(2).find_map(|pair| dashed_output(pair[0], pair[1])) {
-                Some(advice) if argument == "--output" => error.help(advice),
-                _ => error.help(see),
-            }
-        }
-        ErrorKind::InvalidValue => {
-            let value = value.unwrap_or_default();
-            let valid = texts(error, ContextKind::ValidValue);
-            if let ([word], false) = (&valid[..], argument.starts_with('-')) {
-                let wrong = Error::usage(format!("{name}: expected the word `{word}`, found `{value}`"));
-                let before = words.iter().take_while(|typed| **typed != value.as_str()).map(|typed| shell_word(&typed.to_string_lossy()));
-                let before = before.collect::<Vec<_>>().join(" ");
-                let wrong = if Path::new(&value).is_file() {
-                    wrong.help(format!("write the word before it: {name} {before} {word} {}", shell_word(&value)))
-                } else {
-                    wrong
-                };
-                return wrong.help(see);
-            }
-            let wrong = Error::usage(format!("{whose}{argument}: expected {}, found `{value}`", alternatives(&valid)));
-            // `completions sh`
-            if name == "completions" && ["sh", "dash", "ksh", "ash"].contains(&value.as_str()) {
-                return wrong.help(format!("{value} has no programmable completion"));
-            }
-            match nearest(&value, valid.iter().map(String::as_str)) {
-                Some(near) => wrong.help(format!("did you mean `{near}`?")),
-                None => wrong,
-            }
-        }
-        ErrorKind::ValueValidation => {
-            let value = value.unwrap_or_default();
-            let reason = error.source().map(ToString::to_string).unwrap_or_default();
-            let option = find_option(command, &argument).or_else(|| find_option(&globals, &argument));
-            let is_positive = option.is_some_and(|option| option.get_value_parser().type_id() == TypeId::of::<NonZeroUsize>());
-            // The hints of an `Error` follow its first line.
-            let mut lines = reason.lines();
-            let reason = expected(lines.next().unwrap_or_default(), &value, is_positive);
-            // The only argument of a verb needs no name.
-            let is_only = option.is_none() && command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
-            let wrong = Error::usage(if is_only { format!("{whose}{reason}") } else { format!("{whose}{argument}: {reason}") });
-            let mut files = words.iter().filter(|word| Path::new(word).is_file());
-            let file =
-                files.next().filter(|_| files.next().is_none()).map_or("FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));
-            // `rename id key`
-            let next = words.windows(2).find(|pair| *pair[0] == value.as_str()).and_then(|pair| pair[1].to_str());
-            let next =
-                next.filter(|next| argument.contains("=") && !value.contains('=') && !next.starts_with('-') && !Path::new(next).exists());
-            if let Some(next) = next {
-                return wrong.help(format!("join the two with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
-            }
-            let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start().replace("FILE", &file)));
-            if Path::new(&value).exists() { wrong.help(see) } else { wrong }
-        }
-        ErrorKind::ArgumentConflict => {
-            let prior = texts(error, ContextKind::PriorArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
-            if prior == argument || prior.is_empty() {
-                let error = Error::usage(format!("{whose}{argument} appears twice"));
-                match listed(&argument, command, words) {
-                    Some(values) => error.help(format!("pass all values at once: {argument} {}", shell_word(&values))),
-                    None => error,
-                }
-            } else {
-                Error::usage(format!("{whose}{argument} and {prior} cannot be used together")).help(see)
-            }
-        }
+        ErrorKind::UnknownArgument => unknown(&arg, command, &globals, owner, words).help(wrong.see),
+        ErrorKind::MissingRequiredArgument => wrong.missing(),
+        ErrorKind::InvalidValue if value.as_deref() == Some("") || value.is_none() => wrong.without_value(),
+        ErrorKind::InvalidValue => wrong.not_listed(&value.unwrap_or_default()),
+        ErrorKind::ValueValidation => wrong.invalid_value(&value.unwrap_or_default()),
+        ErrorKind::ArgumentConflict => wrong.conflict(),
         ErrorKind::TooManyValues => {
+            let Misuse { whose, argument, see, .. } = wrong;
             Error::usage(format!("{whose}{argument} takes no value, found `{}`", value.unwrap_or_default())).help(see)
         }
-        ErrorKind::InvalidUtf8 => Error::usage(format!("{name}: an argument is not valid UTF-8")).help(see),
-        ErrorKind::NoEquals => Error::usage(format!("{name}: write {argument}=VALUE")).help(see),
+        ErrorKind::InvalidUtf8 => Error::usage(format!("{name}: an argument is not valid UTF-8")).help(wrong.see),
+        ErrorKind::NoEquals => Error::usage(format!("{name}: write {}=VALUE", wrong.argument)).help(wrong.see),
         _ => {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
-            Error::usage(format!("{name}: {}", line.strip_prefix("error: ").unwrap_or(line))).help(see)
+            Error::usage(format!("{name}: {}", line.strip_prefix("error: ").unwrap_or(line))).help(wrong.see)
+        }
+    }
+}
+
+/// A wrong use of an argument that the command has.
+struct Misuse<'a> {
+    error: &'a clap::Error,
+    command: &'a Command,
+    globals: &'a Command,
+    name: &'static str,
+    words: &'a [&'a OsString],
+    /// The argument, as the user writes it.
+    argument: String,
+    /// The start of a message; empty for a global option.
+    whose: String,
+    /// The hint that shows the usage.
+    see: String,
+}
+
+impl Misuse<'_> {
+    fn missing(self) -> Error {
+        let missing: Vec<String> = texts(self.error, ContextKind::InvalidArg).iter().map(|a| bare(a)).collect();
+        let what = match &missing[..] {
+            [] => "an argument is".to_owned(),
+            [one] => format!("{one} is"),
+            [most @ .., last] => format!("{} and {last} are", most.join(", ")),
+        };
+        let error = Error::usage(format!("{}: {what} missing", self.name)).help(self.see);
+        match <[String; 1]>::try_from(missing) {
+            Ok([option]) => error.because(Reason::MissingOption(option)),
+            Err(_) => error,
+        }
+    }
+
+    fn without_value(self) -> Error {
+        let error = Error::usage(format!("{}{} needs a value", self.whose, self.argument));
+        match self.words.windows(2).find_map(|pair| dashed_output(pair[0], pair[1])) {
+            Some(advice) if self.argument == "--output" => error.help(advice),
+            _ => error.help(self.see),
+        }
+    }
+
+    /// The value is not one of those that are possible.
+    fn not_listed(self, value: &str) -> Error {
+        let Misuse { name, words, argument, whose, see, .. } = self;
+        let valid = texts(self.error, ContextKind::ValidValue);
+        if let ([word], false) = (&valid[..], argument.starts_with('-')) {
+            let wrong = Error::usage(format!("{name}: expected the word `{word}`, found `{value}`"));
+            let before = words.iter().take_while(|typed| **typed != value).map(|typed| shell_word(&typed.to_string_lossy()));
+            let before = before.collect::<Vec<_>>().join(" ");
+            let wrong = if Path::new(value).is_file() {
+                wrong.help(format!("write the word before it: {name} {before} {word} {}", shell_word(&value)))
+            } else {
+                wrong
+            };
+            return wrong.help(see);
+        }
+        let wrong = Error::usage(format!("{whose}{argument}: expected {}, found `{value}`", alternatives(&valid)));
+        // `completions sh`
+        if name == "completions" && ["sh", "dash", "ksh", "ash"].contains(&value) {
+            return wrong.help(format!("{value} has no programmable completion"));
+        }
+        match nearest(value, valid.iter().map(String::as_str)) {
+            Some(near) => wrong.help(format!("did you mean `{near}`?")),
+            None => wrong,
+        }
+    }
+
+    /// The argument's parser rejects the value.
+    fn invalid_value(self, value: &str) -> Error {
+        let Misuse { name, words, argument, whose, see, command, .. } = self;
+        let reason = self.error.source().map(ToString::to_string).unwrap_or_default();
+        let option = find_option(command, &argument).or_else(|| find_option(self.globals, &argument));
+        let is_positive = option.is_some_and(|option| option.get_value_parser().type_id() == TypeId::of::<NonZeroUsize>());
+        // The hints of an `Error` follow its first line.
+        let mut lines = reason.lines();
+        let reason = expected(lines.next().unwrap_or_default(), value, is_positive);
+        // The only argument of a verb needs no name.
+        let is_only = option.is_none() && command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
+        let wrong = Error::usage(if is_only { format!("{whose}{reason}") } else { format!("{whose}{argument}: {reason}") });
+        let mut files = words.iter().filter(|word| Path::new(word).is_file());
+        let file = files.next().filter(|_| files.next().is_none()).map_or("FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));
+        // `rename id key`
+        let next = words.windows(2).find(|pair| *pair[0] == value).and_then(|pair| pair[1].to_str());
+        let next =
+            next.filter(|next| argument.contains("=") && !value.contains('=') && !next.starts_with('-') && !Path::new(next).exists());
+        if let Some(next) = next {
+            return wrong.help(format!("join the two with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
+        }
+        let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start().replace("FILE", &file)));
+        if Path::new(value).exists() { wrong.help(see) } else { wrong }
+    }
+
+    fn conflict(self) -> Error {
+        let Misuse { words, argument, whose, see, command, .. } = self;
+        let prior = texts(self.error, ContextKind::PriorArg).iter().map(|a| bare(a)).collect::<Vec<_>>().join(", ");
+        if prior != argument && !prior.is_empty() {
+            return Error::usage(format!("{whose}{argument} and {prior} cannot be used together")).help(see);
+        }
+        let error = Error::usage(format!("{whose}{argument} appears twice"));
+        match listed(&argument, command, words) {
+            Some(values) => error.help(format!("pass all values at once: {argument} {}", shell_word(&values))),
+            None => error,
         }
     }
 }
