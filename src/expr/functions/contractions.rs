@@ -121,10 +121,14 @@ fn expanded(labels: &[char], open: usize) -> Vec<char> {
     labels.iter().flat_map(all).collect()
 }
 
-fn einsum(call: &Call) -> ExprResult<String> {
-    let place = call.operand(0)?.span.clone();
-    let equation: String = call.string(0)?.unwrap_or_default().split_whitespace().collect();
-    let wrong = |why: &str| ExprError::at(place.clone(), format!("einsum: {equation:?} {why}"));
+/// The types of the inputs of an equation, each with the labels of its axes, and the labels of the result.
+struct Equation {
+    inputs: Vec<(Type, Vec<char>)>,
+    output: Vec<char>,
+}
+
+/// Matches the labels of an equation with the axes of the inputs. `wrong`: the error that says what is wrong with it.
+fn equation_of(call: &Call, equation: &str, wrong: &dyn Fn(&str) -> ExprError) -> ExprResult<Equation> {
     if equation.replace("...", "").contains(ELLIPSIS) {
         return Err(wrong("has a dot that is not part of an ellipsis"));
     }
@@ -160,10 +164,21 @@ fn einsum(call: &Call) -> ExprResult<String> {
     if most_open > 0 && !output.contains(&ELLIPSIS) {
         return Err(wrong("has axes for `...`, but no `...` in the result").help("einsum(\"...ij->...ji\", x)"));
     }
-    let output = expanded(&output, most_open);
-    // Of the axes of an ellipsis, those of size 1 are broadcast to the others.
-    let is_open = |label: char| !label.is_ascii_alphabetic();
-    let is_one = |ty: &Type, axis: usize| known_size(ty, axis) == Some(1);
+    Ok(Equation { inputs, output: expanded(&output, most_open) })
+}
+
+/// Whether a label is that of an axis of an ellipsis.
+fn is_open(label: char) -> bool {
+    !label.is_ascii_alphabetic()
+}
+
+/// Whether an axis has size 1. Of the axes of an ellipsis, these are broadcast to the others.
+fn is_one(ty: &Type, axis: usize) -> bool {
+    known_size(ty, axis) == Some(1)
+}
+
+/// The sizes of the axes with each label, and the labels of an axis that may have another size than 1.
+fn sizes_by_label(inputs: &[(Type, Vec<char>)], wrong: &dyn Fn(&str) -> ExprError) -> ExprResult<(BTreeMap<char, Axis>, BTreeSet<char>)> {
     let places =
         inputs.iter().enumerate().flat_map(|(i, (ty, labels))| labels.iter().enumerate().map(move |(axis, label)| (i, ty, axis, *label)));
     let wide: BTreeSet<char> = places.clone().filter(|(_, ty, axis, _)| !is_one(ty, *axis)).map(|(.., label)| label).collect();
@@ -182,7 +197,16 @@ fn einsum(call: &Call) -> ExprResult<String> {
         };
         sizes.insert(label, all);
     }
-    let mut operands = Vec::with_capacity(items.len());
+    Ok((sizes, wide))
+}
+
+fn einsum(call: &Call) -> ExprResult<String> {
+    let place = call.operand(0)?.span.clone();
+    let equation: String = call.string(0)?.unwrap_or_default().split_whitespace().collect();
+    let wrong = |why: &str| ExprError::at(place.clone(), format!("einsum: {equation:?} {why}"));
+    let Equation { inputs, output } = equation_of(call, &equation, &wrong)?;
+    let (sizes, wide) = sizes_by_label(&inputs, &wrong)?;
+    let mut operands = Vec::with_capacity(inputs.len());
     for (i, (ty, labels)) in inputs.iter().enumerate() {
         let (ones, kept): (Vec<usize>, Vec<usize>) =
             (0..labels.len()).partition(|axis| is_open(labels[*axis]) && is_one(ty, *axis) && wide.contains(&labels[*axis]));

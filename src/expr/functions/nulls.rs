@@ -130,36 +130,14 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     if value.elements().is_some_and(|items| items.is_empty()) {
         return fill_lists(call, &node, x, &value);
     }
-    let dtype = node.ty.dtype().filter(|d| **d != DType::Null).cloned();
-    let filler = match (dtype.as_ref().filter(|dtype| dtype.time().is_some()), value.literal()) {
-        (Some(dtype), Some(Literal::String(text))) => {
-            let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(&value, "fill_null: ", &e))?;
-            time_constant(time, &value)
-        }
-        _ => strict(as_node(&value, dtype.as_ref())?)?,
-    };
-    let misfit = || value.literal().filter(|_| dtype.as_ref().is_some_and(DType::is_float))?.misfit(&node.ty);
-    let does_not_fit = |misfit: String| ExprError::at(value.span.clone(), format!("fill_null: {misfit}"));
-    if let (Some(dtype), Some(found)) = (&dtype, filler.ty.dtype())
-        && dtype != found
-    {
-        if let (Some(Literal::Float(_)), Some(misfit)) = (value.literal(), misfit()) {
-            return Err(does_not_fit(misfit));
-        }
-        let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
-        return Err(match dtype.time() {
-            Some(time) => error.help(format!("write it as text, such as {}", time.zero_literal())),
-            None if value.is_literal() && !(dtype.is_number() && found.is_number()) => error,
-            None => error.help_if(conversion(call.text(), &value.span, found, dtype)),
-        });
-    }
+    let filler = filler_of(call, &node, &value)?;
     let element = filler.ty.element.clone();
     let rank = filler.ty.rank();
     let Some(level) = node.ty.rank().checked_sub(rank) else {
         return Err(ExprError::at(value.span.clone(), format!("fill_null: the value has rank {rank}, x has rank {}", node.ty.rank())));
     };
-    if let Some(misfit) = misfit() {
-        return Err(does_not_fit(misfit));
+    if let Some(misfit) = misfit(&node, &value) {
+        return Err(misfit);
     }
     // A single value that is the same for all records also fills lists of known size.
     if rank == 0 && filler.is_constant() {
@@ -202,6 +180,43 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
             Tensor::concat(&[t, &*filler])?.gather(&places)
         })
     })
+}
+
+/// The dtype of the values of a tensor, if there are any.
+fn dtype_of_values(node: &Node) -> Option<&DType> {
+    node.ty.dtype().filter(|dtype| **dtype != DType::Null)
+}
+
+/// The error of a literal that a float dtype cannot hold.
+fn misfit(node: &Node, value: &Operand) -> Option<ExprError> {
+    let literal = value.literal().filter(|_| dtype_of_values(node).is_some_and(DType::is_float))?;
+    literal.misfit(&node.ty).map(|misfit| ExprError::at(value.span.clone(), format!("fill_null: {misfit}")))
+}
+
+/// The value that replaces nulls, which has the dtype of the others.
+fn filler_of(call: &Call, node: &Node, value: &Operand) -> ExprResult<Node> {
+    let dtype = dtype_of_values(node);
+    let filler = match (dtype.filter(|dtype| dtype.time().is_some()), value.literal()) {
+        (Some(dtype), Some(Literal::String(text))) => {
+            let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(value, "fill_null: ", &e))?;
+            time_constant(time, value)
+        }
+        _ => strict(as_node(value, dtype)?)?,
+    };
+    if let (Some(dtype), Some(found)) = (dtype, filler.ty.dtype())
+        && dtype != found
+    {
+        if let (Some(Literal::Float(_)), Some(misfit)) = (value.literal(), misfit(node, value)) {
+            return Err(misfit);
+        }
+        let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
+        return Err(match dtype.time() {
+            Some(time) => error.help(format!("write it as text, such as {}", time.zero_literal())),
+            None if value.is_literal() && !(dtype.is_number() && found.is_number()) => error,
+            None => error.help_if(conversion(call.text(), &value.span, found, dtype)),
+        });
+    }
+    Ok(filler)
 }
 
 /// Replaces null lists with empty lists, at all levels.

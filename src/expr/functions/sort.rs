@@ -8,8 +8,9 @@ use super::axes::transposed;
 use super::lines::axis_of;
 use super::sparse::count::values_of_sparse;
 use crate::error::{Error, Result};
-use crate::expr::call::{Call, Function, Integer};
+use crate::expr::call::{Arg, Call, Function, Integer};
 use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
 use crate::expr::kernels::compare::{comparator, exact_order};
 use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, partition_of, record_of};
@@ -351,11 +352,32 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         _ => Dim::UNIFORM,
     };
     let dims = if per_row { vec![x.ty.dims[0].clone(), width] } else { vec![width] };
-    call.one(Type::tensor(dtype.clone(), dims), move |args| {
-        let tensor = x.of(args)?;
-        let rank = x.rank();
+    let count = Bincount { x, weights, least, most, dtype, per_row, binary };
+    call.one(Type::tensor(count.dtype.clone(), dims), move |args| count.of(args))
+}
+
+/// A call of bincount.
+struct Bincount {
+    x: Arg,
+    weights: Option<Arg>,
+    /// The least number of bins.
+    least: Integer,
+    /// The largest number of bins.
+    most: Option<Integer>,
+    dtype: DType,
+    per_row: bool,
+    /// Whether to note only which values occur.
+    binary: bool,
+}
+
+impl Bincount {
+    /// The bins of each record, or of each of its rows.
+    fn of(&self, args: &Args) -> Result<Tensor> {
+        let dtype = &self.dtype;
+        let tensor = self.x.of(args)?;
+        let rank = self.x.rank();
         let whole = merged(&tensor, 0, rank)?;
-        let weights = match &weights {
+        let weights = match &self.weights {
             None => None,
             Some(w) => {
                 let w = w.of(args)?;
@@ -367,13 +389,36 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         };
         let (_, below) = tensor.levels(rank)?;
         let values = i64s(below.as_leaf()?)?;
-        let (outer, inner) = if per_row {
+        let (outer, inner) = if self.per_row {
             let (p, _) = tensor.levels(2)?;
             (p[0].clone(), p[1].clone())
         } else {
             (RowPartition::uniform(1, whole.nrows())?, whole.clone())
         };
-        let (least, most) = (least.of(args)?, most.as_ref().map(|most| most.of(args)).transpose()?);
+        let widths = self.widths(args, values, &whole, &outer)?;
+        let bins = Bins { values, outer: &outer, inner: &inner, widths: &widths };
+        let flat: ArrayRef = match &weights {
+            Some(w) if dtype.is_integer() => {
+                let w = i64s(w)?;
+                Arc::new(Int64Array::from(bins.filled(|sum: i64, i| sum.wrapping_add(w[i]))?))
+            }
+            Some(w) => {
+                let w = native::<arrow_array::types::Float64Type>(w)?;
+                Arc::new(Float64Array::from(bins.filled(|sum: f64, i| sum + w[i])?))
+            }
+            None => Arc::new(Int64Array::from(bins.filled(|count: i64, _| if self.binary { 1 } else { count + 1 })?)),
+        };
+        let flat = Tensor::Leaf(cast(&flat, dtype)?);
+        if !self.per_row {
+            return Tensor::list(from_lengths(widths)?, flat, None);
+        }
+        let rows = (0..outer.nrows()).flat_map(|r| std::iter::repeat_n(widths[r], outer.row_length(r)));
+        Tensor::list(outer.clone(), Tensor::list(from_lengths(rows)?, flat, None)?, None)
+    }
+
+    /// The number of bins of each record, or of each of its rows. `whole`: its values.
+    fn widths(&self, args: &Args, values: &[i64], whole: &RowPartition, outer: &RowPartition) -> Result<Vec<usize>> {
+        let (least, most) = (self.least.of(args)?, self.most.as_ref().map(|most| most.of(args)).transpose()?);
         let mut widths = Vec::with_capacity(whole.nrows());
         for record in 0..whole.nrows() {
             let own = &values[whole.range(record)];
@@ -388,25 +433,8 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
             check_count(width.checked_mul(outer.row_length(record)), record)?;
             widths.push(width);
         }
-        let bins = Bins { values, outer: &outer, inner: &inner, widths: &widths };
-        let flat: ArrayRef = match &weights {
-            Some(w) if dtype.is_integer() => {
-                let w = i64s(w)?;
-                Arc::new(Int64Array::from(bins.filled(|sum: i64, i| sum.wrapping_add(w[i]))?))
-            }
-            Some(w) => {
-                let w = native::<arrow_array::types::Float64Type>(w)?;
-                Arc::new(Float64Array::from(bins.filled(|sum: f64, i| sum + w[i])?))
-            }
-            None => Arc::new(Int64Array::from(bins.filled(|count: i64, _| if binary { 1 } else { count + 1 })?)),
-        };
-        let flat = Tensor::Leaf(cast(&flat, &dtype)?);
-        if !per_row {
-            return Tensor::list(from_lengths(widths)?, flat, None);
-        }
-        let rows = (0..outer.nrows()).flat_map(|r| std::iter::repeat_n(widths[r], outer.row_length(r)));
-        Tensor::list(outer.clone(), Tensor::list(from_lengths(rows)?, flat, None)?, None)
-    })
+        Ok(widths)
+    }
 }
 
 /// The first index of the extreme value of each line along an axis; NaN is never the extreme value.

@@ -8,8 +8,8 @@
 //! Semantics: `tf.sparse.concat`, `slice`, `split`.
 
 use super::shared::{common, dim_of, one_per_axis, plain, rows_of, size_of, sparse, with_dims};
-use crate::error::Error;
-use crate::expr::call::{Call, Function};
+use crate::error::{Error, Result};
+use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::entries::{self, Indices, taken_indices};
 use crate::expr::kernels::level::{check_count, from_lengths};
@@ -68,7 +68,18 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
             ));
         }
     }
-    let dims = (0..rank)
+    let dims = joined_dims(call, &args, axis, expand)?;
+    let ty = with_dims(&first.ty, dims);
+    let joined = Join { rank, axis, expand };
+    call.one(ty, move |a| {
+        let tensors = args.iter().map(|x| x.of(a)).collect::<Result<Vec<_>>>()?;
+        joined.of(&tensors.iter().map(|t| entries::sparse(t)).collect::<Result<Vec<_>>>()?, a.nrows)
+    })
+}
+
+/// The sizes of the joined tensors.
+fn joined_dims(call: &Call, args: &[Arg], axis: usize, expand: bool) -> ExprResult<Vec<Dim>> {
+    (0..args[0].rank())
         .map(|a| {
             let sizes: Vec<Option<i64>> = args.iter().map(|x| size_of(&x.ty.dims[a])).collect();
             if a == axis {
@@ -86,28 +97,30 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
                 None => Ok(dim_of(size)),
             }
         })
-        .collect::<ExprResult<Vec<Dim>>>()?;
-    call.one(with_dims(&first.ty, dims), move |a| {
-        let tensors = args.iter().map(|x| x.of(a)).collect::<crate::error::Result<Vec<_>>>()?;
-        let parts = tensors.iter().map(|t| entries::sparse(t)).collect::<crate::error::Result<Vec<_>>>()?;
+        .collect()
+}
+
+/// How sparse tensors are joined.
+struct Join {
+    rank: usize,
+    axis: usize,
+    /// Whether the other axes get the largest size, rather than have the same.
+    expand: bool,
+}
+
+impl Join {
+    fn of(&self, parts: &[&Sparse], nrows: usize) -> Result<Tensor> {
+        let Join { rank, axis, .. } = *self;
         let nvals: usize = parts.iter().map(|s| s.entries().nvals()).sum();
         let (mut indices, mut places) = (Vec::with_capacity(nvals * rank), Vec::with_capacity(nvals));
-        let (mut lengths, mut shapes) = (Vec::with_capacity(a.nrows), Vec::with_capacity(a.nrows * rank));
-        for record in 0..a.nrows {
+        let (mut lengths, mut shapes) = (Vec::with_capacity(nrows), Vec::with_capacity(nrows * rank));
+        for record in 0..nrows {
             let mut shape = parts[0].shape_of(record).to_vec();
             shape[axis] = 0;
             let (before, mut base) = (places.len(), 0);
             for (which, s) in parts.iter().enumerate() {
                 let own = s.shape_of(record);
-                for other in (0..rank).filter(|other| *other != axis) {
-                    if expand {
-                        shape[other] = shape[other].max(own[other]);
-                    } else if shape[other] != own[other] {
-                        let error =
-                            format!("axis {other} has {} items in the first tensor, {} in tensor {which}", shape[other], own[other]);
-                        return Err(Error::data(error).at_row(record).help("expand_nonconcat_dims=True takes the largest size"));
-                    }
-                }
+                self.fit(&mut shape, own, which).map_err(|error| error.at_row(record))?;
                 let range = s.entries().range(record);
                 places.extend(range.clone().map(|entry| base + entry));
                 let from = shape[axis];
@@ -133,7 +146,20 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
         let arrays: Vec<_> = parts.iter().map(|s| s.values()).collect();
         let values = take(&concat_leaves(&arrays)?, &places)?;
         Ok(Tensor::Sparse(Sparse::try_new(rank, entries, indices.into(), values, shapes.into(), None)?))
-    })
+    }
+
+    /// Checks or extends the sizes of the other axes, which are `own` in tensor `which`.
+    fn fit(&self, shape: &mut [i64], own: &[i64], which: usize) -> Result<()> {
+        for other in (0..self.rank).filter(|other| *other != self.axis) {
+            if self.expand {
+                shape[other] = shape[other].max(own[other]);
+            } else if shape[other] != own[other] {
+                let error = format!("axis {other} has {} items in the first tensor, {} in tensor {which}", shape[other], own[other]);
+                return Err(Error::data(error).help("expand_nonconcat_dims=True takes the largest size"));
+            }
+        }
+        Ok(())
+    }
 }
 
 fn slice(call: &mut Call) -> ExprResult<OperandKind> {
@@ -162,7 +188,7 @@ fn slice(call: &mut Call) -> ExprResult<OperandKind> {
             .zip(starts.iter().zip(&sizes))
             .enumerate()
             .map(|(i, (all, (start, size)))| left(*all, *start, *size).map_err(|message| Error::data(message).at_row(i / rank.max(1))))
-            .collect::<crate::error::Result<Vec<_>>>()?;
+            .collect::<Result<Vec<_>>>()?;
         Ok(Tensor::Sparse(boxes(s, &starts, &shapes)?))
     })
 }
@@ -181,7 +207,7 @@ fn left(all: i64, start: i64, size: i64) -> Result<i64, String> {
 
 /// The entries inside a box in each record: of size `shapes`, starting at `starts`. Indices become relative to its
 /// corner.
-fn boxes(s: &Sparse, starts: &[i64], shapes: &[i64]) -> crate::error::Result<Sparse> {
+fn boxes(s: &Sparse, starts: &[i64], shapes: &[i64]) -> Result<Sparse> {
     // Branch-free: whether an index is inside the box is added to the count.
     fn of_rank<const N: usize>(s: &Sparse, starts: &[i64], shapes: &[i64]) -> (Vec<usize>, Vec<i64>, Vec<usize>) {
         let nvals = s.entries().nvals();

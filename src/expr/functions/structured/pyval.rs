@@ -98,34 +98,48 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
         return Err(ExprError::new("the value is nested too deeply"));
     }
     if let OperandKind::Dict(entries, _) = &item.kind {
-        let (mut fields, mut columns) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
-        for (key, value) in entries {
-            let name = key_name(key)?;
-            let spec = spec_of(spec, &name, key)?;
-            let (ty, tensor) = python_value(value, spec, depth + 1)?;
-            if ty.fields().is_none() {
-                fits(spec, &ty.dims, 0, value)?;
-            }
-            fields.push(Field::new(name, ty));
-            columns.push(tensor);
-        }
-        let names: Vec<String> = fields.iter().map(|f| f.name.clone()).collect();
-        all_found(spec, &names, item)?;
-        return Ok((Type::structure(fields, Vec::new()), Tensor::structure(1, columns, None)?));
+        return dict_value(item, entries, spec, depth);
     }
-    let Some(levels) = depth_of_dicts(item)? else {
-        let literal = item
-            .literal()
-            .ok_or_else(|| ExprError::at(item.span.clone(), format!("expected a nested value, found {}", item.describe())))?;
-        let dtype = match spec.map(|s| &s.kind) {
-            None => None,
-            Some(OperandKind::Spec(spec)) => Some(spec.dtype.clone()),
-            Some(OperandKind::DType(dtype)) => Some(dtype.clone()),
-            Some(OperandKind::Literal(Literal::String(name))) => dtype_named(name),
-            Some(_) => return Err(ExprError::at(item.span.clone(), "the typespec is for structures; this is a tensor")),
-        };
-        return literal::ragged(&literal, dtype.as_ref(), None, None);
+    match depth_of_dicts(item)? {
+        Some(levels) => dicts_value(item, levels, spec, depth),
+        None => list_value(item, spec),
+    }
+}
+
+/// Converts a dict.
+fn dict_value(item: &Operand, entries: &[(Operand, Operand)], spec: Option<&Operand>, depth: usize) -> ExprResult<(Type, Tensor)> {
+    let (mut fields, mut columns) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+    for (key, value) in entries {
+        let name = key_name(key)?;
+        let spec = spec_of(spec, &name, key)?;
+        let (ty, tensor) = python_value(value, spec, depth + 1)?;
+        if ty.fields().is_none() {
+            fits(spec, &ty.dims, 0, value)?;
+        }
+        fields.push(Field::new(name, ty));
+        columns.push(tensor);
+    }
+    let names: Vec<String> = fields.iter().map(|f| f.name.clone()).collect();
+    all_found(spec, &names, item)?;
+    Ok((Type::structure(fields, Vec::new()), Tensor::structure(1, columns, None)?))
+}
+
+/// Converts a value without dicts.
+fn list_value(item: &Operand, spec: Option<&Operand>) -> ExprResult<(Type, Tensor)> {
+    let literal =
+        item.literal().ok_or_else(|| ExprError::at(item.span.clone(), format!("expected a nested value, found {}", item.describe())))?;
+    let dtype = match spec.map(|s| &s.kind) {
+        None => None,
+        Some(OperandKind::Spec(spec)) => Some(spec.dtype.clone()),
+        Some(OperandKind::DType(dtype)) => Some(dtype.clone()),
+        Some(OperandKind::Literal(Literal::String(name))) => dtype_named(name),
+        Some(_) => return Err(ExprError::at(item.span.clone(), "the typespec is for structures; this is a tensor")),
     };
+    literal::ragged(&literal, dtype.as_ref(), None, None)
+}
+
+/// The values below `levels` levels of lists, and the lengths of the lists of each level.
+fn levels_of(item: &Operand, levels: usize) -> ExprResult<(Vec<&Operand>, Vec<Vec<usize>>)> {
     let mut rows: Vec<&Operand> = vec![item];
     let mut lengths: Vec<Vec<usize>> = Vec::with_capacity(levels);
     for _ in 0..levels {
@@ -139,6 +153,12 @@ fn python_value(item: &Operand, spec: Option<&Operand>, depth: usize) -> ExprRes
         lengths.push(level);
         rows = below;
     }
+    Ok((rows, lengths))
+}
+
+/// Converts dicts below `levels` levels of lists.
+fn dicts_value(item: &Operand, levels: usize, spec: Option<&Operand>, depth: usize) -> ExprResult<(Type, Tensor)> {
+    let (rows, lengths) = levels_of(item, levels)?;
     let dicts = rows
         .iter()
         .map(|row| {
