@@ -91,39 +91,16 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
         let before = record.nrows();
         let (here, later) = known.split_at(known.partition_point(|error| error.row <= index));
         known = later;
-        let late = |error: &LateError| {
-            let found = ParseError::new(place(block, start, &error.names), Cause::Invalid, error.message.clone(), Fix::None);
-            error.names.iter().fold(found, |found, name| found.in_field(name))
-        };
         let read = match here.first() {
-            Some(error) if !nulls => Err(late(error)),
+            Some(error) if !nulls => Err(late_error(block, start, error)),
             _ => {
                 record.force_nulls(here.iter().map(|error| error.column).collect());
-                records.read(start, index, |cursor| record.read(cursor))
+                read_record(&mut record, &records, start, index, request)
             }
-        };
-        let mut errors = record.take_field_errors();
-        let read = match read {
-            Err(error) if nulls && error.cause != Cause::Invalid => {
-                // The value does not fit the inferred type, but no type would fit it.
-                match unreadable_of(&records, start, index, request) {
-                    Unreadable::Fields(found)
-                        if !found.is_empty() && record.force_nulls_by_name(found.iter().filter_map(|e| e.path().next())) =>
-                    {
-                        record.truncate(before);
-                        let read = records.read(start, index, |cursor| record.read(cursor));
-                        errors = record.take_field_errors();
-                        errors.extend(found);
-                        read
-                    }
-                    _ => Err(error),
-                }
-            }
-            read => read,
         };
         match read {
-            Ok(end) => {
-                errors.extend(here.iter().map(|error| *late(error)));
+            Ok((end, mut errors)) => {
+                errors.extend(here.iter().map(|error| *late_error(block, start, error)));
                 let kept = errors.iter().map(|error| Fault { kept: true, ..block.fault(error, start, index, Some(schema), skip) });
                 faults.extend(kept);
                 records.advance(end);
@@ -136,15 +113,12 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
             }
             Err(error) => {
                 record.truncate(before);
-                let mut error = error;
-                if error.cause != Cause::Invalid {
-                    // Inference ignored the record if it has an error further on.
-                    let mut seen = Observation::new(block.input.clone());
-                    error = match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
-                        Err(bad) if skip => bad,
-                        _ => return Err(block.error(&error, start, index, Some(schema))),
-                    };
-                }
+                let ignored = if error.cause == Cause::Invalid { None } else { Some(ignored_for(&records, start, index, request)) };
+                let error = match ignored {
+                    None => error,
+                    Some(Some(bad)) if skip => bad,
+                    Some(_) => return Err(block.error(&error, start, index, Some(schema))),
+                };
                 if let Framing::Values { array: true, .. } = block.framing {
                     return Err(block.fault(&error, start, index, Some(schema), false).error);
                 }
@@ -157,6 +131,57 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
             }
         }
     }
+    finish(record, block, rows, faults, offsets)
+}
+
+/// Reads a record of the block. Returns its end, and the errors of the fields that became null.
+#[inline]
+fn read_record(
+    record: &mut Object<Column>,
+    records: &Records,
+    start: usize,
+    index: usize,
+    request: &Request,
+) -> Parse<(usize, Vec<ParseError>)> {
+    let before = record.nrows();
+    let read = records.read(start, index, |cursor| record.read(cursor));
+    let errors = record.take_field_errors();
+    match read {
+        Err(error) if request.nulls() && error.cause != Cause::Invalid => {
+            // The value does not fit the inferred type, but no type would fit it.
+            match unreadable_of(records, start, index, request) {
+                Unreadable::Fields(found)
+                    if !found.is_empty() && record.force_nulls_by_name(found.iter().filter_map(|e| e.path().next())) =>
+                {
+                    record.truncate(before);
+                    let read = records.read(start, index, |cursor| record.read(cursor));
+                    let mut errors = record.take_field_errors();
+                    errors.extend(found);
+                    Ok((read?, errors))
+                }
+                _ => Err(error),
+            }
+        }
+        read => Ok((read?, errors)),
+    }
+}
+
+/// The error of a value in the record at `start` that could only be checked as a part of a whole array.
+#[cold]
+fn late_error(block: &Block, start: usize, error: &LateError) -> Box<ParseError> {
+    let found = ParseError::new(place(block, start, &error.names), Cause::Invalid, error.message.clone(), Fix::None);
+    error.names.iter().fold(found, |found, name| found.in_field(name))
+}
+
+/// The error because of which inference ignored a record that does not fit the schema.
+#[cold]
+fn ignored_for(records: &Records, start: usize, index: usize, request: &Request) -> Option<Box<ParseError>> {
+    let mut seen = Observation::new(records.block.input.clone());
+    records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))).err()
+}
+
+/// Makes the chunk. `rows`: the record in the block of each row, if some have been skipped.
+fn finish(record: Object<Column>, block: &Block, rows: Option<Vec<usize>>, faults: Vec<Fault>, offsets: Vec<u64>) -> Result<Once> {
     let nrows = record.nrows();
     let records = match &rows {
         None => Rows::From(block.first_record),
