@@ -2,8 +2,9 @@
 
 use super::failure::{from_io, lifted};
 use super::footer::{self, ENCRYPTED_MAGIC, MAGIC};
+use super::int96::{self, Int96Columns};
 use super::schema::widened;
-use super::{categories, facts, int96, logical};
+use super::{categories, facts, logical};
 use crate::error::{Error, Result};
 use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::names::{self, Renamed};
@@ -72,13 +73,7 @@ impl Opened {
             Some((changed, places)) => (Arc::new(changed), places),
             None => (Arc::new(metadata), Vec::new()),
         };
-        let rows = metadata.row_groups().iter().map(|g| u64::try_from(g.num_rows())).collect::<Result<Vec<_>, _>>();
-        let rows = rows.map_err(|_| Error::data("a row group has a negative number of rows"))?;
-        let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
-        let claimed = metadata.file_metadata().num_rows();
-        if total != u64::try_from(claimed).ok() {
-            return Err(Error::data(format!("the footer claims {claimed} rows, which is not the sum of its row groups")));
-        }
+        let rows = rows_of(&metadata)?;
         let written = facts::written_schema(&metadata);
         let footer = metadata;
         // A writer that supports Arrow's intervals records their kind.
@@ -116,19 +111,12 @@ impl Opened {
         let facts = Facts::of_file(file_metadata, columns(&fields));
         let json = logical::json_columns(metadata.parquet_schema());
         let root_of = |leaf: usize| metadata.parquet_schema().get_column_root_idx(leaf);
-        let about = |root: usize, text: String| {
+        let remarks = remarks(&footer, &int96, &wide_integers, root_of);
+        let remarks = remarks.into_iter().map(|(root, text)| {
             let column = fields.get(root).map_or_else(String::new, |field| quoted(&field.name));
             (root, format!("{name}: {column}: {text}"))
-        };
-        let cut = int96.cut.iter().map(|(leaf, unit)| {
-            about(root_of(*leaf), format!("INT96 timestamps are truncated to {unit}: their range does not fit finer units"))
         });
-        let wide = wide_integers.iter().map(|place| about(place.root(), format!("{} is read as its bytes", place.name())));
-        let unknown =
-            footer.file_metadata().schema_descr().columns().iter().enumerate().filter(|(_, c)| logical::is_unknown(c.self_type()));
-        let unknown =
-            unknown.map(|(leaf, c)| about(root_of(leaf), format!("its logical type is not known: it is read as {}", c.physical_type())));
-        let remarks = cut.chain(wide).chain(unknown).collect();
+        let remarks = remarks.collect();
         let encrypted =
             encrypted.iter().filter(|leaf| **leaf < metadata.parquet_schema().num_columns()).map(|leaf| root_of(*leaf)).collect();
         Ok(Opened {
@@ -231,6 +219,37 @@ fn with_file(metadata: &ParquetMetaData, nrows: i64, pairs: Option<Vec<KeyValue>
     let (version, schema) = (file.version(), file.schema_descr_ptr());
     let file = FileMetaData::new(version, nrows, file.created_by().map(str::to_owned), pairs, schema, file.column_orders().cloned());
     ParquetMetaData::new(file, metadata.row_groups().to_vec())
+}
+
+/// Number of rows in each row group.
+fn rows_of(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
+    let rows = metadata.row_groups().iter().map(|g| u64::try_from(g.num_rows())).collect::<Result<Vec<_>, _>>();
+    let rows = rows.map_err(|_| Error::data("a row group has a negative number of rows"))?;
+    let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
+    let claimed = metadata.file_metadata().num_rows();
+    if total != u64::try_from(claimed).ok() {
+        return Err(Error::data(format!("the footer claims {claimed} rows, which is not the sum of its row groups")));
+    }
+    Ok(rows)
+}
+
+/// What is not read exactly as declared, each with the index of its outermost column.
+fn remarks(
+    footer: &ParquetMetaData,
+    int96: &Int96Columns,
+    wide_integers: &[Place],
+    root_of: impl Fn(usize) -> usize,
+) -> Vec<(usize, String)> {
+    let cut = int96
+        .cut
+        .iter()
+        .map(|(leaf, unit)| (root_of(*leaf), format!("INT96 timestamps are truncated to {unit}: their range does not fit finer units")));
+    let wide = wide_integers.iter().map(|place| (place.root(), format!("{} is read as its bytes", place.name())));
+    let leaves = footer.file_metadata().schema_descr().columns().iter().enumerate();
+    let unknown = leaves
+        .filter(|(_, c)| logical::is_unknown(c.self_type()))
+        .map(|(leaf, c)| (root_of(leaf), format!("its logical type is not known: it is read as {}", c.physical_type())));
+    cut.chain(wide).chain(unknown).collect()
 }
 
 /// Early versions of parquet-rs leave the number of rows of the file at zero.

@@ -112,14 +112,58 @@ impl Limits {
 
     fn column(&self, source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<ColumnSize> {
         let claimed = u64::try_from(column.uncompressed_size()).unwrap_or(0);
+        let is_repeated = column.column_descr().max_rep_level() > 0;
+        let pages = self.pages(source, column, nrows)?;
+        let width = match column.column_type() {
+            PhysicalType::BOOLEAN => 1,
+            PhysicalType::INT32 | PhysicalType::FLOAT => 4,
+            PhysicalType::BYTE_ARRAY => 12,
+            PhysicalType::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.column_descr().type_length()).unwrap_or(0).max(8),
+            _ => 8,
+        };
+        let nvalues = u64::try_from(column.num_values()).unwrap_or(0);
+        let plain = nvalues.saturating_mul(width).max(claimed).max(pages.total);
+        let mut size = ColumnSize {
+            likely: plain,
+            most: plain,
+            record: pages.nbytes.max(pages.dictionary),
+            pages: pages.nbytes.saturating_add(pages.dictionary),
+        };
+        if column.column_type() == PhysicalType::BYTE_ARRAY {
+            self.add_shared(&mut size, &pages, plain, source, column, nrows)?;
+        }
+        if is_repeated {
+            size.record = size.most.saturating_add(nvalues.saturating_mul(LEVELS));
+            let least = nvalues.saturating_mul(width.min(LEAST));
+            if nrows == 1 && least > self.record_bytes {
+                return Err(too_large_at_least(least, self.record_bytes));
+            }
+            // As many values are measured together.
+            let together = if nrows == 1 { nvalues } else { pages.nvalues };
+            let measured = together.saturating_mul(MEASURED);
+            if size.record > self.record_bytes && measured > self.memory {
+                let what = if nrows == 1 { "record" } else { "page" };
+                let message = format!(
+                    "to check the size of a {what} of {together} values takes about {measured} bytes, more than --max-memory of {}",
+                    self.memory
+                );
+                return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory or --max-record-bytes"));
+            }
+        }
+        Ok(size)
+    }
+
+    /// The sizes of the pages of a column, by their headers.
+    ///
+    /// # Errors
+    /// A page exceeds memory, or has a value that exceeds the limit for records.
+    fn pages(&self, source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<PageSizes> {
         let start = [column.dictionary_page_offset(), Some(column.data_page_offset())].into_iter().flatten().min().unwrap_or(0);
         let mut at = u64::try_from(start).unwrap_or(0);
         let end = at.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
-        let (mut total, mut nindices) = (0u64, 0u64);
-        // The most values and bytes in a data page, and bytes in a dictionary.
-        let (mut page_values, mut page_nbytes, mut dictionary_nbytes) = (0u64, 0u64, 0u64);
-        // The records before a page; the most bytes of values that repeat the start of the one before.
-        let (mut nbefore, mut nshared) = (0u64, 0u64);
+        let mut pages = PageSizes::default();
+        // The records before a page.
+        let mut nbefore = 0u64;
         let is_repeated = column.column_descr().max_rep_level() > 0;
         while at < end {
             // The decoder reports errors in an unreadable header.
@@ -135,37 +179,39 @@ impl Limits {
             check_encoding(&page, column)?;
             nbefore = nbefore.saturating_add(page.nvalues);
             if page.encoding == Some(front_coded::ENCODING) {
-                nshared = nshared.saturating_add(page.nvalues.saturating_mul(page.uncompressed));
+                pages.nshared = pages.nshared.saturating_add(page.nvalues.saturating_mul(page.uncompressed));
             }
-            total = total.saturating_add(page.uncompressed);
+            pages.total = pages.total.saturating_add(page.uncompressed);
             if page.nvalues > 0 {
-                nindices = nindices.saturating_add(if page.has_indices() { page.nvalues } else { 0 });
-                (page_values, page_nbytes) = (page_values.max(page.nvalues), page_nbytes.max(page.uncompressed));
+                pages.nindices = pages.nindices.saturating_add(if page.has_indices() { page.nvalues } else { 0 });
+                (pages.nvalues, pages.nbytes) = (pages.nvalues.max(page.nvalues), pages.nbytes.max(page.uncompressed));
             } else {
-                dictionary_nbytes = dictionary_nbytes.max(page.uncompressed);
+                pages.dictionary = pages.dictionary.max(page.uncompressed);
             }
             at = at.saturating_add(page.length).saturating_add(page.compressed);
         }
-        let width = match column.column_type() {
-            PhysicalType::BOOLEAN => 1,
-            PhysicalType::INT32 | PhysicalType::FLOAT => 4,
-            PhysicalType::BYTE_ARRAY => 12,
-            PhysicalType::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.column_descr().type_length()).unwrap_or(0).max(8),
-            _ => 8,
-        };
-        let nvalues = u64::try_from(column.num_values()).unwrap_or(0);
-        let plain = nvalues.saturating_mul(width).max(claimed).max(total);
-        let pages = page_nbytes.saturating_add(dictionary_nbytes);
-        let mut size = ColumnSize { likely: plain, most: plain, record: page_nbytes.max(dictionary_nbytes), pages };
-        if column.column_type() == PhysicalType::BYTE_ARRAY
-            && nindices.saturating_mul(total) > LARGE
+        Ok(pages)
+    }
+
+    /// Adds the bytes of values that are stored once for many: entries of a dictionary, and starts of strings. `plain`: the
+    /// size without them.
+    fn add_shared(
+        &self,
+        size: &mut ColumnSize,
+        pages: &PageSizes,
+        plain: u64,
+        source: &Source,
+        column: &ColumnChunkMetaData,
+        nrows: u64,
+    ) -> Result<()> {
+        if pages.nindices.saturating_mul(pages.total) > LARGE
             && let Some(entries) = Entries::of_dictionary(source, column, nrows)?
         {
-            size.likely = plain.saturating_add(nindices.saturating_mul(entries.total.div_ceil(entries.count.max(1))));
-            size.most = plain.saturating_add(nindices.saturating_mul(entries.longest));
-            size.record = page_nbytes.max(entries.longest);
+            size.likely = plain.saturating_add(pages.nindices.saturating_mul(entries.total.div_ceil(entries.count.max(1))));
+            size.most = plain.saturating_add(pages.nindices.saturating_mul(entries.longest));
+            size.record = pages.nbytes.max(entries.longest);
         }
-        if column.column_type() == PhysicalType::BYTE_ARRAY && nshared > LARGE {
+        if pages.nshared > LARGE {
             let entries = Entries::front_coded(source, column, nrows)?;
             size.likely = size.likely.saturating_add(entries.total);
             size.most = size.most.saturating_add(entries.count.saturating_mul(entries.longest));
@@ -175,31 +221,13 @@ impl Limits {
                 return Err(too_large_at_least(least, self.record_bytes));
             }
             // To measure records makes all values of a record.
-            if is_repeated && self.is_dangerous(entries.total) {
+            if column.column_descr().max_rep_level() > 0 && self.is_dangerous(entries.total) {
                 let message =
                     format!("the strings of lists in a row group take {} bytes, more than a quarter of --max-memory", entries.total);
                 return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory"));
             }
         }
-        if is_repeated {
-            size.record = size.most.saturating_add(nvalues.saturating_mul(LEVELS));
-            let least = nvalues.saturating_mul(width.min(LEAST));
-            if nrows == 1 && least > self.record_bytes {
-                return Err(too_large_at_least(least, self.record_bytes));
-            }
-            // As many values are measured together.
-            let together = if nrows == 1 { nvalues } else { page_values };
-            let measured = together.saturating_mul(MEASURED);
-            if size.record > self.record_bytes && measured > self.memory {
-                let what = if nrows == 1 { "record" } else { "page" };
-                let message = format!(
-                    "to check the size of a {what} of {together} values takes about {measured} bytes, more than --max-memory of {}",
-                    self.memory
-                );
-                return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory or --max-record-bytes"));
-            }
-        }
-        Ok(size)
+        Ok(())
     }
 
     /// Checks that the values of a page can be those of records within the limit. Any value, or record, has at least its
@@ -241,6 +269,23 @@ fn check_encoding(page: &PageHeader, column: &ColumnChunkMetaData) -> Result<()>
     }
     let listed = listed.encodings().map(|encoding| encoding.to_string()).collect::<Vec<_>>().join(", ");
     Err(damaged(&format!("its encoding is {encoding}, but the footer lists {listed}")))
+}
+
+/// The sizes of the pages of a column.
+#[derive(Default)]
+struct PageSizes {
+    /// The sum of their bytes.
+    total: u64,
+    /// The most values in a data page.
+    nvalues: u64,
+    /// The most bytes of a data page.
+    nbytes: u64,
+    /// The bytes of the dictionary.
+    dictionary: u64,
+    /// The values that are indices in the dictionary.
+    nindices: u64,
+    /// The most bytes of values that repeat the start of the one before.
+    nshared: u64,
 }
 
 /// Approximate bytes of a column in memory.
