@@ -57,6 +57,42 @@ pub struct Done {
     pub times: Times,
 }
 
+/// A chain as stages, with what its last verb does.
+struct Staged {
+    stages: Stages,
+    /// The report and its verb.
+    report: Option<(&'static str, Box<dyn Report>)>,
+    /// How the records are distributed over the outputs.
+    parting: Option<Parting>,
+}
+
+fn staged(chain: Chain) -> Staged {
+    let mut stages = Stages::new(chain.schemas[0].clone());
+    let (mut report, mut parting) = (None, None);
+    for ((operator, verb), schema) in chain.operators.into_iter().zip(chain.names).zip(chain.schemas.iter().skip(1)) {
+        match operator {
+            Operator::Map(map) => stages.map(verb, map, schema.clone()),
+            Operator::Fold(fold) => stages.fold(verb, fold, schema.clone()),
+            Operator::Report(r) => report = Some((verb, r)),
+            Operator::Split(Route::Numbered(part)) => parting = Some(Parting::Numbered(part)),
+            Operator::Split(Route::Values { names, key }) => {
+                stages.map(verb, names, Arc::new(with_part(schema, DType::String)));
+                parting = Some(Parting::Values(key));
+            }
+            Operator::Split(Route::Mapped(map)) => {
+                stages.map(verb, map, Arc::new(with_part(schema, DType::Int64)));
+                parting = Some(Parting::LastColumn);
+            }
+            Operator::Split(Route::Folded(fold)) => {
+                let schema = Arc::new(with_part(schema, DType::Int64));
+                stages.fold(verb, fold, schema);
+                parting = Some(Parting::LastColumn);
+            }
+        }
+    }
+    Staged { stages, report, parting }
+}
+
 impl Execution<'_> {
     /// Reads, processes and writes everything.
     ///
@@ -68,37 +104,14 @@ impl Execution<'_> {
             OnError::Quarantine(file) => Some((file.display().to_string(), io::create_file(file)?)),
             _ => None,
         };
-        let input_schema = chain.schemas[0].clone();
         let output_schema = chain.schemas.last().cloned().unwrap_or_default();
 
-        let mut stages = Stages::new(input_schema);
-        let (mut report, mut route) = (None, None);
-        for ((operator, verb), schema) in chain.operators.into_iter().zip(chain.names).zip(chain.schemas.iter().skip(1)) {
-            match operator {
-                Operator::Map(map) => stages.map(verb, map, schema.clone()),
-                Operator::Fold(fold) => stages.fold(verb, fold, schema.clone()),
-                Operator::Report(r) => report = Some((verb, r)),
-                Operator::Split(Route::Numbered(part)) => route = Some(Parting::Numbered(part)),
-                Operator::Split(Route::Values { names, key }) => {
-                    stages.map(verb, names, Arc::new(with_part(schema, DType::String)));
-                    route = Some(Parting::Values(key));
-                }
-                Operator::Split(Route::Mapped(map)) => {
-                    stages.map(verb, map, Arc::new(with_part(schema, DType::Int64)));
-                    route = Some(Parting::LastColumn);
-                }
-                Operator::Split(Route::Folded(fold)) => {
-                    let schema = Arc::new(with_part(schema, DType::Int64));
-                    stages.fold(verb, fold, schema);
-                    route = Some(Parting::LastColumn);
-                }
-            }
-        }
+        let Staged { mut stages, report, parting } = staged(chain);
         let mut unwritable = None;
         let takes_faults = report.as_ref().is_some_and(|(_, report)| report.takes_faults());
         let end = match (report, self.format) {
             (Some((verb, report)), _) => self.report_end(verb, report, &mut stages)?,
-            (None, Some(format)) => match self.writers_end(format, &output_schema, &mut stages, skip, route) {
+            (None, Some(format)) => match self.writers_end(format, &output_schema, &mut stages, skip, parting) {
                 // All records may be bad: they are written to the quarantine file first.
                 Err(error) if error.reason() == Some(&Reason::NoFields) && quarantine.is_some() => {
                     unwritable = Some(error);

@@ -173,12 +173,7 @@ impl<'a> Run<'a> {
     fn execute(&mut self, ended: &mut Ended) -> Result<Option<Verdict>> {
         let began = Instant::now();
         let last_is_report = self.verbs.last().is_some_and(|v| v.is_report());
-        for verb in &self.verbs[..self.verbs.len().saturating_sub(1)] {
-            let does = if verb.is_report() { "prints a report" } else { "names its outputs" };
-            if verb.is_report() || verb.parts()?.is_some() {
-                return Err(Error::usage(format!("`{}` {does}, so it must be the last verb of a chain", verb.name())));
-            }
-        }
+        self.check_order()?;
         // Bad records are found and counted only where records are decoded.
         let needs_records = self.options.on_error != OnError::Fail || self.verbs.last().is_none_or(|v| v.needs_records());
         let mut demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
@@ -194,7 +189,6 @@ impl<'a> Run<'a> {
             (true, true) => None,
             (false, true) => Some(self.options.infer_bytes),
         };
-        let format = self.targets.format;
         if needs_records {
             // The bytes sampled from a pipe are read again; the sample ends at a block boundary, slightly later.
             self.inputs.remember(u64::MAX);
@@ -216,16 +210,32 @@ impl<'a> Run<'a> {
             chain.leave_out_first();
         }
         self.inputs.remember(0);
+        let may_restart = retractable && regular;
+        if may_restart && !is_settled {
+            self.targets.outputs.iter().for_each(|output| output.hold_for_restart());
+        }
+        self.read_and_write(ended, began, &demand, schema, chain, may_restart)?;
+        Ok(None)
+    }
+
+    /// Reads and writes the records, and again under a wider schema if the first one does not fit all. `may_restart`: whether
+    /// the inputs can be read again and the outputs be taken back.
+    fn read_and_write(
+        &mut self,
+        ended: &mut Ended,
+        began: Instant,
+        demand: &Demand,
+        mut schema: Schema,
+        mut chain: Chain,
+        mut may_restart: bool,
+    ) -> Result<()> {
+        let format = self.targets.format;
         let progress = Progress::start(self.inputs.nbytes(), &self.options)
             .counting(self.inputs.iter().map(|opened| opened.input.consumed().clone()).collect());
         if self.options.verbose {
             describe(&self.inputs, &self.targets, &self.options, &progress);
         }
         let outputs = self.targets.outputs.clone();
-        let mut may_restart = retractable && regular;
-        if may_restart && !is_settled {
-            outputs.iter().for_each(|output| output.hold_for_restart());
-        }
         loop {
             let written = chain.schemas.last().cloned();
             let before = began.elapsed();
@@ -248,12 +258,12 @@ impl<'a> Run<'a> {
                     outputs.iter().try_for_each(|output| output.restart())?;
                     self.inputs.reopen()?;
                     self.options.repeated.take();
-                    schema = self.infer(&demand, None)?.schema;
+                    schema = self.infer(demand, None)?.schema;
                     chain = self.bind(&schema)?;
                 }
                 result => {
                     progress.finish();
-                    let mut done = result.map_err(|error| if regular { error } else { of_a_pipe(error) })?;
+                    let mut done = result.map_err(|error| if self.inputs.are_regular() { error } else { of_a_pipe(error) })?;
                     let outputs = done.outputs.take().unwrap_or(outputs);
                     if let (Some(format), Some(schema)) = (format, written) {
                         super::describe::describe(format, &schema, &outputs, &done.records, &self.options)?;
@@ -261,10 +271,21 @@ impl<'a> Run<'a> {
                     self.note_empty_parts(&outputs, &done)?;
                     done.times.before("infer types", before);
                     ended.add(done, outputs.clone(), format.map_or("", |f| f.name()), progress)?;
-                    return Ok(None);
+                    return Ok(());
                 }
             }
         }
+    }
+
+    /// Checks that only the last verb is a report or names outputs.
+    fn check_order(&self) -> Result<()> {
+        for verb in &self.verbs[..self.verbs.len().saturating_sub(1)] {
+            let does = if verb.is_report() { "prints a report" } else { "names its outputs" };
+            if verb.is_report() || verb.parts()?.is_some() {
+                return Err(Error::usage(format!("`{}` {does}, so it must be the last verb of a chain", verb.name())));
+            }
+        }
+        Ok(())
     }
 
     fn infer(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<Inferred> {
