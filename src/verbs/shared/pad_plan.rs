@@ -132,19 +132,9 @@ impl PaddingPlan {
             };
             let changed: Vec<usize> = (0..depth).filter(is_changed).collect();
             let changed = if self.lengths { changed } else { Vec::new() };
-            let name = fields[position].name.clone();
-            let mut added = Vec::new();
-            for axis in &changed {
-                let name = if changed.len() == 1 { format!("{name}/lengths") } else { format!("{name}/lengths_{}", outer + axis) };
-                added.push(Field::new(name, Type { optional: ty.optional, ..Type::tensor(DType::Int64, dims[..*axis].to_vec()) }));
-            }
             let with_mask = self.mask && depth > 0;
-            if with_mask {
-                added.push(Field::new(
-                    format!("{name}/mask"),
-                    Type { optional: ty.optional, ..Type::tensor(DType::Bool, dims[..depth].to_vec()) },
-                ));
-            }
+            let mask_rank = if with_mask { Some(depth) } else { None };
+            let added = lengths_and_mask(&fields[position], &dims, &changed, outer, mask_rank);
             fields[position].ty.dims = dims;
             fields.splice(position + 1..position + 1, added);
             Ok(Box::new(move |mut tensors, scope: &Scope| {
@@ -162,6 +152,20 @@ impl PaddingPlan {
             }))
         })
     }
+}
+
+/// The fields for the original lengths of the `changed` axes of a field that has `outer` axes around its own, and for the
+/// mask. `dims`: those of the padded field.
+fn lengths_and_mask(field: &Field, dims: &[Dim], changed: &[usize], outer: usize, mask_rank: Option<usize>) -> Vec<Field> {
+    let name = &field.name;
+    let beside = |name: String, dtype: DType, rank: usize| {
+        Field::new(name, Type { optional: field.ty.optional, ..Type::tensor(dtype, dims[..rank].to_vec()) })
+    };
+    let lengths = changed.iter().map(|axis| {
+        let name = if changed.len() == 1 { format!("{name}/lengths") } else { format!("{name}/lengths_{}", outer + axis) };
+        beside(name, DType::Int64, *axis)
+    });
+    lengths.chain(mask_rank.map(|rank| beside(format!("{name}/mask"), DType::Bool, rank))).collect()
 }
 
 /// The target for an axis of known size.
