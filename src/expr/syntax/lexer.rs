@@ -152,7 +152,7 @@ fn prefix(name: &str) -> Option<Prefix> {
 }
 
 /// The contents of a string, as far as they have been read.
-struct Contents {
+struct StringContents {
     bytes: Vec<u8>,
     /// Whether an escape stands for a byte rather than a character.
     is_bytes: bool,
@@ -160,7 +160,7 @@ struct Contents {
     high: Option<u32>,
 }
 
-impl Contents {
+impl StringContents {
     /// Reads an escape, whose backslash is at `at`. `start`: that of the string.
     fn escape(&mut self, text: &str, at: &mut usize, start: usize) -> ExprResult<()> {
         let bytes = text.as_bytes();
@@ -227,7 +227,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
     let quote = bytes[*at];
     let is_bytes = matches!(prefix, Prefix::Bytes | Prefix::RawBytes);
     let raw = matches!(prefix, Prefix::Raw | Prefix::RawBytes);
-    let mut contents = Contents { bytes: Vec::new(), is_bytes, high: None };
+    let mut contents = StringContents { bytes: Vec::new(), is_bytes, high: None };
     // Three quotes enclose text of several lines.
     let close = if bytes[*at..].starts_with(&[quote; 3]) { 3 } else { 1 };
     *at += close;
