@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, SKIP, Task, Tasks, Writer};
 use crate::formats::lines::LineWriter;
 use crate::io::Input;
-use crate::io::line_ranges::{Counts, LineRange, LineRanges, Part};
+use crate::io::line_ranges::{Counts, LineRange, LineRanges, RangeLines};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
 use crate::path::{in_expression, quoted};
@@ -136,7 +136,7 @@ struct Decoder {
 impl Decoder {
     /// The lines of a range.
     fn range(&self, range: LineRange) -> Result<Decoded> {
-        let Part { lines, long, .. } = range.read(|bytes, _| Counts::of_lines(bytes))?;
+        let RangeLines { lines, long, .. } = range.read(|bytes, _| Counts::of_lines(bytes))?;
         let mut decoded = self.decode(&lines, lines.nlines)?;
         if let Some(long) = long {
             decoded.append_bad(self.refuse(&long)?);

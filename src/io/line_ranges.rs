@@ -56,7 +56,7 @@ pub struct LineRange {
 
 /// The result of reading a range.
 #[derive(Debug)]
-pub struct Part {
+pub struct RangeLines {
     /// The lines, possibly none.
     pub lines: Lines,
     /// Number of records in all previous ranges.
@@ -97,7 +97,7 @@ impl LineRange {
     ///
     /// # Errors
     /// Reading fails or has failed in an earlier range, or the file has been truncated.
-    pub fn read(self, count: impl FnOnce(&mut Buffer, u64) -> Counts) -> Result<Part> {
+    pub fn read(self, count: impl FnOnce(&mut Buffer, u64) -> Counts) -> Result<RangeLines> {
         let Range { start, end, ref file, .. } = self.range;
         let mut filling = file.filling();
         let found = self.shared.lines_of(file, start, end, &mut filling)?;
@@ -112,7 +112,7 @@ impl LineRange {
         file.consume(bytes.len() as u64 + long.as_ref().map_or(0, |long| long.length));
         let nlines = usize::try_from(own.lines).unwrap_or(usize::MAX);
         let lines = Lines { bytes, first_line: before.lines + 1, byte: first, nlines };
-        Ok(Part { lines, records_before: before.records, nrecords: own.records, long })
+        Ok(RangeLines { lines, records_before: before.records, nrecords: own.records, long })
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     /// The parts of a file in ranges of that size, read by several threads.
-    fn parts(text: &[u8], nbytes: u64, max_line_bytes: usize, nthreads: usize) -> Vec<Part> {
+    fn parts(text: &[u8], nbytes: u64, max_line_bytes: usize, nthreads: usize) -> Vec<RangeLines> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         io::Write::write_all(&mut file, text).unwrap();
         let input = Input::regular(file.path()).unwrap();

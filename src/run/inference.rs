@@ -151,19 +151,19 @@ impl Unified {
 }
 
 /// A part of an input: first the task that observes it, later the result.
-enum Part {
+enum InputPart {
     Task(Task<Box<dyn Observed>>),
     Done(Result<Box<dyn Observed>>),
 }
 
-impl Piece for Part {}
+impl Piece for InputPart {}
 
 /// Merges the observations of all parts.
 struct Merge<'a>(&'a mut Option<Result<Box<dyn Observed>>>);
 
-impl Serial<Part> for Merge<'_> {
-    fn push(&mut self, part: Part, _: &mut Vec<Part>) -> bool {
-        let Part::Done(observed) = part else { return true };
+impl Serial<InputPart> for Merge<'_> {
+    fn push(&mut self, part: InputPart, _: &mut Vec<InputPart>) -> bool {
+        let InputPart::Done(observed) = part else { return true };
         match (self.0.as_mut(), observed) {
             (Some(Ok(all)), Ok(more)) => all.merge(more),
             (_, observed) => *self.0 = Some(observed),
@@ -175,9 +175,10 @@ impl Serial<Part> for Merge<'_> {
 /// Observes all parts; `None` if an input has no parts.
 fn observe(mut tasks: Tasks<Box<dyn Observed>>, threads: usize) -> Result<Option<Box<dyn Observed>>> {
     let mut all = None;
-    let source: Source<Part> = Box::new(move || tasks.next().map(|task| task.map_or_else(|e| Part::Done(Err(e)), Part::Task)));
+    let source: Source<InputPart> =
+        Box::new(move || tasks.next().map(|task| task.map_or_else(|e| InputPart::Done(Err(e)), InputPart::Task)));
     let work = |part| match part {
-        Part::Task(task) => Part::Done(task()),
+        InputPart::Task(task) => InputPart::Done(task()),
         done => done,
     };
     let nodes = vec![Node::Parallel(Arc::new(work)), Node::Serial(Box::new(Merge(&mut all)))];

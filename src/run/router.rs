@@ -24,7 +24,7 @@ pub enum Parting {
 }
 
 /// A part of a split.
-struct Part {
+struct SplitPart {
     /// The number of its first file.
     first: usize,
     nfiles: usize,
@@ -39,7 +39,7 @@ enum Spread {
     Shards(usize),
     PerRecord,
     /// To the files of a part: record i of the part to file i mod N of the part.
-    Parts(Parting, Vec<Part>),
+    Parts(Parting, Vec<SplitPart>),
     /// To the file for a value.
     Values(Numbers),
 }
@@ -96,7 +96,7 @@ impl Router {
         let mut all = 0;
         let mut parts = Vec::new();
         for nfiles in nfiles {
-            parts.push(Part { first: all, nfiles: nfiles as usize, seen: 0 });
+            parts.push(SplitPart { first: all, nfiles: nfiles as usize, seen: 0 });
             all += nfiles as usize;
         }
         Router::with(Spread::Parts(parting, parts), all, grouping)

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::Format;
 use crate::io::{self, Distribution, Outputs};
 use crate::options::{Compression, OnError, Options};
-use crate::verbs::{Parsed, Part};
+use crate::verbs::{OutputPart, Parsed};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Targets {
     /// # Errors
     /// A name that cannot be written, or parts with different formats.
     pub fn plan(last: Option<&dyn Parsed>, options: &Options) -> Result<Targets> {
-        if last.map(Parsed::parts).transpose()?.flatten().is_some_and(|parts| parts.contains(&Part::EachValue)) {
+        if last.map(Parsed::parts).transpose()?.flatten().is_some_and(|parts| parts.contains(&OutputPart::EachValue)) {
             return Targets::plan_of_values(options);
         }
         let mut outputs = Vec::new();
@@ -128,10 +128,10 @@ fn directory(format: &'static dyn Format, name: Option<&OsStr>, options: &Option
 fn names(last: Option<&dyn Parsed>, options: &Options) -> Result<Vec<Option<OsString>>> {
     let Some(parts) = last.map(Parsed::parts).transpose()?.flatten() else { return Ok(vec![options.output.clone()]) };
     let name = |part| match part {
-        Part::Output => Ok(options.output.clone()),
-        Part::File(file) => Ok(Some(file)),
-        Part::EachValue => Err(Error::internal("the names of values are known later")),
-        Part::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
+        OutputPart::Output => Ok(options.output.clone()),
+        OutputPart::File(file) => Ok(Some(file)),
+        OutputPart::EachValue => Err(Error::internal("the names of values are known later")),
+        OutputPart::Named(part) => match options.output.as_deref().filter(|output| *output != OsStr::new("-")) {
             Some(output) if is_directory(output) => Err(parts_in(output, options)),
             Some(output) => io::part_name(output, &part).map(Some),
             None => {

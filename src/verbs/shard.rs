@@ -13,20 +13,20 @@ use std::sync::Arc;
 pub struct Shard {
     /// Shard index and number of shards, such as 0/2 or 1/2
     #[arg(value_name = "I/N", value_parser = parse)]
-    part: Part,
+    part: ShardIndex,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct ShardIndex {
     index: u64,
     of: u64,
 }
 
-fn parse(text: &str) -> Result<Part, Error> {
+fn parse(text: &str) -> Result<ShardIndex, Error> {
     let number = |text: &str| text.trim().parse::<u64>().ok();
     match text.split_once('/').map(|(index, of)| (number(index), number(of))) {
         Some((Some(_), Some(0))) => Err(Error::usage("the number of shards must be at least 1, as in 0/1")),
-        Some((Some(index), Some(of))) if index < of => Ok(Part { index, of }),
+        Some((Some(index), Some(of))) if index < of => Ok(ShardIndex { index, of }),
         Some((Some(_), Some(of))) => Err(Error::usage(format!("shards of {of} are numbered 0/{of} to {}/{of}", of - 1))),
         _ => Err(Error::usage("expected I/N, such as 0/2 or 1/2 for two halves")),
     }
@@ -65,7 +65,7 @@ exactly once.";
 }
 
 struct Every {
-    part: Part,
+    part: ShardIndex,
     /// The index of the next record.
     seen: u64,
 }

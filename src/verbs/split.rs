@@ -4,7 +4,7 @@ mod values;
 
 use super::shared::keys::{KeyTable, Keys};
 use super::shared::shares::{key_text, parse_shares};
-use super::verb::{ArgumentUnless, Bound, Example, Flow, Fold, Map, Operator, Part, Route, Verb};
+use super::verb::{ArgumentUnless, Bound, Example, Flow, Fold, Map, Operator, OutputPart, Route, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -102,7 +102,7 @@ groups. Files that an earlier run wrote for other values are kept.";
     ];
     const ARGUMENT_UNLESS: Option<ArgumentUnless> = Some(|given| given("--into") || (given("--by") && !given("--else")));
 
-    fn parts(&self) -> Result<Option<Vec<Part>>> {
+    fn parts(&self) -> Result<Option<Vec<OutputPart>>> {
         match (&self.into, &self.other) {
             (None, Some(_)) if self.by.is_some() => {
                 let error = Error::usage("--by and a condition cannot be used together");
@@ -114,10 +114,10 @@ groups. Files that an earlier run wrote for other values are kept.";
                 Err(error.help("if all keys have about the same shares of --stratify FIELD, --by is enough"))
             }
             (Some(_), Some(_)) => Err(Error::usage("--into names all parts: it takes no --else")),
-            (Some(into), None) => Ok(Some(shares(into)?.into_iter().map(|(name, _)| Part::Named(name)).collect())),
-            (None, None) if self.by.is_some() => Ok(Some(vec![Part::EachValue])),
+            (Some(into), None) => Ok(Some(shares(into)?.into_iter().map(|(name, _)| OutputPart::Named(name)).collect())),
+            (None, None) if self.by.is_some() => Ok(Some(vec![OutputPart::EachValue])),
             (None, _) if self.condition.is_empty() => Err(without_parts("FILE")),
-            (None, Some(other)) => Ok(Some(vec![Part::Output, Part::File(other.clone())])),
+            (None, Some(other)) => Ok(Some(vec![OutputPart::Output, OutputPart::File(other.clone())])),
             (None, None) if Path::new(&self.condition).exists() => Err(without_parts(&shell_word(&self.condition))),
             (None, None) if is_shares(&self.condition) => Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
                 .help("use --into for the shares: split --into train=0.9,test=0.1 -o part.jsonl")),

@@ -124,7 +124,7 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     ///
     /// # Errors
     /// Arguments that contradict each other.
-    fn parts(&self) -> Result<Option<Vec<Part>>> {
+    fn parts(&self) -> Result<Option<Vec<OutputPart>>> {
         Ok(None)
     }
 
@@ -173,7 +173,7 @@ pub enum Operator {
 
 /// One of several outputs of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum OutputPart {
     /// The output named by `-o`.
     Output,
     /// A separate file.
@@ -467,7 +467,7 @@ pub trait Parsed: Send + Sync {
     ///
     /// # Errors
     /// See [`Verb::parts`].
-    fn parts(&self) -> Result<Option<Vec<Part>>> {
+    fn parts(&self) -> Result<Option<Vec<OutputPart>>> {
         Ok(None)
     }
     /// See [`Verb::demand`].
@@ -513,7 +513,7 @@ impl<V: Verb> Parsed for Typed<V> {
     fn draw(&self, nrecords: u64, options: &Options) -> Option<Vec<u32>> {
         self.0.draw(nrecords, options)
     }
-    fn parts(&self) -> Result<Option<Vec<Part>>> {
+    fn parts(&self) -> Result<Option<Vec<OutputPart>>> {
         self.0.parts()
     }
     fn demand(&self, after: Demand) -> Demand {

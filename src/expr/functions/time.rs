@@ -9,7 +9,7 @@ use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::compare::{compare, compare_wide};
 use crate::expr::kernels::datum::Datum;
-use crate::expr::kernels::time::{Part, exact_time_of_text, has_date, part, time_of, zone};
+use crate::expr::kernels::time::{TimeComponent, exact_time_of_text, has_date, part, time_of, zone};
 use crate::expr::operand::{Operand, OperandKind, constant};
 use crate::expr::syntax::Compare;
 use crate::schema::time::{TimeKind, TimeType};
@@ -37,26 +37,26 @@ pub static FUNCTIONS: &[Function] = &[
         [("year(timestamp([\"2024-05-01\", \"1969-12-31T23:59:59\"]))", "[2024, 1969]"), ("day(timestamp(86400, unit=\"s\"))", "2")],
         timestamp
     ),
-    part!("year", "The year.", "2024", Part::Year),
-    part!("quarter", "The quarter, from 1 to 4.", "2", Part::Quarter),
-    part!("month", "The month, from 1 to 12.", "5", Part::Month),
-    part!("day", "The day of the month, from 1.", "1", Part::Day),
-    part!("day_of_week", "The day of the week; Monday is 0.", "2", Part::DayOfWeek),
-    part!("day_of_year", "The day of the year, from 1.", "122", Part::DayOfYear),
-    part!("iso_week", "The ISO 8601 week of the year.", "18", Part::IsoWeek),
-    part!("hour", "The hour, from 0 to 23.", "12", Part::Hour),
-    part!("minute", "The minute, from 0 to 59.", "30", Part::Minute),
-    part!("second", "The second, from 0 to 59.", "45", Part::Second),
-    part!("millisecond", "The milliseconds within the second.", "6", Part::Millisecond),
-    part!("microsecond", "The microseconds within the millisecond.", "7", Part::Microsecond),
-    part!("nanosecond", "The nanoseconds within the microsecond.", "8", Part::Nanosecond),
+    part!("year", "The year.", "2024", TimeComponent::Year),
+    part!("quarter", "The quarter, from 1 to 4.", "2", TimeComponent::Quarter),
+    part!("month", "The month, from 1 to 12.", "5", TimeComponent::Month),
+    part!("day", "The day of the month, from 1.", "1", TimeComponent::Day),
+    part!("day_of_week", "The day of the week; Monday is 0.", "2", TimeComponent::DayOfWeek),
+    part!("day_of_year", "The day of the year, from 1.", "122", TimeComponent::DayOfYear),
+    part!("iso_week", "The ISO 8601 week of the year.", "18", TimeComponent::IsoWeek),
+    part!("hour", "The hour, from 0 to 23.", "12", TimeComponent::Hour),
+    part!("minute", "The minute, from 0 to 59.", "30", TimeComponent::Minute),
+    part!("second", "The second, from 0 to 59.", "45", TimeComponent::Second),
+    part!("millisecond", "The milliseconds within the second.", "6", TimeComponent::Millisecond),
+    part!("microsecond", "The microseconds within the millisecond.", "7", TimeComponent::Microsecond),
+    part!("nanosecond", "The nanoseconds within the microsecond.", "8", TimeComponent::Nanosecond),
 ];
 
 fn time_type(arg: &Arg) -> Option<TimeType> {
     arg.ty.dtype().filter(|_| !arg.ty.is_sparse()).and_then(DType::time)
 }
 
-fn part_of(call: &mut Call, wanted: Part) -> ExprResult<OperandKind> {
+fn part_of(call: &mut Call, wanted: TimeComponent) -> ExprResult<OperandKind> {
     let x = call.sized(0)?;
     let Some(time) = time_type(&x) else {
         let error = ExprError::at(x.span.clone(), format!("{} expects times, found {}", call.name, x.ty));

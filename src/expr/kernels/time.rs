@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// A component of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TimeComponent {
     Year,
     Quarter,
     Month,
@@ -34,27 +34,35 @@ pub enum Part {
     Nanosecond,
 }
 
-impl Part {
+impl TimeComponent {
     /// Whether times of day and durations lack it.
     pub fn is_of_dates(self) -> bool {
-        !matches!(self, Part::Hour | Part::Minute | Part::Second | Part::Millisecond | Part::Microsecond | Part::Nanosecond)
+        !matches!(
+            self,
+            TimeComponent::Hour
+                | TimeComponent::Minute
+                | TimeComponent::Second
+                | TimeComponent::Millisecond
+                | TimeComponent::Microsecond
+                | TimeComponent::Nanosecond
+        )
     }
 
     fn of(self, time: &NaiveDateTime) -> i64 {
         match self {
-            Part::Year => time.year().into(),
-            Part::Quarter => (time.month0() / 3 + 1).into(),
-            Part::Month => time.month().into(),
-            Part::Day => time.day().into(),
-            Part::DayOfWeek => time.weekday().num_days_from_monday().into(),
-            Part::DayOfYear => time.ordinal().into(),
-            Part::IsoWeek => time.iso_week().week().into(),
-            Part::Hour => time.hour().into(),
-            Part::Minute => time.minute().into(),
-            Part::Second => time.second().into(),
-            Part::Millisecond => (time.nanosecond() / 1_000_000 % 1_000).into(),
-            Part::Microsecond => (time.nanosecond() / 1_000 % 1_000).into(),
-            Part::Nanosecond => (time.nanosecond() % 1_000).into(),
+            TimeComponent::Year => time.year().into(),
+            TimeComponent::Quarter => (time.month0() / 3 + 1).into(),
+            TimeComponent::Month => time.month().into(),
+            TimeComponent::Day => time.day().into(),
+            TimeComponent::DayOfWeek => time.weekday().num_days_from_monday().into(),
+            TimeComponent::DayOfYear => time.ordinal().into(),
+            TimeComponent::IsoWeek => time.iso_week().week().into(),
+            TimeComponent::Hour => time.hour().into(),
+            TimeComponent::Minute => time.minute().into(),
+            TimeComponent::Second => time.second().into(),
+            TimeComponent::Millisecond => (time.nanosecond() / 1_000_000 % 1_000).into(),
+            TimeComponent::Microsecond => (time.nanosecond() / 1_000 % 1_000).into(),
+            TimeComponent::Nanosecond => (time.nanosecond() % 1_000).into(),
         }
     }
 }
@@ -80,7 +88,7 @@ pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
 ///
 /// # Errors
 /// A time outside the range of the calendar; the error names the row.
-pub fn part(array: &ArrayRef, part: Part) -> Result<ArrayRef> {
+pub fn part(array: &ArrayRef, part: TimeComponent) -> Result<ArrayRef> {
     let time = TimeType::of(array.data_type()).ok_or_else(|| Error::internal(format!("{part:?} of {}", array.data_type())))?;
     let zone = zone(&time)?;
     let mut out = Vec::with_capacity(array.len());
@@ -245,15 +253,15 @@ mod tests {
     #[test]
     fn parts_are_counted_in_the_zone_and_before_1970() {
         let array: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![-1, 1_714_566_645_000_007]));
-        let parts = |array: &ArrayRef, p: Part| part(array, p).unwrap().as_primitive::<Int64Type>().values().to_vec();
-        assert_eq!(parts(&array, Part::Year), [1969, 2024]);
-        assert_eq!(parts(&array, Part::Hour), [23, 12]);
-        assert_eq!(parts(&array, Part::Microsecond), [999, 7]);
-        assert_eq!(parts(&array, Part::DayOfWeek), [2, 2]);
+        let parts = |array: &ArrayRef, p: TimeComponent| part(array, p).unwrap().as_primitive::<Int64Type>().values().to_vec();
+        assert_eq!(parts(&array, TimeComponent::Year), [1969, 2024]);
+        assert_eq!(parts(&array, TimeComponent::Hour), [23, 12]);
+        assert_eq!(parts(&array, TimeComponent::Microsecond), [999, 7]);
+        assert_eq!(parts(&array, TimeComponent::DayOfWeek), [2, 2]);
         let zoned: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![-1]).with_timezone("+02:00"));
-        assert_eq!(parts(&zoned, Part::Year), [1970]);
+        assert_eq!(parts(&zoned, TimeComponent::Year), [1970]);
         let days: ArrayRef = Arc::new(Date32Array::from(vec![19_844, -1]));
-        assert_eq!(parts(&days, Part::Month), [5, 12]);
-        assert_eq!(parts(&days, Part::IsoWeek), [18, 1]);
+        assert_eq!(parts(&days, TimeComponent::Month), [5, 12]);
+        assert_eq!(parts(&days, TimeComponent::IsoWeek), [18, 1]);
     }
 }

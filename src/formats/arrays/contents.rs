@@ -23,12 +23,12 @@ pub struct StoredArray {
     /// The values, if the array is the dense shape of a sparse field.
     pub dense_shape: Vec<i64>,
     /// Which bytes of each record are its own, if it is a field of a structured array.
-    pub part: Option<Part>,
+    pub part: Option<FieldPlace>,
 }
 
 /// A field of the records of a structured array.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct FieldPlace {
     /// Its bytes in the record.
     pub own: Range<usize>,
     /// The size of a record.
@@ -39,7 +39,7 @@ impl StoredArray {
     /// The size of the bytes at its location.
     pub fn stored_nbytes(&self) -> u64 {
         match &self.part {
-            Some(Part { own, record_nbytes }) => match own.len() as u64 {
+            Some(FieldPlace { own, record_nbytes }) => match own.len() as u64 {
                 0 => 0,
                 nbytes => self.nbytes / nbytes * *record_nbytes as u64,
             },
@@ -131,7 +131,7 @@ impl Contents {
                 location: location.clone(),
                 nbytes: nrecords.saturating_mul(each),
                 dense_shape: Vec::new(),
-                part: Some(Part { own, record_nbytes }),
+                part: Some(FieldPlace { own, record_nbytes }),
             });
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Reads the bytes of one array sequentially: from the file, decompressed and checked.
 
-use super::contents::{Location, Member, Part, StoredArray};
+use super::contents::{FieldPlace, Location, Member, StoredArray};
 use super::element::Element;
 use super::transpose;
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ impl ArrayStream {
         if skipped != skip {
             return Err(Error::data("the file was truncated while it was being read"));
         }
-        if let Some(Part { own, record_nbytes }) = &found.part {
+        if let Some(FieldPlace { own, record_nbytes }) = &found.part {
             let records = vec![0; (RECORDS_NBYTES / (*record_nbytes).max(1)).max(1).saturating_mul(*record_nbytes)];
             bytes = Box::new(Fields { all: bytes, record_nbytes: *record_nbytes, own: own.clone(), records, filled: 0, given: 0 });
         }

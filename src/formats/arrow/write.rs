@@ -62,7 +62,7 @@ struct BatchEncoder {
 }
 
 /// An encoded record batch.
-enum Part {
+enum PreparedBatch {
     Encoded(EncodedData),
     /// A batch with dictionaries, which depend on earlier batches.
     Arrays(RecordBatch),
@@ -267,10 +267,10 @@ impl Encode for BatchEncoder {
         let options = RecordBatchOptions::new().with_row_count(Some(nrows));
         let batch = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options).map_err(unexpected)?;
         if self.has_dictionaries {
-            return Ok(Box::new(Part::Arrays(batch)));
+            return Ok(Box::new(PreparedBatch::Arrays(batch)));
         }
         let (_, batch) = self.encode_batch(&batch, &mut DictionaryTracker::new(false))?;
-        Ok(Box::new(Part::Encoded(batch)))
+        Ok(Box::new(PreparedBatch::Encoded(batch)))
     }
 }
 
@@ -298,13 +298,13 @@ impl Writer for ArrowWriter {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        match *encoded.downcast::<Part>().map_err(|_| Error::internal("no record batch"))? {
-            Part::Encoded(batch) => {
+        match *encoded.downcast::<PreparedBatch>().map_err(|_| Error::internal("no record batch"))? {
+            PreparedBatch::Encoded(batch) => {
                 let block = self.put_message(batch)?;
                 self.blocks.push(block);
                 Ok(())
             }
-            Part::Arrays(batch) => self.put_arrays(&batch),
+            PreparedBatch::Arrays(batch) => self.put_arrays(&batch),
         }
     }
 

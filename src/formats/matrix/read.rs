@@ -17,16 +17,16 @@ const CHUNK_ROWS: usize = 8 << 10;
 pub const CHUNK_ENTRIES: usize = 1 << 18;
 
 /// Consecutive rows. Complex numbers have two columns, the real and the imaginary parts.
-pub enum Part {
+pub enum RowBlock {
     Sparse { splits: Vec<i64>, indices: Vec<i64>, values: Vec<ArrayRef> },
     Dense { nrows: usize, values: Vec<ArrayRef> },
 }
 
-impl Part {
+impl RowBlock {
     fn nrows(&self) -> usize {
         match self {
-            Part::Sparse { splits, .. } => splits.len() - 1,
-            Part::Dense { nrows, .. } => *nrows,
+            RowBlock::Sparse { splits, .. } => splits.len() - 1,
+            RowBlock::Dense { nrows, .. } => *nrows,
         }
     }
 }
@@ -37,7 +37,7 @@ pub trait RowSource: Send {
     ///
     /// # Errors
     /// Reading fails, or the matrix is inconsistent.
-    fn next(&mut self, max_rows: usize) -> Result<Option<Part>>;
+    fn next(&mut self, max_rows: usize) -> Result<Option<RowBlock>>;
 }
 
 /// The properties common to all rows.
@@ -62,18 +62,18 @@ impl Shape {
         Field::new(FIELD, ty)
     }
 
-    fn tensor(&self, part: Part, sums: bool) -> Result<Tensor> {
+    fn tensor(&self, part: RowBlock, sums: bool) -> Result<Tensor> {
         let nrows = part.nrows();
         let n = i64::try_from(self.ncolumns).map_err(|_| Error::data("the number of columns does not fit in 63 bits"))?;
         let mut tensors = match part {
-            Part::Sparse { splits, indices, values } => {
+            RowBlock::Sparse { splits, indices, values } => {
                 let one = |values: &ArrayRef| match sums {
                     true => summed(&splits, &indices, values, n),
                     false => sparse(splits.clone(), indices.clone(), values.clone(), vec![n; nrows]),
                 };
                 values.iter().map(one).collect::<Result<Vec<_>>>()?
             }
-            Part::Dense { values, .. } => {
+            RowBlock::Dense { values, .. } => {
                 let length = usize::try_from(self.ncolumns).map_err(|_| Error::data("more columns than this machine can address"))?;
                 let one = |values: ArrayRef| Tensor::list(RowPartition::uniform(length, nrows)?, Tensor::Leaf(values), None);
                 values.into_iter().map(one).collect::<Result<Vec<_>>>()?
@@ -187,7 +187,7 @@ impl HeldRows {
 }
 
 impl RowSource for HeldRows {
-    fn next(&mut self, max_rows: usize) -> Result<Option<Part>> {
+    fn next(&mut self, max_rows: usize) -> Result<Option<RowBlock>> {
         let nrows = self.splits.len() - 1;
         if self.next == nrows {
             return Ok(None);
@@ -197,7 +197,7 @@ impl RowSource for HeldRows {
         let splits = self.splits[self.next..=end].iter().map(|split| split - first as i64).collect();
         self.next = end;
         let values = self.values.iter().map(|values| values.slice(first, last - first)).collect();
-        Ok(Some(Part::Sparse { splits, indices: self.indices[first..last].to_vec(), values }))
+        Ok(Some(RowBlock::Sparse { splits, indices: self.indices[first..last].to_vec(), values }))
     }
 }
 

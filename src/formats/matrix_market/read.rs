@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::decimal::integer;
 use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Tasks};
-use crate::formats::matrix::read::{HeldRows, Part, RowSource, Shape, check_held, tasks};
+use crate::formats::matrix::read::{HeldRows, RowBlock, RowSource, Shape, check_held, tasks};
 use crate::io::Input;
 use crate::schema::Schema;
 use crate::tensor::gather::take;
@@ -213,14 +213,14 @@ struct HeldArray {
 }
 
 impl RowSource for HeldArray {
-    fn next(&mut self, max_rows: usize) -> Result<Option<Part>> {
+    fn next(&mut self, max_rows: usize) -> Result<Option<RowBlock>> {
         let nrows = max_rows.min(self.left);
         if nrows == 0 {
             return Ok(None);
         }
         let values = self.values.iter().map(|values| values.slice(self.next * self.ncolumns, nrows * self.ncolumns)).collect();
         (self.left, self.next) = (self.left - nrows, self.next + nrows);
-        Ok(Some(Part::Dense { nrows, values }))
+        Ok(Some(RowBlock::Dense { nrows, values }))
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Lanes {
 }
 
 /// The columns of a range of rows, and an error for each record that exceeds the limit.
-pub type Part = (Vec<ArrayRef>, Vec<Error>);
+pub type RangeColumns = (Vec<ArrayRef>, Vec<Error>);
 
 /// Some of the columns.
 struct Lane {
@@ -52,7 +52,7 @@ struct Lane {
     /// The number of the next range from the reader.
     next: usize,
     /// Ranges read ahead for other tasks.
-    ready: BTreeMap<usize, Part>,
+    ready: BTreeMap<usize, RangeColumns>,
 }
 
 impl Lanes {
@@ -82,8 +82,8 @@ impl Lanes {
     ///
     /// # Errors
     /// Pages are damaged, or have fewer rows than the footer declares.
-    pub fn take(&self, range: usize) -> Result<Part> {
-        let mut parts: Vec<Option<Part>> = self.lanes.iter().map(|_| None).collect();
+    pub fn take(&self, range: usize) -> Result<RangeColumns> {
+        let mut parts: Vec<Option<RangeColumns>> = self.lanes.iter().map(|_| None).collect();
         let first = range % self.lanes.len().max(1);
         while parts.iter().any(Option::is_none) {
             let mut busy = None;
@@ -105,7 +105,7 @@ impl Lanes {
         Ok((arrays.concat(), large.concat()))
     }
 
-    fn read(&self, lane: &mut Lane, range: usize) -> Result<Part> {
+    fn read(&self, lane: &mut Lane, range: usize) -> Result<RangeColumns> {
         loop {
             if let Some(part) = lane.ready.remove(&range) {
                 return Ok(part);
@@ -122,7 +122,7 @@ impl Lanes {
     }
 
     /// The next range of a lane.
-    fn next(&self, lane: &mut Lane) -> Result<Part> {
+    fn next(&self, lane: &mut Lane) -> Result<RangeColumns> {
         let (reader, measures) = match &mut lane.reader {
             Some(reader) => reader,
             None => {

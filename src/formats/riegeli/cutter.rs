@@ -222,7 +222,7 @@ impl Cut for Cutter {
             for left in self.bytes_left.iter_mut() {
                 *left = left.saturating_sub(nbytes);
             }
-            packed.parts.push(Part { offset: place.offset, nbytes, records, found });
+            packed.parts.push(StoredChunk { offset: place.offset, nbytes, records, found });
             if is_large {
                 self.large = Some((packed.unpack(self.only.as_deref())?, 0));
                 return Ok(self.next_of_large().map(unpacked));
@@ -252,14 +252,14 @@ fn unpacked(block: Block) -> Piece {
 /// Chunks as stored in the file.
 struct Packed {
     name: Arc<str>,
-    parts: Vec<Part>,
+    parts: Vec<StoredChunk>,
     bytes: Vec<u8>,
     nbytes: u64,
     verify: bool,
 }
 
 /// A chunk.
-struct Part {
+struct StoredChunk {
     offset: u64,
     /// Its size in the file.
     nbytes: u64,
@@ -275,7 +275,7 @@ impl Packed {
         let mut unpacker = Unpacker::default();
         let mut block = Block { first_record: self.parts.first().map_or(1, |part| part.records.start), ..Block::default() };
         let mut bare = Bare { nbytes: self.nbytes, ..Bare::default() };
-        for Part { offset, mut nbytes, records, found } in self.parts {
+        for StoredChunk { offset, mut nbytes, records, found } in self.parts {
             let before = block.bytes.len();
             let ranges = found.and_then(|(header, range)| {
                 let data = self.bytes.get(range).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::formats::arrays::stream::{ArrayStream, Numbers};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Tasks};
-use crate::formats::matrix::read::{CHUNK_ENTRIES, HeldRows, Part, RowSource, Shape, check_held, tasks};
+use crate::formats::matrix::read::{CHUNK_ENTRIES, HeldRows, RowBlock, RowSource, Shape, check_held, tasks};
 use crate::io::Input;
 use crate::schema::{DType, Schema};
 use arrow_array::ArrayRef;
@@ -223,7 +223,7 @@ struct CsrRows {
 }
 
 impl RowSource for CsrRows {
-    fn next(&mut self, max_rows: usize) -> Result<Option<Part>> {
+    fn next(&mut self, max_rows: usize) -> Result<Option<RowBlock>> {
         let mut taken = Vec::new();
         let start = match self.at {
             Some(at) => at,
@@ -270,7 +270,7 @@ impl RowSource for CsrRows {
         if self.values.is_over() {
             self.values.finish()?;
         }
-        Ok(Some(Part::Sparse { splits, indices, values: vec![self.element.decode(values, count as usize)?] }))
+        Ok(Some(RowBlock::Sparse { splits, indices, values: vec![self.element.decode(values, count as usize)?] }))
     }
 }
 

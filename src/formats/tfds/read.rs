@@ -5,7 +5,7 @@ use super::info::{ARRAY_RECORD, Info};
 use super::json::{self, FEATURES, INFO};
 use super::labels::Labels;
 use super::mapping::Mapper;
-use super::shards::{Index, Indexed, Part, Shards};
+use super::shards::{Index, Indexed, ShardSlice, Shards};
 use super::split::{Slice, slices};
 use crate::chunk::Decoded;
 use crate::error::{Error, Kind, Result};
@@ -89,7 +89,7 @@ impl TfdsReader {
     }
 
     /// The shards that hold the selected records.
-    fn parts(&self) -> Result<VecDeque<Part>> {
+    fn parts(&self) -> Result<VecDeque<ShardSlice>> {
         let splits = &self.info.splits;
         let only;
         let slices = match &self.slices {
@@ -113,12 +113,12 @@ impl TfdsReader {
                     let path = self.info.shard(split, index).map_err(|e| e.in_input(self.directory.join(INFO).display().to_string()))?;
                     let path = self.directory.join(path);
                     let (skip, until) = (slice.from.saturating_sub(start), (to < end).then(|| to - start));
-                    parts.push_back(Part { name: path.display().to_string().into(), path, skip, until, format, length });
+                    parts.push_back(ShardSlice { name: path.display().to_string().into(), path, skip, until, format, length });
                 }
                 start = if length.is_some() { end } else { 0 };
             }
         }
-        let missing: Vec<&Part> = parts.iter().filter(|part| !part.path.exists()).collect();
+        let missing: Vec<&ShardSlice> = parts.iter().filter(|part| !part.path.exists()).collect();
         match missing.first() {
             None => Ok(parts),
             Some(first) => {

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Consecutive records of one shard.
-pub struct Part {
+pub struct ShardSlice {
     pub path: PathBuf,
     pub name: Arc<str>,
     /// Number of records before the first.
@@ -35,7 +35,7 @@ pub struct Part {
     pub length: Option<u64>,
 }
 
-impl Part {
+impl ShardSlice {
     /// Number of records, given a shard of `length` records.
     pub fn nrecords(&self, length: u64) -> u64 {
         self.until.unwrap_or(u64::MAX).min(length).saturating_sub(self.skip)
@@ -54,7 +54,7 @@ pub type Indexed = BTreeMap<PathBuf, Index>;
 /// The blocks of all parts.
 pub struct Shards {
     input: Arc<Input>,
-    parts: VecDeque<Part>,
+    parts: VecDeque<ShardSlice>,
     current: Option<Open>,
     /// Number of records in the parts before the current or next one.
     before: u64,
@@ -73,7 +73,7 @@ pub struct Shards {
 
 /// A shard being read.
 struct Open {
-    part: Part,
+    part: ShardSlice,
     pieces: Pieces,
     decoder: Arc<Decoder>,
     /// The offset from the record number in the shard to that in the dataset.
@@ -92,7 +92,7 @@ impl Shards {
     /// The records of these parts. [`Request::only`] counts across all of them.
     pub fn new(
         input: Arc<Input>,
-        parts: VecDeque<Part>,
+        parts: VecDeque<ShardSlice>,
         is_array_record: bool,
         indexed: Arc<Indexed>,
         mapping: Mapping,
@@ -122,7 +122,7 @@ impl Shards {
 
     /// The required records of a part, by their number in the shard, which has `length` records; `None` if there are
     /// none.
-    fn wanted(&self, part: &Part, length: Option<u64>) -> Option<Numbers> {
+    fn wanted(&self, part: &ShardSlice, length: Option<u64>) -> Option<Numbers> {
         let left = self.records_left.map(|left| part.skip.saturating_add(left));
         let last = [part.until, left, length].into_iter().flatten().min().unwrap_or(u64::MAX);
         if last <= part.skip {
@@ -135,7 +135,7 @@ impl Shards {
     }
 
     /// Opens a part; `None` if none of its records is required.
-    fn open(&mut self, part: Part) -> Result<Option<Open>> {
+    fn open(&mut self, part: ShardSlice) -> Result<Option<Open>> {
         // If all records are read, the shard must not contain more.
         let length = self.request.only.as_ref().and(part.length);
         let Some(wanted) = self.wanted(&part, length) else {
@@ -204,7 +204,7 @@ impl Shards {
     }
 
     /// Counts the records of a finished part, of which `seen` were read, or of a part that was not opened.
-    fn pass(&mut self, part: &Part, seen: u64) {
+    fn pass(&mut self, part: &ShardSlice, seen: u64) {
         self.before = self.before.saturating_add(part.nrecords(part.length.unwrap_or(seen)));
     }
 

@@ -38,7 +38,7 @@ struct Share {
 }
 
 /// A part of a share.
-struct Part {
+struct SharePart {
     /// The columns of each chunk.
     chunks: Vec<Vec<Tensor>>,
     is_last: bool,
@@ -48,7 +48,7 @@ struct Part {
 struct State {
     /// Taken by a thread while it adds to them.
     summaries: Option<Vec<Summary>>,
-    parts: BTreeMap<u64, Part>,
+    parts: BTreeMap<u64, SharePart>,
     next: u64,
     error: Option<Error>,
 }
@@ -87,7 +87,7 @@ impl Shares {
     }
 }
 
-impl Part {
+impl SharePart {
     fn add(&self, fields: &mut [Summary]) -> Result<()> {
         add(fields, &self.chunks.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
         let end = |field: &mut Summary| field.end().map_err(|e| e.in_field(&field.path));
@@ -97,7 +97,7 @@ impl Part {
 
 impl Share {
     /// Adds a part, and the parts after it that have already arrived. If another thread is adding, that thread adds it.
-    fn add(&self, number: u64, part: Part) {
+    fn add(&self, number: u64, part: SharePart) {
         let mut state = lock(&self.state);
         state.parts.insert(number, part);
         let Some(mut summaries) = state.summaries.take() else {
@@ -200,7 +200,7 @@ impl Collector {
             let none = kept.as_ref().map_or_else(|_| Vec::new(), |kept| kept.iter().take(1).map(|chunk| chunk.slice(0, 0)).collect());
             let given = std::mem::replace(&mut kept, Ok(none));
             self.ready.push(Box::new(move || {
-                shares.0[at].add(number, Part { chunks: columns?, is_last });
+                shares.0[at].add(number, SharePart { chunks: columns?, is_last });
                 Chunk::concat(&given?)
             }));
         }

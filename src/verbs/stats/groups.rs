@@ -24,7 +24,7 @@ const MOST: usize = 1000;
 const LEAST_NBYTES: usize = 8 << 10;
 
 /// Some of the records of one group.
-pub struct Part {
+pub struct GroupPart {
     nrows: usize,
     values: PartValues,
 }
@@ -40,7 +40,7 @@ enum PartValues {
 /// The parts of a chunk, with the key of each if there are keys.
 pub struct Parts {
     keys: Option<Chunk>,
-    parts: Vec<Part>,
+    parts: Vec<GroupPart>,
 }
 
 /// Summarizes chunks, on any thread.
@@ -67,7 +67,7 @@ impl Partition {
     pub fn parts(&self, chunk: &Chunk) -> Result<Parts> {
         let Some(by) = &self.by else {
             let values = if self.is_shared { PartValues::Collected } else { self.summarized(&chunk.columns)? };
-            return Ok(Parts { keys: None, parts: vec![Part { nrows: chunk.nrows, values }] });
+            return Ok(Parts { keys: None, parts: vec![GroupPart { nrows: chunk.nrows, values }] });
         };
         let columns = by.iter().map(|key| chunk.columns[*key].clone()).collect();
         let keys = Chunk::try_new(chunk.nrows, columns, Origin::default())?;
@@ -84,7 +84,7 @@ impl Partition {
             let part = chunk.gather(rows)?;
             let is_small = part.nbytes() / self.empty.iter().map(Summary::len).sum::<usize>().max(1) < LEAST_NBYTES;
             let values = if is_small { PartValues::Columns(part.columns) } else { self.summarized(&part.columns)? };
-            Ok(Part { nrows: part.nrows, values })
+            Ok(GroupPart { nrows: part.nrows, values })
         };
         Ok(Parts { keys: Some(keys.gather(first)?), parts: rows.iter().map(part).collect::<Result<_>>()? })
     }
