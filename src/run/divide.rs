@@ -4,7 +4,7 @@ use super::engine::Serial;
 use super::work::{Load, Work};
 use crate::chunk::Chunk;
 use crate::error::Result;
-use crate::verbs::{Map, Parts, by_nbytes};
+use crate::verbs::{ChunkParts, Map, by_nbytes};
 use std::sync::Arc;
 
 /// Divides chunks so that a verb's output for each one stays small. A part is made when the verb has room for it: a chunk
@@ -18,7 +18,7 @@ pub struct Divide {
 struct Left {
     /// The next part. It is made ahead, so that the last one is known.
     next: Chunk,
-    parts: Parts,
+    parts: ChunkParts,
     /// Faults, an error and counts, which follow the records that precede them.
     rest: Work,
 }
@@ -43,7 +43,7 @@ impl Map for Wider {
         Ok(chunk)
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+    fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
         /// Most fields take no less in a row.
         const LEAST_NBYTES: usize = 16;
         let nbytes = (chunk.nbytes() / (chunk.nrows.max(1) * self.from.max(1))).max(LEAST_NBYTES);
@@ -104,7 +104,7 @@ mod tests {
         fn apply(&self, chunk: Chunk) -> Result<Chunk> {
             Ok(chunk)
         }
-        fn divided(&self, chunk: Chunk) -> Result<Parts> {
+        fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
             let third = chunk.nrows / 3;
             Ok(Box::new((0..3).map(move |part| Ok(chunk.slice(part * third, third)))))
         }

@@ -1,7 +1,7 @@
 //! `explode F`: writes one record for each item of a field.
 
 use super::shared::divided::PART_NBYTES;
-use super::verb::{Bound, Example, Map, Operator, Parts, Verb};
+use super::verb::{Bound, ChunkParts, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -146,7 +146,7 @@ impl Map for Items {
         self.grows
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+    fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
         let (list, columns) = self.parts(&chunk)?;
         let (partition, nulls, nrows) = (nitems(&list)?, list.validity(), chunk.nrows);
         let length = |row: usize| if nulls.as_ref().is_some_and(|v| v.is_null(row)) { 0 } else { partition.row_length(row) };
@@ -205,7 +205,7 @@ impl Items {
     }
 
     /// The parts that a cut makes of a chunk.
-    fn cut(&self, chunk: &Chunk, cut: Cut) -> Parts {
+    fn cut(&self, chunk: &Chunk, cut: Cut) -> ChunkParts {
         match cut {
             Cut::Records(rows) => Box::new(std::iter::once(Ok(chunk.slice(rows.start, rows.len())))),
             Cut::Items { row, length, step } => {

@@ -3,7 +3,7 @@
 use super::shared::divided::by_nbytes;
 use super::shared::fields::copied_first;
 use super::shared::keys::KeyTable;
-use super::verb::{Bound, Example, Map, Operator, Parts, Verb};
+use super::verb::{Bound, ChunkParts, Example, Map, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
@@ -395,7 +395,7 @@ impl Map for Rows {
         self.row_nbytes() > if self.levels > 0 { 16 } else { 256 }
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+    fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
         let (_, values) = chunk.columns[self.field].levels(self.levels)?;
         let nbytes = values.nrows().saturating_mul(self.row_nbytes()) / chunk.nrows.max(1);
         Ok(Box::new(by_nbytes(chunk, nbytes).map(Ok)))

@@ -1,7 +1,7 @@
 //! `map`: computes fields.
 
 use super::shared::divided::by_trial;
-use super::verb::{Bound, Example, Map as MapStep, Operator, Parts, Verb};
+use super::verb::{Bound, ChunkParts, Example, Map as MapStep, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::Result;
@@ -68,7 +68,7 @@ impl MapStep for Computes {
         self.program.grows()
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+    fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
         Ok(Box::new(by_trial(chunk, &|part| self.program.most_nbytes(part)).map(Ok)))
     }
 }

@@ -65,8 +65,8 @@ mod zip;
 pub use shared::divided::by_nbytes;
 pub use shared::memory::Budget;
 pub use verb::{
-    Bound, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, OutputPart, Parsed, Parts, Report, Route, Unchanged, Verb,
-    Verdict,
+    Bound, ChunkParts, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, OutputPart, Parsed, Report, Route, Unchanged,
+    Verb, Verdict,
 };
 
 use verb::entry;

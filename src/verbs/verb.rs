@@ -202,7 +202,7 @@ pub enum Route {
 }
 
 /// The parts of a [divided](Map::divided) chunk, in order, made as they are needed.
-pub type Parts = Box<dyn Iterator<Item = Result<Chunk>> + Send>;
+pub type ChunkParts = Box<dyn Iterator<Item = Result<Chunk>> + Send>;
 
 /// A stateless operator.
 pub trait Map: Send + Sync {
@@ -228,7 +228,7 @@ pub trait Map: Send + Sync {
     ///
     /// # Errors
     /// Only internal errors.
-    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+    fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
         Ok(Box::new(std::iter::once(Ok(chunk))))
     }
 

@@ -1,7 +1,7 @@
 //! `window`: groups records into sliding windows.
 
 use super::shared::batches::{batched_chunk, batched_schema, names};
-use super::shared::memory::{Budget, Parts};
+use super::shared::memory::{Budget, NumberedChunks};
 use super::shared::windowing::Windowing;
 use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -112,7 +112,7 @@ impl Fold for Windows {
 impl Windows {
     /// Prepares the next windows.
     fn windows(&mut self, count: usize) -> Result<()> {
-        let parts = Arc::new(Parts::new(self.chunks.iter().cloned().collect()));
+        let parts = Arc::new(NumberedChunks::new(self.chunks.iter().cloned().collect()));
         // Each record of a window also takes an index while it is gathered.
         let record_nbytes = parts.nbytes() / parts.nrows().max(1) + size_of::<usize>();
         let at_once = (NBYTES / record_nbytes.saturating_mul(self.windowing.size).max(1)).max(1);

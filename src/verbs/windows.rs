@@ -3,7 +3,7 @@
 use super::shared::divided::by_rows;
 use super::shared::edit::{Edits, Scope};
 use super::shared::windowing::Windowing;
-use super::verb::{Bound, Example, Map, Operator, Parts, Verb};
+use super::verb::{Bound, ChunkParts, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -125,7 +125,7 @@ impl Map for Multiplying {
     fn grows(&self) -> bool {
         self.growth > SMALL_GROWTH
     }
-    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+    fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
         Ok(Box::new(by_rows(chunk, self.growth).map(Ok)))
     }
 }

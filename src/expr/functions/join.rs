@@ -141,8 +141,8 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
         }
         return Err(call.error(format!("axis {axis} is ragged; split divides uniform axes")));
     }
-    let parts = Parts::new(call, dim)?;
-    if let Parts::Sized(sizes) = &parts
+    let parts = SplitSizes::new(call, dim)?;
+    if let SplitSizes::Sized(sizes) = &parts
         && last_ragged(&x.ty.dims).is_some()
         && sizes.iter().filter_map(Integer::known).any(|n| n < 0)
     {
@@ -190,7 +190,7 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 /// The parts into which an axis is split.
-enum Parts {
+enum SplitSizes {
     /// A number of parts of equal size.
     Equal(usize),
     /// Parts of these sizes; -1 takes the remainder.
@@ -203,8 +203,8 @@ enum Sizes {
     Sized(Vec<Integers>),
 }
 
-impl Parts {
-    fn new(call: &mut Call, dim: Size) -> ExprResult<Parts> {
+impl SplitSizes {
+    fn new(call: &mut Call, dim: Size) -> ExprResult<SplitSizes> {
         let item = call.operand(1)?.clone();
         let Some(n) = static_int(&item) else {
             if item.node().is_some_and(|node| node.ty.rank() == 0) {
@@ -220,7 +220,7 @@ impl Parts {
                     row_of_parts(&known, usize::try_from(all).unwrap_or(usize::MAX)).map_err(|e| ExprError::at(item.span.clone(), e))?;
                 }
             }
-            return Ok(Parts::Sized(sizes));
+            return Ok(SplitSizes::Sized(sizes));
         };
         let n = usize::try_from(n)
             .ok()
@@ -230,35 +230,35 @@ impl Parts {
             Size::Known(all) if all % n as u64 != 0 => {
                 Err(ExprError::at(item.span.clone(), format!("{all} items cannot be split into {n} equal parts")))
             }
-            _ => Ok(Parts::Equal(n)),
+            _ => Ok(SplitSizes::Equal(n)),
         }
     }
 
     fn len(&self) -> usize {
         match self {
-            Parts::Equal(n) => *n,
-            Parts::Sized(sizes) => sizes.len(),
+            SplitSizes::Equal(n) => *n,
+            SplitSizes::Sized(sizes) => sizes.len(),
         }
     }
 
     /// The axes of the parts.
     fn dims(&self, dim: Size) -> Vec<Dim> {
         match (self, dim) {
-            (Parts::Equal(n), Size::Known(all)) => vec![Dim::known(all / *n as u64); *n],
-            (Parts::Equal(n), _) => vec![Dim::UNIFORM; *n],
-            (Parts::Sized(sizes), Size::Known(all)) => {
+            (SplitSizes::Equal(n), Size::Known(all)) => vec![Dim::known(all / *n as u64); *n],
+            (SplitSizes::Equal(n), _) => vec![Dim::UNIFORM; *n],
+            (SplitSizes::Sized(sizes), Size::Known(all)) => {
                 let known: Option<Vec<i64>> = sizes.iter().map(Integer::known).collect();
                 let row = known.and_then(|known| row_of_parts(&known, usize::try_from(all).ok()?).ok());
                 row.map_or_else(|| sizes.iter().map(Integer::dim).collect(), |row| row.into_iter().map(|n| Dim::known(n as u64)).collect())
             }
-            (Parts::Sized(sizes), _) => sizes.iter().map(Integer::dim).collect(),
+            (SplitSizes::Sized(sizes), _) => sizes.iter().map(Integer::dim).collect(),
         }
     }
 
     fn of(&self, args: &Args) -> Result<Sizes> {
         Ok(match self {
-            Parts::Equal(n) => Sizes::Equal(*n),
-            Parts::Sized(sizes) => Sizes::Sized(sizes.iter().map(|n| n.of(args)).collect::<Result<_>>()?),
+            SplitSizes::Equal(n) => Sizes::Equal(*n),
+            SplitSizes::Sized(sizes) => Sizes::Sized(sizes.iter().map(|n| n.of(args)).collect::<Result<_>>()?),
         })
     }
 }

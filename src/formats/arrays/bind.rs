@@ -31,12 +31,12 @@ pub struct BoundLeaf {
     pub dtype: DType,
     /// The axes of the leaf in a record, including those of enclosing structures.
     pub dims: Vec<Dim>,
-    pub parts: Parts,
+    pub parts: ArrayIndices,
 }
 
 /// Indices of arrays in the file.
 #[derive(Clone, Debug)]
-pub enum Parts {
+pub enum ArrayIndices {
     /// `tail`: the sizes of the inner axes of an item of the values.
     Ragged {
         splits: Vec<usize>,
@@ -188,8 +188,8 @@ impl BoundField {
 impl BoundLeaf {
     fn numbers(&self) -> Vec<usize> {
         match &self.parts {
-            Parts::Ragged { splits, values, .. } => splits.iter().copied().chain([*values]).collect(),
-            Parts::Sparse { indices, values, shape, shapes, .. } => [*indices, *values, *shape].into_iter().chain(*shapes).collect(),
+            ArrayIndices::Ragged { splits, values, .. } => splits.iter().copied().chain([*values]).collect(),
+            ArrayIndices::Sparse { indices, values, shape, shapes, .. } => [*indices, *values, *shape].into_iter().chain(*shapes).collect(),
         }
     }
 
@@ -197,11 +197,11 @@ impl BoundLeaf {
     pub fn nrows(&self, contents: &Contents) -> u64 {
         let size = |number: usize| contents.arrays[number].shape.first().copied();
         match &self.parts {
-            Parts::Ragged { splits, values, .. } => match splits.first() {
+            ArrayIndices::Ragged { splits, values, .. } => match splits.first() {
                 Some(splits) => size(*splits).unwrap_or(0).saturating_sub(1),
                 None => size(*values).unwrap_or(1),
             },
-            Parts::Sparse { shape, .. } => contents.dense_shape(*shape).first().and_then(|n| u64::try_from(*n).ok()).unwrap_or(0),
+            ArrayIndices::Sparse { shape, .. } => contents.dense_shape(*shape).first().and_then(|n| u64::try_from(*n).ok()).unwrap_or(0),
         }
     }
 
@@ -254,7 +254,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
         Form::Dense => {
             let (number, found) = array(name.clone())?;
             let is_it = found.element.dtype() == leaf.dtype && fits(&found.shape, axes);
-            is_it.then(|| Parts::Ragged {
+            is_it.then(|| ArrayIndices::Ragged {
                 splits: Vec::new(),
                 values: number,
                 tail: found.shape.get(1..).unwrap_or_default().to_vec(),
@@ -272,7 +272,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
                         name: name.clone(),
                         dtype: leaf.dtype.clone(),
                         dims,
-                        parts: Parts::Ragged { splits: Vec::new(), values: number, tail, text: false },
+                        parts: ArrayIndices::Ragged { splits: Vec::new(), values: number, tail, text: false },
                     }
                 });
             }
@@ -288,7 +288,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
                 false => found.element.dtype() == leaf.dtype && fits(tail, axes.get(levels + 1..)?),
             };
             let uncounted = array(row_splits_name(name, *levels)).is_none();
-            (is_it && uncounted).then(|| Parts::Ragged { splits, values, tail: tail.to_vec(), text })?
+            (is_it && uncounted).then(|| ArrayIndices::Ragged { splits, values, tail: tail.to_vec(), text })?
         }
         Form::Sparse { .. } => {
             let (indices, of_indices) = array(indices_name(name))?;
@@ -305,7 +305,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
                 && of_values.shape.len() == 1
                 && of_indices.shape == [of_values.shape[0], ndims]
                 && of_shape.shape == [ndims];
-            is_it.then_some(Parts::Sparse { indices, values, shape, shapes, ndims: dims.len() })?
+            is_it.then_some(ArrayIndices::Sparse { indices, values, shape, shapes, ndims: dims.len() })?
         }
     };
     Some(BoundLeaf { name: leaf.name, dtype: leaf.dtype, dims, parts })
@@ -360,7 +360,7 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
     let dims = own.iter().map(|size| Dim::known(*size)).collect::<Vec<_>>();
     let field = Field::new(name.clone(), Type::tensor(found.element.dtype(), dims.clone()));
     let tail = found.shape.get(1..).unwrap_or_default().to_vec();
-    let parts = Parts::Ragged { splits: Vec::new(), values: number, tail, text: false };
+    let parts = ArrayIndices::Ragged { splits: Vec::new(), values: number, tail, text: false };
     Ok(BoundField { field, leaves: vec![BoundLeaf { name: name.clone(), dtype: found.element.dtype(), dims, parts }] })
 }
 

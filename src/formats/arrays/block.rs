@@ -1,6 +1,6 @@
 //! Reads the rows of arrays, some records at a time: row splits are decoded, values are only sliced.
 
-use super::bind::{Bound, BoundLeaf, Parts};
+use super::bind::{ArrayIndices, Bound, BoundLeaf};
 use super::contents::{Contents, StoredArray};
 use super::stream::{ArrayStream, Numbers};
 use crate::error::{Error, Result};
@@ -91,7 +91,7 @@ impl LeafReader {
         let numbers = |number: usize| Ok(Numbers::new(stream(number)?, &opening.contents.arrays[number].element));
         let one = opening.bound.stacking == Stacking::One;
         let kind = match &leaf.parts {
-            Parts::Ragged { splits, values, tail, .. } => {
+            ArrayIndices::Ragged { splits, values, tail, .. } => {
                 let found = &opening.contents.arrays[*values];
                 let levels = splits.iter().map(|number| {
                     let mut numbers = numbers(*number)?;
@@ -117,7 +117,7 @@ impl LeafReader {
                     whole,
                 }
             }
-            Parts::Sparse { indices, values, shape, shapes, .. } => {
+            ArrayIndices::Sparse { indices, values, shape, shapes, .. } => {
                 let own = opening.contents.dense_shape(*shape);
                 Kind::Sparse(Box::new(SparseReader {
                     indices: numbers(*indices)?,

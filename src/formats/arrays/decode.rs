@@ -1,6 +1,6 @@
 //! Decodes slices of leaves into fields.
 
-use super::bind::{BoundField, BoundLeaf, Parts};
+use super::bind::{ArrayIndices, BoundField, BoundLeaf};
 use super::block::LeafBlock;
 use super::contents::Contents;
 use super::element::Element;
@@ -30,7 +30,7 @@ pub struct FieldDecoder {
 impl FieldDecoder {
     pub fn new(bound: &BoundField, contents: &Contents, stacking: Stacking) -> FieldDecoder {
         let element = |leaf: &BoundLeaf| match &leaf.parts {
-            Parts::Ragged { values, .. } | Parts::Sparse { values, .. } => contents.arrays[*values].element.clone(),
+            ArrayIndices::Ragged { values, .. } | ArrayIndices::Sparse { values, .. } => contents.arrays[*values].element.clone(),
         };
         let leaves = bound.leaves.iter().map(|leaf| (leaf.clone(), element(leaf))).collect();
         FieldDecoder { field: bound.field.clone(), leaves, stacking }
@@ -62,7 +62,7 @@ impl FieldDecoder {
 
     fn flat(&self, block: LeafBlock, leaf: &BoundLeaf, element: &Element, nrecords: usize) -> Result<Flat> {
         match (block, &leaf.parts) {
-            (LeafBlock::Ragged { splits, values, nvals }, Parts::Ragged { tail, text, .. }) => {
+            (LeafBlock::Ragged { splits, values, nvals }, ArrayIndices::Ragged { tail, text, .. }) => {
                 let mut splits = splits;
                 let ends = if *text { splits.pop() } else { None };
                 let mut axes = Vec::with_capacity(leaf.dims.len());
@@ -95,7 +95,7 @@ impl FieldDecoder {
                     .map(|(number, (axis, dim))| sized(axis, dim).map_err(|e| e.on_axis(number)));
                 Ok(Flat { axes: axes.collect::<Result<_>>()?, below })
             }
-            (LeafBlock::Sparse { splits, indices, values, shapes }, Parts::Sparse { ndims, .. }) => {
+            (LeafBlock::Sparse { splits, indices, values, shapes }, ArrayIndices::Sparse { ndims, .. }) => {
                 let entries = RowPartition::from_row_splits(splits)?;
                 let values = element.decode(values, entries.nvals())?;
                 if entries.nrows() != nrecords {

@@ -11,7 +11,7 @@ use crate::printable::shell_word;
 use crate::schema::time::TimeType;
 use crate::schema::{DType, Element, Field, Schema, Type, filling};
 use crate::tensor::{RowPartition, Tensor, row_of};
-use crate::verbs::verb::{Bound, Map, Operator, Parts};
+use crate::verbs::verb::{Bound, ChunkParts, Map, Operator};
 use arrow_array::Array;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
@@ -216,7 +216,7 @@ impl Map for Edits {
         self.grows
     }
 
-    fn divided(&self, chunk: Chunk) -> Result<Parts> {
+    fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
         Ok(Box::new(by_trial(chunk, &|part| self.apply(part.clone()).ok().map(|result| result.nbytes())).map(Ok)))
     }
 }

@@ -163,7 +163,7 @@ pub fn owned(chunk: &Chunk) -> Result<Chunk> {
 /// Rows in a given order, emitted chunk by chunk, so that the held rows are never copied all at once.
 #[derive(Debug)]
 pub struct Slices {
-    parts: Arc<Parts>,
+    parts: Arc<NumberedChunks>,
     /// Row indices across all parts.
     order: Vec<usize>,
     given: usize,
@@ -172,17 +172,17 @@ pub struct Slices {
 
 /// Chunks whose rows are numbered across all of them.
 #[derive(Debug)]
-pub struct Parts {
+pub struct NumberedChunks {
     chunks: Vec<Chunk>,
     /// The index of the first row of each chunk.
     starts: Vec<usize>,
 }
 
-impl Parts {
+impl NumberedChunks {
     /// The rows of all chunks.
-    pub fn new(chunks: Vec<Chunk>) -> Parts {
+    pub fn new(chunks: Vec<Chunk>) -> NumberedChunks {
         let starts = chunks.iter().scan(0, |end, part| Some(std::mem::replace(end, *end + part.nrows))).collect();
-        Parts { chunks, starts }
+        NumberedChunks { chunks, starts }
     }
 
     /// Number of rows.
@@ -211,7 +211,7 @@ impl Parts {
 impl Slices {
     /// The rows of all parts in this order, in chunks of about 4 MiB or of `--chunk-rows`.
     pub fn new(chunks: Vec<Chunk>, order: Vec<usize>, options: &Options) -> Slices {
-        let parts = Parts::new(chunks);
+        let parts = NumberedChunks::new(chunks);
         let by_size = rows_per_chunk(parts.nbytes(), parts.nrows(), 4 << 20);
         let rows_per_chunk = options.chunk_rows.unwrap_or(by_size).clamp(1, MAX_ROWS);
         Slices { parts: Arc::new(parts), order, given: 0, rows_per_chunk }

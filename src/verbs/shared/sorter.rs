@@ -4,7 +4,7 @@
 //! several at a time. Runs follow input order, and of equal records the one from the earliest run comes first, so the
 //! sort is stable and gives the same result as a sort in memory.
 
-use super::memory::{Budget, Held, Parts, Slices, rows_per_chunk};
+use super::memory::{Budget, Held, NumberedChunks, Slices, rows_per_chunk};
 use super::spill::SpillFile;
 use crate::chunk::Chunk;
 use crate::chunk::weave::Weave;
@@ -124,7 +124,7 @@ impl Sorter {
             None => self.runs.insert(Runs { file: new_file(&self.schema, &self.options)?, runs: Vec::new() }),
         };
         let order = sorted_rows(&keys)?;
-        let parts = Parts::new(parts);
+        let parts = NumberedChunks::new(parts);
         let rows_per_block = rows_per_chunk(parts.nbytes(), parts.nrows(), block_nbytes(&self.options));
         let start = runs.file.len();
         for rows in order.chunks(rows_per_block) {

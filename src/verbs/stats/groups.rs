@@ -38,7 +38,7 @@ enum PartValues {
 }
 
 /// The parts of a chunk, with the key of each if there are keys.
-pub struct Parts {
+pub struct GroupParts {
     keys: Option<Chunk>,
     parts: Vec<GroupPart>,
 }
@@ -64,10 +64,10 @@ impl Partition {
     ///
     /// # Errors
     /// Invalid data.
-    pub fn parts(&self, chunk: &Chunk) -> Result<Parts> {
+    pub fn parts(&self, chunk: &Chunk) -> Result<GroupParts> {
         let Some(by) = &self.by else {
             let values = if self.is_shared { PartValues::Collected } else { self.summarized(&chunk.columns)? };
-            return Ok(Parts { keys: None, parts: vec![GroupPart { nrows: chunk.nrows, values }] });
+            return Ok(GroupParts { keys: None, parts: vec![GroupPart { nrows: chunk.nrows, values }] });
         };
         let columns = by.iter().map(|key| chunk.columns[*key].clone()).collect();
         let keys = Chunk::try_new(chunk.nrows, columns, Origin::default())?;
@@ -86,7 +86,7 @@ impl Partition {
             let values = if is_small { PartValues::Columns(part.columns) } else { self.summarized(&part.columns)? };
             Ok(GroupPart { nrows: part.nrows, values })
         };
-        Ok(Parts { keys: Some(keys.gather(first)?), parts: rows.iter().map(part).collect::<Result<_>>()? })
+        Ok(GroupParts { keys: Some(keys.gather(first)?), parts: rows.iter().map(part).collect::<Result<_>>()? })
     }
 
     fn summarized(&self, columns: &[Tensor]) -> Result<PartValues> {
@@ -124,7 +124,7 @@ impl Groups {
     ///
     /// # Errors
     /// There are too many groups.
-    pub fn push(&mut self, parts: Parts) -> Result<()> {
+    pub fn push(&mut self, parts: GroupParts) -> Result<()> {
         let numbers = match (&mut self.keys, &parts.keys) {
             (Some((table, names)), Some(keys)) => {
                 let numbers = table.insert(keys)?.numbers;

@@ -38,7 +38,7 @@ use crate::verbs::shared::keys::Keys;
 use crate::verbs::verb::{Bound, Digest, Example, Flow, Fold, Operator, Report, Verb, Verdict};
 use collect::{Collector, Shares};
 use drift::{Baseline, Drift};
-use groups::{Groups, Partition, Parts};
+use groups::{GroupParts, Groups, Partition};
 use padding::{Lengths, PaddedField, PaddingCosts, padded_fields};
 use report::Shown;
 use std::any::Any;
@@ -318,7 +318,7 @@ struct Summarize {
 
 /// The digest of a chunk.
 struct ChunkDigest {
-    parts: Parts,
+    parts: GroupParts,
     lengths: Lengths,
 }
 
