@@ -1,7 +1,7 @@
 //! Infers the common schema of all inputs from `--schema` and from the types observed in parts of each input, which are
 //! decoded in parallel and merged in order.
 
-use super::engine::{self, Line, Node, Origin, Piece, Serial, Source};
+use super::engine::{self, Line, Node, Origin, Serial, Source, WorkPiece};
 use super::inputs::Inputs;
 use super::opened::Opened;
 use super::several::Inferred;
@@ -156,7 +156,7 @@ enum InputPart {
     Done(Result<Box<dyn Observed>>),
 }
 
-impl Piece for InputPart {}
+impl WorkPiece for InputPart {}
 
 /// Merges the observations of all parts.
 struct Merge<'a>(&'a mut Option<Result<Box<dyn Observed>>>);

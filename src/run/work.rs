@@ -1,6 +1,6 @@
 //! The pieces of work of a run: blocks, chunks and encoded records, with the faults and counts that travel with them.
 
-use super::engine::Piece;
+use super::engine::WorkPiece;
 use crate::chunk::{Chunk, Decoded, Fault};
 use crate::error::{Error, Result};
 use crate::formats::{Encoded, Task};
@@ -72,7 +72,7 @@ pub enum Load {
     },
 }
 
-impl Piece for Work {
+impl WorkPiece for Work {
     fn nbytes(&self) -> usize {
         match &self.load {
             Load::Columns { nbytes, .. } => *nbytes,

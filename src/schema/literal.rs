@@ -214,9 +214,9 @@ pub(super) fn text(cursor: &mut Cursor) -> Result<String> {
     let mut out = String::new();
     quoted(cursor, &mut |cursor, start, piece| {
         match piece {
-            Piece::Char(c) | Piece::Byte(c) | Piece::Unicode(c) => out.push(c),
+            QuotedPiece::Char(c) | QuotedPiece::Byte(c) | QuotedPiece::Unicode(c) => out.push(c),
             // `quoted` has joined surrogate pairs; a lone surrogate has no meaning.
-            Piece::Surrogate => return Err(cursor.fail(start, cursor.end(), "an unpaired surrogate is not a character")),
+            QuotedPiece::Surrogate => return Err(cursor.fail(start, cursor.end(), "an unpaired surrogate is not a character")),
         }
         Ok(())
     })?;
@@ -228,8 +228,8 @@ fn bytes(cursor: &mut Cursor) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     quoted(cursor, &mut |cursor, start, piece| {
         match piece {
-            Piece::Char(c) if c.is_ascii() => out.push(c as u8),
-            Piece::Byte(c) => out.push(c as u8),
+            QuotedPiece::Char(c) if c.is_ascii() => out.push(c as u8),
+            QuotedPiece::Byte(c) => out.push(c as u8),
             _ => {
                 let error = cursor.fail(start, cursor.end(), "a bytes literal can contain only ASCII characters");
                 return Err(error.help("write other bytes as \\x00 to \\xff"));
@@ -240,7 +240,7 @@ fn bytes(cursor: &mut Cursor) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-enum Piece {
+enum QuotedPiece {
     /// Verbatim.
     Char(char),
     /// A one-byte escape: a character below 256.
@@ -251,7 +251,7 @@ enum Piece {
 }
 
 /// Passes the characters of a quoted string to `push`, each with its position.
-fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Result<()>) -> Result<()> {
+fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, QuotedPiece) -> Result<()>) -> Result<()> {
     let open = cursor.pos();
     let Some(quote) = cursor.peek().filter(|c| *c == '"' || *c == '\'') else {
         return Err(cursor.unexpected("a text in quotes"));
@@ -280,7 +280,7 @@ fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Re
             i += length;
             piece
         } else {
-            Piece::Char(c)
+            QuotedPiece::Char(c)
         };
         cursor.reset(base + i);
         push(cursor, start, piece)?;
@@ -288,12 +288,12 @@ fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, Piece) -> Re
 }
 
 /// The meaning of the text after a backslash, and its length in bytes.
-fn escape(rest: &str) -> Option<(Piece, usize)> {
+fn escape(rest: &str) -> Option<(QuotedPiece, usize)> {
     let hex = |from: usize, digits: usize| {
         let text = rest.get(from..from + digits)?;
         text.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(text, 16).ok()).flatten()
     };
-    let one = |c| Some((Piece::Byte(c), 1));
+    let one = |c| Some((QuotedPiece::Byte(c), 1));
     match rest.chars().next()? {
         c @ ('"' | '\'' | '\\' | '/') => one(c),
         'b' => one('\u{8}'),
@@ -301,21 +301,21 @@ fn escape(rest: &str) -> Option<(Piece, usize)> {
         'n' => one('\n'),
         'r' => one('\r'),
         't' => one('\t'),
-        'x' => Some((Piece::Byte(char::from_u32(hex(1, 2)?)?), 3)),
+        'x' => Some((QuotedPiece::Byte(char::from_u32(hex(1, 2)?)?), 3)),
         'u' => {
             let high = hex(1, 4)?;
             if let Some(c) = char::from_u32(high) {
-                return Some((Piece::Unicode(c), 5));
+                return Some((QuotedPiece::Unicode(c), 5));
             }
             let low = if rest[5..].starts_with("\\u") { hex(7, 4) } else { None };
             match low {
                 Some(low) if high < 0xDC00 && (0xDC00..0xE000).contains(&low) => {
-                    Some((Piece::Unicode(char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))?), 11))
+                    Some((QuotedPiece::Unicode(char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))?), 11))
                 }
-                _ => Some((Piece::Surrogate, 5)),
+                _ => Some((QuotedPiece::Surrogate, 5)),
             }
         }
-        'U' => Some((Piece::Unicode(char::from_u32(hex(1, 8)?)?), 9)),
+        'U' => Some((QuotedPiece::Unicode(char::from_u32(hex(1, 8)?)?), 9)),
         _ => None,
     }
 }

@@ -21,13 +21,13 @@ pub struct Pattern {
 /// The replacement of a match: literal text and group references.
 #[derive(Clone, Debug)]
 pub struct Rewrite {
-    pieces: Vec<Piece>,
+    pieces: Vec<RewritePiece>,
     /// Whether it references a group that the pattern does not have.
     missing: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Piece {
+enum RewritePiece {
     Text(Vec<u8>),
     Group(usize),
 }
@@ -118,33 +118,33 @@ impl Rewrite {
                     let group = usize::from(digit - b'0');
                     missing |= group >= pattern.regex.captures_len();
                     if !plain.is_empty() {
-                        pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                        pieces.push(RewritePiece::Text(std::mem::take(&mut plain)));
                     }
-                    pieces.push(Piece::Group(group));
+                    pieces.push(RewritePiece::Group(group));
                 }
                 _ => return Err(r"expected \0 to \9 or \\ after a backslash".to_owned()),
             }
         }
         if !plain.is_empty() {
-            pieces.push(Piece::Text(plain));
+            pieces.push(RewritePiece::Text(plain));
         }
         Ok(Rewrite { pieces, missing })
     }
 
     fn has_groups(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Group(1..)))
+        self.pieces.iter().any(|piece| matches!(piece, RewritePiece::Group(1..)))
     }
 
     fn append(&self, text: &[u8], whole: (usize, usize), groups: &CaptureLocations, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             let (start, end) = match piece {
-                Piece::Text(text) => {
+                RewritePiece::Text(text) => {
                     out.extend_from_slice(text);
                     continue;
                 }
-                Piece::Group(0) => whole,
+                RewritePiece::Group(0) => whole,
                 // A group that did not participate is empty.
-                Piece::Group(n) => groups.get(*n).unwrap_or((0, 0)),
+                RewritePiece::Group(n) => groups.get(*n).unwrap_or((0, 0)),
             };
             out.extend_from_slice(&text[start..end]);
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The piece that a chunk adds to one array.
 #[derive(Debug)]
-pub enum Piece {
+pub enum ArrayPiece {
     /// Little-endian values with this shape, and their CRC-32 if needed.
     Values { bytes: Buffer, shape: Vec<u64>, crc: Option<crc32fast::Hasher> },
     /// Row ends, relative to the start of the chunk.
@@ -31,7 +31,7 @@ pub enum Piece {
 #[derive(Debug)]
 pub struct Pieces {
     pub nrecords: u64,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<ArrayPiece>,
 }
 
 /// Encodes chunks into pieces.
@@ -51,7 +51,7 @@ impl Encode for ArraysEncoder {
 }
 
 impl ArraysEncoder {
-    fn pieces(&self, chunk: &Chunk) -> Result<Vec<Piece>> {
+    fn pieces(&self, chunk: &Chunk) -> Result<Vec<ArrayPiece>> {
         let mut walk = Walk {
             stacking: self.layout.stacking,
             leaves: self.layout.leaves.iter(),
@@ -69,7 +69,7 @@ struct Walk<'a> {
     stacking: Stacking,
     leaves: std::slice::Iter<'a, StoredLeaf>,
     checksums: bool,
-    pieces: Vec<Piece>,
+    pieces: Vec<ArrayPiece>,
 }
 
 impl<'a> Walk<'a> {
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
             crc.update(&bytes);
             crc
         });
-        self.pieces.push(Piece::Values { bytes, shape, crc });
+        self.pieces.push(ArrayPiece::Values { bytes, shape, crc });
     }
 
     fn dense(&mut self, leaf: &StoredLeaf, array: &ArrayRef, above: &[RowPartition]) -> Result<()> {
@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
             };
             self.values(bytes_of(array)?, shape);
         }
-        self.pieces.extend(ends.into_iter().map(Piece::Ends));
+        self.pieces.extend(ends.into_iter().map(ArrayPiece::Ends));
         Ok(())
     }
 
@@ -166,12 +166,12 @@ impl<'a> Walk<'a> {
                     values.extend_from_slice(sparse.index_of(entry));
                 }
             }
-            self.pieces.push(Piece::Indices { values, width: ndims + 1 });
+            self.pieces.push(ArrayPiece::Indices { values, width: ndims + 1 });
         } else {
             self.values(little_endian(sparse.indices().inner().clone(), 8), vec![nvals, ndims as u64]);
         }
         self.values(bytes_of(sparse.values())?, vec![nvals]);
-        self.pieces.push(Piece::Shape(shape));
+        self.pieces.push(ArrayPiece::Shape(shape));
         if matches!(leaf.stored.form, Form::Sparse { shapes: true }) {
             self.values(little_endian(sparse.dense_shape().inner().clone(), 8), vec![nrows as u64, ndims as u64]);
         }

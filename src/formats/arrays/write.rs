@@ -2,7 +2,7 @@
 
 use super::container::Container;
 use super::embedded::EmbeddedSchema;
-use super::encode::{ArraysEncoder, Piece, Pieces};
+use super::encode::{ArrayPiece, ArraysEncoder, Pieces};
 use super::finished::Finished;
 use super::spool::Spool;
 use super::stored::StoredSchema;
@@ -56,19 +56,19 @@ impl<C: Container> ArraysWriter<C> {
         })
     }
 
-    fn push(&mut self, array: usize, piece: Piece) -> Result<()> {
+    fn push(&mut self, array: usize, piece: ArrayPiece) -> Result<()> {
         let Some(grown) = self.grown.get_mut(array) else {
             return Err(Error::internal("more pieces than arrays"));
         };
         let numbers = match piece {
-            Piece::Values { bytes, shape, crc } => {
+            ArrayPiece::Values { bytes, shape, crc } => {
                 grown.grow(&shape)?;
                 if let Some(crc) = crc {
                     grown.crc.combine(&crc);
                 }
                 return self.spool.push(array, bytes);
             }
-            Piece::Ends(mut ends) => {
+            ArrayPiece::Ends(mut ends) => {
                 let first = grown.shape.is_none();
                 let base = grown.numbers.first().copied().unwrap_or(0);
                 ends.iter_mut().for_each(|end| *end += base);
@@ -81,13 +81,13 @@ impl<C: Container> ArraysWriter<C> {
                 grown.grow(&[ends.len() as u64])?;
                 ends
             }
-            Piece::Indices { mut values, width } => {
+            ArrayPiece::Indices { mut values, width } => {
                 let base = i64::try_from(self.nrecords).map_err(|_| Error::data("the number of records does not fit in 63 bits"))?;
                 values.chunks_exact_mut(width).for_each(|index| index[0] += base);
                 grown.grow(&[(values.len() / width) as u64, width as u64])?;
                 values
             }
-            Piece::Shape(shape) => {
+            ArrayPiece::Shape(shape) => {
                 for (axis, (all, own)) in grown.numbers.iter_mut().zip(shape).enumerate() {
                     *all = if axis == 0 && self.embedded.stacking == Stacking::Records { *all + own } else { own.max(*all) };
                 }

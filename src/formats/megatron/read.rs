@@ -136,7 +136,7 @@ struct Cutter {
 
 /// A block of records, without their values.
 #[derive(Default)]
-struct Piece {
+struct SequenceBlock {
     /// The byte range of their values.
     extents: Vec<Range<u64>>,
     nbytes: u64,
@@ -147,12 +147,12 @@ struct Piece {
 }
 
 impl Cutter {
-    fn cut(&mut self) -> Result<Option<Piece>> {
+    fn cut(&mut self) -> Result<Option<SequenceBlock>> {
         if self.left == 0 {
             return Ok(None);
         }
         let first = self.next;
-        let mut piece = Piece::default();
+        let mut piece = SequenceBlock::default();
         let piece_rows = if self.by_document { self.cut_documents(&mut piece)? } else { self.cut_sequences(&mut piece)? };
         if piece_rows == 0 {
             self.report()?;
@@ -166,7 +166,7 @@ impl Cutter {
         Ok(Some(piece))
     }
 
-    fn cut_sequences(&mut self, piece: &mut Piece) -> Result<u64> {
+    fn cut_sequences(&mut self, piece: &mut SequenceBlock) -> Result<u64> {
         let most = self.chunk_rows.min(self.left).min(self.index.nsequences - self.next);
         let range = self.next..self.next + most;
         let (lengths, pointers) = (self.index.lengths(range.clone())?, self.index.pointers(range)?);
@@ -217,7 +217,7 @@ impl Cutter {
         }
     }
 
-    fn cut_documents(&mut self, piece: &mut Piece) -> Result<u64> {
+    fn cut_documents(&mut self, piece: &mut SequenceBlock) -> Result<u64> {
         let mut nrows = 0;
         while nrows < self.chunk_rows.min(self.left) && piece.nbytes + 12 * (piece.lengths.len() as u64) < CHUNK_NBYTES {
             let end = match self.ends.peek()? {
@@ -243,7 +243,7 @@ impl Cutter {
     }
 
     /// Adds the sequence of this number and returns its size in bytes.
-    fn sequence(&mut self, piece: &mut Piece, number: u64, (length, pointer): (i32, i64)) -> Result<u64> {
+    fn sequence(&mut self, piece: &mut SequenceBlock, number: u64, (length, pointer): (i32, i64)) -> Result<u64> {
         let (Ok(count), Ok(start)) = (u64::try_from(length), u64::try_from(pointer)) else {
             return Err(damaged(format!("the index claims a sequence of {length} values at byte {pointer}")));
         };
@@ -313,7 +313,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn decode(&self, piece: Piece, by_document: bool, origin: Origin) -> Result<Decoded> {
+    fn decode(&self, piece: SequenceBlock, by_document: bool, origin: Origin) -> Result<Decoded> {
         let nbytes = piece.nbytes;
         let nrows = piece.documents.len();
         let documents = by_document.then(|| RowPartition::from_row_lengths(piece.documents.iter().copied())).transpose()?;
@@ -336,7 +336,7 @@ impl Decoder {
         self.columns.decoded(DecodedRows::new(nrows, origin, nbytes), read)
     }
 
-    fn tokens(&self, piece: &Piece) -> Result<Tensor> {
+    fn tokens(&self, piece: &SequenceBlock) -> Result<Tensor> {
         let total = usize::try_from(piece.nbytes).map_err(|_| Error::data("more bytes than this machine can address"))?;
         let mut bytes = MutableBuffer::from_len_zeroed(total);
         let mut rest = bytes.as_slice_mut();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub type Source<'a, W> = Box<dyn FnMut() -> Option<W> + Send + 'a>;
 
 /// A piece of work.
-pub trait Piece {
+pub trait WorkPiece {
     /// The memory it holds, if it is significant.
     fn nbytes(&self) -> usize {
         0

@@ -35,5 +35,5 @@ mod state;
 mod tests;
 mod workers;
 
-pub use flow::{Line, Lines, Merge, Node, Origin, Piece, Serial, Source, Times};
+pub use flow::{Line, Lines, Merge, Node, Origin, Serial, Source, Times, WorkPiece};
 pub use workers::run;

@@ -1,6 +1,6 @@
 //! The state of the lines, and the choice of the next job. All of it is accessed under the lock of the workers.
 
-use super::flow::{Line, Merge, Node, Origin, Piece, Serial, Source, Ticket, Times};
+use super::flow::{Line, Merge, Node, Origin, Serial, Source, Ticket, Times, WorkPiece};
 use crate::error::Error;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl<'a, W> Station<'a, W> {
     }
 }
 
-impl<W: Piece> LineState<'_, W> {
+impl<W: WorkPiece> LineState<'_, W> {
     /// For a line that is pulled from: whether the next piece has arrived, or the line has ended.
     fn has_next(&self) -> bool {
         self.stations.last().is_none_or(|end| end.finished || end.total == Some(end.next) || end.pending.contains_key(&end.next))
@@ -182,7 +182,7 @@ impl<W: Piece> LineState<'_, W> {
     }
 }
 
-impl<'a, W: Piece> State<'a, W> {
+impl<'a, W: WorkPiece> State<'a, W> {
     /// Adds a line and the lines from which its merge pulls. Returns its number.
     pub fn add(&mut self, line: Line<'a, W>, merge: Option<usize>) -> usize {
         let is_free = |line: &LineState<W>| line.is_closed && line.waiting == 0;

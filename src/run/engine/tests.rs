@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-impl Piece for u64 {}
+impl WorkPiece for u64 {}
 
 struct Collect<'a>(&'a mut Vec<u64>, usize);
 impl Serial<u64> for Collect<'_> {

@@ -1,6 +1,6 @@
 //! The workers: threads that look for jobs until none are left.
 
-use super::flow::{Line, Lines, Origin, Piece, Pull, Serial, Ticket, Times};
+use super::flow::{Line, Lines, Origin, Pull, Serial, Ticket, Times, WorkPiece};
 use super::state::{At, Job, State};
 use crate::error::Result;
 use crate::panic;
@@ -24,7 +24,7 @@ use std::{
 ///
 /// # Errors
 /// A panic inside a node.
-pub fn run<'a, W: Piece + Send + 'a>(line: Line<'a, W>, threads: usize) -> Result<Times> {
+pub fn run<'a, W: WorkPiece + Send + 'a>(line: Line<'a, W>, threads: usize) -> Result<Times> {
     let threads = threads.max(1);
     let merged = matches!(line.origin, Origin::Merge(..)).then_some(Duration::ZERO);
     let times = Times { merged, nodes: vec![Duration::ZERO; line.nodes.len()], ..Times::default() };
@@ -60,7 +60,7 @@ struct Shared<'a, W> {
     piece: Condvar,
 }
 
-impl<'a, W: Piece + Send> Shared<'a, W> {
+impl<'a, W: WorkPiece + Send> Shared<'a, W> {
     fn lock(&self) -> MutexGuard<'_, State<'a, W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -198,7 +198,7 @@ impl<'a, W: Piece + Send> Shared<'a, W> {
     }
 }
 
-impl<'a, W: Piece + Send> Pull<'a, W> for Shared<'a, W> {
+impl<'a, W: WorkPiece + Send> Pull<'a, W> for Shared<'a, W> {
     fn pull(&self, line: Ticket) -> Option<W> {
         let mut state = self.work(Some(line));
         let piece = state.take_next(line);
