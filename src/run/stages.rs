@@ -27,10 +27,10 @@ const MANY_TIMES: usize = 4;
 struct Stage {
     /// A description for `--explain-time`.
     does: Vec<&'static str>,
-    kind: Kind,
+    kind: StageKind,
 }
 
-enum Kind {
+enum StageKind {
     Maps(Vec<Step>, Option<Last>),
     Fold(&'static str, Box<dyn Fold>, Arc<Schema>),
     Serial(Box<dyn Serial<Work>>),
@@ -38,7 +38,7 @@ enum Kind {
 
 impl Stage {
     fn is_serial(&self) -> bool {
-        !matches!(self.kind, Kind::Maps(..))
+        !matches!(self.kind, StageKind::Maps(..))
     }
 }
 
@@ -46,7 +46,7 @@ impl Stages {
     /// Starts without stages, for records of this schema.
     pub fn new(input: Arc<Schema>) -> Stages {
         let nleaves = leaves(&input).len().max(1);
-        Stages { input, stages: vec![Stage { does: vec!["decode"], kind: Kind::Maps(Vec::new(), None) }], nleaves }
+        Stages { input, stages: vec![Stage { does: vec!["decode"], kind: StageKind::Maps(Vec::new(), None) }], nleaves }
     }
 
     /// Adds the map of a verb, whose output has this schema.
@@ -58,20 +58,20 @@ impl Stages {
             false => None,
         };
         if let Some(divide) = divide {
-            self.stages.push(Stage { does: vec!["divide"], kind: Kind::Serial(Box::new(divide)) });
+            self.stages.push(Stage { does: vec!["divide"], kind: StageKind::Serial(Box::new(divide)) });
             self.nleaves = self.nleaves.max(after);
         }
-        if let Some(Stage { does, kind: Kind::Maps(maps, None) }) = self.stages.last_mut() {
+        if let Some(Stage { does, kind: StageKind::Maps(maps, None) }) = self.stages.last_mut() {
             maps.push(Step { verb, map, schema });
             does.push(verb);
         } else {
-            self.stages.push(Stage { does: vec![verb], kind: Kind::Maps(vec![Step { verb, map, schema }], None) });
+            self.stages.push(Stage { does: vec![verb], kind: StageKind::Maps(vec![Step { verb, map, schema }], None) });
         }
     }
 
     /// Adds the fold of a verb, whose output has this schema.
     pub fn fold(&mut self, verb: &'static str, fold: Box<dyn Fold>, schema: Arc<Schema>) {
-        self.stages.push(Stage { does: vec![verb], kind: Kind::Fold(verb, fold, schema) });
+        self.stages.push(Stage { does: vec![verb], kind: StageKind::Fold(verb, fold, schema) });
     }
 
     /// Separates records that become individual files before the last maps, if those keep all records, so that mapping
@@ -80,23 +80,23 @@ impl Stages {
         let is_last_serial = self.stages.last().is_some_and(Stage::is_serial);
         if is_last_serial {
             // Chunks deferred by the fold are built here, in parallel.
-            self.stages.push(Stage { does: vec!["gather"], kind: Kind::Maps(Vec::new(), None) });
+            self.stages.push(Stage { does: vec!["gather"], kind: StageKind::Maps(Vec::new(), None) });
         }
-        let keeps = |stage: &Stage| matches!(&stage.kind, Kind::Maps(maps, None) if maps.iter().all(|step| step.map.keeps_count()));
+        let keeps = |stage: &Stage| matches!(&stage.kind, StageKind::Maps(maps, None) if maps.iter().all(|step| step.map.keeps_count()));
         let keep = self.stages.last().is_some_and(keeps);
         let early = early && keep && !is_last_serial && self.stages.len() > 1;
         let at = if early { self.stages.len() - 1 } else { self.stages.len() };
-        self.stages.insert(at, Stage { does: vec!["distribute"], kind: Kind::Serial(Box::new(router)) });
+        self.stages.insert(at, Stage { does: vec!["distribute"], kind: StageKind::Serial(Box::new(router)) });
     }
 
     /// Adds the encoding or digestion of the results.
     pub fn last(&mut self, does: &'static str, last: Last) {
         match self.stages.last_mut() {
-            Some(Stage { does: all, kind: Kind::Maps(_, slot) }) => {
+            Some(Stage { does: all, kind: StageKind::Maps(_, slot) }) => {
                 *slot = Some(last);
                 all.push(does);
             }
-            _ => self.stages.push(Stage { does: vec![does], kind: Kind::Maps(Vec::new(), Some(last)) }),
+            _ => self.stages.push(Stage { does: vec![does], kind: StageKind::Maps(Vec::new(), Some(last)) }),
         }
     }
 
@@ -118,12 +118,12 @@ impl Stages {
         let mut schema = self.input;
         for stage in self.stages {
             nodes.push(match stage.kind {
-                Kind::Serial(node) => Node::Serial(node),
-                Kind::Fold(verb, fold, after) => {
+                StageKind::Serial(node) => Node::Serial(node),
+                StageKind::Fold(verb, fold, after) => {
                     schema = after.clone();
                     Node::Serial(Box::new(FoldNode::new(verb, fold, after, skip)))
                 }
-                Kind::Maps(maps, last) => {
+                StageKind::Maps(maps, last) => {
                     let input = schema.clone();
                     if let Some(last) = maps.last() {
                         schema = last.schema.clone();

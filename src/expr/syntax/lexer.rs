@@ -6,13 +6,13 @@ use crate::expr::span::Span;
 /// A token and its span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub span: Span,
 }
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum TokenKind {
     Name(String),
     Quoted(String),
     Int(i128),
@@ -32,7 +32,7 @@ const OPERATORS: [&str; 45] = [
     "|=", "^=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "=", "(", ")", "[", "]", "{", "}", ",", ":", ".",
 ];
 
-/// All tokens of the text, the last one [`Kind::End`].
+/// All tokens of the text, the last one [`TokenKind::End`].
 ///
 /// # Errors
 /// A character that cannot start a token, an unclosed string or backquote, a bad escape, or a number that no type can
@@ -53,7 +53,7 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
             }
             b'\n' | b';' => {
                 at += 1;
-                Kind::Separator
+                TokenKind::Separator
             }
             b'#' => {
                 at += bytes[at..].iter().take_while(|b| **b != b'\n').count();
@@ -63,7 +63,7 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                 at += 2;
                 continue;
             }
-            b'`' => Kind::Quoted(quoted_name(text, &mut at)?),
+            b'`' => TokenKind::Quoted(quoted_name(text, &mut at)?),
             b'"' | b'\'' => string(text, &mut at, start, Prefix::None)?,
             b'0'..=b'9' => number(text, &mut at)?,
             b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => number(text, &mut at)?,
@@ -75,7 +75,7 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                     at = name_end;
                     match (prefix(name), bytes.get(at)) {
                         (Some(prefix), Some(b'"' | b'\'')) => string(text, &mut at, start, prefix)?,
-                        _ => Kind::Name(name.to_owned()),
+                        _ => TokenKind::Name(name.to_owned()),
                     }
                 } else {
                     let Some(op) = OPERATORS.iter().find(|op| text[at..].starts_with(**op)) else {
@@ -105,13 +105,13 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                         ")" | "]" | "}" => open = open.saturating_sub(1),
                         _ => {}
                     }
-                    Kind::Op(op)
+                    TokenKind::Op(op)
                 }
             }
         };
         out.push(Token { kind, span: start..at });
     }
-    out.push(Token { kind: Kind::End, span: text.len()..text.len() });
+    out.push(Token { kind: TokenKind::End, span: text.len()..text.len() });
     Ok(out)
 }
 
@@ -222,7 +222,7 @@ impl StringContents {
     }
 }
 
-fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResult<Kind> {
+fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResult<TokenKind> {
     let bytes = text.as_bytes();
     let quote = bytes[*at];
     let is_bytes = matches!(prefix, Prefix::Bytes | Prefix::RawBytes);
@@ -257,9 +257,9 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
         }
     }
     if is_bytes {
-        return Ok(Kind::Bytes(contents.bytes));
+        return Ok(TokenKind::Bytes(contents.bytes));
     }
-    String::from_utf8(contents.bytes).map(Kind::Str).map_err(|_| ExprError::at(start..*at, "the string is not valid UTF-8"))
+    String::from_utf8(contents.bytes).map(TokenKind::Str).map_err(|_| ExprError::at(start..*at, "the string is not valid UTF-8"))
 }
 
 fn escaped(c: char) -> String {
@@ -279,7 +279,7 @@ fn hex(text: &str, at: &mut usize, digits: usize) -> Option<u32> {
     u32::from_str_radix(found, 16).ok()
 }
 
-fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
+fn number(text: &str, at: &mut usize) -> ExprResult<TokenKind> {
     let bytes = text.as_bytes();
     let start = *at;
     let rest = &bytes[start..];
@@ -311,14 +311,14 @@ fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
     let digits = written.replace('_', "");
     let bad = || ExprError::at(start..end, format!("`{written}` is not a number"));
     if let Some(radix) = radix {
-        return i128::from_str_radix(&digits[2..], radix).map(Kind::Int).map_err(|_| bad());
+        return i128::from_str_radix(&digits[2..], radix).map(TokenKind::Int).map_err(|_| bad());
     }
     if digits.bytes().all(|b| b.is_ascii_digit()) {
         let value: i128 = digits.parse().map_err(|_| too_big(start..end))?;
         if value > i128::from(u64::MAX) {
             return Err(too_big(start..end));
         }
-        return Ok(Kind::Int(value));
+        return Ok(TokenKind::Int(value));
     }
     if digits.ends_with(['j', 'J']) && digits[..digits.len() - 1].parse::<f64>().is_ok() {
         return Err(ExprError::at(start..end, "complex numbers are not supported"));
@@ -330,7 +330,7 @@ fn number(text: &str, at: &mut usize) -> ExprResult<Kind> {
     if value.is_infinite() {
         return Err(ExprError::at(start..end, "the number is out of range for float64").help("write infinity as math.inf"));
     }
-    Ok(Kind::Float(value))
+    Ok(TokenKind::Float(value))
 }
 
 fn too_big(span: Span) -> ExprError {

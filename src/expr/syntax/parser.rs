@@ -1,6 +1,6 @@
 //! Parses tokens into expressions by precedence climbing.
 
-use super::lexer::{Kind, Token, tokens};
+use super::lexer::{Token, TokenKind, tokens};
 use super::tree::{Argument, Assignment, Binary, Compare, Expr, ExprKind, MAX_DEPTH, Target, Unary};
 use crate::expr::error::{CAST, ExprError, ExprResult, SEARCH_LIST, SEARCH_TEXT};
 use crate::expr::span::Span;
@@ -14,16 +14,16 @@ pub fn parse_expression(text: &str) -> ExprResult<Expr> {
     parser.skip_separators();
     let expr = parser.tuple_or_expression()?;
     parser.skip_separators();
-    if parser.is_op("=") && !matches!(parser.peek_after(1), Kind::Op("~")) {
+    if parser.is_op("=") && !matches!(parser.peek_after(1), TokenKind::Op("~")) {
         let error = parser.unexpected("the end of the expression");
         return Err(match parser.peek_after(1) {
-            Kind::Op("<") => error.help("write <="),
-            Kind::Op(">") => error.help("write >="),
+            TokenKind::Op("<") => error.help("write <="),
+            TokenKind::Op(">") => error.help("write >="),
             _ => error.help("`==` compares; `map` assigns"),
         });
     }
     match parser.peek() {
-        Kind::End => Ok(expr),
+        TokenKind::End => Ok(expr),
         _ => Err(parser.unexpected("the end of the expression")),
     }
 }
@@ -39,7 +39,7 @@ pub fn parse_formula(text: &str, span: &Span) -> ExprResult<Expr> {
     }
     let mut parser = Parser { tokens, at: 0, depth: 0 };
     let expr = parser.tuple_or_expression()?;
-    if *parser.peek() == Kind::End { Ok(expr) } else { Err(parser.unexpected("the end of the formula")) }
+    if *parser.peek() == TokenKind::End { Ok(expr) } else { Err(parser.unexpected("the end of the formula")) }
 }
 
 /// Parses assignments separated by `;` or newlines, for `map`.
@@ -51,11 +51,11 @@ pub fn parse_statements(text: &str) -> ExprResult<Vec<Assignment>> {
     let mut statements = Vec::new();
     loop {
         parser.skip_separators();
-        if *parser.peek() == Kind::End {
+        if *parser.peek() == TokenKind::End {
             break;
         }
         statements.push(parser.assignment()?);
-        if !matches!(parser.peek(), Kind::End | Kind::Separator) {
+        if !matches!(parser.peek(), TokenKind::End | TokenKind::Separator) {
             return Err(parser.unexpected("`;` or the end"));
         }
     }
@@ -158,12 +158,12 @@ fn too_deep(span: Span) -> ExprError {
 }
 
 impl Parser {
-    fn peek(&self) -> &Kind {
-        self.tokens.get(self.at).map_or(&Kind::End, |t| &t.kind)
+    fn peek(&self) -> &TokenKind {
+        self.tokens.get(self.at).map_or(&TokenKind::End, |t| &t.kind)
     }
 
-    fn peek_after(&self, n: usize) -> &Kind {
-        self.tokens.get(self.at + n).map_or(&Kind::End, |t| &t.kind)
+    fn peek_after(&self, n: usize) -> &TokenKind {
+        self.tokens.get(self.at + n).map_or(&TokenKind::End, |t| &t.kind)
     }
 
     fn span(&self) -> Span {
@@ -175,7 +175,7 @@ impl Parser {
     }
 
     fn is_op(&self, op: &str) -> bool {
-        matches!(self.peek(), Kind::Op(found) if *found == op)
+        matches!(self.peek(), TokenKind::Op(found) if *found == op)
     }
 
     fn take_op(&mut self, op: &str) -> bool {
@@ -187,28 +187,28 @@ impl Parser {
     }
 
     fn is_word(&self, word: &str) -> bool {
-        matches!(self.peek(), Kind::Name(name) if name == word)
+        matches!(self.peek(), TokenKind::Name(name) if name == word)
     }
 
     fn skip_separators(&mut self) {
-        while *self.peek() == Kind::Separator {
+        while *self.peek() == TokenKind::Separator {
             self.at += 1;
         }
     }
 
     fn unexpected(&self, expected: &str) -> ExprError {
         let found = match self.peek() {
-            Kind::End => "the end".to_owned(),
-            Kind::Separator => "the end of the assignment".to_owned(),
-            Kind::Name(name) | Kind::Quoted(name) => format!("`{name}`"),
-            Kind::Int(n) => format!("the number {n}"),
-            Kind::Float(n) => format!("the number {n}"),
-            Kind::Str(_) => "a string".to_owned(),
-            Kind::Bytes(_) => "bytes".to_owned(),
-            Kind::Op(op) => format!("`{op}`"),
+            TokenKind::End => "the end".to_owned(),
+            TokenKind::Separator => "the end of the assignment".to_owned(),
+            TokenKind::Name(name) | TokenKind::Quoted(name) => format!("`{name}`"),
+            TokenKind::Int(n) => format!("the number {n}"),
+            TokenKind::Float(n) => format!("the number {n}"),
+            TokenKind::Str(_) => "a string".to_owned(),
+            TokenKind::Bytes(_) => "bytes".to_owned(),
+            TokenKind::Op(op) => format!("`{op}`"),
         };
         // `&&` is two operators, of which the second one is unexpected.
-        if let Kind::Op(op @ ("&" | "|")) = self.peek()
+        if let TokenKind::Op(op @ ("&" | "|")) = self.peek()
             && self.before_is(op)
             && self.tokens[self.at - 1].span.end == self.span().start
         {
@@ -217,67 +217,67 @@ impl Parser {
         }
         let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
-            Kind::Name(word) if word == "if" => error.help("expressions have no `if`: where(condition, x, y) chooses for each value"),
-            Kind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
-            Kind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("where(condition, x, y) chooses for each value"),
-            Kind::Op("->") => error.help("a field of a structure is x.name"),
-            Kind::Op("~") => error.help(SEARCH_TEXT),
-            Kind::Op("<" | "<=" | ">" | ">=" | "==" | "!=") if self.at == 0 => {
+            TokenKind::Name(word) if word == "if" => error.help("expressions have no `if`: where(condition, x, y) chooses for each value"),
+            TokenKind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("where(condition, x, y) chooses for each value"),
+            TokenKind::Op("->") => error.help("a field of a structure is x.name"),
+            TokenKind::Op("~") => error.help(SEARCH_TEXT),
+            TokenKind::Op("<" | "<=" | ">" | ">=" | "==" | "!=") if self.at == 0 => {
                 error.help("the field is missing; if the shell replaced a `$name`, write the name without `$`, in single quotes")
             }
-            Kind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
-            Kind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
-            Kind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IS") => match word.as_str() {
+            TokenKind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
+            TokenKind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IS") => match word.as_str() {
                 "IS" => error.help("to test for null: is_null(x), not is_null(x)"),
                 word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
             },
-            Kind::Name(_) if self.before_is_name("NOT") => error.help("write it in lowercase: not"),
-            Kind::Name(word) if word.eq_ignore_ascii_case("mod") => error.help("x % y is the remainder"),
-            Kind::Name(word) if word.eq_ignore_ascii_case("div") => error.help("x // y is the quotient rounded down"),
-            Kind::Name(word) if word == "contains" => error.help(SEARCH_TEXT).help(SEARCH_LIST),
-            Kind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons chain: 1 <= x <= 5"),
-            Kind::Op("=" | "!") if matches!(self.peek_after(1), Kind::Op("~")) => error.help(SEARCH_TEXT),
-            Kind::Op(">") if self.before_is("<") => error.help("write x != y"),
-            Kind::Op(".") => error.help("write a field without a leading dot"),
-            Kind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
-            Kind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
-            Kind::Name(word) if word == "for" => error.help("expressions have no loops: each applies to all values at once"),
-            Kind::Op(":") if matches!(self.peek_after(1), Kind::Op(":")) => error.help(CAST),
-            Kind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
-            Kind::Name(word) if word.eq_ignore_ascii_case("in") => error
+            TokenKind::Name(_) if self.before_is_name("NOT") => error.help("write it in lowercase: not"),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("mod") => error.help("x % y is the remainder"),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("div") => error.help("x // y is the quotient rounded down"),
+            TokenKind::Name(word) if word == "contains" => error.help(SEARCH_TEXT).help(SEARCH_LIST),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons chain: 1 <= x <= 5"),
+            TokenKind::Op("=" | "!") if matches!(self.peek_after(1), TokenKind::Op("~")) => error.help(SEARCH_TEXT),
+            TokenKind::Op(">") if self.before_is("<") => error.help("write x != y"),
+            TokenKind::Op(".") => error.help("write a field without a leading dot"),
+            TokenKind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
+            TokenKind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
+            TokenKind::Name(word) if word == "for" => error.help("expressions have no loops: each applies to all values at once"),
+            TokenKind::Op(":") if matches!(self.peek_after(1), TokenKind::Op(":")) => error.help(CAST),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("in") => error
                 .help("expressions have no `in`: write reduce_any(x == [1, 2]), or if the list is a field, reduce_any(list == x)")
                 .help(SEARCH_TEXT)
                 .help(format!("a field with this name is written in backquotes: `{word}`")),
-            Kind::Name(word) if word == "not" => {
+            TokenKind::Name(word) if word == "not" => {
                 let lists =
                     "expressions have no `not in`: write not reduce_any(x == [1, 2]), or if the list is a field, not reduce_any(list == x)";
                 error.help(lists).help(SEARCH_TEXT)
             }
-            Kind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
-            Kind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),
-            Kind::Op(":=") => error.help("`=` assigns: y = x + 1"),
-            Kind::Op("=") if self.before_is("==") => error.help("`==` compares"),
-            Kind::Op(":") if expected == "the end of the expression" => error.help("`sort --descending` sorts in descending order"),
-            Kind::Op(op) if op.ends_with('=') && op.len() > 1 => error.help("write the assignment out: x = x + 1"),
+            TokenKind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
+            TokenKind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),
+            TokenKind::Op(":=") => error.help("`=` assigns: y = x + 1"),
+            TokenKind::Op("=") if self.before_is("==") => error.help("`==` compares"),
+            TokenKind::Op(":") if expected == "the end of the expression" => error.help("`sort --descending` sorts in descending order"),
+            TokenKind::Op(op) if op.ends_with('=') && op.len() > 1 => error.help("write the assignment out: x = x + 1"),
             _ => error,
         }
     }
 
     /// Whether the previous token is this operator.
     fn before_is(&self, op: &str) -> bool {
-        matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token { kind: Kind::Op(found), .. }) if *found == op)
+        matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token { kind: TokenKind::Op(found), .. }) if *found == op)
     }
 
     /// Whether the previous token is this name.
     fn before_is_name(&self, name: &str) -> bool {
-        matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token { kind: Kind::Name(found), .. }) if found == name)
+        matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token { kind: TokenKind::Name(found), .. }) if found == name)
     }
 
     fn expect(&mut self, op: &'static str, opened: &Span) -> ExprResult<()> {
         if self.take_op(op) {
             return Ok(());
         }
-        if *self.peek() == Kind::End {
+        if *self.peek() == TokenKind::End {
             return Err(ExprError::at(opened.clone(), format!("`{op}` is missing at the end")));
         }
         Err(self.unexpected(&format!("`,` or `{op}`")))
@@ -305,7 +305,7 @@ impl Parser {
         if parenthesised && !self.take_op(")") || !self.is_op("=") {
             let stopped = self.at;
             self.at = first;
-            if let Kind::Op(op) = &self.tokens[stopped.min(self.tokens.len() - 1)].kind
+            if let TokenKind::Op(op) = &self.tokens[stopped.min(self.tokens.len() - 1)].kind
                 && op.ends_with('=')
                 && op.len() > 1
                 && comparison(op).is_none()
@@ -334,8 +334,8 @@ impl Parser {
 
     fn target(&mut self) -> Option<Target> {
         let span = self.span();
-        if self.is_word("field") && *self.peek_after(1) == Kind::Op("(") {
-            if let (Kind::Str(name), Kind::Op(")")) = (self.peek_after(2).clone(), self.peek_after(3)) {
+        if self.is_word("field") && *self.peek_after(1) == TokenKind::Op("(") {
+            if let (TokenKind::Str(name), TokenKind::Op(")")) = (self.peek_after(2).clone(), self.peek_after(3)) {
                 self.at += 4;
                 return Some(Target { path: vec![name], span: span.start..self.end_of_last() });
             }
@@ -344,7 +344,7 @@ impl Parser {
         let mut path = Vec::new();
         loop {
             match self.peek() {
-                Kind::Name(name) | Kind::Quoted(name) => path.push(name.clone()),
+                TokenKind::Name(name) | TokenKind::Quoted(name) => path.push(name.clone()),
                 _ => return None,
             }
             self.at += 1;
@@ -363,7 +363,7 @@ impl Parser {
         let start = first.span.start;
         let mut items = vec![first];
         while self.take_op(",") {
-            if matches!(self.peek(), Kind::End | Kind::Separator) {
+            if matches!(self.peek(), TokenKind::End | TokenKind::Separator) {
                 break;
             }
             items.push(self.expression(0)?);
@@ -389,7 +389,7 @@ impl Parser {
                 left = self.identity(left)?;
                 continue;
             }
-            if let Kind::Name(word) = self.peek() {
+            if let TokenKind::Name(word) = self.peek() {
                 let (binding, word, joined): (_, _, Junction) = match word.as_str() {
                     "and" => (AND, "and", ExprKind::And),
                     "or" => (OR, "or", ExprKind::Or),
@@ -406,7 +406,7 @@ impl Parser {
                 left = junction(conditions, joined)?;
                 continue;
             }
-            let Kind::Op(op) = *self.peek() else { break };
+            let TokenKind::Op(op) = *self.peek() else { break };
             if let Some(compare) = comparison(op) {
                 if COMPARISON < least {
                     break;
@@ -416,7 +416,7 @@ impl Parser {
                 while let Some(compare) = next {
                     self.at += 1;
                     rest.push((compare, self.expression(COMPARISON + 1)?));
-                    next = if let Kind::Op(op) = self.peek() { comparison(op) } else { None };
+                    next = if let TokenKind::Op(op) = self.peek() { comparison(op) } else { None };
                 }
                 if let [middle @ .., _] = rest.as_slice() {
                     middle.iter().try_for_each(|(_, operand)| refuse_bits_between(operand))?;
@@ -469,7 +469,7 @@ impl Parser {
         self.at += 1;
         let mut params = Vec::new();
         while !self.take_op(":") {
-            let Kind::Name(name) = self.peek().clone() else {
+            let TokenKind::Name(name) = self.peek().clone() else {
                 return Err(self.unexpected("the name of a parameter, or `:`"));
             };
             if params.contains(&name) {
@@ -489,10 +489,10 @@ impl Parser {
     fn prefix(&mut self) -> ExprResult<Expr> {
         let start = self.span().start;
         let unary = match self.peek() {
-            Kind::Op("-") => Some((Unary::Minus, UNARY)),
-            Kind::Op("+") => Some((Unary::Plus, UNARY)),
-            Kind::Op("~") => Some((Unary::Invert, UNARY)),
-            Kind::Name(word) if word == "not" => Some((Unary::Not, NOT)),
+            TokenKind::Op("-") => Some((Unary::Minus, UNARY)),
+            TokenKind::Op("+") => Some((Unary::Plus, UNARY)),
+            TokenKind::Op("~") => Some((Unary::Invert, UNARY)),
+            TokenKind::Name(word) if word == "not" => Some((Unary::Not, NOT)),
             _ => None,
         };
         let Some((operator, binding)) = unary else {
@@ -511,7 +511,7 @@ impl Parser {
             let opened = self.span();
             if self.take_op(".") {
                 let name = match self.peek() {
-                    Kind::Name(name) | Kind::Quoted(name) => name.clone(),
+                    TokenKind::Name(name) | TokenKind::Quoted(name) => name.clone(),
                     _ => return Err(self.unexpected("a name after `.`")),
                 };
                 self.at += 1;
@@ -531,11 +531,11 @@ impl Parser {
     fn arguments(&mut self, opened: &Span) -> ExprResult<Vec<Argument>> {
         let mut args: Vec<Argument> = Vec::new();
         while !self.take_op(")") {
-            if matches!(self.peek(), Kind::Op("*" | "**")) {
+            if matches!(self.peek(), TokenKind::Op("*" | "**")) {
                 return Err(self.unexpected("an argument").help("write out each argument; * and ** are not supported"));
             }
             let keyword = match (self.peek(), self.peek_after(1)) {
-                (Kind::Name(name), Kind::Op("=")) => Some((name.clone(), self.span())),
+                (TokenKind::Name(name), TokenKind::Op("=")) => Some((name.clone(), self.span())),
                 _ => None,
             };
             if keyword.is_some() {
@@ -572,7 +572,7 @@ impl Parser {
         let start = self.span().start;
         let part = |parser: &mut Parser| -> ExprResult<Option<Box<Expr>>> {
             Ok(match parser.peek() {
-                Kind::Op(":" | "," | "]") => None,
+                TokenKind::Op(":" | "," | "]") => None,
                 _ => Some(Box::new(parser.expression(0)?)),
             })
         };
@@ -591,26 +591,26 @@ impl Parser {
     fn atom(&mut self) -> ExprResult<Expr> {
         let span = self.span();
         let kind = match self.peek().clone() {
-            Kind::Int(n) => ExprKind::Int(n),
-            Kind::Float(n) => ExprKind::Float(n),
+            TokenKind::Int(n) => ExprKind::Int(n),
+            TokenKind::Float(n) => ExprKind::Float(n),
             // Adjacent strings are one.
-            Kind::Str(mut s) => {
-                while let Kind::Str(next) = self.peek_after(1) {
+            TokenKind::Str(mut s) => {
+                while let TokenKind::Str(next) = self.peek_after(1) {
                     s.push_str(next);
                     self.at += 1;
                 }
                 ExprKind::Str(s)
             }
-            Kind::Bytes(mut b) => {
-                while let Kind::Bytes(next) = self.peek_after(1) {
+            TokenKind::Bytes(mut b) => {
+                while let TokenKind::Bytes(next) = self.peek_after(1) {
                     b.extend_from_slice(next);
                     self.at += 1;
                 }
                 ExprKind::Bytes(b)
             }
-            Kind::Quoted(name) => ExprKind::Name { name, quoted: true },
-            Kind::Op("...") => ExprKind::Ellipsis,
-            Kind::Name(name) => match name.as_str() {
+            TokenKind::Quoted(name) => ExprKind::Name { name, quoted: true },
+            TokenKind::Op("...") => ExprKind::Ellipsis,
+            TokenKind::Name(name) => match name.as_str() {
                 "None" => ExprKind::None,
                 "True" => ExprKind::Bool(true),
                 "False" => ExprKind::Bool(false),
@@ -618,23 +618,25 @@ impl Parser {
                 "if" | "for" | "in" | "is" | "and" | "or" | "else" | "import" | "def" | "return" | "while" | "yield" | "await" => {
                     return Err(self.unexpected("an expression"));
                 }
-                "field" if matches!((self.peek_after(1), self.peek_after(3)), (Kind::Op("("), Kind::Op(")"))) => {
-                    if let Kind::Str(name) = self.peek_after(2).clone() {
+                "field" if matches!((self.peek_after(1), self.peek_after(3)), (TokenKind::Op("("), TokenKind::Op(")"))) => {
+                    if let TokenKind::Str(name) = self.peek_after(2).clone() {
                         self.at += 4;
                         return Ok(Expr::leaf(ExprKind::Name { name, quoted: true }, span.start..self.end_of_last()));
                     }
                     ExprKind::Name { name, quoted: false }
                 }
-                "true" | "false" | "null" if !matches!(self.peek_after(1), Kind::Op("." | "(")) => ExprKind::Name { name, quoted: false },
+                "true" | "false" | "null" if !matches!(self.peek_after(1), TokenKind::Op("." | "(")) => {
+                    ExprKind::Name { name, quoted: false }
+                }
                 _ => ExprKind::Name { name, quoted: false },
             },
-            Kind::Op("(") => return self.parenthesised(),
-            Kind::Op("[") => {
+            TokenKind::Op("(") => return self.parenthesised(),
+            TokenKind::Op("[") => {
                 self.at += 1;
                 let items = self.items("]", &span)?;
                 return node(ExprKind::List(items), span.start..self.end_of_last());
             }
-            Kind::Op("{") => return self.dict(),
+            TokenKind::Op("{") => return self.dict(),
             _ => return Err(self.unexpected("an expression")),
         };
         self.at += 1;

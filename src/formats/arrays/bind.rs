@@ -4,7 +4,7 @@
 //! the arrays of a type ([`crate::schema::arrays`]) are then looked up and checked against it.
 
 use super::contents::{Contents, StoredArray};
-use super::element::{Element, Kind};
+use super::element::{Element, ElementKind};
 use super::stored::StoredLeaf;
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
@@ -383,7 +383,7 @@ fn compound(stem: &str, stacking: Stacking, contents: &Contents, names: &HashMap
     let tail = values.shape.get(1..)?.iter().map(|size| Dim::known(*size));
     let mut open = levels;
     // Rows of single bytes are strings, as tatter writes them.
-    if values.element.kind == Kind::Number(DType::UInt8) && values.shape.len() == 1 {
+    if values.element.kind == ElementKind::Number(DType::UInt8) && values.shape.len() == 1 {
         dtype = DType::Bytes;
         open -= 1;
     }

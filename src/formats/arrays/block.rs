@@ -33,10 +33,10 @@ pub enum LeafBlock {
 /// Reads one leaf.
 pub struct LeafReader {
     name: String,
-    kind: Kind,
+    kind: BlockKind,
 }
 
-enum Kind {
+enum BlockKind {
     Ragged {
         levels: Vec<Level>,
         values: ArrayStream,
@@ -108,7 +108,7 @@ impl LeafReader {
                 let levels: Vec<Level> = levels.collect::<Result<_>>()?;
                 let left = found.shape.first().copied().unwrap_or(1);
                 let whole = one.then(|| levels.first().map_or(left, |level| level.numbers.left()));
-                Kind::Ragged {
+                BlockKind::Ragged {
                     levels,
                     values: stream(*values)?,
                     item_nbytes: tail.iter().product::<u64>() * found.element.nbytes() as u64,
@@ -119,7 +119,7 @@ impl LeafReader {
             }
             ArrayIndices::Sparse { indices, values, shape, shapes, .. } => {
                 let own = opening.contents.dense_shape(*shape);
-                Kind::Sparse(Box::new(SparseReader {
+                BlockKind::Sparse(Box::new(SparseReader {
                     indices: numbers(*indices)?,
                     values: stream(*values)?,
                     item_nbytes: opening.contents.arrays[*values].element.nbytes() as u64,
@@ -136,7 +136,7 @@ impl LeafReader {
     /// The size of every record in bytes, if it is the same for all records.
     pub fn fixed_nbytes(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Ragged { levels, item_nbytes, whole: None, .. } if levels.is_empty() => Some(*item_nbytes),
+            BlockKind::Ragged { levels, item_nbytes, whole: None, .. } if levels.is_empty() => Some(*item_nbytes),
             _ => None,
         }
     }
@@ -144,11 +144,11 @@ impl LeafReader {
     /// An empty block.
     pub fn begin(&mut self) -> LeafBlock {
         match &mut self.kind {
-            Kind::Ragged { levels, .. } => {
+            BlockKind::Ragged { levels, .. } => {
                 levels.iter_mut().for_each(|level| level.base = level.end);
                 LeafBlock::Ragged { splits: levels.iter().map(|_| vec![0]).collect(), values: MutableBuffer::new(0), nvals: 0 }
             }
-            Kind::Sparse(_) => {
+            BlockKind::Sparse(_) => {
                 LeafBlock::Sparse { splits: vec![0], indices: Vec::new(), values: MutableBuffer::new(0), shapes: Vec::new() }
             }
         }
@@ -165,7 +165,7 @@ impl LeafReader {
 
     fn rows_of(&mut self, count: u64, block: &mut LeafBlock) -> Result<u64> {
         match (&mut self.kind, block) {
-            (Kind::Ragged { levels, item_nbytes, total, left, whole, .. }, LeafBlock::Ragged { splits, nvals, .. }) => {
+            (BlockKind::Ragged { levels, item_nbytes, total, left, whole, .. }, LeafBlock::Ragged { splits, nvals, .. }) => {
                 let mut items = whole.unwrap_or(count);
                 for (level, splits) in levels.iter_mut().zip(splits) {
                     items = level.rows(items, splits)?;
@@ -178,7 +178,7 @@ impl LeafReader {
                 *nvals += usize::try_from(items).map_err(|_| Error::data("more values than this machine can address"))?;
                 items.checked_mul(*item_nbytes).ok_or_else(|| Error::data("the number of bytes does not fit in 63 bits"))
             }
-            (Kind::Sparse(sparse), LeafBlock::Sparse { splits, indices, shapes, .. }) => sparse.rows(count, splits, indices, shapes),
+            (BlockKind::Sparse(sparse), LeafBlock::Sparse { splits, indices, shapes, .. }) => sparse.rows(count, splits, indices, shapes),
             _ => Err(Error::internal("a block of another array")),
         }
     }
@@ -189,10 +189,10 @@ impl LeafReader {
     /// Reading fails.
     pub fn values(&mut self, block: &mut LeafBlock) -> Result<()> {
         let read = match (&mut self.kind, block) {
-            (Kind::Ragged { values, item_nbytes, .. }, LeafBlock::Ragged { nvals, values: into, .. }) => {
+            (BlockKind::Ragged { values, item_nbytes, .. }, LeafBlock::Ragged { nvals, values: into, .. }) => {
                 values.take(*nvals as u64 * *item_nbytes).map(|bytes| *into = bytes)
             }
-            (Kind::Sparse(sparse), LeafBlock::Sparse { splits, values: into, .. }) => {
+            (BlockKind::Sparse(sparse), LeafBlock::Sparse { splits, values: into, .. }) => {
                 let nvals = splits.last().copied().unwrap_or(0).unsigned_abs();
                 sparse.values.take(nvals * sparse.item_nbytes).map(|bytes| *into = bytes)
             }
@@ -211,7 +211,7 @@ impl LeafReader {
 
     fn finish_all(&mut self) -> Result<()> {
         match &mut self.kind {
-            Kind::Ragged { levels, values, left, .. } => {
+            BlockKind::Ragged { levels, values, left, .. } => {
                 for (number, level) in levels.iter_mut().enumerate() {
                     if level.numbers.left() > 0 {
                         return Err(Error::data(format!("row_splits_{number} has {} extra rows", level.numbers.left())));
@@ -223,7 +223,7 @@ impl LeafReader {
                 }
                 values.finish()
             }
-            Kind::Sparse(sparse) => {
+            BlockKind::Sparse(sparse) => {
                 if sparse.indices.left() > 0 || !sparse.values.is_over() {
                     return Err(Error::data("indices continue after the last record"));
                 }

@@ -1,6 +1,6 @@
 //! The arrays in a file, and their locations.
 
-use super::element::{Element, Kind, Record};
+use super::element::{Element, ElementKind, Record};
 use super::embedded::EmbeddedSchema;
 use super::npy_header::{Header, refused};
 use crate::error::{Error, Reason, Result};
@@ -97,7 +97,7 @@ impl Contents {
     /// A structured array in Fortran order, or none of whose fields can be read.
     pub fn add(&mut self, name: String, prefix: &str, header: Header, nbytes: u64, location: Location) -> Result<()> {
         let Header { element, fortran, shape } = header;
-        let Kind::Record(Record { nbytes: record_nbytes, fields }) = element.kind else {
+        let ElementKind::Record(Record { nbytes: record_nbytes, fields }) = element.kind else {
             self.arrays.push(StoredArray { name, element, shape, fortran, location, nbytes, dense_shape: Vec::new(), part: None });
             return Ok(());
         };

@@ -11,13 +11,13 @@ use std::sync::Arc;
 /// The element type of an array on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
-    pub kind: Kind,
+    pub kind: ElementKind,
     pub big_endian: bool,
 }
 
 /// The kinds of elements that can be read. Only the first is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ElementKind {
     /// A bool, integer or float of that dtype; a bool takes one byte.
     Number(DType),
     /// The upper half of a float32.
@@ -54,28 +54,28 @@ pub struct RecordField {
 impl Element {
     /// A little-endian number.
     pub fn number(dtype: DType) -> Element {
-        Element { kind: Kind::Number(dtype), big_endian: false }
+        Element { kind: ElementKind::Number(dtype), big_endian: false }
     }
 
     /// The dtype when read.
     pub fn dtype(&self) -> DType {
         match &self.kind {
-            Kind::Number(dtype) => dtype.clone(),
-            Kind::BFloat16 => DType::Float32,
-            Kind::Unicode(_) => DType::String,
-            Kind::ByteString(_) => DType::Bytes,
-            Kind::Record(_) => DType::Null,
+            ElementKind::Number(dtype) => dtype.clone(),
+            ElementKind::BFloat16 => DType::Float32,
+            ElementKind::Unicode(_) => DType::String,
+            ElementKind::ByteString(_) => DType::Bytes,
+            ElementKind::Record(_) => DType::Null,
         }
     }
 
     /// The size of one value in bytes.
     pub fn nbytes(&self) -> usize {
         match &self.kind {
-            Kind::Number(dtype) => number_nbytes(dtype),
-            Kind::BFloat16 => 2,
-            Kind::Unicode(width) => width.saturating_mul(4),
-            Kind::ByteString(width) => *width,
-            Kind::Record(record) => record.nbytes,
+            ElementKind::Number(dtype) => number_nbytes(dtype),
+            ElementKind::BFloat16 => 2,
+            ElementKind::Unicode(width) => width.saturating_mul(4),
+            ElementKind::ByteString(width) => *width,
+            ElementKind::Record(record) => record.nbytes,
         }
     }
 
@@ -88,20 +88,20 @@ impl Element {
             return Err(Error::internal(format!("{} bytes for {count} values", bytes.len())));
         }
         let dtype = match &self.kind {
-            Kind::Number(dtype) => dtype,
-            Kind::BFloat16 => {
+            ElementKind::Number(dtype) => dtype,
+            ElementKind::BFloat16 => {
                 let values = bytes.as_slice().chunks_exact(2).map(|b| {
                     let bits = if self.big_endian { u16::from_be_bytes([b[0], b[1]]) } else { u16::from_le_bytes([b[0], b[1]]) };
                     bf16::from_bits(bits).to_f32()
                 });
                 return Ok(Arc::new(PrimitiveArray::<Float32Type>::from_iter_values(values)));
             }
-            Kind::Unicode(width) => return self.unicode(bytes.as_slice(), count, *width),
-            Kind::ByteString(width) => {
+            ElementKind::Unicode(width) => return self.unicode(bytes.as_slice(), count, *width),
+            ElementKind::ByteString(width) => {
                 let values = (0..count).map(|i| trimmed(&bytes.as_slice()[i * width..(i + 1) * width]));
                 return Ok(Arc::new(LargeBinaryArray::from_iter_values(values)));
             }
-            Kind::Record(_) => return Err(Error::internal("the fields of a record are read one by one")),
+            ElementKind::Record(_) => return Err(Error::internal("the fields of a record are read one by one")),
         };
         Ok(match dtype {
             DType::Bool => Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(count, |i| bytes.as_slice()[i] != 0), None)),

@@ -1,7 +1,7 @@
 //! The header of an array: dtype, order and shape, as a Python literal.
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-use super::element::{Element, Kind, Record, RecordField};
+use super::element::{Element, ElementKind, Record, RecordField};
 use super::python::{self, Python};
 use crate::error::{Error, Reason, Result};
 use crate::schema::{DType, MAX_FIELDS};
@@ -129,7 +129,7 @@ impl Header {
             sizes.iter().map(size).collect::<Option<Vec<_>>>().ok_or_else(|| damaged("has a shape that does not consist of sizes"))?;
         let element = match entry("descr")? {
             Python::Str(descr) => parse_descr(descr)?,
-            Python::List(fields) => Element { kind: Kind::Record(record(fields)?), big_endian: false },
+            Python::List(fields) => Element { kind: ElementKind::Record(record(fields)?), big_endian: false },
             _ => return Err(damaged("has a descr that is not a dtype")),
         };
         Ok(Header { element, fortran, shape })
@@ -179,16 +179,16 @@ const NUMBERS: [(&str, DType); 12] = [
 
 fn descr(element: &Element) -> String {
     let order = match (element.nbytes(), &element.kind) {
-        (1, _) | (_, Kind::ByteString(_)) => '|',
+        (1, _) | (_, ElementKind::ByteString(_)) => '|',
         _ if element.big_endian => '>',
         _ => '<',
     };
     match &element.kind {
-        Kind::Number(dtype) => format!("{order}{}", NUMBERS.iter().find(|(_, d)| d == dtype).map_or("V1", |(code, _)| code)),
-        Kind::BFloat16 => "<V2".to_owned(),
-        Kind::Unicode(width) => format!("{order}U{width}"),
-        Kind::ByteString(width) => format!("|S{width}"),
-        Kind::Record(record) => format!("|V{}", record.nbytes),
+        ElementKind::Number(dtype) => format!("{order}{}", NUMBERS.iter().find(|(_, d)| d == dtype).map_or("V1", |(code, _)| code)),
+        ElementKind::BFloat16 => "<V2".to_owned(),
+        ElementKind::Unicode(width) => format!("{order}U{width}"),
+        ElementKind::ByteString(width) => format!("|S{width}"),
+        ElementKind::Record(record) => format!("|V{}", record.nbytes),
     }
 }
 
@@ -202,10 +202,10 @@ fn parse_descr(descr: &str) -> Result<Element> {
     let big_endian = descr.starts_with('>') || (descr.starts_with('=') && cfg!(target_endian = "big"));
     let width = |letter: char| code.strip_prefix(letter).and_then(|n| n.parse::<u32>().ok()).map(|n| n as usize);
     let kind = match (NUMBERS.iter().find(|(c, _)| *c == code), width('U'), width('S').or_else(|| width('a'))) {
-        (Some((_, dtype)), ..) => Kind::Number(dtype.clone()),
-        (_, Some(width), _) => Kind::Unicode(width),
-        (_, _, Some(width)) => Kind::ByteString(width),
-        _ if code == "?" => Kind::Number(DType::Bool),
+        (Some((_, dtype)), ..) => ElementKind::Number(dtype.clone()),
+        (_, Some(width), _) => ElementKind::Unicode(width),
+        (_, _, Some(width)) => ElementKind::ByteString(width),
+        _ if code == "?" => ElementKind::Number(DType::Bool),
         _ => return Err(refused(descr).because(Reason::ForeignDType)),
     };
     Ok(Element { kind, big_endian })
@@ -330,15 +330,21 @@ mod tests {
 
     #[test]
     fn headers_of_others_are_read() {
-        let number = |dtype, big_endian| Element { kind: Kind::Number(dtype), big_endian };
+        let number = |dtype, big_endian| Element { kind: ElementKind::Number(dtype), big_endian };
         let cases = [
             (1, "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 3), }   \n", number(DType::Float32, true), true, vec![2, 3]),
             (2, "{\"shape\": (3L,), \"fortran_order\": False, \"descr\": \"|u1\"}", number(DType::UInt8, false), false, vec![3]),
-            (3, "{'descr':'<U5','fortran_order':False,'shape':()}", Element { kind: Kind::Unicode(5), big_endian: false }, false, vec![]),
+            (
+                3,
+                "{'descr':'<U5','fortran_order':False,'shape':()}",
+                Element { kind: ElementKind::Unicode(5), big_endian: false },
+                false,
+                vec![],
+            ),
             (
                 1,
                 "{'descr': '|S0', 'fortran_order': False, 'shape': (1,)}",
-                Element { kind: Kind::ByteString(0), big_endian: false },
+                Element { kind: ElementKind::ByteString(0), big_endian: false },
                 false,
                 vec![1],
             ),
@@ -354,7 +360,7 @@ mod tests {
         let descr = "[('a', '|u1'), ('', '|V3'), (('title', 'b'), '>f8', (2, 3)), ('t', '<M8[us]'), ('r', [('x', '<U2'), ('y', '|b1')])]";
         let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (5,)}}");
         let (header, _) = Header::read(&mut written(1, &text).as_slice()).unwrap();
-        let Kind::Record(record) = &header.element.kind else { panic!() };
+        let ElementKind::Record(record) = &header.element.kind else { panic!() };
         let found: Vec<_> = record.fields.iter().map(|f| (f.name.as_str(), f.start, f.element.is_some(), f.shape.as_slice())).collect();
         let expected: [(&str, usize, bool, &[u64]); 5] =
             [("a", 0, true, &[]), ("b", 4, true, &[2, 3]), ("t", 52, false, &[]), ("r.x", 60, true, &[]), ("r.y", 68, true, &[])];

@@ -4,7 +4,7 @@ use super::bind::Bound;
 use super::block::{Blocks, LeafBlock, LeafReader, Opening};
 use super::contents::{Contents, Location, Open, StoredArray};
 use super::decode::FieldDecoder;
-use super::element::Kind;
+use super::element::ElementKind;
 use super::stream::{ArrayStream, Numbers};
 use crate::chunk::{Decoded, Origin};
 use crate::demand::Wanted;
@@ -66,7 +66,7 @@ impl ArraysReader {
             let notice = format!("{}: {other} is not an array; it was not read", self.input.name());
             request.options.notices.add(notice, request.options.strict)?;
         }
-        let is_bfloat16 = |array: &&StoredArray| array.element.kind == Kind::BFloat16 && request.wanted.includes(&array.name);
+        let is_bfloat16 = |array: &&StoredArray| array.element.kind == ElementKind::BFloat16 && request.wanted.includes(&array.name);
         if let Some(first) = contents.arrays.iter().find(is_bfloat16) {
             let more = match contents.arrays.iter().filter(is_bfloat16).count() - 1 {
                 0 => " is".to_owned(),
@@ -83,7 +83,7 @@ impl ArraysReader {
         let names = contents.by_name();
         let is_uint8 = |field: &&Field| {
             let values = names.get(values_name(&field.name).as_str()).map(|number| &contents.arrays[*number]);
-            field.ty.dtype() == Some(&DType::Bytes) && values.is_some_and(|array| array.element.kind == Kind::Number(DType::UInt8))
+            field.ty.dtype() == Some(&DType::Bytes) && values.is_some_and(|array| array.element.kind == ElementKind::Number(DType::UInt8))
         };
         let is_inferred = |field: &&Field| request.declared.index_of(&field.name).is_none() && request.wanted.includes(&field.name);
         let Some(field) = found.fields.iter().filter(is_inferred).find(is_uint8) else { return Ok(()) };

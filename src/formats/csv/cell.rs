@@ -5,7 +5,7 @@ use crate::formats::decimal::float;
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum CellKind {
     Bool,
     Integer,
     Float,
@@ -22,38 +22,47 @@ pub enum Kind {
 }
 
 /// The kinds, in declaration order.
-pub const KINDS: [Kind; 8] = [Kind::Bool, Kind::Integer, Kind::Float, Kind::Special, Kind::Word, Kind::Digits, Kind::Missing, Kind::Text];
+pub const KINDS: [CellKind; 8] = [
+    CellKind::Bool,
+    CellKind::Integer,
+    CellKind::Float,
+    CellKind::Special,
+    CellKind::Word,
+    CellKind::Digits,
+    CellKind::Missing,
+    CellKind::Text,
+];
 
-impl Kind {
+impl CellKind {
     /// The kind of a text.
-    pub fn of(text: &[u8]) -> Kind {
+    pub fn of(text: &[u8]) -> CellKind {
         if let [b' ' | b'\t', ..] | [.., b' ' | b'\t'] = text
             && is_number(text.trim_ascii())
         {
-            return Kind::of(text.trim_ascii());
+            return CellKind::of(text.trim_ascii());
         }
         match text.first() {
-            Some(b'N' | b'I' | b'n' | b'i' | b'-' | b'+') if is_special(text) => Kind::Special,
-            Some(b'N' | b'I' | b'n' | b'i' | b'-' | b'+') if is_word(text) => Kind::Word,
+            Some(b'N' | b'I' | b'n' | b'i' | b'-' | b'+') if is_special(text) => CellKind::Special,
+            Some(b'N' | b'I' | b'n' | b'i' | b'-' | b'+') if is_word(text) => CellKind::Word,
             Some(b'0'..=b'9' | b'-' | b'+' | b'.') => match Spelling::of(text) {
-                Spelling::Json if whole(text).is_some() => Kind::Integer,
-                Spelling::Json => Kind::Float,
-                Spelling::Loose => Kind::Special,
-                Spelling::Digits => Kind::Digits,
-                Spelling::None => Kind::Text,
+                Spelling::Json if whole(text).is_some() => CellKind::Integer,
+                Spelling::Json => CellKind::Float,
+                Spelling::Loose => CellKind::Special,
+                Spelling::Digits => CellKind::Digits,
+                Spelling::None => CellKind::Text,
             },
-            _ if boolean(text).is_some() => Kind::Bool,
-            _ if is_missing(text) => Kind::Missing,
-            _ => Kind::Text,
+            _ if boolean(text).is_some() => CellKind::Bool,
+            _ if is_missing(text) => CellKind::Missing,
+            _ => CellKind::Text,
         }
     }
 
     /// The name of its values in messages.
     pub fn plural(self) -> &'static str {
         match self {
-            Kind::Bool => "booleans",
-            Kind::Integer | Kind::Float | Kind::Special => "numbers",
-            Kind::Word | Kind::Digits | Kind::Missing | Kind::Text => "strings",
+            CellKind::Bool => "booleans",
+            CellKind::Integer | CellKind::Float | CellKind::Special => "numbers",
+            CellKind::Word | CellKind::Digits | CellKind::Missing | CellKind::Text => "strings",
         }
     }
 }
@@ -174,54 +183,54 @@ mod tests {
     #[test]
     fn kinds_of_texts() {
         for (text, kind) in [
-            ("0", Kind::Integer),
-            ("-12", Kind::Integer),
-            ("18446744073709551615", Kind::Integer),
-            ("18446744073709551616", Kind::Float),
-            ("007", Kind::Digits),
-            ("00", Kind::Digits),
-            ("-007", Kind::Text),
-            ("00.5", Kind::Text),
-            ("0x1", Kind::Text),
-            ("-0.5", Kind::Float),
-            ("1e3", Kind::Float),
-            ("1.", Kind::Special),
-            (".5", Kind::Special),
-            ("-.5e-3", Kind::Special),
-            ("+1.5", Kind::Special),
-            ("1.e5", Kind::Special),
-            (".", Kind::Text),
-            (".e5", Kind::Text),
-            ("+", Kind::Text),
-            ("+1", Kind::Text),
-            ("1.2.3", Kind::Text),
-            ("1e+", Kind::Text),
-            ("1e", Kind::Text),
-            ("2024-01-02", Kind::Text),
-            ("NaN", Kind::Special),
-            ("-Infinity", Kind::Special),
-            ("nan", Kind::Word),
-            ("-inf", Kind::Word),
-            ("+Inf", Kind::Word),
-            ("nano", Kind::Text),
-            ("-", Kind::Text),
-            ("true", Kind::Bool),
-            ("False", Kind::Bool),
-            ("TRUE", Kind::Bool),
-            (" 1", Kind::Integer),
-            ("1.5  ", Kind::Float),
-            ("-8\t", Kind::Integer),
-            (" ", Kind::Text),
-            (" .5", Kind::Special),
-            (" x", Kind::Text),
-            (" 007", Kind::Text),
-            ("1 2", Kind::Text),
-            ("NA", Kind::Missing),
-            ("n/a", Kind::Missing),
-            ("Na", Kind::Text),
-            ("", Kind::Text),
+            ("0", CellKind::Integer),
+            ("-12", CellKind::Integer),
+            ("18446744073709551615", CellKind::Integer),
+            ("18446744073709551616", CellKind::Float),
+            ("007", CellKind::Digits),
+            ("00", CellKind::Digits),
+            ("-007", CellKind::Text),
+            ("00.5", CellKind::Text),
+            ("0x1", CellKind::Text),
+            ("-0.5", CellKind::Float),
+            ("1e3", CellKind::Float),
+            ("1.", CellKind::Special),
+            (".5", CellKind::Special),
+            ("-.5e-3", CellKind::Special),
+            ("+1.5", CellKind::Special),
+            ("1.e5", CellKind::Special),
+            (".", CellKind::Text),
+            (".e5", CellKind::Text),
+            ("+", CellKind::Text),
+            ("+1", CellKind::Text),
+            ("1.2.3", CellKind::Text),
+            ("1e+", CellKind::Text),
+            ("1e", CellKind::Text),
+            ("2024-01-02", CellKind::Text),
+            ("NaN", CellKind::Special),
+            ("-Infinity", CellKind::Special),
+            ("nan", CellKind::Word),
+            ("-inf", CellKind::Word),
+            ("+Inf", CellKind::Word),
+            ("nano", CellKind::Text),
+            ("-", CellKind::Text),
+            ("true", CellKind::Bool),
+            ("False", CellKind::Bool),
+            ("TRUE", CellKind::Bool),
+            (" 1", CellKind::Integer),
+            ("1.5  ", CellKind::Float),
+            ("-8\t", CellKind::Integer),
+            (" ", CellKind::Text),
+            (" .5", CellKind::Special),
+            (" x", CellKind::Text),
+            (" 007", CellKind::Text),
+            ("1 2", CellKind::Text),
+            ("NA", CellKind::Missing),
+            ("n/a", CellKind::Missing),
+            ("Na", CellKind::Text),
+            ("", CellKind::Text),
         ] {
-            assert_eq!(Kind::of(text.as_bytes()), kind, "{text}");
+            assert_eq!(CellKind::of(text.as_bytes()), kind, "{text}");
         }
     }
 

@@ -365,7 +365,8 @@ impl Values {
             Values::Integers(values, _) => values.push(whole(plain).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
             Values::Unsigned(values, _) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("a non-negative integer")?),
             Values::Floats(values, exact) => {
-                let expected = || if cell::Kind::of(plain) == cell::Kind::Float { "a number in the range of float64" } else { "a number" };
+                let expected =
+                    || if cell::CellKind::of(plain) == cell::CellKind::Float { "a number in the range of float64" } else { "a number" };
                 let value = number(plain).ok_or_else(expected)?;
                 if !exact.holds(value, plain) {
                     return Err(exact.expected);

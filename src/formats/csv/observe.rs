@@ -1,6 +1,6 @@
 //! Observes columns and infers their types.
 
-use super::cell::{KINDS, Kind, boolean, number, plain, whole};
+use super::cell::{CellKind, KINDS, boolean, number, plain, whole};
 use super::cut::Block;
 use super::dialect::Dialect;
 use crate::error::{Error, Result};
@@ -141,14 +141,14 @@ impl ColumnSeen {
     }
 
     fn see(&mut self, text: &[u8], line: u64, input: &Arc<str>) {
-        let kind = Kind::of(text);
+        let kind = CellKind::of(text);
         let first = || First { line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec(), input: input.clone() };
         // Lines are seen in order.
         self.firsts[kind as usize].get_or_insert_with(first);
         match kind {
-            Kind::Bool if boolean(text) == Some(true) => self.has_true = true,
-            Kind::Bool => self.has_false = true,
-            Kind::Integer => {
+            CellKind::Bool if boolean(text) == Some(true) => self.has_true = true,
+            CellKind::Bool => self.has_false = true,
+            CellKind::Integer => {
                 if let Some(value) = whole(plain(text)) {
                     self.smallest = self.smallest.min(value);
                     self.largest = self.largest.max(value);
@@ -157,13 +157,13 @@ impl ColumnSeen {
                     }
                 }
             }
-            Kind::Float if plain(text).iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
+            CellKind::Float if plain(text).iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
                 if self.inexact.is_none() && !is_exact(plain(text)) {
                     self.inexact = Some(first());
                 }
                 self.beyond.get_or_insert_with(first);
             }
-            Kind::Float | Kind::Special => {
+            CellKind::Float | CellKind::Special => {
                 self.has_fractions = true;
                 if self.infinite.is_none() && is_infinite(plain(text)) {
                     self.infinite = Some(first());
@@ -195,10 +195,10 @@ impl ColumnSeen {
     }
 
     /// The first value of a kind, including other kinds that count as this kind here.
-    fn first(&self, kind: Kind) -> Option<First> {
-        let empty = self.empty.clone().filter(|_| kind == Kind::Text && !self.holds_lists() && !self.is_empty_null);
+    fn first(&self, kind: CellKind) -> Option<First> {
+        let empty = self.empty.clone().filter(|_| kind == CellKind::Text && !self.holds_lists() && !self.is_empty_null);
         // Another string says more about a column of text than a word for null.
-        let is_shown = |seen: &Kind| *seen != Kind::Missing || self.firsts[Kind::Text as usize].is_none();
+        let is_shown = |seen: &CellKind| *seen != CellKind::Missing || self.firsts[CellKind::Text as usize].is_none();
         let firsts = KINDS
             .into_iter()
             .filter(|seen| self.resolved(*seen) == kind && is_shown(seen))
@@ -208,52 +208,52 @@ impl ColumnSeen {
 
     /// Whether it is a column of lists. Between numbers, an empty field that is not null can only be an empty list.
     fn holds_lists(&self) -> bool {
-        let is_number = |kind: Kind| !matches!(kind, Kind::Text | Kind::Word | Kind::Digits | Kind::Missing);
+        let is_number = |kind: CellKind| !matches!(kind, CellKind::Text | CellKind::Word | CellKind::Digits | CellKind::Missing);
         let seen = || KINDS.into_iter().filter(|kind| self.firsts[*kind as usize].is_some());
         let has_empty = self.empty.is_some() && !self.is_empty_null;
         self.is_list || (self.has_separator && has_empty && seen().next().is_some() && seen().all(is_number))
     }
 
     /// The effective kind, given the other kinds of the column.
-    fn resolved(&self, kind: Kind) -> Kind {
-        let has = |kind: Kind| self.firsts[kind as usize].is_some();
-        let are_codes = has(Kind::Digits) && !has(Kind::Float);
-        let has_numbers = has(Kind::Float) || (has(Kind::Integer) && !are_codes);
-        let has_text = has(Kind::Text) || has(Kind::Digits);
-        let may_be_null = has_numbers || has(Kind::Special) || has(Kind::Bool);
+    fn resolved(&self, kind: CellKind) -> CellKind {
+        let has = |kind: CellKind| self.firsts[kind as usize].is_some();
+        let are_codes = has(CellKind::Digits) && !has(CellKind::Float);
+        let has_numbers = has(CellKind::Float) || (has(CellKind::Integer) && !are_codes);
+        let has_text = has(CellKind::Text) || has(CellKind::Digits);
+        let may_be_null = has_numbers || has(CellKind::Special) || has(CellKind::Bool);
         match kind {
             // `True` can be text, such as the name of a city.
-            Kind::Bool if has_text && !(self.has_true && self.has_false) => Kind::Text,
-            Kind::Integer if are_codes => Kind::Text,
-            Kind::Digits => Kind::Text,
-            Kind::Special if !has_numbers && has_text => Kind::Text,
-            Kind::Word if !has_numbers && (has_text || !has(Kind::Special)) => Kind::Text,
-            Kind::Special | Kind::Word => Kind::Float,
-            Kind::Missing if has_text || !may_be_null || !self.guesses_nulls || self.is_list => Kind::Text,
+            CellKind::Bool if has_text && !(self.has_true && self.has_false) => CellKind::Text,
+            CellKind::Integer if are_codes => CellKind::Text,
+            CellKind::Digits => CellKind::Text,
+            CellKind::Special if !has_numbers && has_text => CellKind::Text,
+            CellKind::Word if !has_numbers && (has_text || !has(CellKind::Special)) => CellKind::Text,
+            CellKind::Special | CellKind::Word => CellKind::Float,
+            CellKind::Missing if has_text || !may_be_null || !self.guesses_nulls || self.is_list => CellKind::Text,
             _ => kind,
         }
     }
 
     /// The first `NA` or variant that is null.
     fn missing(&self) -> Option<&First> {
-        self.firsts[Kind::Missing as usize].as_ref().filter(|_| self.resolved(Kind::Missing) == Kind::Missing)
+        self.firsts[CellKind::Missing as usize].as_ref().filter(|_| self.resolved(CellKind::Missing) == CellKind::Missing)
     }
 
     /// The type that holds all observed values, or the conflict.
     fn ty(&self, several: bool) -> Result<Type, Clash> {
-        let is_typed = |kind: &Kind| *kind != Kind::Missing && self.first(*kind).is_some();
-        let kinds: Vec<Kind> = KINDS.into_iter().filter(is_typed).collect();
-        let at = |kind: Kind| self.first(kind).map_or_else(String::new, |first| first.place(several));
+        let is_typed = |kind: &CellKind| *kind != CellKind::Missing && self.first(*kind).is_some();
+        let kinds: Vec<CellKind> = KINDS.into_iter().filter(is_typed).collect();
+        let at = |kind: CellKind| self.first(kind).map_or_else(String::new, |first| first.place(several));
         let dtype = match kinds.as_slice() {
             [] => DType::Null,
-            [Kind::Bool] => DType::Bool,
-            [Kind::Text] => DType::String,
-            [Kind::Integer] if self.largest <= i128::from(i64::MAX) => DType::Int64,
-            [Kind::Integer] if self.smallest >= 0 => DType::UInt64,
-            [Kind::Integer] => {
-                return Err(Clash::new(format!("contains negative integers and integers beyond int64 ({})", at(Kind::Integer))));
+            [CellKind::Bool] => DType::Bool,
+            [CellKind::Text] => DType::String,
+            [CellKind::Integer] if self.largest <= i128::from(i64::MAX) => DType::Int64,
+            [CellKind::Integer] if self.smallest >= 0 => DType::UInt64,
+            [CellKind::Integer] => {
+                return Err(Clash::new(format!("contains negative integers and integers beyond int64 ({})", at(CellKind::Integer))));
             }
-            [Kind::Float] | [Kind::Integer, Kind::Float] => match (&self.beyond, &self.infinite, &self.inexact) {
+            [CellKind::Float] | [CellKind::Integer, CellKind::Float] => match (&self.beyond, &self.infinite, &self.inexact) {
                 (Some(first), _, inexact) if inexact.is_some() || !self.has_fractions => {
                     return Err(Clash::new(format!("contains integers beyond 64 bits ({})", first.place(several))));
                 }
@@ -264,7 +264,7 @@ impl ColumnSeen {
                 (_, None, Some(first)) => {
                     return Err(Clash::new(format!(
                         "contains fractions or non-finite numbers ({}) and integers beyond 2^53, which float64 cannot represent exactly ({})",
-                        at(Kind::Float),
+                        at(CellKind::Float),
                         first.place(several)
                     )));
                 }
@@ -279,7 +279,7 @@ impl ColumnSeen {
                     }
                 }
                 let parts: Vec<String> = parts.iter().map(|(first, name)| format!("{name} ({})", first.shown(several))).collect();
-                let word = self.first(Kind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
+                let word = self.first(CellKind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
                 let word_line = word.as_ref().map_or(0, |first| first.line);
                 let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
                 // These are not words for null, however they are spelled: `TRUE`, `+5`.
@@ -287,13 +287,13 @@ impl ColumnSeen {
                 let is_value = |word: &String| is_boolean(word) || word.trim().parse::<f64>().is_ok_and(f64::is_finite);
                 let others = match kinds.as_slice() {
                     _ if word.as_ref().is_some_and(is_boolean) => None,
-                    [Kind::Bool, Kind::Text] => Some(DType::Bool),
-                    [Kind::Integer, Kind::Text] if self.largest <= i128::from(i64::MAX) => Some(DType::Int64),
-                    [Kind::Float, Kind::Text] | [Kind::Integer, Kind::Float, Kind::Text] => Some(DType::Float64),
+                    [CellKind::Bool, CellKind::Text] => Some(DType::Bool),
+                    [CellKind::Integer, CellKind::Text] if self.largest <= i128::from(i64::MAX) => Some(DType::Int64),
+                    [CellKind::Float, CellKind::Text] | [CellKind::Integer, CellKind::Float, CellKind::Text] => Some(DType::Float64),
                     _ => None,
                 };
                 let words = word.filter(|word| !is_value(word)).into_iter();
-                let missing = self.firsts[Kind::Missing as usize].as_ref().map(First::lossy);
+                let missing = self.firsts[CellKind::Missing as usize].as_ref().map(First::lossy);
                 return Err(Clash {
                     message: format!("contains {}", parts.join(" and ")),
                     words: words.flat_map(|word| [Some(word), missing.clone()]).flatten().collect(),
@@ -441,7 +441,7 @@ impl Observed for Seen {
                         (false, false) => dtype.to_owned(),
                     };
                     let text = typed("string", optional);
-                    let has_missing = column.guesses_nulls && column.firsts[Kind::Missing as usize].is_some();
+                    let has_missing = column.guesses_nulls && column.firsts[CellKind::Missing as usize].is_some();
                     may_be_header |= clash.word_line == 1 && request.options.csv.columns.is_some();
                     is_header &= clash.words == [column.name.as_str()] && header.is_none_or(|line| line == clash.word_line);
                     header = Some(clash.word_line);

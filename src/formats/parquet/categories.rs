@@ -1,7 +1,7 @@
 //! The values of dictionaries, such as the categories of pandas, in their order and whether they occur or not. In Parquet
 //! they are only in the dictionary pages, so a column starts its dictionary with them.
 
-use super::encode::{Kind, leaf_types};
+use super::encode::{StorageKind, leaf_types};
 use super::footer;
 use crate::formats::columnar::source::Source;
 use crate::schema::facts::Storage;
@@ -41,8 +41,8 @@ pub fn of(field: &Field, own: &ArrowField, wide: &ArrowField, form: Form, is_own
     let mut is_complete = true;
     let starts = types.iter().zip(&memory).map(|(ty, memory)| {
         let values = if Encodings::Dictionaries.keep(ty) { known.next().flatten()? } else { return None };
-        let start =
-            cast(&values, memory).filter(|values| is_own && values.null_count() == 0 && Kind::has_dictionary(memory) && is_small(values));
+        let start = cast(&values, memory)
+            .filter(|values| is_own && values.null_count() == 0 && StorageKind::has_dictionary(memory) && is_small(values));
         is_complete &= start.is_some();
         start
     });

@@ -2,7 +2,7 @@
 
 use super::categories::WRITER;
 use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
-use super::encode::{ChunkWriter, Codec, EncodedChunk, Kind, kinds, leaves_of};
+use super::encode::{ChunkWriter, Codec, EncodedChunk, StorageKind, kinds, leaves_of};
 use super::failure::lifted;
 use super::schema::OutputSchema;
 use crate::chunk::{Chunk, Origin};
@@ -75,7 +75,7 @@ struct Column {
     parquet: SchemaDescriptor,
     arrow: SchemaRef,
     /// How its leaves are stored; `None` if the parquet crate encodes them.
-    kinds: Option<Vec<Kind>>,
+    kinds: Option<Vec<StorageKind>>,
     /// The values that the dictionary of each leaf starts with, if its source declares them.
     categories: Vec<Option<ArrayRef>>,
     /// Whether a dictionary is ordered.
@@ -329,7 +329,7 @@ impl GroupEncoder {
         let Column { parquet, arrow, kinds, categories, .. } = &self.columns[index];
         if let Some(kinds) = kinds {
             let columns = parquet.columns().iter().zip(kinds).zip(pays).enumerate();
-            let writer = |(leaf, ((column, kind), pays)): (usize, ((&ColumnDescPtr, &Kind), bool))| {
+            let writer = |(leaf, ((column, kind), pays)): (usize, ((&ColumnDescPtr, &StorageKind), bool))| {
                 let categories = categories.get(leaf).and_then(Option::as_ref);
                 let mut writer = ChunkWriter::new(column.clone(), *kind, pays || categories.is_some(), self.compression);
                 if let Some(values) = categories {

@@ -5,7 +5,7 @@
 //! at a time, so that a header of nothing but brackets takes no more memory than its length.
 
 use crate::error::{Error, Result};
-use crate::formats::arrays::element::{Element, Kind};
+use crate::formats::arrays::element::{Element, ElementKind};
 use crate::formats::arrays::npy_header::shown_shape;
 use crate::printable::counted;
 use crate::schema::DType;
@@ -30,20 +30,20 @@ pub struct Entry {
     pub end: u64,
 }
 
-const DTYPES: [(&str, Kind); 13] = [
-    ("BOOL", Kind::Number(DType::Bool)),
-    ("I8", Kind::Number(DType::Int8)),
-    ("I16", Kind::Number(DType::Int16)),
-    ("I32", Kind::Number(DType::Int32)),
-    ("I64", Kind::Number(DType::Int64)),
-    ("U8", Kind::Number(DType::UInt8)),
-    ("U16", Kind::Number(DType::UInt16)),
-    ("U32", Kind::Number(DType::UInt32)),
-    ("U64", Kind::Number(DType::UInt64)),
-    ("F16", Kind::Number(DType::Float16)),
-    ("BF16", Kind::BFloat16),
-    ("F32", Kind::Number(DType::Float32)),
-    ("F64", Kind::Number(DType::Float64)),
+const DTYPES: [(&str, ElementKind); 13] = [
+    ("BOOL", ElementKind::Number(DType::Bool)),
+    ("I8", ElementKind::Number(DType::Int8)),
+    ("I16", ElementKind::Number(DType::Int16)),
+    ("I32", ElementKind::Number(DType::Int32)),
+    ("I64", ElementKind::Number(DType::Int64)),
+    ("U8", ElementKind::Number(DType::UInt8)),
+    ("U16", ElementKind::Number(DType::UInt16)),
+    ("U32", ElementKind::Number(DType::UInt32)),
+    ("U64", ElementKind::Number(DType::UInt64)),
+    ("F16", ElementKind::Number(DType::Float16)),
+    ("BF16", ElementKind::BFloat16),
+    ("F32", ElementKind::Number(DType::Float32)),
+    ("F64", ElementKind::Number(DType::Float64)),
 ];
 
 /// Maximum length of a tensor entry.

@@ -3,7 +3,7 @@
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::arrays::archive::SUFFIX;
-use crate::formats::arrays::element::{Element, Kind};
+use crate::formats::arrays::element::{Element, ElementKind};
 use crate::formats::arrays::npy_header::Header;
 use crate::formats::arrays::spool::Spool;
 use crate::formats::arrays::zip::Archive;
@@ -138,7 +138,7 @@ impl Writer for CsrWriter {
         let indices = number(if self.is_narrow() { DType::Int32 } else { DType::Int64 });
         let nentries = self.nentries as u64;
         let shape: Vec<u8> = [self.nrows as i64, self.ncolumns].iter().flat_map(|n| n.to_le_bytes()).collect();
-        let csr = Element { kind: Kind::ByteString(3), big_endian: false };
+        let csr = Element { kind: ElementKind::ByteString(3), big_endian: false };
         let grown = [("indices", INDICES, indices, nentries), ("indptr", INDPTR, number(DType::Int64), self.nrows + 1)];
         for (name, array, element, length) in grown.into_iter().chain([("data", DATA, number(self.encoder.dtype.clone()), nentries)]) {
             member(&mut archive, name, element, vec![length], Body::Spooled(&mut self.spool, array))?;

@@ -119,7 +119,7 @@ fn present(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, feat
         && let Some(sizes) = packing.sizes
         && let Some((kind, list)) = wire::list(features.bytes, features.span(sizes, row))?
     {
-        if kind != wire::Kind::Int64 {
+        if kind != wire::FeatureKind::Int64 {
             return wire::fail(list.at(), format!("expected the sizes of tensors in an int64_list, found {}", kind.described()));
         }
         values.sizes(list)?;

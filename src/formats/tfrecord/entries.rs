@@ -4,7 +4,7 @@ use super::arrange::Arrange;
 use super::features::Features;
 use super::mapping::Leaf;
 use super::values::Append;
-use super::wire::{self, Kind, Parse, fail};
+use super::wire::{self, FeatureKind, Parse, fail};
 use crate::error::{Error, Result};
 use crate::schema::Size;
 use crate::tensor::gather::take;
@@ -52,7 +52,7 @@ impl Entries {
             let at = span.start;
             match wire::list(features.bytes, span)? {
                 None => {}
-                Some((Kind::Int64, list)) => wire::int64s(list, numbers)?,
+                Some((FeatureKind::Int64, list)) => wire::int64s(list, numbers)?,
                 Some((found, _)) => return fail(at, format!("expected indices in an int64_list, found {}", found.described())),
             }
             if numbers.len() != n {

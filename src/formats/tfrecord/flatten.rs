@@ -3,7 +3,7 @@
 //! The features of a field are determined once by its type; a chunk only fills them.
 
 use super::mapping::{indices_name, kind_of, row_lengths_name, values_name};
-use super::wire::Kind;
+use super::wire::FeatureKind;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -506,7 +506,7 @@ fn values(dtype: &DType, array: &ArrayRef, scope: &Scope) -> Result<FeatureValue
             }
             FeatureValues::Float(narrow)
         }
-        _ if kind_of(dtype) == Some(Kind::Bytes) => text(array),
+        _ if kind_of(dtype) == Some(FeatureKind::Bytes) => text(array),
         other => return Err(Error::internal(format!("a feature of dtype {other}")).in_field(&scope.path)),
     })
 }

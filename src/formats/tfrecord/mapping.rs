@@ -12,7 +12,7 @@
 //! | `x: {a: T}[?]` | those of `x.a: T[?]` |
 
 use super::packing::Packing;
-use super::wire::Kind;
+use super::wire::FeatureKind;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use crate::path::FieldPath;
@@ -358,12 +358,12 @@ pub fn indices_name(name: &str, axis: usize) -> String {
 }
 
 /// The kind of list that holds values of that dtype; `None` for fields without a dtype.
-pub fn kind_of(dtype: &DType) -> Option<Kind> {
+pub fn kind_of(dtype: &DType) -> Option<FeatureKind> {
     match dtype {
         DType::Null | DType::Arrow(_) => None,
-        DType::String | DType::Bytes | DType::Json => Some(Kind::Bytes),
-        d if d.is_float() => Some(Kind::Float),
-        _ => Some(Kind::Int64),
+        DType::String | DType::Bytes | DType::Json => Some(FeatureKind::Bytes),
+        d if d.is_float() => Some(FeatureKind::Float),
+        _ => Some(FeatureKind::Int64),
     }
 }
 
@@ -387,7 +387,7 @@ fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Defa
     let wrong = |found: &Literal| Error::usage(format!("{found:?} is not a valid default for {dtype}"));
     let mut flat = flat.into_iter().cycle().take(if flat_is_empty(default) { 0 } else { n });
     Ok(match kind_of(dtype) {
-        Some(Kind::Int64) => DefaultValues::Int64(
+        Some(FeatureKind::Int64) => DefaultValues::Int64(
             flat.map(|v| match v {
                 Literal::Int(i) => i64::try_from(*i).map_err(|_| wrong(v)),
                 Literal::Bool(b) => Ok(i64::from(*b)),
@@ -395,7 +395,7 @@ fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Defa
             })
             .collect::<Result<_>>()?,
         ),
-        Some(Kind::Float) => DefaultValues::Float(
+        Some(FeatureKind::Float) => DefaultValues::Float(
             flat.map(|v| match v {
                 Literal::Int(i) => Ok(*i as f32),
                 Literal::Float(f) => Ok(*f as f32),
@@ -403,7 +403,7 @@ fn default_values(default: &Literal, dtype: &DType, dims: &[Dim]) -> Result<Defa
             })
             .collect::<Result<_>>()?,
         ),
-        Some(Kind::Bytes) => DefaultValues::Bytes(
+        Some(FeatureKind::Bytes) => DefaultValues::Bytes(
             flat.map(|v| match v {
                 Literal::String(s) => Ok(s.as_bytes().to_vec()),
                 Literal::Bytes(b) if *dtype == DType::Bytes => Ok(b.clone()),

@@ -3,7 +3,7 @@
 use super::features::Span;
 use super::mapping::DefaultValues;
 use super::values::{Append, ByteValues, Bytes};
-use super::wire::{self, Cursor, Kind, Parse, fail};
+use super::wire::{self, Cursor, FeatureKind, Parse, fail};
 use crate::error::Result;
 use crate::schema::DType;
 use crate::tensor::Tensor;
@@ -33,9 +33,9 @@ impl Append for Named {
     fn reserve(&mut self, _: &[u8], spans: &[Span]) {
         let _ = spans;
     }
-    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+    fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
         let at = list.at();
-        if kind != Kind::Int64 {
+        if kind != FeatureKind::Int64 {
             return fail(at, format!("expected an int64_list, found {}", kind.described()));
         }
         self.positions.clear();

@@ -4,7 +4,7 @@ use super::arrange::{Arrange, known_count};
 use super::features::Features;
 use super::mapping::{AxisRows, Leaf};
 use super::values::Append;
-use super::wire::{self, DecodeError, Kind, Parse, fail};
+use super::wire::{self, DecodeError, FeatureKind, Parse, fail};
 use crate::error::{Error, Result};
 use crate::schema::Size;
 use crate::tensor::encoding::{Extent, InvalidPartition};
@@ -63,7 +63,7 @@ impl Nested {
                     self.numbers.clear();
                     match wire::list(features.bytes, span)? {
                         None => {}
-                        Some((Kind::Int64, list)) => wire::int64s(list, &mut self.numbers)?,
+                        Some((FeatureKind::Int64, list)) => wire::int64s(list, &mut self.numbers)?,
                         Some((found, _)) => return fail(at, format!("expected a partition in an int64_list, found {}", found.described())),
                     }
                     let first = splits.len();

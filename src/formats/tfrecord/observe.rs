@@ -2,7 +2,7 @@
 
 use super::framing::Block;
 use super::mapping::{indices_name, is_complete, row_lengths_name, values_name};
-use super::wire::{self, EXAMPLE_AMONG_SEQUENCES, Kind, Message, SEQUENCE_AMONG_EXAMPLES};
+use super::wire::{self, EXAMPLE_AMONG_SEQUENCES, FeatureKind, Message, SEQUENCE_AMONG_EXAMPLES};
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
@@ -46,7 +46,7 @@ struct Feature {
     /// The first record with each kind: bytes, float, int64.
     kinds: [Option<FirstSeen>; 3],
     /// The kind in the first record that has one.
-    first_kind: Option<Kind>,
+    first_kind: Option<FeatureKind>,
     /// Number of records in which it has a kind.
     present: u64,
     /// The smallest number of values in a record in which it has a kind.
@@ -178,9 +178,9 @@ impl Feature {
             return;
         }
         let count = match kind {
-            Kind::Int64 => wire::count_int64s(list),
-            Kind::Float => wire::count_floats(list),
-            Kind::Bytes => {
+            FeatureKind::Int64 => wire::count_int64s(list),
+            FeatureKind::Float => wire::count_floats(list),
+            FeatureKind::Bytes => {
                 let mut n = 0;
                 let mut utf8 = entry.utf8;
                 let walked = wire::each_bytes(list, &mut |value| {
@@ -510,7 +510,7 @@ impl Feature {
             return self.common_dtype([bytes, float, int64].map(Option::as_ref));
         }
         self.common_dtype(match self.first_kind {
-            Some(Kind::Bytes) => [bytes.as_ref(), None, None],
+            Some(FeatureKind::Bytes) => [bytes.as_ref(), None, None],
             _ => [None, float.as_ref(), int64.as_ref()],
         })
     }
@@ -525,9 +525,9 @@ impl Feature {
             [None, None, Some(_)] => Ok(DType::Int64),
             [None, Some(_), Some(_)] => Ok(DType::Float64),
             [Some(bytes), float, int64] => {
-                let mut places = vec![(bytes, Kind::Bytes)];
-                places.extend(float.map(|p| (p, Kind::Float)));
-                places.extend(int64.map(|p| (p, Kind::Int64)));
+                let mut places = vec![(bytes, FeatureKind::Bytes)];
+                places.extend(float.map(|p| (p, FeatureKind::Float)));
+                places.extend(int64.map(|p| (p, FeatureKind::Int64)));
                 places.sort();
                 Err(places.iter().map(|(p, kind)| format!("{} {}", kind.name(), at(p))).collect::<Vec<_>>().join(", "))
             }
@@ -535,14 +535,14 @@ impl Feature {
     }
 }
 
-impl PartialOrd for Kind {
-    fn partial_cmp(&self, other: &Kind) -> Option<std::cmp::Ordering> {
+impl PartialOrd for FeatureKind {
+    fn partial_cmp(&self, other: &FeatureKind) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Kind {
-    fn cmp(&self, other: &Kind) -> std::cmp::Ordering {
+impl Ord for FeatureKind {
+    fn cmp(&self, other: &FeatureKind) -> std::cmp::Ordering {
         (*self as usize).cmp(&(*other as usize))
     }
 }

@@ -6,7 +6,7 @@ use super::features::Span;
 use super::mapping::DefaultValues;
 use super::packing::{Element, Packing};
 use super::values::{Append, Store, internal};
-use super::wire::{self, Cursor, Kind, Parse, fail};
+use super::wire::{self, Cursor, FeatureKind, Parse, fail};
 use crate::error::Result;
 use crate::schema::DType;
 use crate::tensor::{RowPartition, Tensor};
@@ -163,9 +163,9 @@ impl Append for Packed {
         self.used = 0;
         wire::int64s(list, &mut self.sizes)
     }
-    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+    fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
         let at = list.at();
-        if kind != Kind::Bytes {
+        if kind != FeatureKind::Bytes {
             return fail(at, format!("expected tensors in a bytes_list, found {}", kind.described()));
         }
         let (mut outcome, before) = (Ok(()), self.values.len());

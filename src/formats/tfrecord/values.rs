@@ -2,7 +2,7 @@
 
 use super::features::Span;
 use super::mapping::DefaultValues;
-use super::wire::{self, Cursor, DecodeError, Kind, Parse, fail};
+use super::wire::{self, Cursor, DecodeError, FeatureKind, Parse, fail};
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::tensor::Tensor;
@@ -25,7 +25,7 @@ pub trait Append {
     /// values and use up to twice the memory.
     fn reserve(&mut self, bytes: &[u8], spans: &[Span]);
     /// Appends the values of a list.
-    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()>;
+    fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()>;
     /// Appends the values of a default.
     fn default(&mut self, values: &DefaultValues);
     /// Takes the shapes of the tensors that the next list holds as bytes; other values have none.
@@ -68,7 +68,7 @@ fn nbytes(spans: &[Span]) -> usize {
     spans.iter().map(ExactSizeIterator::len).sum()
 }
 
-fn wrong_kind<T>(expected: &str, found: Kind, list: Cursor, widens: bool) -> Parse<T> {
+fn wrong_kind<T>(expected: &str, found: FeatureKind, list: Cursor, widens: bool) -> Parse<T> {
     Err(DecodeError { at: list.at(), what: format!("expected {expected}, found {}", found.described()).into(), widens })
 }
 
@@ -123,9 +123,9 @@ impl Append for Ints {
         // The last byte of a varint is below 0x80, and so are a few bytes before the values.
         self.values.reserve(count(bytes, spans, |b| *b < 0x80));
     }
-    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
-        if kind != Kind::Int64 {
-            return wrong_kind("an int64_list", kind, list, self.inferred && kind == Kind::Float);
+    fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
+        if kind != FeatureKind::Int64 {
+            return wrong_kind("an int64_list", kind, list, self.inferred && kind == FeatureKind::Float);
         }
         let (start, at) = (self.values.len(), list.at());
         wire::int64s(list, &mut self.values)?;
@@ -181,9 +181,9 @@ impl Append for Floats {
     fn reserve(&mut self, _: &[u8], spans: &[Span]) {
         self.values.reserve(nbytes(spans) / 4);
     }
-    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
-        if kind != Kind::Float {
-            return wrong_kind("a float_list", kind, list, self.inferred && kind == Kind::Int64);
+    fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
+        if kind != FeatureKind::Float {
+            return wrong_kind("a float_list", kind, list, self.inferred && kind == FeatureKind::Int64);
         }
         let (start, at) = (self.values.len(), list.at());
         wire::floats(list, &mut self.values)?;
@@ -232,14 +232,14 @@ impl Append for Doubles {
     fn reserve(&mut self, _: &[u8], spans: &[Span]) {
         self.values.reserve(nbytes(spans) / 4);
     }
-    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+    fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
         match kind {
-            Kind::Float => {
+            FeatureKind::Float => {
                 self.floats.clear();
                 wire::floats(list, &mut self.floats)?;
                 self.values.extend(self.floats.iter().map(|v| f64::from(*v)));
             }
-            Kind::Int64 if self.inferred => {
+            FeatureKind::Int64 if self.inferred => {
                 self.ints.clear();
                 wire::int64s(list, &mut self.ints)?;
                 if let Some(value) = self.ints.iter().find(|v| v.unsigned_abs() > 1 << 53) {
@@ -344,8 +344,8 @@ impl Append for Bytes {
         self.strings.offsets.reserve(items);
         self.strings.data.reserve(nbytes(spans).saturating_sub(2 * items));
     }
-    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
-        if kind != Kind::Bytes {
+    fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
+        if kind != FeatureKind::Bytes {
             return wrong_kind("a bytes_list", kind, list, false);
         }
         let first = self.strings.len();
@@ -387,7 +387,7 @@ impl Append for Nothing {
         &mut self.values
     }
     fn reserve(&mut self, _: &[u8], _: &[Span]) {}
-    fn append(&mut self, kind: Kind, list: Cursor) -> Parse<()> {
+    fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
         wrong_kind("no values, as in earlier records", kind, list, self.inferred)
     }
     fn default(&mut self, _: &DefaultValues) {}

@@ -284,41 +284,41 @@ pub fn sequence_features<'a>(
 
 /// The three kinds of lists in a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FeatureKind {
     Bytes,
     Float,
     Int64,
 }
 
-impl Kind {
+impl FeatureKind {
     /// The name in tf.train.Feature.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Bytes => "bytes_list",
-            Kind::Float => "float_list",
-            Kind::Int64 => "int64_list",
+            FeatureKind::Bytes => "bytes_list",
+            FeatureKind::Float => "float_list",
+            FeatureKind::Int64 => "int64_list",
         }
     }
 
     /// Its name with an article, for messages.
     pub fn described(self) -> &'static str {
         match self {
-            Kind::Bytes => "a bytes_list",
-            Kind::Float => "a float_list",
-            Kind::Int64 => "an int64_list",
+            FeatureKind::Bytes => "a bytes_list",
+            FeatureKind::Float => "a float_list",
+            FeatureKind::Int64 => "an int64_list",
         }
     }
 }
 
 /// The kind of a feature and a cursor over its list; `None` for a feature without a kind.
 #[inline]
-pub fn list(bytes: &[u8], feature: Range<usize>) -> Parse<Option<(Kind, Cursor<'_>)>> {
+pub fn list(bytes: &[u8], feature: Range<usize>) -> Parse<Option<(FeatureKind, Cursor<'_>)>> {
     let mut cursor = Cursor::new(bytes, feature);
     let kind = match cursor.peek() {
         None => return Ok(None),
-        Some(0x0a) => Kind::Bytes,
-        Some(0x12) => Kind::Float,
-        Some(0x1a) => Kind::Int64,
+        Some(0x0a) => FeatureKind::Bytes,
+        Some(0x12) => FeatureKind::Float,
+        Some(0x1a) => FeatureKind::Int64,
         Some(_) => return fail(cursor.at, "a feature that is neither bytes_list nor float_list nor int64_list"),
     };
     cursor.at += 1;
@@ -368,7 +368,7 @@ pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<Numbers<'a>> {
 /// # Errors
 /// There is a second run. TensorFlow ignores it in an Example, but rejects it in a SequenceExample.
 pub fn check_single_run(bytes: &[u8], feature: Range<usize>) -> Parse<()> {
-    let Some((Kind::Int64 | Kind::Float, list)) = list(bytes, feature)? else { return Ok(()) };
+    let Some((FeatureKind::Int64 | FeatureKind::Float, list)) = list(bytes, feature)? else { return Ok(()) };
     if list.peek() != Some(delimited(1)) {
         return Ok(());
     }

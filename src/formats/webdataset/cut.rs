@@ -1,7 +1,7 @@
 //! Groups members into records, and records into blocks. Sequential; does not parse contents.
 
 use super::archive::Archive;
-use super::names::{KEY, Kind, Kinds, is_about_archive, split};
+use super::names::{KEY, Kinds, MemberKind, is_about_archive, split};
 use crate::error::{Error, Result};
 use crate::formats::cut::Cut;
 use crate::formats::format::Request;
@@ -45,7 +45,7 @@ pub struct Record {
 pub struct Member {
     pub extension: Arc<str>,
     /// How it is read, and the range of its contents in the block; `None` if it was skipped.
-    pub contents: Option<(Kind, Range<usize>)>,
+    pub contents: Option<(MemberKind, Range<usize>)>,
 }
 
 /// Cuts an archive into blocks.
@@ -152,7 +152,7 @@ impl Cutter {
         let kind = self.kinds.of_member(&extension);
         let contents = match kind {
             // The type follows from their names alone.
-            Some(kind) if self.only_types && kind != Kind::Json => Some((kind, start..start)),
+            Some(kind) if self.only_types && kind != MemberKind::Json => Some((kind, start..start)),
             Some(_) if record.nbytes > self.max_record_bytes => {
                 let error = Error::data(format!("the record has at least {} bytes, more than {}", record.nbytes, self.max_record_bytes));
                 record.error = Some(error.help("raise the limit with --max-record-bytes"));

@@ -1,11 +1,11 @@
 //! Decodes a block into a chunk: keys, text and bytes column by column, JSON values all at once.
 
 use super::cut::{Block, Record};
-use super::names::{KEY, Kind, Kinds, is_integer, json_text};
+use super::names::{KEY, Kinds, MemberKind, is_integer, json_text};
 use super::observe::json_request;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::demand::Wanted;
-use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::formats::format::{Request, SKIP};
 use crate::formats::json_members::{Members, is_value};
 use crate::options::{OnError, Options};
@@ -31,7 +31,7 @@ pub struct Decoder {
 impl Decoder {
     pub fn new(name: Arc<str>, kinds: Arc<Kinds>, schema: &Schema, request: &Request) -> Decoder {
         let fields: Vec<Field> = schema.fields.iter().filter(|field| request.wanted.includes(&field.name)).cloned().collect();
-        let is_json = |field: &&Field| field.source_name() != KEY && kinds.of_member(field.source_name()) == Some(Kind::Json);
+        let is_json = |field: &&Field| field.source_name() != KEY && kinds.of_member(field.source_name()) == Some(MemberKind::Json);
         let json = Schema::new(fields.iter().filter(is_json).cloned().collect());
         let json_request = Request { wanted: Wanted::All, ..json_request(&kinds, request) };
         let (declared, skips) = (request.declared.clone(), request.options.on_error.skips());
@@ -46,7 +46,7 @@ impl Decoder {
                 Ok(()) => rows.push(row),
                 Err(error) => {
                     let error = self.locate(error, block, row);
-                    if error.kind() == ErrorKind::Widened {
+                    if error.kind() == Kind::Widened {
                         return Err(error);
                     }
                     faults.push(self.fault(error, record));
@@ -102,12 +102,12 @@ impl Decoder {
             self.check_contents(*kind, &member.extension, block.bytes.get(range.clone()).unwrap_or_default())?;
             if !self.kinds.is_known(&member.extension) {
                 let ty = match kind {
-                    Kind::Bytes => "bytes",
-                    Kind::Text => "string",
-                    Kind::Json => "json",
+                    MemberKind::Bytes => "bytes",
+                    MemberKind::Text => "string",
+                    MemberKind::Json => "json",
                 };
                 let error = Error::new(
-                    ErrorKind::Widened,
+                    Kind::Widened,
                     format!("this is the first member .{}, and the schema has no field for it", member.extension),
                 );
                 let name = quoted(&member.extension);
@@ -124,7 +124,7 @@ impl Decoder {
             None => Ok(()),
             Some(field) => {
                 let is_declared = self.declared.index_of(&field.name).is_some();
-                let kind = if is_declared { ErrorKind::Data } else { ErrorKind::Widened };
+                let kind = if is_declared { Kind::Data } else { Kind::Widened };
                 let error = Error::new(kind, format!("the record has no member .{}", field.source_name())).in_field(quoted(&field.name));
                 Err(error.help(format!(
                     "a field that may be null is declared with --schema '{}: optional {}'",
@@ -136,15 +136,15 @@ impl Decoder {
     }
 
     /// Errors in a member, other than those of JSON that does not fit the schema.
-    fn check_contents(&self, kind: Kind, extension: &str, contents: &[u8]) -> Result<()> {
+    fn check_contents(&self, kind: MemberKind, extension: &str, contents: &[u8]) -> Result<()> {
         let error = match kind {
-            Kind::Text if simdutf8::basic::from_utf8(contents).is_err() => "these bytes are not valid UTF-8",
-            Kind::Json if !is_value(&json_text(extension, contents)) => match is_integer(extension) {
+            MemberKind::Text if simdutf8::basic::from_utf8(contents).is_err() => "these bytes are not valid UTF-8",
+            MemberKind::Json if !is_value(&json_text(extension, contents)) => match is_integer(extension) {
                 true => "expected an integer, as in other members with this extension",
                 false => "expected a single JSON value",
             },
             // The schema may lack a field because inference has left out the bad records that have it.
-            Kind::Json if !self.kinds.is_known(extension) => {
+            MemberKind::Json if !self.kinds.is_known(extension) => {
                 let mut member = Members::default();
                 member.begin();
                 member.push(extension, &json_text(extension, contents));
@@ -168,7 +168,7 @@ impl Decoder {
         for record in rows.iter().filter_map(|row| block.records.get(*row)) {
             members.begin();
             for member in &record.members {
-                if let Some((Kind::Json, range)) = &member.contents {
+                if let Some((MemberKind::Json, range)) = &member.contents {
                     let contents = block.bytes.get(range.clone()).unwrap_or_default();
                     members.push(&member.extension, &json_text(&member.extension, contents));
                 }

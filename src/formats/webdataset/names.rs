@@ -25,7 +25,7 @@ pub fn is_about_archive(path: &str) -> bool {
 
 /// How the contents of a member are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MemberKind {
     Bytes,
     Text,
     /// One JSON value, see [`json_text`].
@@ -33,12 +33,12 @@ pub enum Kind {
 }
 
 /// The default of webdataset's decoders, based on the last part of the extension.
-pub fn of_extension(extension: &str) -> Kind {
+pub fn of_extension(extension: &str) -> MemberKind {
     match last_part(extension) {
-        "txt" | "text" | "transcript" => Kind::Text,
-        "json" | "jsn" => Kind::Json,
-        _ if is_integer(extension) => Kind::Json,
-        _ => Kind::Bytes,
+        "txt" | "text" | "transcript" => MemberKind::Text,
+        "json" | "jsn" => MemberKind::Json,
+        _ if is_integer(extension) => MemberKind::Json,
+        _ => MemberKind::Bytes,
     }
 }
 
@@ -49,7 +49,7 @@ pub fn is_integer(extension: &str) -> bool {
 
 /// Whether the members with this extension are JSON values.
 pub fn is_json(extension: &str) -> bool {
-    of_extension(extension) == Kind::Json && !is_integer(extension)
+    of_extension(extension) == MemberKind::Json && !is_integer(extension)
 }
 
 fn last_part(extension: &str) -> &str {
@@ -84,7 +84,7 @@ fn python_integer(contents: &[u8]) -> Option<String> {
 #[derive(Debug)]
 pub struct Kinds {
     /// The types given by a schema.
-    said: Vec<(String, Kind)>,
+    said: Vec<(String, MemberKind)>,
     wanted: Wanted,
     raw: bool,
 }
@@ -102,20 +102,20 @@ impl Kinds {
 
     fn of<'a>(fields: impl Iterator<Item = &'a Field>, wanted: Wanted, raw: bool) -> Arc<Kinds> {
         let kind = |field: &Field| match &field.ty.element {
-            Element::Value(DType::Bytes) if field.ty.dims.is_empty() => Kind::Bytes,
+            Element::Value(DType::Bytes) if field.ty.dims.is_empty() => MemberKind::Bytes,
             // A JSON value can be a string.
-            Element::Value(DType::String) if field.ty.dims.is_empty() && !is_json(field.source_name()) => Kind::Text,
-            _ => Kind::Json,
+            Element::Value(DType::String) if field.ty.dims.is_empty() && !is_json(field.source_name()) => MemberKind::Text,
+            _ => MemberKind::Json,
         };
         Arc::new(Kinds { said: fields.map(|field| (field.source_name().to_owned(), kind(field))).collect(), wanted, raw })
     }
 
     /// How members with an extension are read; `None` if they are skipped.
-    pub fn of_member(&self, extension: &str) -> Option<Kind> {
+    pub fn of_member(&self, extension: &str) -> Option<MemberKind> {
         match self.said.iter().find(|(name, _)| name == extension) {
             Some((_, kind)) => Some(*kind),
             None if !self.wanted.includes(extension) => None,
-            None if self.raw => Some(Kind::Bytes),
+            None if self.raw => Some(MemberKind::Bytes),
             None => Some(of_extension(extension)),
         }
     }

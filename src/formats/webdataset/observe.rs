@@ -1,7 +1,7 @@
 //! Observes the members of records: their extensions, and the types of JSON values.
 
 use super::cut::Block;
-use super::names::{KEY, Kind, Kinds, json_text};
+use super::names::{KEY, Kinds, MemberKind, json_text};
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::format::{Observed, Request};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Seen {
     kinds: Arc<Kinds>,
     /// Each extension in order of first occurrence, with how it is read and the number of records that have it.
-    extensions: Vec<(Arc<str>, Kind, u64)>,
+    extensions: Vec<(Arc<str>, MemberKind, u64)>,
     /// The positions of the extensions.
     positions: HashMap<Arc<str>, usize>,
     records: u64,
@@ -27,7 +27,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn add(&mut self, extension: &Arc<str>, kind: Kind, records: u64) {
+    fn add(&mut self, extension: &Arc<str>, kind: MemberKind, records: u64) {
         match self.positions.get(extension) {
             Some(at) => self.extensions[*at].2 += records,
             // One more shows that there are too many.
@@ -42,7 +42,7 @@ impl Seen {
 
 /// The request for the JSON fields.
 pub fn json_request(kinds: &Kinds, request: &Request) -> Request {
-    let is_json = |field: &&Field| field.source_name() != KEY && kinds.of_member(field.source_name()) == Some(Kind::Json);
+    let is_json = |field: &&Field| field.source_name() != KEY && kinds.of_member(field.source_name()) == Some(MemberKind::Json);
     let declared = Schema::new(request.declared.fields.iter().filter(is_json).cloned().collect());
     Request { declared: Arc::new(declared), ..request.clone() }
 }
@@ -57,7 +57,7 @@ pub fn observe(block: &Block, input: &Arc<str>, kinds: Arc<Kinds>, request: &Req
         json.begin();
         let mut is_readable = record.error.is_none();
         for member in record.members.iter().filter(|_| record.error.is_none()) {
-            let Some((Kind::Json, range)) = &member.contents else { continue };
+            let Some((MemberKind::Json, range)) = &member.contents else { continue };
             let value = json_text(&member.extension, block.bytes.get(range.clone()).unwrap_or_default());
             if is_value(&value) {
                 json.push(&member.extension, &value);
@@ -107,9 +107,9 @@ impl Observed for Seen {
         let mut found = vec![Field::new(KEY, Type::tensor(DType::String, Vec::new()))];
         for (extension, kind, records) in &self.extensions {
             let dtype = match kind {
-                Kind::Bytes => DType::Bytes,
-                Kind::Text => DType::String,
-                Kind::Json => continue,
+                MemberKind::Bytes => DType::Bytes,
+                MemberKind::Text => DType::String,
+                MemberKind::Json => continue,
             };
             found.push(Field::new(&**extension, Type::tensor(dtype, Vec::new()).with_optional(*records < self.records)));
         }

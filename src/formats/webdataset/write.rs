@@ -1,7 +1,7 @@
 //! Writes records as members: a file for each field, all with the same key. Output is reproducible: no times, no
 //! owners.
 
-use super::names::{KEY, Kind, is_integer, is_json, of_extension, split};
+use super::names::{KEY, MemberKind, is_integer, is_json, of_extension, split};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
@@ -68,9 +68,9 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         let is_text = matches!(dtype, Some(DType::String));
         let is_bytes = matches!(dtype, Some(DType::Bytes));
         let (expected, fits) = match of_extension(&field.name) {
-            Kind::Json if is_integer(&field.name) => ("an integer", is_bytes || dtype.is_some_and(DType::is_integer)),
-            Kind::Json => continue,
-            Kind::Bytes | Kind::Text => ("bytes or text", is_bytes || is_text),
+            MemberKind::Json if is_integer(&field.name) => ("an integer", is_bytes || dtype.is_some_and(DType::is_integer)),
+            MemberKind::Json => continue,
+            MemberKind::Bytes | MemberKind::Text => ("bytes or text", is_bytes || is_text),
         };
         if !fits {
             let (form, extension) = if is_text { ("text", "txt") } else { ("JSON", "json") };

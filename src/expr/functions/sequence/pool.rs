@@ -30,35 +30,35 @@ pub static FUNCTIONS: &[Function] = &[
         "input|x",
         "The first step of each sequence; 0 if it is empty.",
         [("sequence_first_step([[1.0, 3.0], [], [2.0]])", "[1.0, 0.0, 2.0]")],
-        |c| pool(c, Kind::First, 1)
+        |c| pool(c, PooledStep::First, 1)
     ),
     function!(
         ["sequence_last_step"],
         "input|x",
         "The last step of each sequence; 0 if it is empty.",
         [("sequence_last_step([[1.0, 3.0], [], [2.0]])", "[3.0, 0.0, 2.0]")],
-        |c| pool(c, Kind::Last, 1)
+        |c| pool(c, PooledStep::Last, 1)
     ),
 ];
 
 /// The pooled step of a sequence.
 #[derive(Clone, Copy)]
-enum Kind {
+enum PooledStep {
     First,
     Last,
     Of(Pool),
 }
 
-fn kind(call: &Call) -> ExprResult<Kind> {
+fn kind(call: &Call) -> ExprResult<PooledStep> {
     let item = call.operand(1)?;
     let name = call.string(1)?.unwrap_or_default();
     Ok(match name.to_ascii_lowercase().as_str() {
-        "first" => Kind::First,
-        "last" => Kind::Last,
-        "sum" => Kind::Of(Pool::Sum),
-        "average" => Kind::Of(Pool::Average),
-        "sqrt" => Kind::Of(Pool::Sqrt),
-        "max" => Kind::Of(Pool::Max),
+        "first" => PooledStep::First,
+        "last" => PooledStep::Last,
+        "sum" => PooledStep::Of(Pool::Sum),
+        "average" => PooledStep::Of(Pool::Average),
+        "sqrt" => PooledStep::Of(Pool::Sqrt),
+        "max" => PooledStep::Of(Pool::Max),
         _ => {
             return Err(ExprError::at(item.span.clone(), format!("{}: unknown pool_type {name:?}", call.name))
                 .help("use \"average\", \"sum\", \"sqrt\", \"max\", \"first\" or \"last\""));
@@ -67,14 +67,14 @@ fn kind(call: &Call) -> ExprResult<Kind> {
 }
 
 /// Pools `[n, (a), w]` to `[n, w]`.
-fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> ExprResult<OperandKind> {
+fn pool(call: &mut Call, kind: PooledStep, pad_at: usize) -> ExprResult<OperandKind> {
     let x = Sequences::of(call, 0)?;
     match kind {
-        Kind::Of(Pool::Average | Pool::Sqrt) => {
+        PooledStep::Of(Pool::Average | Pool::Sqrt) => {
             call.check_dtype(&x.arg, "floats", DType::is_float)?;
         }
-        Kind::Of(Pool::Sum | Pool::Max) => call.check_dtype(&x.arg, "numbers", DType::is_number)?,
-        Kind::First | Kind::Last => {}
+        PooledStep::Of(Pool::Sum | Pool::Max) => call.check_dtype(&x.arg, "numbers", DType::is_number)?,
+        PooledStep::First | PooledStep::Last => {}
     }
     let filling = filling(call, pad_at, &x, false)?;
     let mut dims = x.arg.ty.dims.clone();
@@ -88,13 +88,13 @@ fn pool(call: &mut Call, kind: Kind, pad_at: usize) -> ExprResult<OperandKind> {
             for range in cut.records.range(record).map(|s| sequences.range(s)) {
                 match kind {
                     _ if range.is_empty() => ends.fill(record, 1),
-                    Kind::Last => ends.copy(range.end - 1, range.end),
+                    PooledStep::Last => ends.copy(range.end - 1, range.end),
                     _ => ends.copy(range.start, range.start + 1),
                 }
             }
         }
         let ends = ends.finish()?;
-        let Kind::Of(op) = kind else { return cut.around(ends) };
+        let PooledStep::Of(op) = kind else { return cut.around(ends) };
         // The first steps, onto which the others are accumulated.
         let inner = x.step().len();
         let (blocks, places) = (merged(steps, 0, inner)?, merged(&ends, 0, inner)?);

@@ -4,7 +4,7 @@ use super::codec::Codec;
 use super::levels::{Leaf, Slots};
 use super::page::{EncodedChunk, PageInWork, Pages};
 use super::range::ValueRange;
-use super::{Kind, hybrid};
+use super::{StorageKind, hybrid};
 use crate::error::{Error, Result};
 use crate::tensor::interner::{Numbers, Strings};
 use arrow_array::cast::AsArray;
@@ -28,7 +28,7 @@ const LONGEST_PAGE: usize = 8 * DEFAULT_PAGE_SIZE;
 
 /// Writes the pages of a leaf.
 pub struct ChunkWriter {
-    kind: Kind,
+    kind: StorageKind,
     dictionary: Dictionary,
     page: PageInWork,
     /// The dictionary indices of a batch.
@@ -56,7 +56,7 @@ impl Dictionary {
         }
     }
 
-    fn nbytes(&self, kind: Kind) -> usize {
+    fn nbytes(&self, kind: StorageKind) -> usize {
         match self {
             Dictionary::None => 0,
             Dictionary::Numbers(numbers) => numbers.values.len() * kind.width(),
@@ -72,10 +72,12 @@ impl Dictionary {
 
 impl ChunkWriter {
     /// `dictionary`: whether to start with dictionary encoding.
-    pub fn new(column: ColumnDescPtr, kind: Kind, dictionary: bool, compression: Compression) -> ChunkWriter {
+    pub fn new(column: ColumnDescPtr, kind: StorageKind, dictionary: bool, compression: Compression) -> ChunkWriter {
         let dictionary = match kind {
-            Kind::Bytes { .. } if dictionary => Dictionary::Strings(Strings::new()),
-            Kind::Signed { .. } | Kind::Unsigned { .. } | Kind::Float | Kind::Double if dictionary => Dictionary::Numbers(Numbers::new()),
+            StorageKind::Bytes { .. } if dictionary => Dictionary::Strings(Strings::new()),
+            StorageKind::Signed { .. } | StorageKind::Unsigned { .. } | StorageKind::Float | StorageKind::Double if dictionary => {
+                Dictionary::Numbers(Numbers::new())
+            }
             _ => Dictionary::None,
         };
         ChunkWriter {
@@ -281,9 +283,9 @@ fn span<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
     }
 }
 
-fn copy_numbers(bytes: &[u8], width: usize, kind: Kind, out: &mut Vec<u64>) {
+fn copy_numbers(bytes: &[u8], width: usize, kind: StorageKind, out: &mut Vec<u64>) {
     // Signed numbers keep their sign.
-    let signed = matches!(kind, Kind::Signed { .. });
+    let signed = matches!(kind, StorageKind::Signed { .. });
     match (width, signed) {
         (8, _) => out.extend(bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b))),
         (4, true) => out.extend(bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as u64)),
@@ -295,7 +297,7 @@ fn copy_numbers(bytes: &[u8], width: usize, kind: Kind, out: &mut Vec<u64>) {
     }
 }
 
-fn plain_numbers(kind: Kind, numbers: &[u64], out: &mut Vec<u8>) {
+fn plain_numbers(kind: StorageKind, numbers: &[u64], out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + numbers.len() * kind.width(), 0);
     let out = &mut out[start..];

@@ -26,7 +26,7 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 /// How the values of a leaf are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StorageKind {
     Bool,
     /// Whether numbers take four bytes or eight.
     Signed {
@@ -42,31 +42,31 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl StorageKind {
     /// `None` for types that are left to the parquet crate.
-    pub fn of(ty: &DataType, column: &ColumnDescriptor) -> Option<Kind> {
+    pub fn of(ty: &DataType, column: &ColumnDescriptor) -> Option<StorageKind> {
         use DataType::*;
         let kind = match ty {
-            Boolean => Kind::Bool,
-            Int8 | Int16 | Int32 | Date32 | Time32(TimeUnit::Millisecond) => Kind::Signed { nbytes: 4 },
-            UInt8 | UInt16 | UInt32 => Kind::Unsigned { nbytes: 4 },
+            Boolean => StorageKind::Bool,
+            Int8 | Int16 | Int32 | Date32 | Time32(TimeUnit::Millisecond) => StorageKind::Signed { nbytes: 4 },
+            UInt8 | UInt16 | UInt32 => StorageKind::Unsigned { nbytes: 4 },
             Int64 | Time64(_) | Timestamp(TimeUnit::Millisecond | TimeUnit::Microsecond | TimeUnit::Nanosecond, _) => {
-                Kind::Signed { nbytes: 8 }
+                StorageKind::Signed { nbytes: 8 }
             }
-            UInt64 => Kind::Unsigned { nbytes: 8 },
-            Float32 => Kind::Float,
-            Float64 => Kind::Double,
-            Utf8 | LargeUtf8 => Kind::Bytes { utf8: true },
-            Binary | LargeBinary => Kind::Bytes { utf8: false },
+            UInt64 => StorageKind::Unsigned { nbytes: 8 },
+            Float32 => StorageKind::Float,
+            Float64 => StorageKind::Double,
+            Utf8 | LargeUtf8 => StorageKind::Bytes { utf8: true },
+            Binary | LargeBinary => StorageKind::Bytes { utf8: false },
             _ => return None,
         };
         let physical = match kind {
-            Kind::Bool => PhysicalType::BOOLEAN,
-            Kind::Signed { nbytes: 4 } | Kind::Unsigned { nbytes: 4 } => PhysicalType::INT32,
-            Kind::Signed { .. } | Kind::Unsigned { .. } => PhysicalType::INT64,
-            Kind::Float => PhysicalType::FLOAT,
-            Kind::Double => PhysicalType::DOUBLE,
-            Kind::Bytes { .. } => PhysicalType::BYTE_ARRAY,
+            StorageKind::Bool => PhysicalType::BOOLEAN,
+            StorageKind::Signed { nbytes: 4 } | StorageKind::Unsigned { nbytes: 4 } => PhysicalType::INT32,
+            StorageKind::Signed { .. } | StorageKind::Unsigned { .. } => PhysicalType::INT64,
+            StorageKind::Float => PhysicalType::FLOAT,
+            StorageKind::Double => PhysicalType::DOUBLE,
+            StorageKind::Bytes { .. } => PhysicalType::BYTE_ARRAY,
         };
         let has_order = match (column.logical_type_ref(), column.converted_type()) {
             (None | Some(LogicalType::String | LogicalType::Json | LogicalType::Bson | LogicalType::Enum), _) => {
@@ -88,18 +88,18 @@ impl Kind {
     /// The size of a number in bytes.
     fn width(self) -> usize {
         match self {
-            Kind::Signed { nbytes } | Kind::Unsigned { nbytes } => nbytes,
-            Kind::Float => 4,
+            StorageKind::Signed { nbytes } | StorageKind::Unsigned { nbytes } => nbytes,
+            StorageKind::Float => 4,
             _ => 8,
         }
     }
 }
 
 /// The kinds of the leaves of a field, in Parquet column order; `None` if one of them is left to the parquet crate.
-pub fn kinds(field: &Field, parquet: &SchemaDescriptor) -> Option<Vec<Kind>> {
+pub fn kinds(field: &Field, parquet: &SchemaDescriptor) -> Option<Vec<StorageKind>> {
     let mut types = Vec::new();
     leaf_types(field, &mut types);
-    types.iter().zip(parquet.columns()).map(|(ty, column)| Kind::of(ty, column)).collect()
+    types.iter().zip(parquet.columns()).map(|(ty, column)| StorageKind::of(ty, column)).collect()
 }
 
 /// The types of the leaves of a field, in Parquet column order.

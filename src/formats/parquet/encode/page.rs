@@ -4,7 +4,7 @@ use super::super::failure::lifted;
 use super::codec::Codec;
 use super::levels::Slots;
 use super::range::ValueRange;
-use super::{Kind, hybrid};
+use super::{StorageKind, hybrid};
 use crate::error::{Error, Result};
 use crate::wire::{split_varint, varint};
 use bytes::{Buf, Bytes};
@@ -165,13 +165,13 @@ impl Pages {
     }
 
     /// Finishes the column chunk.
-    pub fn finish(mut self, kind: Kind, range: ValueRange) -> Result<EncodedChunk> {
+    pub fn finish(mut self, kind: StorageKind, range: ValueRange) -> Result<EncodedChunk> {
         let (dictionary, first) = self.dictionary.unzip();
         let start = first.as_ref().map_or(0, |spec| spec.bytes_written) as i64;
         dictionary.into_iter().flatten().rev().for_each(|bytes| self.bytes.push_front(bytes));
         let all = || self.specs.iter().chain(&first);
         let compressed: usize = all().map(|spec| spec.compressed_size).sum();
-        let is_bytes = matches!(kind, Kind::Bytes { .. });
+        let is_bytes = matches!(kind, StorageKind::Bytes { .. });
         let metadata = ColumnChunkMetaData::builder(self.column.clone())
             .set_compression(self.compression)
             .set_encodings(self.encodings.iter().map(|stats| stats.encoding).chain([Encoding::RLE]).collect())
@@ -345,7 +345,7 @@ mod tests {
     use std::sync::Arc;
 
     /// Reads back windows of a column, with the encodings and the offset index of its first leaf.
-    fn read_back(windows: &[ArrayRef], kind: Kind, compression: Compression) -> (ArrayRef, ColumnChunkMetaData) {
+    fn read_back(windows: &[ArrayRef], kind: StorageKind, compression: Compression) -> (ArrayRef, ColumnChunkMetaData) {
         let field = Field::new("a", windows[0].data_type().clone(), true);
         let schema = Schema::new(vec![field.clone()]);
         let descriptor = ArrowSchemaConverter::new().convert(&schema).unwrap();
@@ -374,7 +374,7 @@ mod tests {
             lists.append(row != 3);
         }
         let list: ArrayRef = Arc::new(lists.finish());
-        let (back, metadata) = read_back(std::slice::from_ref(&list), Kind::Signed { nbytes: 8 }, Compression::SNAPPY);
+        let (back, metadata) = read_back(std::slice::from_ref(&list), StorageKind::Signed { nbytes: 8 }, Compression::SNAPPY);
         // The hidden elements of a null are not written.
         let (back, list) = (back.as_list::<i32>(), list.as_list::<i64>());
         assert_eq!(back.nulls(), list.nulls());
@@ -399,7 +399,7 @@ mod tests {
             .collect();
         let all = concat_leaves(&windows.iter().collect::<Vec<_>>()).unwrap();
         for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::LZ4_RAW] {
-            let (back, metadata) = read_back(&windows, Kind::Bytes { utf8: true }, compression);
+            let (back, metadata) = read_back(&windows, StorageKind::Bytes { utf8: true }, compression);
             assert_eq!(&back, &all);
             let encodings = metadata.page_encoding_stats_mask().unwrap();
             assert!(encodings.is_set(Encoding::PLAIN) && encodings.is_set(Encoding::RLE_DICTIONARY));

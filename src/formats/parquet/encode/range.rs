@@ -1,6 +1,6 @@
 //! Minimum and maximum values of a column chunk.
 
-use super::Kind;
+use super::StorageKind;
 use parquet::data_type::ByteArray;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 
@@ -16,7 +16,7 @@ pub struct ValueRange {
 
 impl ValueRange {
     /// Numbers are given as their bits.
-    pub fn see_numbers(&mut self, kind: Kind, numbers: &[u64]) {
+    pub fn see_numbers(&mut self, kind: StorageKind, numbers: &[u64]) {
         /// NaN is ignored.
         fn ends<T: PartialOrd + Copy>(numbers: &[u64], outside: (T, T), value_of: impl Fn(u64) -> T) -> Option<(T, T)> {
             let (mut min, mut max) = outside;
@@ -28,13 +28,17 @@ impl ValueRange {
             (min <= max).then_some((min, max))
         }
         let ends = |numbers: &[u64]| match kind {
-            Kind::Signed { .. } => ends(numbers, (i64::MAX, i64::MIN), |bits| bits as i64).map(|(min, max)| (min as u64, max as u64)),
-            Kind::Float => ends(numbers, (f32::INFINITY, f32::NEG_INFINITY), |bits| f32::from_bits(bits as u32))
+            StorageKind::Signed { .. } => {
+                ends(numbers, (i64::MAX, i64::MIN), |bits| bits as i64).map(|(min, max)| (min as u64, max as u64))
+            }
+            StorageKind::Float => ends(numbers, (f32::INFINITY, f32::NEG_INFINITY), |bits| f32::from_bits(bits as u32))
                 .map(|(min, max)| (u64::from(min.to_bits()), u64::from(max.to_bits()))),
-            Kind::Double => {
+            StorageKind::Double => {
                 ends(numbers, (f64::INFINITY, f64::NEG_INFINITY), f64::from_bits).map(|(min, max)| (min.to_bits(), max.to_bits()))
             }
-            Kind::Bool | Kind::Unsigned { .. } | Kind::Bytes { .. } => ends(numbers, (u64::MAX, u64::MIN), |bits| bits),
+            StorageKind::Bool | StorageKind::Unsigned { .. } | StorageKind::Bytes { .. } => {
+                ends(numbers, (u64::MAX, u64::MIN), |bits| bits)
+            }
         };
         let both: Vec<u64> = [self.numbers, ends(numbers)].into_iter().flatten().flat_map(|(min, max)| [min, max]).collect();
         self.numbers = ends(&both);
@@ -56,35 +60,35 @@ impl ValueRange {
         }
     }
 
-    pub fn statistics(self, kind: Kind, nulls: u64) -> Statistics {
+    pub fn statistics(self, kind: StorageKind, nulls: u64) -> Statistics {
         let nulls = Some(nulls);
         let (min, max) = self.numbers.unzip();
         match kind {
-            Kind::Bool => ValueStatistics::new(min.map(|b| b != 0), max.map(|b| b != 0), None, nulls, false)
+            StorageKind::Bool => ValueStatistics::new(min.map(|b| b != 0), max.map(|b| b != 0), None, nulls, false)
                 .with_backwards_compatible_min_max(true)
                 .into(),
-            Kind::Signed { nbytes: 4 } | Kind::Unsigned { nbytes: 4 } => {
+            StorageKind::Signed { nbytes: 4 } | StorageKind::Unsigned { nbytes: 4 } => {
                 ValueStatistics::new(min.map(|b| b as i32), max.map(|b| b as i32), None, nulls, false)
-                    .with_backwards_compatible_min_max(matches!(kind, Kind::Signed { .. }))
+                    .with_backwards_compatible_min_max(matches!(kind, StorageKind::Signed { .. }))
                     .into()
             }
-            Kind::Signed { .. } | Kind::Unsigned { .. } => {
+            StorageKind::Signed { .. } | StorageKind::Unsigned { .. } => {
                 ValueStatistics::new(min.map(|b| b as i64), max.map(|b| b as i64), None, nulls, false)
-                    .with_backwards_compatible_min_max(matches!(kind, Kind::Signed { .. }))
+                    .with_backwards_compatible_min_max(matches!(kind, StorageKind::Signed { .. }))
                     .into()
             }
             // Zeros compare as equal, so the range includes both.
-            Kind::Float => {
+            StorageKind::Float => {
                 let min = min.map(|b| f32::from_bits(b as u32)).map(|v| if v == 0.0 { -0.0 } else { v });
                 let max = max.map(|b| f32::from_bits(b as u32)).map(|v| if v == 0.0 { 0.0 } else { v });
                 ValueStatistics::new(min, max, None, nulls, false).with_backwards_compatible_min_max(true).into()
             }
-            Kind::Double => {
+            StorageKind::Double => {
                 let min = min.map(f64::from_bits).map(|v| if v == 0.0 { -0.0 } else { v });
                 let max = max.map(f64::from_bits).map(|v| if v == 0.0 { 0.0 } else { v });
                 ValueStatistics::new(min, max, None, nulls, false).with_backwards_compatible_min_max(true).into()
             }
-            Kind::Bytes { utf8 } => {
+            StorageKind::Bytes { utf8 } => {
                 let (min, max) = self.strings.unzip();
                 let min = min.map(|min| below(min, utf8));
                 // The whole string, if there is no shorter upper bound.
@@ -153,8 +157,8 @@ mod tests {
     #[test]
     fn nan_is_no_end_and_zeros_are_both() {
         let mut range = ValueRange::default();
-        range.see_numbers(Kind::Double, &[f64::NAN, 0.0, -0.0, 0.0].map(f64::to_bits));
-        let Statistics::Double(found) = range.statistics(Kind::Double, 0) else { panic!("type") };
+        range.see_numbers(StorageKind::Double, &[f64::NAN, 0.0, -0.0, 0.0].map(f64::to_bits));
+        let Statistics::Double(found) = range.statistics(StorageKind::Double, 0) else { panic!("type") };
         assert!(found.min_opt().unwrap().is_sign_negative() && found.max_opt().unwrap().is_sign_positive());
     }
 }
