@@ -16,13 +16,13 @@ static NSTREAMS: AtomicUsize = AtomicUsize::new(0);
 
 /// A stream that is read ahead once it turns out to be long.
 pub struct Ahead {
-    state: State,
+    state: AheadState,
     /// Maximum number of streams read ahead at once. At most one: this stream is not read ahead.
     nthreads: usize,
     nbytes: usize,
 }
 
-enum State {
+enum AheadState {
     Here(Box<dyn Read + Send>),
     Thread(Blocks),
     Ended,
@@ -63,7 +63,7 @@ impl Drop for Slot {
 impl Ahead {
     /// Reads ahead if the run has several threads.
     pub fn new(stream: Box<dyn Read + Send>, nthreads: usize) -> Ahead {
-        Ahead { state: State::Here(stream), nthreads, nbytes: 0 }
+        Ahead { state: AheadState::Here(stream), nthreads, nbytes: 0 }
     }
 
     fn start_thread(&mut self) {
@@ -84,9 +84,10 @@ impl Ahead {
         for _ in 0..NBLOCKS {
             let _ = emptied.send(vec![0; BLOCK_BYTES]);
         }
-        if let State::Here(stream) = std::mem::replace(&mut self.state, State::Ended) {
+        if let AheadState::Here(stream) = std::mem::replace(&mut self.state, AheadState::Ended) {
             let _ = give.send(stream);
-            self.state = State::Thread(Blocks { filled, emptied, block: vec![0; BLOCK_BYTES], start: 0, end: 0, last: None, _slot: slot });
+            self.state =
+                AheadState::Thread(Blocks { filled, emptied, block: vec![0; BLOCK_BYTES], start: 0, end: 0, last: None, _slot: slot });
         }
     }
 }
@@ -141,16 +142,16 @@ impl Read for Ahead {
         if into.is_empty() {
             return Ok(0);
         }
-        if self.nbytes >= FIRST_BYTES && self.nthreads > 1 && matches!(self.state, State::Here(_)) {
+        if self.nbytes >= FIRST_BYTES && self.nthreads > 1 && matches!(self.state, AheadState::Here(_)) {
             self.start_thread();
         }
         let read = match &mut self.state {
-            State::Here(stream) => stream.read(into),
-            State::Thread(blocks) => blocks.read(into),
-            State::Ended => Ok(0),
+            AheadState::Here(stream) => stream.read(into),
+            AheadState::Thread(blocks) => blocks.read(into),
+            AheadState::Ended => Ok(0),
         };
         match &read {
-            Ok(0) => self.state = State::Ended,
+            Ok(0) => self.state = AheadState::Ended,
             Ok(nbytes) => self.nbytes += nbytes,
             Err(_) => {}
         }
@@ -206,6 +207,6 @@ mod tests {
         let mut ahead = Ahead::new(Box::new(Uneven { given: 0, nbytes: usize::MAX / 2, fails: false }), 8);
         let mut part = vec![0; 2 << 20];
         ahead.read_exact(&mut part).unwrap();
-        assert!(matches!(ahead.state, State::Thread(_)));
+        assert!(matches!(ahead.state, AheadState::Thread(_)));
     }
 }

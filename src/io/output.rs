@@ -54,11 +54,11 @@ pub struct Outputs {
     /// Whether files are flushed to disk before they are renamed.
     is_durable: bool,
     held: Held,
-    state: Mutex<State>,
+    state: Mutex<OutputState>,
 }
 
 #[derive(Default)]
-struct State {
+struct OutputState {
     /// Metadata files of a directory, in order.
     extras: Vec<OsString>,
     staging: Option<Staging>,
@@ -400,7 +400,7 @@ impl Outputs {
     pub fn restart(&self) -> Result<()> {
         match &self.target {
             Target::Files(..) => {
-                *self.state() = State::default();
+                *self.state() = OutputState::default();
                 Ok(())
             }
             Target::StandardOutput => self.held.forget(),
@@ -473,7 +473,7 @@ impl Outputs {
         Err(Error::new(Kind::Io, message).in_input(self.name.clone()).help("remove them, or keep them with --force"))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutputState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,10 +14,10 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// See the module documentation.
 pub struct Pipe {
     name: Arc<str>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<PipeState>>,
 }
 
-struct State {
+struct PipeState {
     live: Box<dyn Read + Send>,
     kept: VecDeque<Vec<u8>>,
     kept_bytes: u64,
@@ -34,7 +34,7 @@ impl Pipe {
     pub fn new(name: Arc<str>, head: Vec<u8>, live: Box<dyn Read + Send>) -> Pipe {
         let kept_bytes = head.len() as u64;
         let kept = if head.is_empty() { VecDeque::new() } else { VecDeque::from([head]) };
-        Pipe { name, state: Arc::new(Mutex::new(State { live, kept, kept_bytes, limit: 0, lost: false, opened: 0 })) }
+        Pipe { name, state: Arc::new(Mutex::new(PipeState { live, kept, kept_bytes, limit: 0, lost: false, opened: 0 })) }
     }
 
     /// Sets the number of bytes that streams keep.
@@ -59,7 +59,7 @@ impl Pipe {
 }
 
 struct Stream {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<PipeState>>,
     number: u64,
     block: usize,
     offset: usize,
@@ -109,7 +109,7 @@ impl Read for Stream {
     }
 }
 
-impl State {
+impl PipeState {
     fn keep(&mut self, bytes: &[u8]) {
         self.kept_bytes += bytes.len() as u64;
         match self.kept.back_mut() {
@@ -123,7 +123,7 @@ impl State {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<PipeState>) -> MutexGuard<'_, PipeState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

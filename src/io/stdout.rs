@@ -16,10 +16,10 @@ const HELD_FOR_RESTART_BYTES: usize = 16 << 20;
 
 /// The bytes held back.
 #[derive(Default)]
-pub struct Held(Arc<Mutex<State>>);
+pub struct Held(Arc<Mutex<StdoutState>>);
 
 #[derive(Default)]
-struct State {
+struct StdoutState {
     bytes: Vec<u8>,
     /// Everything is written immediately.
     released: bool,
@@ -87,12 +87,12 @@ impl Held {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StdoutState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl StdoutState {
     fn release(&mut self) -> io::Result<()> {
         self.released = true;
         let bytes = std::mem::take(&mut self.bytes);
@@ -152,7 +152,7 @@ fn failed(source: &io::Error) -> Error {
 }
 
 /// A writer to standard output.
-pub struct Writer(Arc<Mutex<State>>);
+pub struct Writer(Arc<Mutex<StdoutState>>);
 
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

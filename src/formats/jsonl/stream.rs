@@ -20,7 +20,7 @@ pub struct ValueCutter {
     buffer: Vec<u8>,
     /// Position of the scan in the buffer.
     at: usize,
-    state: State,
+    state: StreamState,
     /// The start of the current value, and the nesting depth of the scan.
     began: Option<usize>,
     depth: u64,
@@ -39,7 +39,7 @@ pub struct ValueCutter {
 
 /// What can come next outside records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum StreamState {
     /// The start of the input.
     Start,
     /// Values separated by whitespace.
@@ -62,7 +62,7 @@ impl ValueCutter {
             limits,
             buffer: Vec::new(),
             at: 0,
-            state: State::Start,
+            state: StreamState::Start,
             began: None,
             depth: 0,
             in_string: false,
@@ -197,7 +197,7 @@ impl ValueCutter {
     fn end_value(&mut self) {
         if let Some(began) = self.began.take() {
             self.ranges.push((began, self.at));
-            self.state = if self.state == State::Values { State::Values } else { State::After };
+            self.state = if self.state == StreamState::Values { StreamState::Values } else { StreamState::After };
         }
     }
 
@@ -206,30 +206,32 @@ impl ValueCutter {
         let here = self.at - 1;
         match (self.state, byte) {
             (_, b' ' | b'\t' | b'\r' | b'\n') => {}
-            (State::Start, b'[') => self.state = State::First,
-            (State::First | State::After, b']') => self.state = State::Done,
-            (State::After, b',') => self.state = State::Next,
-            (State::Start | State::Values | State::First | State::Next, b'{' | b'[' | b'"') => {
+            (StreamState::Start, b'[') => self.state = StreamState::First,
+            (StreamState::First | StreamState::After, b']') => self.state = StreamState::Done,
+            (StreamState::After, b',') => self.state = StreamState::Next,
+            (StreamState::Start | StreamState::Values | StreamState::First | StreamState::Next, b'{' | b'[' | b'"') => {
                 self.begin(here);
                 self.depth = u64::from(byte != b'"');
                 self.in_string = byte == b'"';
             }
-            (State::Start | State::Values | State::First | State::Next, byte) if byte.is_ascii_alphanumeric() || byte == b'-' => {
+            (StreamState::Start | StreamState::Values | StreamState::First | StreamState::Next, byte)
+                if byte.is_ascii_alphanumeric() || byte == b'-' =>
+            {
                 self.begin(here);
                 self.depth = 0;
             }
             (state, _) => {
                 let expected = match state {
-                    State::Start | State::Values => "an object",
-                    State::First => "an object or the end of the array",
-                    State::Next => "an object",
-                    State::After => "a comma or the end of the array",
-                    State::Done => "the end of the input after the array",
+                    StreamState::Start | StreamState::Values => "an object",
+                    StreamState::First => "an object or the end of the array",
+                    StreamState::Next => "an object",
+                    StreamState::After => "a comma or the end of the array",
+                    StreamState::Done => "the end of the input after the array",
                 };
                 let text = String::from_utf8_lossy(&self.buffer[here..(here + 4).min(self.buffer.len())]).into_owned();
                 let found = text.chars().next().unwrap_or(' ');
                 let mut error = Error::data(format!("expected {expected}, found `{found}`"));
-                if state == State::Values && byte == b',' {
+                if state == StreamState::Values && byte == b',' {
                     error = error.help("values separated by commas belong in an array: [ ... ]");
                 }
                 return Err(self.locate(error, here));
@@ -240,8 +242,8 @@ impl ValueCutter {
 
     fn begin(&mut self, here: usize) {
         self.began = Some(here);
-        if self.state == State::Start {
-            self.state = State::Values;
+        if self.state == StreamState::Start {
+            self.state = StreamState::Values;
         }
     }
 
@@ -254,7 +256,7 @@ impl ValueCutter {
             let error = Error::data("the input ends inside this record").help("it is truncated, or a bracket or quote is missing");
             return Err(self.locate(error, began));
         }
-        if matches!(self.state, State::First | State::After | State::Next) {
+        if matches!(self.state, StreamState::First | StreamState::After | StreamState::Next) {
             return Err(self.locate(Error::data("the input ends inside the array: expected `]`"), self.buffer.len()));
         }
         Ok(())
@@ -274,7 +276,7 @@ impl ValueCutter {
         self.ranges.iter_mut().for_each(|p| *p = (p.0 - end, p.1 - end));
         let block = Block {
             input: self.input.clone(),
-            framing: Framing::Values { ranges, array: self.state != State::Values },
+            framing: Framing::Values { ranges, array: self.state != StreamState::Values },
             nrecords,
             first_record: self.record,
             first_line: self.line,

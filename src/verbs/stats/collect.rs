@@ -32,7 +32,7 @@ pub struct Shares(Arc<Vec<Share>>);
 struct Share {
     /// Its fields.
     picks: Vec<Pick>,
-    state: Mutex<State>,
+    state: Mutex<ShareState>,
     /// Signals that a part was added or that no thread is adding.
     added: Condvar,
 }
@@ -45,7 +45,7 @@ struct SharePart {
 }
 
 /// Parts come from any thread in any order; they are added in their own order.
-struct State {
+struct ShareState {
     /// Taken by a thread while it adds to them.
     summaries: Option<Vec<Summary>>,
     parts: BTreeMap<u64, SharePart>,
@@ -65,7 +65,7 @@ impl Shares {
         let share = |picks: Vec<Pick>| {
             let mut summaries = picked_fields(fields, &picks);
             summaries.iter_mut().for_each(|summary| summary.wait(most));
-            let state = State { summaries: Some(summaries), parts: BTreeMap::new(), next: 0, error: None };
+            let state = ShareState { summaries: Some(summaries), parts: BTreeMap::new(), next: 0, error: None };
             Share { picks, state: Mutex::new(state), added: Condvar::new() }
         };
         Shares(Arc::new(shares_of(fields, SHARES).into_iter().map(share).collect()))
@@ -232,7 +232,7 @@ impl Fold for Collector {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<ShareState>) -> MutexGuard<'_, ShareState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
