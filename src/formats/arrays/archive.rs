@@ -1,6 +1,6 @@
 //! The arrays in a zip archive, as written by `numpy.savez` and compatible programs.
 
-use super::contents::{Contents, Location, Member};
+use super::contents::{Contents, Location, ZipMember};
 use super::directory;
 use super::embedded::EmbeddedSchema;
 use super::npy_header::Header;
@@ -50,7 +50,7 @@ pub fn contents(input: &Input) -> Result<Contents> {
     Ok(contents)
 }
 
-fn array(source: &Source, name: String, member: Member, contents: &mut Contents) -> Result<()> {
+fn array(source: &Source, name: String, member: ZipMember, contents: &mut Contents) -> Result<()> {
     let (header, skip) = Header::read(&mut member_bytes(source.clone(), &member))?;
     let nbytes = header.nbytes()?;
     let own = member.nbytes.saturating_sub(skip);

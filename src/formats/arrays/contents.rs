@@ -54,14 +54,14 @@ pub enum Location {
     /// At this offset in the file.
     At { start: u64 },
     /// In a member of a zip archive, after skipping `skip` bytes.
-    Member { member: Member, skip: u64 },
+    Member { member: ZipMember, skip: u64 },
     /// The whole input, after skipping `skip` bytes. The input can be a pipe.
     Stream { skip: u64 },
 }
 
 /// A member of a zip archive.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct ZipMember {
     pub name: String,
     /// The start of its bytes in the file.
     pub start: u64,

@@ -1,6 +1,6 @@
 //! Reads the directory of a zip archive. Every number is checked against the file. Source: see [`super::zip`].
 
-use super::contents::Member;
+use super::contents::ZipMember;
 use super::zip::{CENTRAL, ELSEWHERE_16, ELSEWHERE_32, END, END_64, EXTRA_64, LOCAL, LOCATOR_64};
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
@@ -15,7 +15,7 @@ const MAX_DIRECTORY_NBYTES: u64 = 256 << 20;
 ///
 /// # Errors
 /// The file is truncated, damaged, encrypted, or uses a compression method that NumPy never uses.
-pub fn read(source: &Source) -> Result<(Vec<Member>, Vec<u8>)> {
+pub fn read(source: &Source) -> Result<(Vec<ZipMember>, Vec<u8>)> {
     let end = End::find(source)?;
     let length = usize::try_from(end.length).map_err(|_| damaged("has a directory too large for this machine"))?;
     let bytes = source.bytes(end.start, length).map_err(|e| Error::io("the archive", "cannot read", &e))?;
@@ -108,7 +108,7 @@ impl End {
     }
 }
 
-fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
+fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<ZipMember> {
     let cut = || damaged("has a directory that is truncated");
     if fields.u32() != Some(CENTRAL) {
         return Err(damaged("has a directory that is damaged"));
@@ -161,7 +161,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<Member> {
     if start.checked_add(packed).is_none_or(|last| last > end.start) {
         return Err(damaged(&format!("lists a member {name} of {packed} bytes, more than the file has left")));
     }
-    Ok(Member { name, start, packed, nbytes, crc, deflated })
+    Ok(ZipMember { name, start, packed, nbytes, crc, deflated })
 }
 
 /// The numbers beyond 32 bits among the extra fields.

@@ -1,6 +1,6 @@
 //! Reads the bytes of one array sequentially: from the file, decompressed and checked.
 
-use super::contents::{FieldPlace, Location, Member, StoredArray};
+use super::contents::{FieldPlace, Location, StoredArray, ZipMember};
 use super::element::Element;
 use super::transpose;
 use crate::error::{Error, Result};
@@ -109,7 +109,7 @@ fn failed(error: &io::Error) -> Error {
 }
 
 /// The bytes of a member of a zip archive, decompressed and checked.
-pub fn member_bytes(source: Source, member: &Member) -> Box<dyn Read + Send> {
+pub fn member_bytes(source: Source, member: &ZipMember) -> Box<dyn Read + Send> {
     let packed = Section::new(source, member.start, member.start + member.packed);
     let plain: Box<dyn Read + Send> = if member.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
     Box::new(Checked { plain, left: member.nbytes, crc: crc32fast::Hasher::new(), expected: member.crc, name: member.name.clone() })

@@ -158,7 +158,7 @@ pub struct Node {
 pub struct Members {
     keys: Keys,
     /// The fields, in order of first occurrence.
-    pub list: Vec<Member>,
+    pub list: Vec<SeenMember>,
     /// Number of objects.
     pub objects: u64,
     /// Fields of the next object whose values are observed as null, because they cannot be read.
@@ -167,7 +167,7 @@ pub struct Members {
 
 /// Observations of one field.
 #[derive(Debug)]
-pub struct Member {
+pub struct SeenMember {
     /// Its key.
     pub name: String,
     /// How much of it is to be observed.
@@ -402,7 +402,7 @@ impl Members {
                     let id = self.keys.add(&name);
                     self.keys.mark(id, start)?;
                     let first = (here, self.list.len());
-                    self.list.push(Member { interest: interest(&name), name, first, count: 0, node: Node::default() });
+                    self.list.push(SeenMember { interest: interest(&name), name, first, count: 0, node: Node::default() });
                     Some(id)
                 }
             };
@@ -460,7 +460,7 @@ impl Members {
                     self.keys.add(&theirs.name);
                     let mut node = Node::default();
                     node.merge(theirs.node, renumber);
-                    self.list.push(Member { first, node, ..theirs });
+                    self.list.push(SeenMember { first, node, ..theirs });
                 }
             }
         }

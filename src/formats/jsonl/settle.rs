@@ -9,7 +9,7 @@
 //! error. With `--on-error skip`, the type seen first is kept, and records with another type are skipped.
 
 use super::cursor::Cursor;
-use super::seen::{FirstSeen, Interest, Member, Members, Node};
+use super::seen::{FirstSeen, Interest, Members, Node, SeenMember};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
@@ -84,7 +84,7 @@ pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<Fir
 }
 
 /// The declaration of a field as a map, if its values have one type and each object has few of many keys.
-fn as_map(seen: &Member, schema: &Schema) -> Option<String> {
+fn as_map(seen: &SeenMember, schema: &Schema) -> Option<String> {
     /// The least number of keys, and the least number of keys for each one in an object.
     const MANY: (usize, u64) = (500, 20);
     let members = seen.node.members.as_deref().filter(|members| members.list.len() >= MANY.0)?;
@@ -170,7 +170,7 @@ fn path_text(names: &[String]) -> String {
 
 impl Settling<'_> {
     fn fields(&mut self, members: &Members) -> Vec<Field> {
-        let mut list: Vec<&Member> = members.list.iter().collect();
+        let mut list: Vec<&SeenMember> = members.list.iter().collect();
         list.sort_by_key(|m| m.first);
         let mut fields = Vec::with_capacity(list.len());
         for member in list {

@@ -52,7 +52,7 @@ pub fn texts(array: &ArrayRef, write: impl Fn(&Tensor, &Field, &[usize]) -> Resu
 /// Unions under construction, over a column for each member.
 pub struct UnionColumn<C> {
     rules: Rules,
-    members: Vec<Member<C>>,
+    members: Vec<UnionChild<C>>,
     fields: UnionFields,
     mode: UnionMode,
     /// The member of each row, by its position.
@@ -60,7 +60,7 @@ pub struct UnionColumn<C> {
     spelled: Vec<u8>,
 }
 
-struct Member<C> {
+struct UnionChild<C> {
     id: i8,
     arrow: FieldRef,
     name: String,
@@ -79,7 +79,7 @@ impl<C: Builder> UnionColumn<C> {
                 return Err(Error::usage(format!("a union with {} cannot be read from JSON", arrow.data_type())));
             }
             let column = C::of(&field.ty, Some(&field), BuildOptions { declared: &[], ..options })?;
-            Ok(Member { id, arrow, name: field.name, column })
+            Ok(UnionChild { id, arrow, name: field.name, column })
         };
         let members = found?.into_iter().map(member).collect::<Result<Vec<_>>>()?;
         if members.is_empty() {

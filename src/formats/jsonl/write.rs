@@ -71,7 +71,7 @@ fn reads_as_sparse(fields: &[Field]) -> bool {
 pub fn write_chunk(chunk: &Chunk, schema: &Schema, omit_null: bool, separator: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut fields = Vec::with_capacity(schema.fields.len());
     for (field, column) in schema.fields.iter().zip(&chunk.columns) {
-        fields.push(Member::of(field, column, &FieldPath::name(&field.name), omit_null)?);
+        fields.push(EncodedMember::of(field, column, &FieldPath::name(&field.name), omit_null)?);
     }
     let record = Object { fields, omit_null };
     for row in 0..chunk.nrows {
@@ -124,22 +124,22 @@ pub struct Encoder<'a> {
 }
 
 struct Object<'a> {
-    fields: Vec<Member<'a>>,
+    fields: Vec<EncodedMember<'a>>,
     omit_null: bool,
 }
 
-struct Member<'a> {
+struct EncodedMember<'a> {
     /// The key, with its colon.
     key: Vec<u8>,
     values: Encoder<'a>,
 }
 
-impl<'a> Member<'a> {
-    fn of(field: &Field, tensor: &'a Tensor, path: &FieldPath, omit_null: bool) -> Result<Member<'a>> {
+impl<'a> EncodedMember<'a> {
+    fn of(field: &Field, tensor: &'a Tensor, path: &FieldPath, omit_null: bool) -> Result<EncodedMember<'a>> {
         let mut key = Vec::new();
         write_string(field.name.as_bytes(), &mut key);
         key.push(b':');
-        Ok(Member { key, values: Encoder::of_field(tensor, field, path, omit_null)? })
+        Ok(EncodedMember { key, values: Encoder::of_field(tensor, field, path, omit_null)? })
     }
 }
 
@@ -313,7 +313,7 @@ fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View
 impl<'a> Object<'a> {
     fn of(structure: &'a Struct, fields: &[Field], path: &FieldPath, omit_null: bool) -> Result<Object<'a>> {
         let members = structure.fields().iter().zip(fields);
-        let fields = members.map(|(t, f)| Member::of(f, t, &path.join(&f.name), omit_null)).collect::<Result<_>>()?;
+        let fields = members.map(|(t, f)| EncodedMember::of(f, t, &path.join(&f.name), omit_null)).collect::<Result<_>>()?;
         Ok(Object { fields, omit_null })
     }
 
@@ -337,7 +337,7 @@ impl<'a> Object<'a> {
 
     /// A structure that would read back as bytes cannot be written.
     fn check_form(&self, row: usize) -> Result<()> {
-        if let [Member { key, values }] = self.fields.as_slice()
+        if let [EncodedMember { key, values }] = self.fields.as_slice()
             && key == b"\"b64\":"
             && let View::String(texts) = &values.view
             && !values.is_null(row)

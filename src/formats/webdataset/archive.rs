@@ -16,7 +16,7 @@ const MAX_FACTS: u64 = 1 << 20;
 const MAX_PADDING: u64 = 1 << 20;
 
 /// A regular file, whose contents come next in the archive.
-pub struct Member {
+pub struct ArchiveMember {
     pub path: Vec<u8>,
     pub nbytes: u64,
     /// The offset of its header.
@@ -60,7 +60,7 @@ impl Archive {
     ///
     /// # Errors
     /// The archive is damaged or truncated; a notice, under `--strict`.
-    pub fn next(&mut self) -> Result<Option<Member>> {
+    pub fn next(&mut self) -> Result<Option<ArchiveMember>> {
         let (mut long_name, mut size) = (None, None);
         let mut is_sparse = false;
         while !self.ended {
@@ -127,7 +127,7 @@ impl Archive {
                         _ => Some("members that are not regular files"),
                     };
                     match passed_over {
-                        None => return Ok(Some(Member { path, nbytes, offset })),
+                        None => return Ok(Some(ArchiveMember { path, nbytes, offset })),
                         Some(what) => self.pass_over(what, &path)?,
                     }
                 }

@@ -33,7 +33,7 @@ pub struct Block {
 /// The members with the same key.
 pub struct Record {
     pub key: String,
-    pub members: Vec<Member>,
+    pub members: Vec<RecordMember>,
     /// Its offset in the archive.
     pub offset: u64,
     pub nbytes: u64,
@@ -42,7 +42,7 @@ pub struct Record {
 }
 
 /// A member of a record.
-pub struct Member {
+pub struct RecordMember {
     pub extension: Arc<str>,
     /// How it is read, and the range of its contents in the block; `None` if it was skipped.
     pub contents: Option<(MemberKind, Range<usize>)>,
@@ -164,7 +164,7 @@ impl Cutter {
             }
             None => None,
         };
-        record.members.push(Member { extension, contents });
+        record.members.push(RecordMember { extension, contents });
         Ok(())
     }
 }
