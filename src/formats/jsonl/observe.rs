@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::error::Parse;
-use super::seen::{FirstSeen, Interest, Members};
+use super::seen::{FirstSeen, Interest, SeenMembers};
 use super::settle;
 use crate::error::Result;
 use crate::formats::format::{Observed, Request};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Observation {
     /// The inputs, indexed in the order of all_mut.
     pub inputs: Vec<Arc<str>>,
-    pub record: Members,
+    pub record: SeenMembers,
     pub too_many_fields: Option<FirstSeen>,
 }
 

@@ -150,12 +150,12 @@ pub struct Node {
     /// The elements of the lists.
     pub element: Option<Box<Node>>,
     /// The fields of the objects.
-    pub members: Option<Box<Members>>,
+    pub members: Option<Box<SeenMembers>>,
 }
 
 /// Observations of the fields of the objects at one position.
 #[derive(Debug, Default)]
-pub struct Members {
+pub struct SeenMembers {
     keys: Keys,
     /// The fields, in order of first occurrence.
     pub list: Vec<SeenMember>,
@@ -376,7 +376,7 @@ impl Node {
     }
 }
 
-impl Members {
+impl SeenMembers {
     /// Observes an object. Returns its number of keys, and whether there are more than a structure may have.
     pub fn see(
         &mut self,
@@ -441,7 +441,7 @@ impl Members {
     }
 
     /// Merges observations of later objects. `renumber` maps their input numbers.
-    pub fn merge(&mut self, other: Members, renumber: &[usize]) {
+    pub fn merge(&mut self, other: SeenMembers, renumber: &[usize]) {
         self.objects += other.objects;
         // Several JSON values can be in the same line.
         let before = self.list.len();

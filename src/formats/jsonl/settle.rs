@@ -9,7 +9,7 @@
 //! error. With `--on-error skip`, the type seen first is kept, and records with another type are skipped.
 
 use super::cursor::Cursor;
-use super::seen::{FirstSeen, Interest, Members, Node, SeenMember};
+use super::seen::{FirstSeen, Interest, Node, SeenMember, SeenMembers};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
@@ -50,7 +50,7 @@ struct Settling<'a> {
 ///
 /// # Errors
 /// Conflicts that neither `--mixed json` nor `--on-error` resolves.
-pub fn schema(record: &Members, inputs: &[Arc<str>], too_many_fields: Option<FirstSeen>, request: &Request) -> Result<Schema> {
+pub fn schema(record: &SeenMembers, inputs: &[Arc<str>], too_many_fields: Option<FirstSeen>, request: &Request) -> Result<Schema> {
     if let Some(first) = too_many_fields {
         return Err(crate::schema::too_many_fields()
             .locate(|at| {
@@ -169,7 +169,7 @@ fn path_text(names: &[String]) -> String {
 }
 
 impl Settling<'_> {
-    fn fields(&mut self, members: &Members) -> Vec<Field> {
+    fn fields(&mut self, members: &SeenMembers) -> Vec<Field> {
         let mut list: Vec<&SeenMember> = members.list.iter().collect();
         list.sort_by_key(|m| m.first);
         let mut fields = Vec::with_capacity(list.len());

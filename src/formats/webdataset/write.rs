@@ -29,7 +29,7 @@ struct MemberEncoder {
 }
 
 /// Encoded members of some records.
-struct Members {
+struct EncodedMembers {
     bytes: Vec<u8>,
     first_key: String,
     last_key: String,
@@ -141,7 +141,7 @@ impl Encode for MemberEncoder {
             last = Some(key);
         }
         let key = |row: usize| if row < keys.len() { keys.value(row).to_owned() } else { String::new() };
-        Ok(Box::new(Members { bytes, first_key: key(0), last_key: key(chunk.nrows.saturating_sub(1)) }))
+        Ok(Box::new(EncodedMembers { bytes, first_key: key(0), last_key: key(chunk.nrows.saturating_sub(1)) }))
     }
 }
 
@@ -216,7 +216,7 @@ impl Writer for ArchiveWriter {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let members = encoded.downcast::<Members>().map_err(|_| Error::internal("no members to write"))?;
+        let members = encoded.downcast::<EncodedMembers>().map_err(|_| Error::internal("no members to write"))?;
         if members.bytes.is_empty() {
             return Ok(());
         }
