@@ -118,7 +118,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             taken.push((at, if field.ty.dims.is_empty() { ty.clone() } else { value_of(&ty) }));
             fields.push(Field::new(new, ty));
         }
-        let empty = Rows {
+        let empty = TableRows {
             field: *position,
             path: self.field.clone(),
             levels: field.ty.dims.len(),
@@ -317,7 +317,7 @@ fn shown(keys: &Tensor, row: usize) -> String {
 }
 
 /// The rows of a table, indexed by key.
-struct Rows {
+struct TableRows {
     field: usize,
     path: FieldPath,
     /// The number of its axes.
@@ -334,9 +334,9 @@ struct Rows {
     nrows: usize,
 }
 
-impl Rows {
+impl TableRows {
     /// Indexes the rows of the table. Rows without a key are omitted.
-    fn filled(mut self, table: &Table, key: usize, field: &Field, taken: &[(usize, Type)]) -> Result<Rows> {
+    fn filled(mut self, table: &Table, key: usize, field: &Field, taken: &[(usize, Type)]) -> Result<TableRows> {
         let keys = comparable(&table.columns[key], &field.ty, &self.key_type);
         let keys = keys.map_err(|e| e.in_field(quoted(&field.name)).in_input(self.table.as_str()))?;
         let validity = keys.validity();
@@ -360,7 +360,7 @@ impl Rows {
     }
 }
 
-impl Map for Rows {
+impl Map for TableRows {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let field = &chunk.columns[self.field];
         let (_, values) = field.levels(self.levels)?;
@@ -402,7 +402,7 @@ impl Map for Rows {
     }
 }
 
-impl Rows {
+impl TableRows {
     /// The average size of a row of the table.
     fn row_nbytes(&self) -> usize {
         self.columns.iter().map(Tensor::nbytes).sum::<usize>() / self.nrows.max(1)

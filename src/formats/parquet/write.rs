@@ -175,7 +175,7 @@ impl Encode for GroupEncoder {
     /// once, and only one column at a time has encoder buffers.
     fn encode_columns(&self, chunks: Vec<Chunk>, first: usize) -> Result<Encoded> {
         let width = chunks.first().map_or(0, |chunk| chunk.columns.len());
-        let rows = Rows(chunks.iter().map(|chunk| (chunk.nrows, chunk.origin.clone())).collect());
+        let rows = GroupOrigin(chunks.iter().map(|chunk| (chunk.nrows, chunk.origin.clone())).collect());
         let mut chunks: Vec<_> = chunks.into_iter().map(|chunk| chunk.columns.into_iter()).collect();
         let mut encoded = Vec::new();
         let mut codec = Codec::new(self.compression)?;
@@ -204,9 +204,9 @@ fn whole_days(array: &ArrayRef) -> Result<()> {
 }
 
 /// The origin of a group's rows: the rows of each chunk, and their origin.
-struct Rows(Vec<(usize, Origin)>);
+struct GroupOrigin(Vec<(usize, Origin)>);
 
-impl Rows {
+impl GroupOrigin {
     fn count(&self) -> usize {
         self.0.iter().map(|(nrows, _)| nrows).sum()
     }
@@ -254,7 +254,7 @@ impl GroupEncoder {
         &self,
         index: usize,
         mut column: VecDeque<Tensor>,
-        rows: &Rows,
+        rows: &GroupOrigin,
         codec: &mut Codec,
         encoded: &mut Vec<DoneChunk>,
     ) -> Result<()> {

@@ -29,7 +29,7 @@ struct CsrEncoder {
 }
 
 /// Encoded rows: lengths, indices and values.
-struct Rows {
+struct EncodedRows {
     lengths: Vec<i64>,
     ncolumns: i64,
     indices: Buffer,
@@ -92,7 +92,7 @@ impl Encode for CsrEncoder {
         let indices = Buffer::from_vec(sparse.indices().to_vec());
         let lengths = sparse.entries().row_lengths().map(|n| n as i64).collect();
         let ncolumns = sparse.dense_shape().iter().copied().max().unwrap_or(0);
-        Ok(Box::new(Rows { lengths, ncolumns, indices, values }))
+        Ok(Box::new(EncodedRows { lengths, ncolumns, indices, values }))
     }
 }
 
@@ -114,7 +114,7 @@ impl Writer for CsrWriter {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let rows = encoded.downcast::<Rows>().map_err(|_| Error::internal("no rows to write"))?;
+        let rows = encoded.downcast::<EncodedRows>().map_err(|_| Error::internal("no rows to write"))?;
         let mut ends = rows.lengths;
         for end in &mut ends {
             self.nentries += *end;

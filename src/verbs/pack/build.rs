@@ -10,7 +10,7 @@ use crate::tensor::runs::Runs;
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::shared::batches::batched_field;
 use crate::verbs::shared::edit::Scope;
-use crate::verbs::shared::packing::{PackedRow, Rows, Segment};
+use crate::verbs::shared::packing::{OpenRows, PackedRow, Segment};
 use crate::verbs::shared::pool::{Pool, RecordId};
 use crate::verbs::verb::{Flow, Fold};
 use arrow_array::{ArrayRef, Int64Array};
@@ -88,7 +88,7 @@ pub struct RowLayout {
 /// The operator of `pack`.
 pub struct Packing {
     layout: RowLayout,
-    rows: Rows<RecordId>,
+    rows: OpenRows<RecordId>,
     /// The sequences of open rows, each as a separate row.
     pool: Pool,
     overflow: Overflow,
@@ -110,7 +110,13 @@ struct Pieces {
 
 impl Packing {
     /// An operator without rows.
-    pub fn new(layout: RowLayout, rows: Rows<RecordId>, pool: Pool, (overflow, empty): (Overflow, Empty), options: &Options) -> Packing {
+    pub fn new(
+        layout: RowLayout,
+        rows: OpenRows<RecordId>,
+        pool: Pool,
+        (overflow, empty): (Overflow, Empty),
+        options: &Options,
+    ) -> Packing {
         Packing { layout, rows, pool, overflow, empty, rest: None, dropped: 0, nempty: 0, options: options.clone() }
     }
 

@@ -12,7 +12,7 @@ use crate::tensor::batch::batched_type;
 use crate::verbs::shared::args::positive;
 use crate::verbs::shared::batches::names;
 use crate::verbs::shared::fields::FieldArgs;
-use crate::verbs::shared::packing::{Rows, Strategy, WINDOW};
+use crate::verbs::shared::packing::{OpenRows, Strategy, WINDOW};
 use crate::verbs::shared::padding::{FieldValue, PaddingArgs, parse_default};
 use crate::verbs::shared::pool::Pool;
 use crate::verbs::verb::{Bound, Example, Operator, Verb};
@@ -139,7 +139,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         fields.extend([Field::new(SEGMENT_IDS, numbers()), Field::new(POSITIONS, numbers())]);
         let filling = filling::filling(schema, packed.iter().map(|field| &field.path));
         let layout = RowLayout { packed, names: names(schema), length: self.length, positions: self.positions, filling };
-        let rows = Rows::new(self.strategy, self.length, self.window);
+        let rows = OpenRows::new(self.strategy, self.length, self.window);
         let pool = Pool::new("pack", "use a smaller --window, or drop fields first (select)", options);
         let fold = Packing::new(layout, rows, pool, (overflow, self.empty), options);
         Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(fold)) })

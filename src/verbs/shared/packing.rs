@@ -39,7 +39,7 @@ pub struct PackedRow<P> {
 
 /// Open rows of one length, at most `window`.
 #[derive(Debug)]
-pub struct Rows<P> {
+pub struct OpenRows<P> {
     strategy: Strategy,
     length: usize,
     window: usize,
@@ -51,10 +51,10 @@ pub struct Rows<P> {
     waiting: Vec<Segment<P>>,
 }
 
-impl<P: Copy> Rows<P> {
+impl<P: Copy> OpenRows<P> {
     /// Starts without rows. Length and window are at least 1.
-    pub fn new(strategy: Strategy, length: usize, window: usize) -> Rows<P> {
-        Rows { strategy, length, window: window.max(1), open: Vec::new(), rooms: Vec::new(), waiting: Vec::new() }
+    pub fn new(strategy: Strategy, length: usize, window: usize) -> OpenRows<P> {
+        OpenRows { strategy, length, window: window.max(1), open: Vec::new(), rooms: Vec::new(), waiting: Vec::new() }
     }
 
     /// Adds a sequence of `len` items. Full rows are appended to `closed`, and so is the oldest row if too many are
@@ -148,7 +148,7 @@ mod tests {
 
     /// The sequences of each row, formatted as `number:start+len`.
     fn packed(strategy: Strategy, length: usize, window: usize, lengths: &[usize]) -> Vec<String> {
-        let (mut rows, mut closed) = (Rows::new(strategy, length, window), Vec::new());
+        let (mut rows, mut closed) = (OpenRows::new(strategy, length, window), Vec::new());
         for (number, len) in lengths.iter().enumerate() {
             let mut start = 0;
             let mut id = |len| {
@@ -237,7 +237,7 @@ mod tests {
         for kind in 0..3 {
             let lengths = drawn(kind, 5000);
             let rows = |strategy, window| {
-                let (mut rows, mut closed) = (Rows::new(strategy, 2048, window), Vec::new());
+                let (mut rows, mut closed) = (OpenRows::new(strategy, 2048, window), Vec::new());
                 for (number, len) in lengths.iter().enumerate() {
                     rows.push(*len, &mut |_| number, &mut closed);
                 }

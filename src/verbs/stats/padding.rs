@@ -6,7 +6,7 @@ use crate::path::{in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::{Schema, Size};
 use crate::tensor::{RowPartition, Tensor};
-use crate::verbs::shared::packing::{PackedRow, Rows, Strategy, WINDOW};
+use crate::verbs::shared::packing::{OpenRows, PackedRow, Strategy, WINDOW};
 
 /// Number of records read before the length of packed rows is chosen.
 const LOOK_AHEAD: usize = 1 << 16;
@@ -160,7 +160,7 @@ impl PaddedField {
 #[derive(Debug, Default)]
 struct Packing {
     ahead: Vec<u64>,
-    rows: Option<(u64, Rows<()>)>,
+    rows: Option<(u64, OpenRows<()>)>,
     /// Number of items of all records.
     items: u128,
     /// Number of closed rows.
@@ -184,7 +184,7 @@ impl Packing {
     fn start(&mut self) {
         let longest = self.ahead.iter().copied().max().unwrap_or(0);
         let length = longest.max(1).checked_next_power_of_two().unwrap_or(longest);
-        let mut rows = Rows::new(Strategy::FirstFit, usize::try_from(length).unwrap_or(usize::MAX), WINDOW);
+        let mut rows = OpenRows::new(Strategy::FirstFit, usize::try_from(length).unwrap_or(usize::MAX), WINDOW);
         self.closed += std::mem::take(&mut self.ahead).into_iter().map(|n| put(&mut rows, n)).sum::<u128>();
         self.rows = Some((length, rows));
     }
@@ -200,7 +200,7 @@ impl Packing {
     }
 }
 
-fn put(rows: &mut Rows<()>, length: u64) -> u128 {
+fn put(rows: &mut OpenRows<()>, length: u64) -> u128 {
     let mut closed: Vec<PackedRow<()>> = Vec::new();
     if length == 0 {
         return 0;

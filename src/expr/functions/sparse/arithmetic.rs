@@ -134,7 +134,7 @@ fn empty_of(dtype: &DType, call: &Call) -> ExprResult<Node> {
 
 /// The value of the dense tensor at each entry.
 fn gathered(s: &Sparse, y: &Arg, skipped: usize, args: &Args) -> Result<ArrayRef> {
-    let rows = super::shared::Rows::of(y, args)?;
+    let rows = super::shared::TensorRows::of(y, args)?;
     let rank = y.rank();
     let (values, starts, shapes) = dense_parts(&rows.tensor, &y.ty.dims)?;
     let weights = |record: usize| {

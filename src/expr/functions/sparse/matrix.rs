@@ -4,7 +4,7 @@
 //! dense matrix to a row of the result.
 
 use super::arithmetic::meeting;
-use super::shared::{Rows, dense, is_sparse, said, size_of, sparse_of};
+use super::shared::{TensorRows, dense, is_sparse, said, size_of, sparse_of};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, cast_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
@@ -92,7 +92,7 @@ impl Product {
     fn of(&self, args: &Args) -> Result<Tensor> {
         let tensor = self.sparse.of(args)?;
         let s = entries::sparse(&tensor)?;
-        let rows = Rows::of(&self.dense, args)?;
+        let rows = TensorRows::of(&self.dense, args)?;
         let (values, starts, shapes) = dense_parts(&rows.tensor, &self.dense.ty.dims)?;
         // Sizes of the matrices after any transposition.
         let sizes = |record: usize| -> ([i64; 2], [i64; 2]) {

@@ -87,7 +87,7 @@ impl Operation {
 }
 
 /// The values of a tensor by row: all axes except the last number the rows of a record.
-struct Rows {
+struct SetRows {
     /// The row of each value and its position among the values, row by row, record by record.
     members: Vec<(usize, usize)>,
     /// The start of each record in `members`, including the end.
@@ -95,9 +95,9 @@ struct Rows {
     values: ArrayRef,
 }
 
-impl Rows {
+impl SetRows {
     /// The rows of a sparse tensor, numbered as in these outer shapes, `ndims - 1` sizes per record.
-    fn of_sparse(s: &Sparse, shapes: &[i64]) -> Result<Rows> {
+    fn of_sparse(s: &Sparse, shapes: &[i64]) -> Result<SetRows> {
         let outer = s.ndims().saturating_sub(1);
         let axes: Vec<usize> = (0..outer).collect();
         let (mut members, mut starts) = (Vec::with_capacity(s.values().len()), vec![0]);
@@ -112,17 +112,17 @@ impl Rows {
             members[first..].sort_by_key(|(row, _)| *row);
             starts.push(members.len());
         }
-        Ok(Rows { members, starts, values: s.values().clone() })
+        Ok(SetRows { members, starts, values: s.values().clone() })
     }
 
     /// The rows of a set operand, and its outer shapes, in which -1 is an unknown size.
-    fn of(arg: &Arg, args: &Args) -> Result<(Rows, Vec<i64>)> {
+    fn of(arg: &Arg, args: &Args) -> Result<(SetRows, Vec<i64>)> {
         let tensor = arg.of(args)?;
         let outer = arg.rank() - 1;
         if arg.ty.is_sparse() {
             let s = entries::sparse(&tensor)?;
             let shapes: Vec<i64> = (0..s.nrows()).flat_map(|record| s.shape_of(record)[..outer].iter().copied()).collect();
-            return Ok((Rows::of_sparse(s, &shapes)?, shapes));
+            return Ok((SetRows::of_sparse(s, &shapes)?, shapes));
         }
         let (values, starts, all) = dense_parts(&tensor, &arg.ty.dims)?;
         let (mut members, mut shapes) = (Vec::with_capacity(values.len()), Vec::with_capacity(args.nrows * outer));
@@ -132,7 +132,7 @@ impl Rows {
             shapes.extend_from_slice(&shape[..outer]);
             members.extend((starts[record]..starts[record + 1]).map(|value| ((value - starts[record]) / width, value)));
         }
-        Ok((Rows { members, starts, values: values.clone() }, shapes))
+        Ok((SetRows { members, starts, values: values.clone() }, shapes))
     }
 
     /// The values of the next row of a record, if it is `row`; moves `at` past them.
@@ -154,7 +154,7 @@ fn too_many(record: usize) -> Error {
 }
 
 /// The rows that either of two tensors has values in, each with its values in both.
-fn each_row(a: &Rows, b: &Rows, record: usize, mut visit: impl FnMut(usize, &[(usize, usize)], &[(usize, usize)])) {
+fn each_row(a: &SetRows, b: &SetRows, record: usize, mut visit: impl FnMut(usize, &[(usize, usize)], &[(usize, usize)])) {
     let (mut i, mut j) = (a.starts[record], b.starts[record]);
     while let Some(row) = a.next(record, i).into_iter().chain(b.next(record, j)).min() {
         let own = a.take(record, row, &mut i);
@@ -197,7 +197,7 @@ fn operation(call: &mut Call, op: Operation) -> ExprResult<OperandKind> {
     let mut dims = known_of(&a.ty.dims[..outer], &b.ty.dims[..outer]);
     dims.push(Dim::UNIFORM);
     call.one(Type::sparse(a.dtype()?.clone(), dims), move |args| {
-        let ((x, x_shapes), (y, y_shapes)) = (Rows::of(&a, args)?, Rows::of(&b, args)?);
+        let ((x, x_shapes), (y, y_shapes)) = (SetRows::of(&a, args)?, SetRows::of(&b, args)?);
         let own = x.values.len();
         let both = concat_leaves(&[&x.values, &y.values])?;
         let order = comparator(&both)?;
@@ -263,7 +263,7 @@ fn size(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let dims: Vec<Dim> = a.ty.dims[..a.rank() - 1].iter().map(plain).collect();
     call.one(Type::tensor(DType::Int32, dims.clone()), move |args| {
-        let (rows, shapes) = Rows::of(&a, args)?;
+        let (rows, shapes) = SetRows::of(&a, args)?;
         let order = comparator(&rows.values)?;
         let out = DenseRows::new(&dims, &shapes, args.nrows)?;
         let mut counts = vec![0i32; out.nvals()];
@@ -307,7 +307,7 @@ fn distance(call: &mut Call) -> ExprResult<OperandKind> {
             shapes.extend(sizes.map(|(m, n)| *m.max(n)));
             check_count(volume(&shapes[record * outer..]), record)?;
         }
-        let (x, y) = (Rows::of_sparse(x, &shapes)?, Rows::of_sparse(y, &shapes)?);
+        let (x, y) = (SetRows::of_sparse(x, &shapes)?, SetRows::of_sparse(y, &shapes)?);
         let own = x.values.len();
         let both = concat_leaves(&[&x.values, &y.values])?;
         let order = comparator(&both)?;

@@ -172,15 +172,15 @@ pub fn one_per_axis(call: &mut Call, i: usize, rank: usize) -> ExprResult<Vec<In
 }
 
 /// A constant tensor is not repeated: its row 0 serves all records.
-pub struct Rows<'a> {
+pub struct TensorRows<'a> {
     pub tensor: Cow<'a, Tensor>,
     pub constant: bool,
 }
 
-impl<'a> Rows<'a> {
-    pub fn of(arg: &Arg, args: &'a Args) -> Result<Rows<'a>> {
+impl<'a> TensorRows<'a> {
+    pub fn of(arg: &Arg, args: &'a Args) -> Result<TensorRows<'a>> {
         let value = args.value(arg.index)?;
-        Ok(Rows { tensor: Cow::Borrowed(&value.tensor), constant: value.constant })
+        Ok(TensorRows { tensor: Cow::Borrowed(&value.tensor), constant: value.constant })
     }
 
     /// The row of a record.
