@@ -90,14 +90,14 @@ impl Demand {
 
 /// Record numbers, from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Numbers(Vec<RangeInclusive<u64>>);
+pub struct RecordNumbers(Vec<RangeInclusive<u64>>);
 
-impl Numbers {
+impl RecordNumbers {
     /// Parses `5,17,100-120`; `100-` means all from 100 on.
     ///
     /// # Errors
     /// Invalid text, a range that ends before it starts, or 0.
-    pub fn parse(text: &str) -> Result<Numbers> {
+    pub fn parse(text: &str) -> Result<RecordNumbers> {
         let wrong = |word: &str, why: &str| Error::usage(format!("expected record numbers, such as 5,17,100-120, but `{word}` {why}"));
         let number = |word: &str, digits: &str| {
             digits.parse::<u64>().map_err(|_| {
@@ -133,26 +133,26 @@ impl Numbers {
                 _ => merged.push(range),
             }
         }
-        Ok(Numbers(merged))
+        Ok(RecordNumbers(merged))
     }
 
     /// These numbers.
-    pub fn range(numbers: RangeInclusive<u64>) -> Numbers {
-        Numbers(vec![numbers])
+    pub fn range(numbers: RangeInclusive<u64>) -> RecordNumbers {
+        RecordNumbers(vec![numbers])
     }
 
     /// The numbers inside a range, renumbered so that the range starts at `first`; `None` if there are none.
-    pub fn within(&self, range: RangeInclusive<u64>, first: u64) -> Option<Numbers> {
+    pub fn within(&self, range: RangeInclusive<u64>, first: u64) -> Option<RecordNumbers> {
         let (start, end) = range.into_inner();
         let from = self.0.partition_point(|own| *own.end() < start);
         let inside = self.0.get(from..)?.iter().take_while(|own| *own.start() <= end);
         let counted = |number: u64| (number - start).saturating_add(first);
         let ranges: Vec<_> = inside.map(|own| counted((*own.start()).max(start))..=counted((*own.end()).min(end))).collect();
-        (!ranges.is_empty()).then_some(Numbers(ranges))
+        (!ranges.is_empty()).then_some(RecordNumbers(ranges))
     }
 
     /// Builds a set from ascending numbers.
-    pub fn ascending(numbers: impl IntoIterator<Item = u64>) -> Numbers {
+    pub fn ascending(numbers: impl IntoIterator<Item = u64>) -> RecordNumbers {
         let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
         for number in numbers {
             match ranges.last_mut() {
@@ -160,7 +160,7 @@ impl Numbers {
                 _ => ranges.push(number..=number),
             }
         }
-        Numbers(ranges)
+        RecordNumbers(ranges)
     }
 
     /// Number of elements.
@@ -246,14 +246,14 @@ mod tests {
             ("a", Err("`a` is not a number or a range")),
             ("1,,2", Err("`` is not a number or a range")),
         ] {
-            match (Numbers::parse(text), expected) {
+            match (RecordNumbers::parse(text), expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found.ranges(), expected, "{text}"),
                 (Err(error), Err(expected)) => assert!(error.message().ends_with(expected), "{error}"),
                 (found, _) => panic!("{text}: {found:?}"),
             }
         }
-        assert_eq!(Numbers::ascending([1, 2, 3, 7, 9, 10]).ranges(), [1..=3, 7..=7, 9..=10]);
-        let numbers = Numbers::parse("3-5,9,20-").unwrap();
+        assert_eq!(RecordNumbers::ascending([1, 2, 3, 7, 9, 10]).ranges(), [1..=3, 7..=7, 9..=10]);
+        let numbers = RecordNumbers::parse("3-5,9,20-").unwrap();
         for (range, first, expected) in [
             (1..=10, 1, Some(vec![3..=5, 9..=9])),
             (4..=9, 1, Some(vec![1..=2, 6..=6])),
@@ -265,9 +265,9 @@ mod tests {
         ] {
             assert_eq!(numbers.within(range.clone(), first).map(|numbers| numbers.ranges().to_vec()), expected, "{range:?}");
         }
-        let numbers = Numbers::parse("3-5,9").unwrap();
+        let numbers = RecordNumbers::parse("3-5,9").unwrap();
         assert_eq!((numbers.count(), [0, 2, 3, 4].map(|n| numbers.nth(n))), (4, [Some(3), Some(5), Some(9), None]));
-        assert_eq!(Numbers::parse("1-").unwrap().count(), u64::MAX);
+        assert_eq!(RecordNumbers::parse("1-").unwrap().count(), u64::MAX);
         assert_eq!((1..=10).filter(|n| numbers.contains(*n)).collect::<Vec<_>>(), [3, 4, 5, 9]);
     }
 }

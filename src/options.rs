@@ -1,6 +1,6 @@
 //! The resolved options of a run: enums and numbers ([`crate::cli`] parses the command line).
 
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::notice::{Notices, Tally};
 use crate::path::glob_matches;
@@ -139,7 +139,7 @@ pub struct Options {
     /// Hints about inferred types, shown only by `schema`.
     pub hints: Notices,
     /// The records that the first verb keeps, by number in each input; `None` if it must see all.
-    pub only: Option<Arc<Numbers>>,
+    pub only: Option<Arc<RecordNumbers>>,
     /// The format name of the inputs, if all have the same; known after they have been opened.
     pub source: Option<&'static str>,
 }

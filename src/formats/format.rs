@@ -5,7 +5,7 @@
 //! channels, and do not depend on verbs.
 
 use crate::chunk::{Chunk, Decoded};
-use crate::demand::{Numbers, Wanted};
+use crate::demand::{RecordNumbers, Wanted};
 use crate::error::{Error, Result};
 use crate::io::Input;
 use crate::options::{OnError, Options};
@@ -156,7 +156,7 @@ pub struct Request {
     /// Maximum number of records; `None` for all.
     pub records: Option<u64>,
     /// The numbers of the only records needed. A reader that cannot find them may return others too. `None` for all.
-    pub only: Option<Arc<Numbers>>,
+    pub only: Option<Arc<RecordNumbers>>,
     /// For inference: stop after about this many bytes; `None` to read everything.
     pub sample_bytes: Option<u64>,
     /// The declared schema (`--schema`), which can be partial at every level.

@@ -5,7 +5,7 @@ use super::engine::Origin;
 use super::opened::Opened;
 use super::work::{Load, Work};
 use crate::chunk::{Chunk, Decoded};
-use crate::demand::{Demand, Numbers};
+use crate::demand::{Demand, RecordNumbers};
 use crate::error::{Error, Result};
 use crate::formats::{Numbered, Request, Task};
 use crate::options::{OnError, Options};
@@ -94,7 +94,7 @@ impl Drawn {
             let own = self.order.partition_point(|record| u64::from(*record) < start)
                 ..self.order.partition_point(|record| u64::from(*record) < *end);
             let numbers = self.order[own].iter().map(|record| u64::from(*record) - start + 1);
-            request.only = Some(Arc::new(Numbers::ascending(numbers)));
+            request.only = Some(Arc::new(RecordNumbers::ascending(numbers)));
             start = *end;
         }
     }
@@ -125,7 +125,7 @@ impl Drawn {
         for (opened, end) in opened.iter_mut().zip(&self.ends) {
             let last = ascending.partition_point(|record| record < end);
             if last > first {
-                let only = Numbers::ascending(ascending[first..last].iter().map(|record| record - start + 1));
+                let only = RecordNumbers::ascending(ascending[first..last].iter().map(|record| record - start + 1));
                 tasks.push(opened.reader()?.read(schema, &Request { only: Some(Arc::new(only)), ..request.clone() })?);
             }
             (start, first) = (*end, last);

@@ -41,11 +41,11 @@ enum Spread {
     /// To the files of a part: record i of the part to file i mod N of the part.
     Parts(Parting, Vec<SplitPart>),
     /// To the file for a value.
-    Values(Numbers),
+    Values(OutputNumbers),
 }
 
 /// The numbers of per-value outputs, in order of their first records.
-struct Numbers {
+struct OutputNumbers {
     /// The key as given on the command line.
     key: String,
     by_name: HashMap<String, usize>,
@@ -104,7 +104,7 @@ impl Router {
 
     /// Routes to one file for each value of a key.
     pub fn of_values(key: String, grouping: Option<Grouping>) -> Router {
-        let numbers = Numbers { key, by_name: HashMap::new(), folded: HashMap::new() };
+        let numbers = OutputNumbers { key, by_name: HashMap::new(), folded: HashMap::new() };
         Router::with(Spread::Values(numbers), 0, grouping)
     }
 
@@ -277,7 +277,7 @@ impl Router {
     }
 }
 
-impl Numbers {
+impl OutputNumbers {
     /// The number of the output for a new value.
     fn add(&mut self, name: &str) -> Result<usize> {
         let number = self.by_name.len();

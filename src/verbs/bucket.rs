@@ -36,7 +36,7 @@ pub struct Bucket {
     by: String,
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", allow_hyphen_values = true, value_parser = parse_boundaries)]
-    boundaries: Option<Numbers>,
+    boundaries: Option<NumberList>,
     /// Batch size of each bucket (one more than there are boundaries), such as 8,4,2; with keys, cat=4,dog=2,8 (8 for
     /// all other keys)
     #[arg(long, value_name = "N,..")]
@@ -55,7 +55,7 @@ pub struct Bucket {
 }
 
 #[derive(Clone, Debug)]
-struct Numbers(Vec<usize>);
+struct NumberList(Vec<usize>);
 
 fn numbers(text: &str) -> Result<Vec<usize>, Error> {
     let number = |part: &str| part.trim().parse::<usize>().ok().filter(|n| i64::try_from(*n).is_ok());
@@ -64,9 +64,9 @@ fn numbers(text: &str) -> Result<Vec<usize>, Error> {
         .collect()
 }
 
-fn parse_boundaries(text: &str) -> Result<Numbers, Error> {
+fn parse_boundaries(text: &str) -> Result<NumberList, Error> {
     let is_negative = |part: &str| part.trim().parse::<i64>().is_ok_and(|n| n < 0);
-    numbers(text).map(Numbers).map_err(|e| match text.split(',').find(|part| is_negative(part)) {
+    numbers(text).map(NumberList).map_err(|e| match text.split(',').find(|part| is_negative(part)) {
         Some(part) => Error::usage(format!("a boundary must be at least 0, found {}", part.trim())),
         None => e,
     })
@@ -159,7 +159,7 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
             return Err(Error::usage("--pad-to-boundary needs --boundaries").help("to pad each batch to its longest record: --pad"));
         }
         // TensorFlow accepts such boundaries too.
-        if let Some(Numbers(boundaries)) = &self.boundaries
+        if let Some(NumberList(boundaries)) = &self.boundaries
             && let Some(pair) = boundaries.windows(2).find(|pair| pair[1] <= pair[0])
         {
             let text = format!("bucket: --boundaries: {} is not greater than {}: its bucket gets no records", pair[1], pair[0]);

@@ -2,7 +2,7 @@
 
 use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
-use crate::demand::{Demand, Numbers};
+use crate::demand::{Demand, RecordNumbers};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::schema::Schema;
@@ -45,12 +45,12 @@ which index was used.";
     ];
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        let operator = Operator::Map(Arc::new(Chosen { numbers: Numbers::parse(&self.numbers)? }));
+        let operator = Operator::Map(Arc::new(Chosen { numbers: RecordNumbers::parse(&self.numbers)? }));
         Ok(Bound { schema: schema.clone(), operator })
     }
 
-    fn numbers(&self) -> Result<Option<Numbers>> {
-        Numbers::parse(&self.numbers).map(Some)
+    fn numbers(&self) -> Result<Option<RecordNumbers>> {
+        RecordNumbers::parse(&self.numbers).map(Some)
     }
 
     fn demand(&self, after: Demand) -> Demand {
@@ -59,7 +59,7 @@ which index was used.";
 }
 
 struct Chosen {
-    numbers: Numbers,
+    numbers: RecordNumbers,
 }
 
 impl Map for Chosen {

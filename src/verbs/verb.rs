@@ -13,7 +13,7 @@
 
 use super::combine::Combined;
 use crate::chunk::{Chunk, Fault};
-use crate::demand::{Demand, Numbers};
+use crate::demand::{Demand, RecordNumbers};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::schema::Schema;
@@ -109,7 +109,7 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     ///
     /// # Errors
     /// Invalid record numbers.
-    fn numbers(&self) -> Result<Option<Numbers>> {
+    fn numbers(&self) -> Result<Option<RecordNumbers>> {
         Ok(None)
     }
 
@@ -455,7 +455,7 @@ pub trait Parsed: Send + Sync {
     ///
     /// # Errors
     /// See [`Verb::numbers`].
-    fn numbers(&self) -> Result<Option<Numbers>> {
+    fn numbers(&self) -> Result<Option<RecordNumbers>> {
         Ok(None)
     }
     /// See [`Verb::draw`].
@@ -507,7 +507,7 @@ impl<V: Verb> Parsed for Typed<V> {
     fn baseline(&self) -> Option<OsString> {
         self.0.baseline()
     }
-    fn numbers(&self) -> Result<Option<Numbers>> {
+    fn numbers(&self) -> Result<Option<RecordNumbers>> {
         self.0.numbers()
     }
     fn draw(&self, nrecords: u64, options: &Options) -> Option<Vec<u32>> {

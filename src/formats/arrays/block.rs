@@ -2,7 +2,7 @@
 
 use super::bind::{ArrayIndices, Bound, BoundLeaf};
 use super::contents::{Contents, StoredArray};
-use super::stream::{ArrayStream, Numbers};
+use super::stream::{ArrayStream, IntegerStream};
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use crate::io::Input;
@@ -51,7 +51,7 @@ enum BlockKind {
 }
 
 struct Level {
-    numbers: Numbers,
+    numbers: IntegerStream,
     /// The end of the last row.
     end: i64,
     /// The start of the block.
@@ -59,12 +59,12 @@ struct Level {
 }
 
 struct SparseReader {
-    indices: Numbers,
+    indices: IntegerStream,
     values: ArrayStream,
     item_nbytes: u64,
     /// The dense shape without the record axis.
     shape: Vec<i64>,
-    shapes: Option<Numbers>,
+    shapes: Option<IntegerStream>,
     one: bool,
     record: i64,
 }
@@ -88,7 +88,7 @@ impl LeafReader {
             let found: &StoredArray = &opening.contents.arrays[number];
             ArrayStream::open(opening.input, opening.source, found, opening.max_record_nbytes).map_err(|e| named(number, e))
         };
-        let numbers = |number: usize| Ok(Numbers::new(stream(number)?, &opening.contents.arrays[number].element));
+        let numbers = |number: usize| Ok(IntegerStream::new(stream(number)?, &opening.contents.arrays[number].element));
         let one = opening.bound.stacking == Stacking::One;
         let kind = match &leaf.parts {
             ArrayIndices::Ragged { splits, values, tail, .. } => {
@@ -232,7 +232,7 @@ impl LeafReader {
                 }
                 sparse.indices.finish()?;
                 sparse.values.finish()?;
-                sparse.shapes.iter_mut().try_for_each(Numbers::finish)
+                sparse.shapes.iter_mut().try_for_each(IntegerStream::finish)
             }
         }
     }

@@ -5,7 +5,7 @@ use super::block::{Blocks, LeafBlock, LeafReader, Opening};
 use super::contents::{Contents, Location, Open, StoredArray};
 use super::decode::FieldDecoder;
 use super::element::ElementKind;
-use super::stream::{ArrayStream, Numbers};
+use super::stream::{ArrayStream, IntegerStream};
 use crate::chunk::{Decoded, Origin};
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
@@ -116,7 +116,7 @@ fn contents(input: &Input, open: Open) -> Result<Contents> {
 
 fn dense_shape(input: &Input, found: &StoredArray) -> Result<Vec<i64>> {
     let source = source(input, &found.location)?;
-    let mut numbers = Numbers::new(ArrayStream::open(input, source.as_ref(), found, u64::MAX)?, &found.element);
+    let mut numbers = IntegerStream::new(ArrayStream::open(input, source.as_ref(), found, u64::MAX)?, &found.element);
     let mut shape = Vec::new();
     numbers.take(numbers.left(), &mut shape)?;
     match shape.iter().find(|n| **n < 0) {

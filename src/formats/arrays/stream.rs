@@ -240,7 +240,7 @@ impl Read for Checked {
 }
 
 /// Integers of an array, read in batches.
-pub struct Numbers {
+pub struct IntegerStream {
     stream: ArrayStream,
     element: Element,
     /// Numbers not read from the file yet.
@@ -249,10 +249,10 @@ pub struct Numbers {
     given: usize,
 }
 
-impl Numbers {
-    pub fn new(stream: ArrayStream, element: &Element) -> Numbers {
+impl IntegerStream {
+    pub fn new(stream: ArrayStream, element: &Element) -> IntegerStream {
         let left = stream.left / element.nbytes().max(1) as u64;
-        Numbers { stream, element: element.clone(), left, block: Vec::new().into(), given: 0 }
+        IntegerStream { stream, element: element.clone(), left, block: Vec::new().into(), given: 0 }
     }
 
     /// Numbers not returned yet.

@@ -4,7 +4,7 @@ use super::divided::Divided;
 use super::message::{self, Body, Framed, MAGIC, MAGIC_NBYTES, Memory, Next, lifted};
 use super::sizes::{self, ColumnSize, Longest};
 use crate::chunk::{Decoded, Origin};
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{self, Columns, DecodedRows, chosen, declared_over};
 use crate::formats::columnar::contain::contain;
@@ -435,7 +435,7 @@ struct Batches {
     /// Number of records still to be read.
     left: u64,
     /// The numbers of the required records; `None` for all.
-    only: Option<Arc<Numbers>>,
+    only: Option<Arc<RecordNumbers>>,
     /// Number of records so far.
     first: u64,
     /// A batch, and how many of its rows have been emitted.

@@ -4,7 +4,7 @@
 //! can request other types.
 
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Kind, Result};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
@@ -344,7 +344,7 @@ impl Column {
 ///
 /// # Errors
 /// None for in-memory tensor types.
-pub fn chosen(decoded: Decoded, wanted: &Numbers) -> Result<Decoded> {
+pub fn chosen(decoded: Decoded, wanted: &RecordNumbers) -> Result<Decoded> {
     if wanted.count() >= (decoded.chunk.nrows + decoded.faults.len()) as u64 {
         return Ok(decoded);
     }

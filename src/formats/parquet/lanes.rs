@@ -13,7 +13,7 @@ use super::measure::Measures;
 use super::opened::Opened;
 use super::sizes::{Limits, Suspect};
 use crate::chunk::even_shares;
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use arrow_array::ArrayRef;
 use parquet::arrow::ProjectionMask;
@@ -35,7 +35,7 @@ pub struct Lanes {
     /// Number of rows in a range; the last can be shorter.
     range_rows: usize,
     /// The required rows of the group; no task requests a range without any. `None` for all.
-    only: Option<Numbers>,
+    only: Option<RecordNumbers>,
     lanes: Vec<Mutex<Lane>>,
 }
 
@@ -64,7 +64,7 @@ impl Lanes {
         roots: &[usize],
         suspects: &[Suspect],
         range_rows: usize,
-        only: Option<Numbers>,
+        only: Option<RecordNumbers>,
         limits: Limits,
     ) -> Lanes {
         let schema = opened.metadata.parquet_schema();

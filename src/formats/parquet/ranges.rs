@@ -3,7 +3,7 @@
 use super::lanes::Lanes;
 use super::opened::Opened;
 use super::sizes::{GroupSize, Limits, Suspect};
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
 use parquet::arrow::ProjectionMask;
@@ -29,7 +29,7 @@ pub struct RowRange {
     pub skip: u64,
     pub nrows: u64,
     /// The required rows of the range, numbered from 1; `None` for all.
-    pub only: Option<Numbers>,
+    pub only: Option<RecordNumbers>,
     /// Approximate number of bytes in the file.
     pub nbytes: u64,
     /// The readers of a large row group, and the index of the range.
@@ -47,7 +47,7 @@ impl RowRange {
         let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group has too many rows"));
         let mut selectors = Vec::new();
         let mut at = 0;
-        let all = Numbers::range(1..=self.nrows);
+        let all = RecordNumbers::range(1..=self.nrows);
         for range in self.only.as_ref().unwrap_or(&all).ranges() {
             let (start, end) = (self.skip + range.start() - 1, self.skip + range.end());
             selectors.extend([RowSelector::skip(size(start - at)?), RowSelector::select(size(end - start)?)]);
@@ -67,7 +67,7 @@ pub struct RowRanges {
     within: u64,
     left: u64,
     /// The numbers of the required rows; `None` for all.
-    only: Option<Arc<Numbers>>,
+    only: Option<Arc<RecordNumbers>>,
     /// The columns to read.
     roots: Vec<usize>,
     /// The readers of the current group.
@@ -145,7 +145,7 @@ impl RowRanges {
             let share = |nbytes: u64, part: u64| (u128::from(nbytes) * u128::from(part) / u128::from(rows.max(1))) as u64;
             let first = self.first + nrows;
             let wanted = self.only.as_ref().map(|only| only.within(first + 1..=first.saturating_add(rest).max(first + 1), 1));
-            let nwanted = wanted.as_ref().map_or(rest, |wanted| wanted.as_ref().map_or(0, Numbers::count));
+            let nwanted = wanted.as_ref().map_or(rest, |wanted| wanted.as_ref().map_or(0, RecordNumbers::count));
             if self.within == 0 && all_memory <= WHOLE_NBYTES && rows <= TASK_ROWS {
                 // Small row groups share a task, unless only some of their rows are required.
                 let is_full = memory.saturating_add(all_memory) > TASK_NBYTES || nrows + rows > TASK_ROWS;

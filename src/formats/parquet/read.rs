@@ -6,7 +6,7 @@ use super::opened::Opened;
 use super::ranges::{RowRange, RowRanges};
 use super::sizes::Limits;
 use crate::chunk::{Chunk, Decoded, Origin, Rows};
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows, chosen, declared_over};
 use crate::formats::columnar::contain::contain;
@@ -99,7 +99,7 @@ impl Decode {
         let size = |n: u64| usize::try_from(n).map_err(|_| Error::data("a row group has too many rows"));
         let all = (size(rows.nrows)?, Origin::consecutive(self.opened.name.clone(), rows.first + 1));
         let Some(only) = &rows.only else { return self.block(rows, DecodedRows::new(all.0, all.1, nbytes), None) };
-        let wanted = Numbers::ascending(only.iter().map(|number| rows.first + number));
+        let wanted = RecordNumbers::ascending(only.iter().map(|number| rows.first + number));
         if rows.shared.is_some() || only.count() >= rows.nrows / DENSE {
             let block = DecodedRows::new(all.0, all.1, nbytes);
             return chosen(self.block(RowRange { only: None, ..rows }, block, Some(&wanted))?, &wanted);
@@ -109,7 +109,7 @@ impl Decode {
         self.block(rows, DecodedRows::new(n, origin, nbytes), Some(&wanted))
     }
 
-    fn block(&self, rows: RowRange, block: DecodedRows, wanted: Option<&Numbers>) -> Result<Decoded> {
+    fn block(&self, rows: RowRange, block: DecodedRows, wanted: Option<&RecordNumbers>) -> Result<Decoded> {
         if self.columns.roots().is_empty() {
             return self.columns.decoded_arrays(block, &[], &[]);
         }

@@ -5,7 +5,7 @@ use super::file::{ArrayFile, Chunk};
 use super::header::{self, Header};
 use super::simple::Unpacker;
 use crate::chunk::Fault;
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::formats::cut::Cut;
 use crate::formats::format::Request;
@@ -31,7 +31,7 @@ pub struct Cutter {
     /// A large decompressed chunk, and its next record.
     large: Option<(Block, usize)>,
     /// The required records; `None` for all.
-    only: Option<Arc<Numbers>>,
+    only: Option<Arc<RecordNumbers>>,
     /// Remaining numbers of records and bytes to cut; `None` for no limit.
     records_left: Option<u64>,
     bytes_left: Option<u64>,
@@ -271,7 +271,7 @@ struct StoredChunk {
 
 impl Packed {
     /// The records, or the required ones among them.
-    fn unpack(self, only: Option<&Numbers>) -> Result<Block> {
+    fn unpack(self, only: Option<&RecordNumbers>) -> Result<Block> {
         let mut unpacker = Unpacker::default();
         let mut block = Block { first_record: self.parts.first().map_or(1, |part| part.records.start), ..Block::default() };
         let mut bare = Bare { nbytes: self.nbytes, ..Bare::default() };

@@ -4,7 +4,7 @@ use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::arrays::archive;
 use crate::formats::arrays::contents::{Contents, StoredArray};
-use crate::formats::arrays::stream::{ArrayStream, Numbers};
+use crate::formats::arrays::stream::{ArrayStream, IntegerStream};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, Reader, Request, Tasks};
@@ -115,12 +115,12 @@ impl<'a> Archive<'a> {
     }
 
     /// The integers of an array.
-    fn numbers(&self, name: &str) -> Result<Numbers> {
+    fn numbers(&self, name: &str) -> Result<IntegerStream> {
         let array = self.vector(name)?;
         if !array.element.dtype().is_integer() {
             return Err(Error::data(format!("the array {name} of a sparse matrix contains {}, not integers", array.element.dtype())));
         }
-        Ok(Numbers::new(self.stream(array)?, &array.element))
+        Ok(IntegerStream::new(self.stream(array)?, &array.element))
     }
 
     fn all(&self, name: &str) -> Result<Vec<i64>> {
@@ -181,7 +181,7 @@ impl<'a> Archive<'a> {
         Ok(Box::new(HeldRows::of_entries(nrows, &rows, columns, vec![self.values()?])?))
     }
 
-    fn check_indptr(&self, indptr: &Numbers, n: u64) -> Result<()> {
+    fn check_indptr(&self, indptr: &IntegerStream, n: u64) -> Result<()> {
         match n.checked_add(1) == Some(indptr.left()) {
             true => Ok(()),
             false => Err(Error::data(format!("the array indptr of a sparse matrix has {} numbers for {n} rows or columns", indptr.left()))),
@@ -216,8 +216,8 @@ struct CsrRows {
     max_row_bytes: u64,
     /// The end of the last row; `None` before the first.
     at: Option<i64>,
-    indptr: Numbers,
-    indices: Numbers,
+    indptr: IntegerStream,
+    indices: IntegerStream,
     element: crate::formats::arrays::element::Element,
     values: ArrayStream,
 }

@@ -2,7 +2,7 @@
 
 use super::json::INFO;
 use crate::chunk::Decoded;
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::cut::Cut;
@@ -79,7 +79,7 @@ struct Open {
     /// The offset from the record number in the shard to that in the dataset.
     shift: i64,
     /// The required records, if the pieces contain others as well.
-    wanted: Option<Numbers>,
+    wanted: Option<RecordNumbers>,
     /// Whether the shard is read to its end, so that its records are counted.
     is_whole: bool,
     /// Number of records cut so far, including lost ones.
@@ -116,20 +116,20 @@ impl Shards {
 
     /// Whether no record of the remaining parts is required.
     fn is_done(&self) -> bool {
-        let are_passed = |only: &Arc<Numbers>| self.before == u64::MAX || only.from(self.before + 1).is_none();
+        let are_passed = |only: &Arc<RecordNumbers>| self.before == u64::MAX || only.from(self.before + 1).is_none();
         self.records_left == Some(0) || self.request.only.as_ref().is_some_and(are_passed)
     }
 
     /// The required records of a part, by their number in the shard, which has `length` records; `None` if there are
     /// none.
-    fn wanted(&self, part: &ShardSlice, length: Option<u64>) -> Option<Numbers> {
+    fn wanted(&self, part: &ShardSlice, length: Option<u64>) -> Option<RecordNumbers> {
         let left = self.records_left.map(|left| part.skip.saturating_add(left));
         let last = [part.until, left, length].into_iter().flatten().min().unwrap_or(u64::MAX);
         if last <= part.skip {
             return None;
         }
         match &self.request.only {
-            None => Some(Numbers::range(part.skip + 1..=last)),
+            None => Some(RecordNumbers::range(part.skip + 1..=last)),
             Some(only) => only.within(self.before + 1..=self.before.saturating_add(last - part.skip), part.skip + 1),
         }
     }
@@ -161,7 +161,7 @@ impl Shards {
     }
 
     /// The pieces of a shard, located by its index file if only some records are required.
-    fn open_tfrecord(&self, open: &mut Open, wanted: Numbers) -> Result<()> {
+    fn open_tfrecord(&self, open: &mut Open, wanted: RecordNumbers) -> Result<()> {
         let is_chosen = self.request.only.is_some() && open.part.length.is_some();
         let options = &self.request.options;
         let index = match self.indexed.get(&open.part.path) {

@@ -4,7 +4,7 @@
 //! `tfrecord2idx`; `x.tfrecord.offsets` has pairs of uint64, little-endian.
 
 use super::framing::{FOOTER, HEADER, header};
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::Numbered;
@@ -138,7 +138,7 @@ impl Lookup {
     ///
     /// # Errors
     /// Reading fails.
-    pub fn entries(self, numbers: Arc<Numbers>) -> Result<Entries> {
+    pub fn entries(self, numbers: Arc<RecordNumbers>) -> Result<Entries> {
         let table = match self {
             Lookup::Index(index) => return index.entries(numbers),
             Lookup::Table(table) => table,
@@ -212,7 +212,7 @@ impl Index {
     ///
     /// # Errors
     /// Reading fails, or records are not contiguous.
-    fn entries(self, numbers: Arc<Numbers>) -> Result<Entries> {
+    fn entries(self, numbers: Arc<RecordNumbers>) -> Result<Entries> {
         let entries = self.scan()?.take(usize::try_from(numbers.last()).unwrap_or(usize::MAX));
         Ok(Box::new(entries.filter(move |entry| entry.as_ref().map_or(true, |entry| numbers.contains(entry.record)))))
     }

@@ -4,7 +4,7 @@ use super::cutter::{Cutter, Piece};
 use super::framing::{Block, FOOTER, HEADER, header};
 use super::index::{Entries, Entry, Index, Lookup, Table};
 use super::reader::Pieces;
-use crate::demand::Numbers;
+use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;
 use crate::formats::cut::Cut;
@@ -20,7 +20,7 @@ const BLOCK_ROWS: usize = 4 << 10;
 const GAP_NBYTES: u64 = 8 << 10;
 
 /// The pieces of a cutter, restricted to these records.
-pub fn cut_out(cutter: Cutter, only: Arc<Numbers>) -> impl Iterator<Item = Result<Piece>> + Send {
+pub fn cut_out(cutter: Cutter, only: Arc<RecordNumbers>) -> impl Iterator<Item = Result<Piece>> + Send {
     cutter.pieces().filter_map(move |piece| match piece {
         Ok(Piece::Block(block)) => {
             Some(wanted(block, &only)).filter(|block| !block.payloads.is_empty()).map(|block| Ok(Piece::Block(block)))
@@ -30,7 +30,7 @@ pub fn cut_out(cutter: Cutter, only: Arc<Numbers>) -> impl Iterator<Item = Resul
 }
 
 /// A block, restricted to the required records.
-pub fn wanted(mut block: Block, only: &Numbers) -> Block {
+pub fn wanted(mut block: Block, only: &RecordNumbers) -> Block {
     let rows: Vec<usize> = (0..block.payloads.len()).filter(|row| only.contains(block.record(*row))).collect();
     if rows.len() < block.payloads.len() {
         let places = rows.iter().map(|row| (block.record(*row), block.frame_offset(*row))).collect();
@@ -44,7 +44,7 @@ pub fn wanted(mut block: Block, only: &Numbers) -> Block {
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn by_index(input: &Input, only: &Numbers, options: &Options) -> Result<Option<Pieces>> {
+pub fn by_index(input: &Input, only: &RecordNumbers, options: &Options) -> Result<Option<Pieces>> {
     let Some(index) = Index::beside(input, options)? else { return Ok(None) };
     options.remarks.add(format!("get reads only its records, using {}", index.name), false)?;
     let places = Places::open(input, Lookup::Index(index), Arc::new(only.clone()), options)?;
@@ -55,7 +55,7 @@ pub fn by_index(input: &Input, only: &Numbers, options: &Options) -> Result<Opti
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn by_table(input: &Input, table: Arc<Table>, only: &Numbers, options: &Options) -> Result<Pieces> {
+pub fn by_table(input: &Input, table: Arc<Table>, only: &RecordNumbers, options: &Options) -> Result<Pieces> {
     Ok(Box::new(Places::open(input, Lookup::Table(table), Arc::new(only.clone()), options)?.pieces()))
 }
 
@@ -74,7 +74,7 @@ impl Places {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn open(input: &Input, lookup: Lookup, only: Arc<Numbers>, options: &Options) -> Result<Places> {
+    pub fn open(input: &Input, lookup: Lookup, only: Arc<RecordNumbers>, options: &Options) -> Result<Places> {
         let name = input.name().clone();
         let source = Source::new(input.file()?).map_err(|e| Error::io(&name, "cannot read", &e))?;
         Ok(Places {

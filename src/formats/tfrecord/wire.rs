@@ -341,7 +341,7 @@ pub fn each_bytes<'a>(list: Cursor<'a>, value: &mut impl FnMut(&'a [u8])) -> Par
 }
 
 /// The encoding of the numbers of a list.
-pub enum Numbers<'a> {
+pub enum ListNumbers<'a> {
     /// Packed: one after the other.
     Packed(Cursor<'a>),
     /// Unpacked: each after a tag.
@@ -350,16 +350,16 @@ pub enum Numbers<'a> {
 
 /// The numbers of a float_list or int64_list. Nothing after a packed run is read.
 #[inline]
-pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<Numbers<'a>> {
+pub fn numbers<'a>(list: Cursor<'a>, tagged: u8) -> Parse<ListNumbers<'a>> {
     let mut cursor = list;
     match cursor.peek() {
         Some(tag) if tag == delimited(1) => {
             cursor.at += 1;
             let range = cursor.delimited()?;
-            Ok(Numbers::Packed(Cursor::new(cursor.bytes, range)))
+            Ok(ListNumbers::Packed(Cursor::new(cursor.bytes, range)))
         }
         Some(tag) if tag != tagged => fail(cursor.at, "expected the numbers of a list"),
-        _ => Ok(Numbers::Tagged(cursor)),
+        _ => Ok(ListNumbers::Tagged(cursor)),
     }
 }
 
@@ -373,7 +373,7 @@ pub fn check_single_run(bytes: &[u8], feature: Range<usize>) -> Parse<()> {
         return Ok(());
     }
     match numbers(list, TAGGED_INT64)? {
-        Numbers::Packed(run) if run.end() != list.end() => fail(run.end(), "found a second run of numbers in a step"),
+        ListNumbers::Packed(run) if run.end() != list.end() => fail(run.end(), "found a second run of numbers in a step"),
         _ => Ok(()),
     }
 }
@@ -387,8 +387,8 @@ pub const TAGGED_FLOAT: u8 = 0x0d;
 #[inline]
 pub fn int64s(list: Cursor, out: &mut Vec<i64>) -> Parse<()> {
     match numbers(list, TAGGED_INT64)? {
-        Numbers::Packed(cursor) => packed_varints(cursor, out),
-        Numbers::Tagged(mut cursor) => {
+        ListNumbers::Packed(cursor) => packed_varints(cursor, out),
+        ListNumbers::Tagged(mut cursor) => {
             while !cursor.is_done() {
                 if !cursor.takes(TAGGED_INT64) {
                     return fail(cursor.at, "expected a number of an int64_list");
@@ -405,12 +405,12 @@ pub fn int64s(list: Cursor, out: &mut Vec<i64>) -> Parse<()> {
 #[inline]
 pub fn floats(list: Cursor, out: &mut Vec<f32>) -> Parse<()> {
     match numbers(list, TAGGED_FLOAT)? {
-        Numbers::Packed(cursor) => {
+        ListNumbers::Packed(cursor) => {
             let (whole, _) = cursor.rest().as_chunks::<4>();
             out.extend(whole.iter().map(|b| f32::from_le_bytes(*b)));
             Ok(())
         }
-        Numbers::Tagged(mut cursor) => {
+        ListNumbers::Tagged(mut cursor) => {
             while !cursor.is_done() {
                 if !cursor.takes(TAGGED_FLOAT) {
                     return fail(cursor.at, "expected a number of a float_list");
@@ -481,8 +481,8 @@ fn compact(groups: u64) -> u64 {
 /// The number of integers in a packed or tagged list, without decoding them.
 pub fn count_int64s(list: Cursor) -> Parse<usize> {
     match numbers(list, TAGGED_INT64)? {
-        Numbers::Packed(cursor) => Ok(cursor.rest().iter().filter(|b| **b < 0x80).count()),
-        Numbers::Tagged(mut cursor) => {
+        ListNumbers::Packed(cursor) => Ok(cursor.rest().iter().filter(|b| **b < 0x80).count()),
+        ListNumbers::Tagged(mut cursor) => {
             let mut n = 0;
             while !cursor.is_done() {
                 if !cursor.takes(TAGGED_INT64) {
@@ -499,8 +499,8 @@ pub fn count_int64s(list: Cursor) -> Parse<usize> {
 /// The number of floats in a list.
 pub fn count_floats(list: Cursor) -> Parse<usize> {
     Ok(match numbers(list, TAGGED_FLOAT)? {
-        Numbers::Packed(cursor) => cursor.rest().len() / 4,
-        Numbers::Tagged(cursor) => cursor.rest().len() / 5,
+        ListNumbers::Packed(cursor) => cursor.rest().len() / 4,
+        ListNumbers::Tagged(cursor) => cursor.rest().len() / 5,
     })
 }
 
