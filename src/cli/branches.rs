@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// The result of parsing the words of a chain.
-pub enum Found {
+pub enum ParsedChain {
     /// A request for help.
     Text(String),
     /// A chain, and the names of the global options that were given.
@@ -30,7 +30,7 @@ pub enum InBrackets {
 }
 
 /// Parses the words of a chain.
-type Read = fn(&mut Words) -> Result<Found>;
+type Read = fn(&mut Words) -> Result<ParsedChain>;
 
 /// Parses the chains in brackets, which are valid only for a verb that combines inputs.
 ///
@@ -83,8 +83,8 @@ fn branch(verb: &verbs::Entry, words: Vec<OsString>, read: Read) -> Result<std::
         _ => {}
     }
     let (invocation, given) = match read(&mut words)? {
-        Found::Chain(invocation, given) => (invocation, given),
-        Found::Text(text) => return Ok(Err(text)),
+        ParsedChain::Chain(invocation, given) => (invocation, given),
+        ParsedChain::Text(text) => return Ok(Err(text)),
     };
     let Invocation { verbs, files, branches, options } = *invocation;
     if let Some(other) = given.iter().find(|option| !is_of_an_input(option)) {

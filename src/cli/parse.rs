@@ -1,7 +1,7 @@
 //! Parses the command line into a chain of verbs, a standalone command or a text to print.
 
 use super::brackets::typed;
-use super::branches::{Found, InBrackets, branches_of};
+use super::branches::{InBrackets, ParsedChain, branches_of};
 use super::commands::{self, COMMANDS};
 use super::help;
 use super::matches::{bare, files_argument, given_files, matches_of, settings, whole};
@@ -79,8 +79,8 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
         return look(words);
     }
     chain(&mut words).map(|found| match found {
-        Found::Text(text) => Request::Text(text),
-        Found::Chain(invocation, _) => Request::Chain(invocation),
+        ParsedChain::Text(text) => Request::Text(text),
+        ParsedChain::Chain(invocation, _) => Request::Chain(invocation),
     })
 }
 
@@ -103,7 +103,7 @@ fn has_seed(verb: &verbs::Entry) -> bool {
 }
 
 /// Parses the words of a chain.
-fn chain(words: &mut Words) -> Result<Found> {
+fn chain(words: &mut Words) -> Result<ParsedChain> {
     let mut parsed = Vec::with_capacity(words.verbs.len());
     let mut combined = Vec::new();
     let mut branches = Branches::new();
@@ -116,13 +116,13 @@ fn chain(words: &mut Words) -> Result<Found> {
     for (i, own) in words.verbs.iter().enumerate() {
         let (verb, arguments) = verb_of(own, i, words)?;
         if asks_for_help(verb, arguments) {
-            return Ok(Found::Text(help::of_verb(verb)));
+            return Ok(ParsedChain::Text(help::of_verb(verb)));
         }
         misplaced::inverted(verb, arguments)?;
         if i == 0 {
             branches = match branches_of(verb, &chains, chain)? {
                 InBrackets::Branches(branches) => branches,
-                InBrackets::Help(text) => return Ok(Found::Text(text)),
+                InBrackets::Help(text) => return Ok(ParsedChain::Text(text)),
             };
         }
         let owner = Owner { name: verb.name, is_last: i + 1 == words.verbs.len() };
@@ -153,7 +153,7 @@ fn chain(words: &mut Words) -> Result<Found> {
                 .map(|arg| arg.get_id().to_string())
                 .filter(|id| matches.value_source(id) == Some(ValueSource::CommandLine) && !(has_seed && id == SEED))
                 .collect();
-            return Ok(Found::Chain(Box::new(Invocation { verbs: parsed, files, branches, options }), given));
+            return Ok(ParsedChain::Chain(Box::new(Invocation { verbs: parsed, files, branches, options }), given));
         }
     }
     Err(Error::usage("no verb"))

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// An input, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct NamedInput {
     /// `None` for standard input.
     pub path: Option<PathBuf>,
     /// Whether it was found by a glob, a list or a directory, rather than named individually.
@@ -29,7 +29,7 @@ pub struct Found {
 ///
 /// # Errors
 /// The notice itself, under `--strict`.
-pub fn check(found: &[Found], options: &Options) -> Result<()> {
+pub fn check(found: &[NamedInput], options: &Options) -> Result<()> {
     let datasets = datasets(found);
     for text in missing_shards(&datasets).into_iter().chain(divided_twice(&datasets)).chain(repeated(found)) {
         options.notices.add(text, options.strict)?;
@@ -40,9 +40,9 @@ pub fn check(found: &[Found], options: &Options) -> Result<()> {
 /// The shard numbers of each dataset, by its directory, and whether it was named as a whole.
 type Datasets<'a> = BTreeMap<(&'a Path, Sharded), (BTreeSet<usize>, bool)>;
 
-fn datasets(found: &[Found]) -> Datasets<'_> {
+fn datasets(found: &[NamedInput]) -> Datasets<'_> {
     let mut datasets = Datasets::new();
-    for Found { path, is_searched, .. } in found {
+    for NamedInput { path, is_searched, .. } in found {
         if let Some((dataset, index)) = path.as_deref().and_then(shard) {
             let (indices, is_dataset) = datasets.entry(dataset).or_default();
             *is_dataset |= *is_searched || !indices.is_empty();
@@ -93,9 +93,9 @@ fn shard(path: &Path) -> Option<((&Path, Sharded), usize)> {
     Some(((path.parent()?, sharded), index))
 }
 
-fn repeated(found: &[Found]) -> Option<String> {
+fn repeated(found: &[NamedInput]) -> Option<String> {
     let mut seen: BTreeMap<&Path, (usize, bool)> = BTreeMap::new();
-    for Found { path, is_searched, .. } in found {
+    for NamedInput { path, is_searched, .. } in found {
         if let Some(path) = path.as_deref() {
             let (times, was_searched) = seen.entry(path.strip_prefix(".").unwrap_or(path)).or_default();
             *times += 1;
@@ -113,8 +113,8 @@ mod tests {
     use super::*;
 
     fn notices(names: &[&str], is_searched: bool) -> Vec<String> {
-        let found: Vec<Found> =
-            names.iter().map(|name| Found { path: Some(name.into()), is_searched, folder: None, is_dataset: false }).collect();
+        let found: Vec<NamedInput> =
+            names.iter().map(|name| NamedInput { path: Some(name.into()), is_searched, folder: None, is_dataset: false }).collect();
         let options = Options::default();
         check(&found, &options).unwrap();
         options.notices.take()

@@ -1,6 +1,6 @@
 //! Expands FILE arguments: files, directories, quoted globs, shards (`name@8.ext`), standard input.
 
-use super::dataset::Found;
+use super::dataset::NamedInput;
 use super::folder::{Contents, IsDataset};
 use super::list::List;
 use super::missing::{is_missing, missing};
@@ -21,8 +21,8 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// A URL; a missing file or shard, with the nearest existing name; a glob without matches; standard input used twice.
-pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> Result<Vec<Found>> {
-    let standard_input = || Found { path: None, is_searched: false, folder: None, is_dataset: false };
+pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> Result<Vec<NamedInput>> {
+    let standard_input = || NamedInput { path: None, is_searched: false, folder: None, is_dataset: false };
     let list = options.files_from.as_ref().map(|name| List { name, null: options.null_separated });
     if files.is_empty() && list.is_none() {
         return Ok(vec![standard_input()]);
@@ -30,7 +30,7 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
     let mut all = Vec::new();
     for name in files {
         if is_standard_input(name) {
-            if all.iter().any(|found: &Found| found.path.is_none()) || list.as_ref().is_some_and(List::is_standard_input) {
+            if all.iter().any(|found: &NamedInput| found.path.is_none()) || list.as_ref().is_some_and(List::is_standard_input) {
                 return Err(Error::usage("standard input is named twice, but can be read only once"));
             }
             all.push(standard_input());
@@ -72,7 +72,7 @@ const PAIR: [&str; 2] = ["bin", "idx"];
 const INDICES: [&str; 2] = ["idx", "offsets"];
 
 /// If both files of a pair are given, or a file and its index, as by a glob that the shell expands, only one of them is an input.
-fn drop_seconds(all: &mut Vec<Found>) {
+fn drop_seconds(all: &mut Vec<NamedInput>) {
     let indices: BTreeSet<PathBuf> =
         all.iter().filter_map(|found| found.path.clone()).filter(|path| has_extension(path, PAIR[1])).collect();
     let files: BTreeSet<PathBuf> = all.iter().filter_map(|found| found.path.clone()).collect();
@@ -94,21 +94,21 @@ fn pair(name: &str) -> Option<PathBuf> {
 }
 
 /// Adds a file, the files of a directory, or a directory that is a dataset.
-fn add(path: PathBuf, is_searched: bool, all: &mut Vec<Found>, options: &Options, is_dataset: IsDataset) -> Result<()> {
+fn add(path: PathBuf, is_searched: bool, all: &mut Vec<NamedInput>, options: &Options, is_dataset: IsDataset) -> Result<()> {
     match std::fs::metadata(&path) {
         Ok(found) if found.is_dir() => {}
         // The error for a missing file suggests the nearest name.
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(&path.display().to_string(), "cannot open", &e)),
         _ => {
-            all.push(Found { path: Some(path), is_searched, folder: None, is_dataset: false });
+            all.push(NamedInput { path: Some(path), is_searched, folder: None, is_dataset: false });
             return Ok(());
         }
     }
     match folder::contents(&path, options, is_dataset)? {
-        Contents::Dataset(path) => all.push(Found { path: Some(path), is_searched: false, folder: None, is_dataset: true }),
+        Contents::Dataset(path) => all.push(NamedInput { path: Some(path), is_searched: false, folder: None, is_dataset: true }),
         Contents::Files(folder, files) => {
             let folder = Arc::new(folder);
-            let found = |file| Found { path: Some(file), is_searched: true, folder: Some(folder.clone()), is_dataset: false };
+            let found = |file| NamedInput { path: Some(file), is_searched: true, folder: Some(folder.clone()), is_dataset: false };
             all.extend(files.into_iter().map(found));
         }
     }

@@ -35,7 +35,7 @@ pub enum Contents {
 /// # Errors
 /// A directory cannot be read, there are no files, or there are several datasets.
 pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> Result<Contents> {
-    let mut found = Found::default();
+    let mut found = FolderContents::default();
     found.search(directory, is_dataset)?;
     found.files.sort();
     found.datasets.sort();
@@ -96,7 +96,7 @@ fn glob(directory: &Path, files: &[PathBuf]) -> String {
 }
 
 #[derive(Default)]
-struct Found {
+struct FolderContents {
     files: Vec<PathBuf>,
     /// Directories that are datasets.
     datasets: Vec<PathBuf>,
@@ -108,7 +108,7 @@ struct Found {
     log: Option<PathBuf>,
 }
 
-impl Found {
+impl FolderContents {
     fn search(&mut self, directory: &Path, is_dataset: IsDataset) -> Result<()> {
         if is_dataset(directory) {
             self.datasets.push(directory.to_owned());

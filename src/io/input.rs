@@ -1,7 +1,7 @@
 //! An input: a file, a pipe or bytes in memory, decompressed while reading.
 
 use super::codec::{self, Codec};
-use super::dataset::Found;
+use super::dataset::NamedInput;
 use super::expand;
 use super::folder::{Folder, IsDataset};
 use super::limits::advised;
@@ -367,7 +367,7 @@ pub fn inputs(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
     let found = expand::expand(files, options, is_dataset)?;
     let head_bytes = (HEADS_BYTES / found.len().max(1)).clamp(SMALL_HEAD_BYTES, HEAD_BYTES);
     let mut inputs = Vec::with_capacity(found.len());
-    for Found { path, folder, is_dataset, .. } in found {
+    for NamedInput { path, folder, is_dataset, .. } in found {
         let mut input = match path {
             Some(path) if is_dataset => {
                 inputs.push(Arc::new(Input::dataset(path, options)));

@@ -118,7 +118,7 @@ impl LineRange {
 
 /// The lines found in a range.
 #[derive(Clone, Copy)]
-struct Found {
+struct FoundLines {
     /// The start of its first line.
     first: u64,
     /// The start and length of the line that is too long.
@@ -127,7 +127,7 @@ struct Found {
 
 impl Shared {
     /// Reads the lines that start between two positions into the empty buffer `bytes`; `None` if there are none.
-    fn lines_of(&self, file: &Positioned, start: u64, end: u64, bytes: &mut Filling) -> Result<Option<Found>> {
+    fn lines_of(&self, file: &Positioned, start: u64, end: u64, bytes: &mut Filling) -> Result<Option<FoundLines>> {
         reserve(bytes, index(end - start + BEYOND_BYTES));
         let Some(first) = self.first_line_start(file, start, end, bytes)? else { return Ok(None) };
         file.append(bytes, first, end.saturating_add(BEYOND_BYTES))?;
@@ -137,14 +137,14 @@ impl Shared {
             let rest = bytes.get(searched..).unwrap_or_default();
             if let Some(newline) = memchr::memchr(b'\n', rest) {
                 bytes.truncate(searched + newline + 1);
-                return Ok(Some(Found { first, long: None }));
+                return Ok(Some(FoundLines { first, long: None }));
             }
             // The last line continues.
             let at = first + bytes.len() as u64;
             let line =
                 *last_line.get_or_insert_with(|| memchr::memrchr(b'\n', bytes.get(..searched).unwrap_or_default()).map_or(0, |n| n + 1));
             if at >= file.nbytes() {
-                return Ok(Some(Found { first, long: None }));
+                return Ok(Some(FoundLines { first, long: None }));
             }
             self.holds_no_newline(end - 1, at);
             let held = bytes.len() - line;
@@ -152,7 +152,7 @@ impl Shared {
                 bytes.truncate(line);
                 let byte = first + line as u64;
                 let length = self.pass_over(file, end - 1, at)? - byte;
-                return Ok(Some(Found { first, long: Some((byte, length)) }));
+                return Ok(Some(FoundLines { first, long: Some((byte, length)) }));
             }
             searched = bytes.len();
             // Doubles the size, up to the limit.

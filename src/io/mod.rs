@@ -38,7 +38,7 @@ mod target;
 mod wildcard;
 
 pub use codec::{Codec, extensions, is_tfrecord, masked_crc32c};
-pub use dataset::Found;
+pub use dataset::NamedInput;
 pub use expand::{expand, is_there};
 pub use folder::{Folder, IsDataset};
 pub use input::{Input, inputs};

@@ -19,19 +19,19 @@ pub fn difference(a: &Schema, b: &Schema, names: [&str; 2]) -> Option<String> {
     Some(format!("{}\n  {}: {}\n  {}: {}\n", one_line(&found.what), names[0], one_line(left), names[1], one_line(right)))
 }
 
-struct Found {
+struct FactDifference {
     what: String,
     said: [String; 2],
 }
 
-fn schemas(a: &Schema, b: &Schema) -> Option<Found> {
+fn schemas(a: &Schema, b: &Schema) -> Option<FactDifference> {
     for (schema, other, turned) in [(a, b, false), (b, a, true)] {
         if let Some(field) = schema.fields.iter().find(|f| other.index_of(&f.name).is_none()) {
             let mut said = [field.ty.to_string(), "no such column".to_owned()];
             if turned {
                 said.reverse();
             }
-            return Some(Found { what: format!("types: {}", quoted(&field.name)), said });
+            return Some(FactDifference { what: format!("types: {}", quoted(&field.name)), said });
         }
     }
     let pairs = a.fields.iter().filter_map(|f| Some((f, b.fields.get(b.index_of(&f.name)?)?)));
@@ -39,42 +39,45 @@ fn schemas(a: &Schema, b: &Schema) -> Option<Found> {
     stored.find_map(|(path, f, g)| fields(f, g, &path)).or_else(|| of_schema(&a.facts, &b.facts))
 }
 
-fn of_schema(a: &Facts, b: &Facts) -> Option<Found> {
+fn of_schema(a: &Facts, b: &Facts) -> Option<FactDifference> {
     metadata(&a.metadata, &b.metadata, "metadata of the schema".to_owned())
 }
 
-fn fields(a: &Field, b: &Field, path: &str) -> Option<Found> {
+fn fields(a: &Field, b: &Field, path: &str) -> Option<FactDifference> {
     let (x, y) = (a.data_type(), b.data_type());
     let inner: Vec<(&Field, &Field, String)> = match (children(x), children(y)) {
         (Some(f), Some(g)) if shell(x) == shell(y) && f.len() == g.len() => {
             let named = matches!(x, DataType::Struct(_) | DataType::Union(..));
             if let Some((f, g)) = f.iter().zip(&g).find(|(f, g)| named && f.name() != g.name()) {
-                return Some(Found { what: format!("fields: {path}"), said: [quoted(f.name()).to_string(), quoted(g.name()).to_string()] });
+                return Some(FactDifference {
+                    what: format!("fields: {path}"),
+                    said: [quoted(f.name()).to_string(), quoted(g.name()).to_string()],
+                });
             }
             let below = |f: &Field| if named { format!("{path}.{}", quoted(f.name())) } else { format!("{path}[]") };
             f.into_iter().zip(g).map(|(f, g)| (f, g, below(f))).collect()
         }
         _ if x == y => Vec::new(),
-        _ => return Some(Found { what: format!("types: {path}"), said: [text(x), text(y)] }),
+        _ => return Some(FactDifference { what: format!("types: {path}"), said: [text(x), text(y)] }),
     };
     if a.is_nullable() != b.is_nullable() {
         let nulls = |f: &Field| if f.is_nullable() { "nullable" } else { "not null" }.to_owned();
-        return Some(Found { what: format!("nullability: {path}"), said: [nulls(a), nulls(b)] });
+        return Some(FactDifference { what: format!("nullability: {path}"), said: [nulls(a), nulls(b)] });
     }
     if a.dict_is_ordered() != b.dict_is_ordered() {
         let order = |f: &Field| if f.dict_is_ordered() == Some(true) { "ordered" } else { "not ordered" }.to_owned();
-        return Some(Found { what: format!("order of the dictionary: {path}"), said: [order(a), order(b)] });
+        return Some(FactDifference { what: format!("order of the dictionary: {path}"), said: [order(a), order(b)] });
     }
     metadata(a.metadata(), b.metadata(), format!("metadata: {path}")).or_else(|| inner.iter().find_map(|(f, g, path)| fields(f, g, path)))
 }
 
-fn metadata(a: &Metadata, b: &Metadata, what: String) -> Option<Found> {
+fn metadata(a: &Metadata, b: &Metadata, what: String) -> Option<FactDifference> {
     let mut keys: Vec<&str> = a.iter().chain(b.iter()).map(|(key, _)| key.as_str()).collect();
     keys.sort_unstable();
     let key = keys.into_iter().find(|key| a.get(key) != b.get(key))?;
     let said = [a, b]
         .map(|m| m.get(key).map_or_else(|| "nothing".to_owned(), |value| format!("{:?}", value.chars().take(120).collect::<String>())));
-    Some(Found { what: format!("{what}: {key:?}"), said })
+    Some(FactDifference { what: format!("{what}: {key:?}"), said })
 }
 
 fn text(ty: &DataType) -> String {

@@ -167,7 +167,7 @@ struct At<'a> {
     ty: &'a Type,
 }
 
-struct Found {
+struct ValueDifference {
     path: String,
     values: [String; 2],
 }
@@ -176,7 +176,7 @@ struct Found {
 type Row<'a> = (&'a Tensor, usize);
 
 /// Descends from two rows that differ to the innermost values that differ.
-fn descend(at: At, a: Row, b: Row) -> Found {
+fn descend(at: At, a: Row, b: Row) -> ValueDifference {
     let valid = |(tensor, row): Row| tensor.validity().is_none_or(|v| v.is_valid(row));
     if valid(a) && valid(b) {
         match (a.0, b.0) {
@@ -203,7 +203,7 @@ fn descend(at: At, a: Row, b: Row) -> Found {
     let same = x.chars().zip(y.chars()).take_while(|(x, y)| x == y).count();
     // A difference that the start does not show is shown with some of the text before it.
     let from = if same < VALUE_CHARS { 0 } else { same - VALUE_CHARS / 3 };
-    Found { values: [text(a, &x, from), text(b, &y, from)], path: at.path }
+    ValueDifference { values: [text(a, &x, from), text(b, &y, from)], path: at.path }
 }
 
 /// The text of a value from a character on, shortened.

@@ -122,7 +122,7 @@ pub struct KeyTable {
 }
 
 /// The keys of a chunk.
-pub struct Found {
+pub struct ChunkKeys {
     /// The key number of each row.
     pub numbers: Vec<u32>,
     /// The rows with new keys.
@@ -148,10 +148,10 @@ impl KeyTable {
     ///
     /// # Errors
     /// The distinct keys exceed `--max-memory`, or are too many.
-    pub fn insert(&mut self, keys: &Chunk) -> Result<Found> {
+    pub fn insert(&mut self, keys: &Chunk) -> Result<ChunkKeys> {
         let too_many = |_| Error::data("more than 4,294,967,295 distinct keys");
         let part = u32::try_from(self.parts.len()).map_err(too_many)?;
-        let mut found = Found { numbers: Vec::with_capacity(keys.nrows), fresh: Vec::new() };
+        let mut found = ChunkKeys { numbers: Vec::with_capacity(keys.nrows), fresh: Vec::new() };
         for (row, hash) in row_hashes(&keys.columns, keys.nrows).into_iter().enumerate() {
             let number = u32::try_from(self.at.len()).map_err(too_many)?;
             let known = match self.last.entry(hash) {
