@@ -38,7 +38,7 @@ pub use format::{
     Directory, Encode, Encoded, Format, Grouping, Inference, Numbered, Observed, Reader, Request, Shard, Task, Tasks, Writer,
 };
 pub use jsonl::value_text;
-pub use tfrecord::index::{Form as IndexForm, write_index};
+pub use tfrecord::index::{IndexForm, write_index};
 
 use crate::error::{Error, Result};
 use crate::io::Input;

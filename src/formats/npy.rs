@@ -13,7 +13,7 @@ use crate::formats::arrays::stored::StoredSchema;
 use crate::io::Input;
 use crate::path::quoted;
 use crate::printable::{counted, shell_quoted, shell_word};
-use crate::schema::arrays::{Contents as ValueKind, Form, Stacking};
+use crate::schema::arrays::{ArrayForm, Contents as ValueKind, Stacking};
 use crate::schema::{Dim, Schema, Size, Type};
 use std::io::Write;
 
@@ -81,7 +81,7 @@ impl Container for Npy {
 
     fn check(&self, layout: &StoredSchema) -> Result<()> {
         let several = match layout.leaves.as_slice() {
-            [leaf] if leaf.stored.form == Form::Dense => return Ok(()),
+            [leaf] if leaf.stored.form == ArrayForm::Dense => return Ok(()),
             [leaf] => leaf,
             leaves => {
                 let names: Vec<String> = leaves.iter().take(8).map(|leaf| leaf.path.to_string()).collect();
@@ -96,12 +96,11 @@ impl Container for Npy {
                 Error::usage("strings are stored as two arrays (their bytes, and where each ends), but an npy file contains one")
                     .help("write an npz")
             }
-            (Form::Sparse { .. }, _) => {
-                Error::usage("a sparse tensor is stored as several arrays, but an npy file contains one").help(format!(
+            (ArrayForm::Sparse { .. }, _) => Error::usage("a sparse tensor is stored as several arrays, but an npy file contains one")
+                .help(format!(
                     "make it dense: to-dense --shape {} (with the real sizes); or write an npz",
                     shell_quoted(&format!("{path}=[512]"))
-                ))
-            }
+                )),
             _ => {
                 let first = usize::from(layout.stacking == Stacking::Records);
                 let own: Vec<Dim> = several.stored.axes.iter().skip(first).map(known).collect();

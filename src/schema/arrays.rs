@@ -36,7 +36,7 @@ pub enum Stacking {
 
 /// The arrays of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ArrayForm {
     /// One array, with the name of the field.
     Dense,
     /// Flat values, and one array of row splits for each level.
@@ -66,7 +66,7 @@ pub enum Contents {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// The arrays.
-    pub form: Form,
+    pub form: ArrayForm,
     /// The element type of the values.
     pub contents: Contents,
     /// The axes of the arrays, including the record axis, but excluding the bytes of strings.
@@ -114,7 +114,7 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
         axes.push(Dim::known(1));
     }
     let levels = if text { axes.len() } else { axes.iter().rposition(|d| d.size == Size::Ragged).unwrap_or(0) };
-    Ok(Stored { form: if levels == 0 { Form::Dense } else { Form::Ragged { levels } }, contents, axes })
+    Ok(Stored { form: if levels == 0 { ArrayForm::Dense } else { ArrayForm::Ragged { levels } }, contents, axes })
 }
 
 fn sparse(leaf: &Leaf, stacking: Stacking, contents: Contents) -> Result<Stored> {
@@ -129,7 +129,7 @@ fn sparse(leaf: &Leaf, stacking: Stacking, contents: Contents) -> Result<Stored>
     let open = leaf.dims.iter().any(|d| !matches!(d.size, Size::Known(_)));
     let axes = if stacking == Stacking::Records { vec![Dim::UNIFORM] } else { Vec::new() };
     let axes = axes.into_iter().chain(leaf.dims.iter().cloned()).collect();
-    Ok(Stored { form: Form::Sparse { shapes: open && stacking == Stacking::Records }, contents, axes })
+    Ok(Stored { form: ArrayForm::Sparse { shapes: open && stacking == Stacking::Records }, contents, axes })
 }
 
 /// The name of the flat values of a ragged or sparse field.

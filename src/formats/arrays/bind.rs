@@ -10,7 +10,7 @@ use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::path::quoted;
 use crate::schema::arrays::{
-    Contents as ValueKind, Form, Stacking, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
+    ArrayForm, Contents as ValueKind, Stacking, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
 };
 use crate::schema::leaves::leaves;
 use crate::schema::{DType, Dim, Element as Items, Field, Schema, Size, Type};
@@ -251,7 +251,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
     };
     let text = leaf.stored.contents != ValueKind::Numbers;
     let parts = match &leaf.stored.form {
-        Form::Dense => {
+        ArrayForm::Dense => {
             let (number, found) = array(name.clone())?;
             let is_it = found.element.dtype() == leaf.dtype && fits(&found.shape, axes);
             is_it.then(|| ArrayIndices::Ragged {
@@ -261,7 +261,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
                 text: false,
             })?
         }
-        Form::Ragged { levels } => {
+        ArrayForm::Ragged { levels } => {
             // Strings of one width are stored in a single array, as in NumPy.
             if let Some((number, found)) = array(name.clone()).filter(|(_, found)| text && found.element.dtype() == leaf.dtype) {
                 let axes = if dims.is_empty() && leaf.stored.axes.len() == 1 && found.shape.is_empty() { &[] } else { axes.as_slice() };
@@ -290,7 +290,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
             let uncounted = array(row_splits_name(name, *levels)).is_none();
             (is_it && uncounted).then(|| ArrayIndices::Ragged { splits, values, tail: tail.to_vec(), text })?
         }
-        Form::Sparse { .. } => {
+        ArrayForm::Sparse { .. } => {
             let (indices, of_indices) = array(indices_name(name))?;
             let (values, of_values) = array(values_name(name))?;
             let (shape, of_shape) = array(dense_shape_name(name))?;

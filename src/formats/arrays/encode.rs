@@ -5,7 +5,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded};
 use crate::path::FieldPath;
-use crate::schema::arrays::{Contents, Form, Stacking};
+use crate::schema::arrays::{ArrayForm, Contents, Stacking};
 use crate::schema::filling::fill_itself_or_drop;
 use crate::schema::{Field, Schema};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
         let inner = if one { above.get(1..).unwrap_or_default() } else { above };
         let text = leaf.stored.contents != Contents::Numbers;
         let levels = match leaf.stored.form {
-            Form::Ragged { levels } => levels - usize::from(text),
+            ArrayForm::Ragged { levels } => levels - usize::from(text),
             _ => 0,
         };
         let (split, tail) = inner.split_at_checked(levels).ok_or_else(|| Error::internal("fewer axes than row splits"))?;
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         }
         self.values(bytes_of(sparse.values())?, vec![nvals]);
         self.pieces.push(ArrayPiece::Shape(shape));
-        if matches!(leaf.stored.form, Form::Sparse { shapes: true }) {
+        if matches!(leaf.stored.form, ArrayForm::Sparse { shapes: true }) {
             self.values(little_endian(sparse.dense_shape().inner().clone(), 8), vec![nrows as u64, ndims as u64]);
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::error::{Error, Reason, Result};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::arrays::{
-    Contents, Form, Stacking, Stored, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
+    ArrayForm, Contents, Stacking, Stored, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
 };
 use crate::schema::leaves::leaves;
 use crate::schema::{DType, Element as Items, Field, Schema, Size};
@@ -99,13 +99,13 @@ impl StoredLeaf {
         let sizes = |from: usize| -> Vec<u64> { axes.iter().skip(from).map(|d| if let Size::Known(n) = d.size { n } else { 0 }).collect() };
         let values = |name, empty| ArraySpec { name, element: self.element(), empty, initial: Vec::new() };
         match &self.stored.form {
-            Form::Dense => vec![values(name.clone(), sizes(0))],
-            Form::Ragged { levels } => {
+            ArrayForm::Dense => vec![values(name.clone(), sizes(0))],
+            ArrayForm::Ragged { levels } => {
                 let empty = if self.stored.contents == Contents::Numbers { sizes(*levels) } else { vec![0] };
                 let values = values(values_name(name), empty);
                 std::iter::once(values).chain((0..*levels).map(|k| integers(row_splits_name(name, k), &[1], vec![0]))).collect()
             }
-            Form::Sparse { shapes } => {
+            ArrayForm::Sparse { shapes } => {
                 let ndims = axes.len() as u64;
                 let smallest = sizes(0).iter().map(|n| i64::try_from(*n).unwrap_or(i64::MAX)).collect();
                 let mut specs = vec![

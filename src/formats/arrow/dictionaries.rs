@@ -8,7 +8,7 @@ use crate::path::{in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::Field;
 use crate::tensor::arrow::encoded::{self, ByteRows};
-use crate::tensor::arrow::{Form, stored};
+use crate::tensor::arrow::{ArrowForm, stored};
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
 use crate::tensor::interner::Strings;
@@ -52,7 +52,7 @@ impl Dictionaries {
     ///
     /// # Errors
     /// None for dictionaries created by a reader.
-    pub fn new(fields: &[Field], arrow: &[ArrowField], form: Form, replaceable: bool) -> Result<Dictionaries> {
+    pub fn new(fields: &[Field], arrow: &[ArrowField], form: ArrowForm, replaceable: bool) -> Result<Dictionaries> {
         let mut all = Vec::new();
         for (field, arrow) in fields.iter().zip(arrow) {
             let known = stored::dictionaries(field, arrow, form);

@@ -13,7 +13,7 @@ use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::Schema;
 use crate::tensor::arrow::encoded::{Encodings, keys_only};
-use crate::tensor::arrow::{Form, to_arrow, to_arrow_field};
+use crate::tensor::arrow::{ArrowForm, to_arrow, to_arrow_field};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteOptions, write_message};
@@ -78,7 +78,7 @@ impl ArrowWriter {
             Compression::Zstd(level) => (Some(CompressionType::ZSTD), Some(level)),
             Compression::Snappy | Compression::Gzip => return Err(Error::usage("Arrow supports only lz4 and zstd compression")),
         };
-        let form = Form { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
+        let form = ArrowForm { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
         let field = |f| facts::encoded(f, to_arrow_field(f, form)?, form, true, options);
         let mut fields = schema.fields.iter().map(field).collect::<Result<Vec<_>>>()?;
         facts::announce_ids(&facts::distinct_ids(&mut fields), options)?;

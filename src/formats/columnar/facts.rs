@@ -7,7 +7,7 @@ use crate::path::{FieldPath, quoted};
 use crate::schema::nested::with_fields;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::arrow::encoded;
-use crate::tensor::arrow::{Form, stored};
+use crate::tensor::arrow::{ArrowForm, stored};
 use arrow_schema::{Field as ArrowField, FieldRef, Metadata};
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 use std::collections::HashSet;
@@ -70,7 +70,7 @@ pub fn not_text(what: &str) -> Error {
 ///
 /// # Errors
 /// The notices, under `--strict`.
-pub fn encoded(field: &Field, arrow: ArrowField, form: Form, are_listed: bool, options: &Options) -> Result<ArrowField> {
+pub fn encoded(field: &Field, arrow: ArrowField, form: ArrowForm, are_listed: bool, options: &Options) -> Result<ArrowField> {
     let path = FieldPath::name(&field.name);
     if let Some(ty) = stored::lost_encoding(field, form) {
         let ty = DType::Arrow(Box::new(ty));

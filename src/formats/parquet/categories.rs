@@ -7,7 +7,7 @@ use crate::formats::columnar::source::Source;
 use crate::schema::facts::Storage;
 use crate::schema::{Element, Field};
 use crate::tensor::arrow::encoded::{self, Encodings};
-use crate::tensor::arrow::{Form, stored};
+use crate::tensor::arrow::{ArrowForm, stored};
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, LargeBinaryArray, PrimitiveArray};
 use arrow_cast::{CastOptions, cast_with_options};
@@ -33,7 +33,7 @@ const HEADER_NBYTES: usize = 256;
 
 /// The values that the dictionary of each leaf of a field starts with, and whether no declared value is left out. The field
 /// is written as `wide`, and as `own` in the stored Arrow schema. `is_own`: the parquet crate does not encode it.
-pub fn of(field: &Field, own: &ArrowField, wide: &ArrowField, form: Form, is_own: bool) -> (Vec<Option<ArrayRef>>, bool) {
+pub fn of(field: &Field, own: &ArrowField, wide: &ArrowField, form: ArrowForm, is_own: bool) -> (Vec<Option<ArrayRef>>, bool) {
     let (mut types, mut memory) = (Vec::new(), Vec::new());
     leaf_types(own, &mut types);
     leaf_types(wide, &mut memory);

@@ -15,7 +15,7 @@ use crate::printable::shell_word;
 use crate::schema::nested::replaced;
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::arrow::encoded::Encodings;
-use crate::tensor::arrow::{Form, to_arrow_field};
+use crate::tensor::arrow::{ArrowForm, to_arrow_field};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowSchemaConverter;
@@ -44,7 +44,7 @@ impl OutputSchema {
         if schema.fields.is_empty() {
             return Err(Error::usage("Parquet needs a column, but the records have no fields").because(Reason::NoFields));
         }
-        let form = Form { wide: true, tensor_types, encodings: Encodings::None };
+        let form = ArrowForm { wide: true, tensor_types, encodings: Encodings::None };
         let memory = |field: &Field| check(field, &FieldPath::name(&field.name)).and_then(|()| to_arrow_field(field, form));
         let mut memories = schema.fields.iter().map(memory).collect::<Result<Vec<_>>>()?;
         facts::announce_ids(&facts::distinct_ids(&mut memories), options)?;
@@ -57,7 +57,7 @@ impl OutputSchema {
                     .in_field(quoted(&field.name))
                     .help("leave it out with drop, or write Arrow with --to arrow-file")
             })?;
-            let form = Form { wide: false, tensor_types, encodings: Encodings::Dictionaries };
+            let form = ArrowForm { wide: false, tensor_types, encodings: Encodings::Dictionaries };
             let own = to_arrow_field(field, form)?;
             let is_own = kinds(&arrow, &logical::annotated(parquet, alone.fields())?).is_some();
             let (known, is_complete) = categories::of(field, &own, &arrow, form, is_own);

@@ -35,13 +35,13 @@ struct Archive<'a> {
     input: &'a Input,
     contents: Contents,
     source: Source,
-    form: Form,
+    form: MatrixForm,
     nrows: u64,
     shape: Shape,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum MatrixForm {
     Csr,
     Csc,
     Coo,
@@ -52,11 +52,11 @@ impl<'a> Archive<'a> {
         let contents = archive::contents(input)?;
         let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "cannot read", &e))?;
         let shape = Shape { dtype: DType::Null, ncolumns: 0, is_sparse: true, is_complex: false };
-        let mut archive = Archive { input, contents, source, form: Form::Csr, nrows: 0, shape };
+        let mut archive = Archive { input, contents, source, form: MatrixForm::Csr, nrows: 0, shape };
         archive.form = match archive.format()?.as_str() {
-            "csr" => Form::Csr,
-            "csc" => Form::Csc,
-            "coo" => Form::Coo,
+            "csr" => MatrixForm::Csr,
+            "csc" => MatrixForm::Csc,
+            "coo" => MatrixForm::Coo,
             other => {
                 return Err(Error::data(format!("the sparse format {other} is not supported: expected csr, csc or coo"))
                     .help("in Python: scipy.sparse.save_npz(\"x.npz\", matrix.tocsr())"));
@@ -150,7 +150,7 @@ impl<'a> Archive<'a> {
     }
 
     fn rows(&self, request: &Request) -> Result<Box<dyn RowSource>> {
-        if self.form == Form::Csr {
+        if self.form == MatrixForm::Csr {
             self.check_lengths(&["indices"])?;
             let indptr = self.numbers("indptr")?;
             self.check_indptr(&indptr, self.nrows)?;
@@ -166,13 +166,13 @@ impl<'a> Archive<'a> {
                 values: self.stream(data)?,
             }));
         }
-        let others: &[&str] = if self.form == Form::Csc { &["indices"] } else { &["row", "col"] };
+        let others: &[&str] = if self.form == MatrixForm::Csc { &["indices"] } else { &["row", "col"] };
         let nentries = self.check_lengths(others)?;
-        let splits = self.nrows.max(if self.form == Form::Csc { self.shape.ncolumns } else { 0 });
+        let splits = self.nrows.max(if self.form == MatrixForm::Csc { self.shape.ncolumns } else { 0 });
         check_held(nentries.saturating_mul(32).saturating_add(splits.saturating_mul(16)), request)?;
         let nrows = usize::try_from(self.nrows).map_err(|_| Error::data("more rows than this machine can address"))?;
         let (rows, columns) = match self.form {
-            Form::Coo => (self.all("row")?, self.all("col")?),
+            MatrixForm::Coo => (self.all("row")?, self.all("col")?),
             _ => {
                 self.check_indptr(&self.numbers("indptr")?, self.shape.ncolumns)?;
                 (self.all("indices")?, self.columns(nentries)?)

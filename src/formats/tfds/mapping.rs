@@ -19,7 +19,7 @@ use crate::formats::tfrecord::packing::{Element, Packing};
 use crate::path::FieldPath;
 use crate::schema::facts::Storage;
 use crate::schema::{DType, Dim, Field, PartitionEncoding, Size, Type};
-use crate::tensor::arrow::{Form, to_arrow_field};
+use crate::tensor::arrow::{ArrowForm, to_arrow_field};
 use std::sync::Arc;
 
 /// The metadata key for a field's connector, in features.json syntax.
@@ -237,7 +237,7 @@ fn with_metadata(field: Field, tensor: &Tensor, names: Option<&[String]>) -> Res
     if tensor.connector.is_null() {
         return Ok(field);
     }
-    let arrow = to_arrow_field(&field, Form::default())?;
+    let arrow = to_arrow_field(&field, ArrowForm::default())?;
     let mut metadata = arrow.metadata().clone();
     metadata.insert(CONNECTOR.to_owned(), tensor.connector.to_string());
     if let Some(names) = names {

@@ -22,20 +22,20 @@ const PAIR: u64 = 16;
 
 /// The form of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum IndexForm {
     /// A line with offset and length for each record, as in DALI.
     Text,
     /// Pairs of uint64, little-endian.
     Binary,
 }
 
-impl Form {
+impl IndexForm {
     /// The name of the index for a file.
     pub fn path(self, file: &Path) -> PathBuf {
         let mut name = file.as_os_str().to_owned();
         name.push(match self {
-            Form::Text => ".idx",
-            Form::Binary => ".offsets",
+            IndexForm::Text => ".idx",
+            IndexForm::Binary => ".offsets",
         });
         name.into()
     }
@@ -46,7 +46,7 @@ impl Form {
 ///
 /// # Errors
 /// The file is compressed, truncated or damaged, or writing fails.
-pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64> {
+pub fn write_index(input: &Input, form: IndexForm, out: &mut dyn Write) -> Result<u64> {
     let name = input.name().clone();
     if input.codec().is_some() {
         let plain = Path::new(&*name).with_extension("").display().to_string();
@@ -82,8 +82,8 @@ pub fn write_index(input: &Input, form: Form, out: &mut dyn Write) -> Result<u64
         let length = length.ok_or_else(|| damaged("the input ends inside a record"))?;
         file.seek_relative((length - HEADER as u64) as i64).map_err(|e| failed(&e))?;
         let written = match form {
-            Form::Text => writeln!(out, "{at} {length}"),
-            Form::Binary => out.write_all(&[at.to_le_bytes(), length.to_le_bytes()].concat()),
+            IndexForm::Text => writeln!(out, "{at} {length}"),
+            IndexForm::Binary => out.write_all(&[at.to_le_bytes(), length.to_le_bytes()].concat()),
         };
         written.map_err(|e| Error::io("the index", "cannot write", &e))?;
         at += length;
@@ -163,7 +163,7 @@ pub struct Entry {
 
 /// An index that matches its file.
 pub struct Index {
-    form: Form,
+    form: IndexForm,
     file: File,
     /// The name of the index, for messages.
     pub name: Arc<str>,
@@ -176,7 +176,7 @@ impl Index {
     /// A notice that it does not match, under `--strict`.
     pub fn beside(input: &Input, options: &Options) -> Result<Option<Index>> {
         let Some(path) = input.path().filter(|_| input.codec().is_none()) else { return Ok(None) };
-        for form in [Form::Binary, Form::Text] {
+        for form in [IndexForm::Binary, IndexForm::Text] {
             let place = form.path(path);
             let name = place.display().to_string();
             let Ok(file) = File::open(&place) else { continue };
@@ -245,8 +245,8 @@ impl Index {
 }
 
 /// The next offset and length of an index: `None` at its end, `Some(None)` for a line without them.
-fn next_entry(form: Form, file: &mut impl BufRead) -> std::io::Result<Option<Option<(u64, u64)>>> {
-    if form == Form::Binary {
+fn next_entry(form: IndexForm, file: &mut impl BufRead) -> std::io::Result<Option<Option<(u64, u64)>>> {
+    if form == IndexForm::Binary {
         let mut pair = [0; PAIR as usize];
         if file.fill_buf()?.is_empty() {
             return Ok(None);
@@ -266,13 +266,13 @@ fn next_entry(form: Form, file: &mut impl BufRead) -> std::io::Result<Option<Opt
 }
 
 /// The end of the last record of an index; `None` if it cannot be determined.
-fn last_end(form: Form, source: Source) -> std::io::Result<Option<u64>> {
+fn last_end(form: IndexForm, source: Source) -> std::io::Result<Option<u64>> {
     let nbytes = source.nbytes();
     let entry = match form {
-        Form::Binary if nbytes == 0 || !nbytes.is_multiple_of(PAIR) => return Ok((nbytes == 0).then_some(0)),
-        Form::Binary => Some(of_pair(&source.bytes(nbytes - PAIR, PAIR as usize)?)),
-        Form::Text if nbytes == 0 => return Ok(Some(0)),
-        Form::Text => {
+        IndexForm::Binary if nbytes == 0 || !nbytes.is_multiple_of(PAIR) => return Ok((nbytes == 0).then_some(0)),
+        IndexForm::Binary => Some(of_pair(&source.bytes(nbytes - PAIR, PAIR as usize)?)),
+        IndexForm::Text if nbytes == 0 => return Ok(Some(0)),
+        IndexForm::Text => {
             let start = nbytes.saturating_sub(ENTRY_NBYTES);
             let tail = source.bytes(start, (nbytes - start) as usize)?;
             tail.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().and_then(of_line)

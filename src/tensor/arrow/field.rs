@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 128;
 
 /// Which of several possible Arrow types to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Form {
+pub struct ArrowForm {
     /// 64-bit offsets, as in memory, instead of the more widely supported types.
     pub wide: bool,
     /// Tensor extension types for dense fields.

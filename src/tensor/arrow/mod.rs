@@ -33,7 +33,7 @@ pub mod written;
 
 pub use expanded::{LEAST, expanded_nbytes};
 pub use export::to_arrow;
-pub use field::{Form, from_arrow_field};
+pub use field::{ArrowForm, from_arrow_field};
 pub use import::{from_arrow, longest};
 pub use written::to_arrow_field;
 

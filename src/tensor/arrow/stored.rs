@@ -1,6 +1,6 @@
 //! Fields written in the form in which their file stores them.
 
-use super::field::{Form, from_arrow_field};
+use super::field::{ArrowForm, from_arrow_field};
 use super::{encoded, extension, note};
 use crate::schema::nested::with_fields;
 use crate::schema::{Element, Field, Type};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const OF_THE_TYPE: [&str; 3] = ["ARROW:extension:", "PARQUET:logical_type", note::KEY];
 
 /// The field as stored in its file, if its type is still the stored one.
-pub fn field(field: &Field, form: Form) -> Option<ArrowField> {
+pub fn field(field: &Field, form: ArrowForm) -> Option<ArrowField> {
     let stored = field.storage.arrow()?;
     if form.tensor_types.is_some_and(|kinds| extension::applies(&field.ty, kinds)) && extension::of(stored).is_none() {
         return None;
@@ -37,7 +37,7 @@ pub fn metadata(field: &Field) -> Metadata {
 pub fn lost(field: &Field) -> Option<String> {
     let stored = field.storage.arrow()?;
     let name = stored.metadata().get(extension::NAME)?;
-    let form = Form::default();
+    let form = ArrowForm::default();
     (self::field(field, form).is_none()
         && from_arrow_field(stored).is_ok_and(|read| read.ty.element != field.ty.element || read.ty.dims != field.ty.dims))
     .then(|| name.clone())
@@ -56,14 +56,14 @@ fn holds(stored: &Type, ty: &Type) -> bool {
 }
 
 /// An encoding of the stored field that is not preserved, so that plain values are written.
-pub fn lost_encoding(field: &Field, form: Form) -> Option<DataType> {
+pub fn lost_encoding(field: &Field, form: ArrowForm) -> Option<DataType> {
     self::field(field, form)?;
     form.encodings.first_lost(field.storage.arrow()?.data_type()).cloned()
 }
 
 /// The dictionaries of the fields that are dictionaries in `arrow`, the written form of the field, depth first; `None`
 /// if the file does not declare them.
-pub fn dictionaries(field: &Field, arrow: &ArrowField, form: Form) -> Vec<Option<ArrayRef>> {
+pub fn dictionaries(field: &Field, arrow: &ArrowField, form: ArrowForm) -> Vec<Option<ArrayRef>> {
     let known = field.storage.dictionaries();
     let count = encoded::dictionaries(arrow).len();
     if count > 0 && known.len() == count && self::field(field, form).is_some() {
@@ -84,12 +84,12 @@ pub fn dictionaries(field: &Field, arrow: &ArrowField, form: Form) -> Vec<Option
 
 /// The stored field with the types that are written: encodings that are not preserved become plain values, and memory
 /// has 64-bit offsets.
-fn in_form(field: &ArrowField, form: Form) -> ArrowField {
+fn in_form(field: &ArrowField, form: ArrowForm) -> ArrowField {
     let ty = type_in_form(field.data_type(), form);
     field.clone().with_data_type(ty)
 }
 
-fn type_in_form(ty: &DataType, form: Form) -> DataType {
+fn type_in_form(ty: &DataType, form: ArrowForm) -> DataType {
     let item = |f: &FieldRef| Arc::new(in_form(f, form));
     match ty {
         DataType::Utf8 | DataType::Utf8View if form.wide => DataType::LargeUtf8,

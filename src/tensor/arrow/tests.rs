@@ -15,11 +15,11 @@ use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-const FORMS: [Form; 4] = [
-    Form { wide: false, tensor_types: None, encodings: Encodings::None },
-    Form { wide: true, tensor_types: None, encodings: Encodings::None },
-    Form { wide: false, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None },
-    Form { wide: true, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None },
+const FORMS: [ArrowForm; 4] = [
+    ArrowForm { wide: false, tensor_types: None, encodings: Encodings::None },
+    ArrowForm { wide: true, tensor_types: None, encodings: Encodings::None },
+    ArrowForm { wide: false, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None },
+    ArrowForm { wide: true, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None },
 ];
 
 fn schema(text: &str) -> Schema {
@@ -213,7 +213,7 @@ fn what_no_tensor_holds_is_carried() {
     for (array, ty) in [(stamps, "optional arrow<timestamp[us]>"), (lists, "optional int32[?, 1, 2] with nulls")] {
         let (field, tensor) = read(array.clone());
         assert_eq!(field.ty.to_string(), ty);
-        let back = to_arrow(&tensor, &to_arrow_field(&field, Form::default()).unwrap()).unwrap();
+        let back = to_arrow(&tensor, &to_arrow_field(&field, ArrowForm::default()).unwrap()).unwrap();
         assert_eq!(&back, &array);
     }
 }
@@ -239,8 +239,8 @@ fn what_contradicts_itself_is_refused() {
 
     let shapes = |sizes: Vec<i32>| {
         let field = &schema("x: int32[?, ?]").fields[0];
-        let arrow =
-            to_arrow_field(field, Form { wide: false, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None }).unwrap();
+        let arrow = to_arrow_field(field, ArrowForm { wide: false, tensor_types: Some(TensorTypes::Variable), encodings: Encodings::None })
+            .unwrap();
         let good = to_arrow(
             &Tensor::of_literal(&field.ty, &Literal::List(vec![Literal::List(vec![Literal::Int(1), Literal::Int(2)])])).unwrap(),
             &arrow,
@@ -314,7 +314,7 @@ fn permuted_tensors_are_read_in_logical_order() {
         let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
         assert_eq!(tensor.first_difference(&rows_of(&field.ty, &rows)), None, "{ty}: {tensor:?}");
         // Written in logical order, and read back unchanged.
-        let written = to_arrow_field(&field, Form::default()).unwrap();
+        let written = to_arrow_field(&field, ArrowForm::default()).unwrap();
         let back = from_arrow(&to_arrow(&tensor, &written).unwrap(), &written).unwrap();
         assert_eq!(back.first_difference(&tensor), None, "{written}");
         assert!(!format!("{written:?}").contains("permutation"), "{written:?}");

@@ -1,6 +1,6 @@
 //! Converts types to Arrow fields.
 
-use super::field::{Form, from_arrow_field};
+use super::field::{ArrowForm, from_arrow_field};
 use super::{extension, note, stored};
 use crate::error::{Error, Result};
 use crate::path::quoted;
@@ -17,7 +17,7 @@ const ENTRIES: &str = "entries";
 ///
 /// # Errors
 /// A known size that exceeds 31 bits.
-pub fn to_arrow_field(field: &Field, form: Form) -> Result<ArrowField> {
+pub fn to_arrow_field(field: &Field, form: ArrowForm) -> Result<ArrowField> {
     if let Some(stored) = stored::field(field, form) {
         return Ok(stored);
     }
@@ -79,7 +79,7 @@ fn is_nullable(ty: &Type) -> bool {
 
 /// The Arrow type for a type. `nullable`: items can be null regardless of the type. `map`: the innermost axis is that
 /// of maps.
-fn data_type(ty: &Type, form: Form, nullable: bool, map: bool) -> Result<DataType> {
+fn data_type(ty: &Type, form: ArrowForm, nullable: bool, map: bool) -> Result<DataType> {
     if let Element::Sparse(dtype) = &ty.element {
         return sparse_type(dtype, ty, form);
     }
@@ -104,7 +104,7 @@ fn data_type(ty: &Type, form: Form, nullable: bool, map: bool) -> Result<DataTyp
 }
 
 /// The structure for an entry, whose key is never null.
-fn entries(item: &Type, form: Form) -> Result<DataType> {
+fn entries(item: &Type, form: ArrowForm) -> Result<DataType> {
     let fields = item.fields().unwrap_or_default().iter().enumerate().map(|(position, field)| {
         let field = to_arrow_field(field, form)?;
         Ok(if position == 0 { field.with_nullable(false) } else { field })
@@ -112,7 +112,7 @@ fn entries(item: &Type, form: Form) -> Result<DataType> {
     Ok(DataType::Struct(fields.collect::<Result<Vec<_>>>()?.into()))
 }
 
-fn list(item: FieldRef, form: Form) -> DataType {
+fn list(item: FieldRef, form: ArrowForm) -> DataType {
     if form.wide { DataType::LargeList(item) } else { DataType::List(item) }
 }
 
@@ -121,7 +121,7 @@ fn fixed(size: u64) -> Result<i32> {
 }
 
 /// The Arrow type of scalars.
-fn value_type(ty: &Type, form: Form) -> DataType {
+fn value_type(ty: &Type, form: ArrowForm) -> DataType {
     match ty.dtype() {
         Some(DType::String | DType::Json) if !form.wide => DataType::Utf8,
         Some(DType::Bytes) if !form.wide => DataType::Binary,
@@ -130,7 +130,7 @@ fn value_type(ty: &Type, form: Form) -> DataType {
     }
 }
 
-fn sparse_type(dtype: &DType, ty: &Type, form: Form) -> Result<DataType> {
+fn sparse_type(dtype: &DType, ty: &Type, form: ArrowForm) -> Result<DataType> {
     let index = Arc::new(ArrowField::new(ITEM, DataType::Int64, false));
     let indices = DataType::FixedSizeList(index, fixed(ty.rank() as u64)?);
     let value = ArrowField::new(ITEM, value_type(&Type::tensor(dtype.clone(), Vec::new()), form), ty.with_nulls);

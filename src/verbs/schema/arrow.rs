@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::schema::Schema;
 use crate::schema::literal::quote;
 use crate::tensor::arrow::encoded::Encodings;
-use crate::tensor::arrow::{Form, to_arrow_field};
+use crate::tensor::arrow::{ArrowForm, to_arrow_field};
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionMode};
 
 /// The code.
@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionMode};
 /// # Errors
 /// A known size that Arrow cannot hold.
 pub fn code(schema: &Schema, options: &Options) -> Result<String> {
-    let form = Form { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
+    let form = ArrowForm { wide: false, tensor_types: options.tensor_types, encodings: Encodings::All };
     let mut text = "import pyarrow as pa\n\nschema = pa.schema([\n".to_owned();
     for field in &schema.fields {
         let field = to_arrow_field(field, form)?;

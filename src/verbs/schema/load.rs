@@ -1,7 +1,7 @@
 //! `--as numpy`, `--as torch`: code that loads an npz or a safetensors file. [`crate::schema::arrays`] defines its arrays.
 
 use crate::schema::Schema;
-use crate::schema::arrays::{Contents, Form, Stacking, dense_shape_name, indices_name, row_splits_name, stored, values_name};
+use crate::schema::arrays::{ArrayForm, Contents, Stacking, dense_shape_name, indices_name, row_splits_name, stored, values_name};
 use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::literal::quote;
 
@@ -42,20 +42,20 @@ fn loaded(leaf: &Leaf, torch: bool, tensor: &dyn Fn(String) -> String) -> Result
     let name = &leaf.name;
     let values = part(&values_name(name));
     Ok(match (&stored.form, stored.contents) {
-        (Form::Dense, _) => tensor(part(name)),
-        (Form::Sparse { .. }, _) if torch => format!(
+        (ArrayForm::Dense, _) => tensor(part(name)),
+        (ArrayForm::Sparse { .. }, _) if torch => format!(
             "torch.sparse_coo_tensor({}.T, {}, tuple({}))",
             tensor(part(&indices_name(name))),
             tensor(values),
             part(&dense_shape_name(name))
         ),
-        (Form::Sparse { .. }, _) => format!("({}, {values}, {})", part(&indices_name(name)), part(&dense_shape_name(name))),
-        (Form::Ragged { levels: 1 }, Contents::Numbers) if torch => {
+        (ArrayForm::Sparse { .. }, _) => format!("({}, {values}, {})", part(&indices_name(name)), part(&dense_shape_name(name))),
+        (ArrayForm::Ragged { levels: 1 }, Contents::Numbers) if torch => {
             format!("torch.nested.nested_tensor_from_jagged({}, {})", tensor(values), tensor(part(&row_splits_name(name, 0))))
         }
-        (Form::Ragged { levels }, Contents::Numbers) => nested(tensor(values), name, *levels, "rows"),
-        (Form::Ragged { levels }, Contents::Text) => nested(values, name, *levels, "text"),
-        (Form::Ragged { levels }, Contents::Bytes) => nested(values, name, *levels, "raw"),
+        (ArrayForm::Ragged { levels }, Contents::Numbers) => nested(tensor(values), name, *levels, "rows"),
+        (ArrayForm::Ragged { levels }, Contents::Text) => nested(values, name, *levels, "text"),
+        (ArrayForm::Ragged { levels }, Contents::Bytes) => nested(values, name, *levels, "raw"),
     })
 }
 

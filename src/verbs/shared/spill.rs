@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::io::{scratch, scratch_directory};
 use crate::options::Options;
 use crate::schema::Field;
-use crate::tensor::arrow::{Form, from_arrow, to_arrow, to_arrow_field};
+use crate::tensor::arrow::{ArrowForm, from_arrow, to_arrow, to_arrow_field};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array, UInt64Array};
@@ -55,7 +55,7 @@ impl SpillFile {
     /// # Errors
     /// The file cannot be created.
     pub fn new(fields: &[Field], options: &Options) -> Result<SpillFile> {
-        let form = Form { wide: true, ..Form::default() };
+        let form = ArrowForm { wide: true, ..ArrowForm::default() };
         let fields: Vec<FieldRef> = fields.iter().map(|f| to_arrow_field(f, form).map(Arc::new)).collect::<Result<_>>()?;
         let number = |(name, dtype): (&str, DataType)| Arc::new(ArrowField::new(name, dtype, true));
         let sources = [
