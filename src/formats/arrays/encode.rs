@@ -52,7 +52,7 @@ impl Encode for ArraysEncoder {
 
 impl ArraysEncoder {
     fn pieces(&self, chunk: &Chunk) -> Result<Vec<ArrayPiece>> {
-        let mut walk = Walk {
+        let mut walk = ArrayWalk {
             stacking: self.layout.stacking,
             leaves: self.layout.leaves.iter(),
             checksums: self.checksums,
@@ -65,14 +65,14 @@ impl ArraysEncoder {
     }
 }
 
-struct Walk<'a> {
+struct ArrayWalk<'a> {
     stacking: Stacking,
     leaves: std::slice::Iter<'a, StoredLeaf>,
     checksums: bool,
     pieces: Vec<ArrayPiece>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ArrayWalk<'a> {
     /// `above`: the partitions of the enclosing axes, outermost first.
     fn field(&mut self, field: &Field, tensor: &Tensor, path: &FieldPath, mut above: Vec<RowPartition>) -> Result<()> {
         let dims = field.ty.list_dims();

@@ -1,6 +1,6 @@
 //! Cuts an input into blocks of whole records. Sequential; reads only the lengths.
 
-use super::framing::{Block, Damage, Frames, Stop, Walk};
+use super::framing::{Block, Damage, Frames, Stop, WholeFrames};
 use super::resync;
 use crate::chunk::Fault;
 use crate::error::{Error, Result};
@@ -115,7 +115,7 @@ impl Cutter {
     }
 
     /// The block with these records, taken out of the window.
-    fn take(&mut self, Walk { payloads, end, stop }: Walk) -> Block {
+    fn take(&mut self, WholeFrames { payloads, end, stop }: WholeFrames) -> Block {
         let mut rest = self.window.buffers.filling();
         rest.extend_from_slice(self.window.bytes.get(end..).unwrap_or_default());
         let mut bytes = std::mem::replace(&mut self.window.bytes, rest);

@@ -79,7 +79,7 @@ pub struct Frames {
 }
 
 /// Consecutive whole frames.
-pub struct Walk {
+pub struct WholeFrames {
     /// The payloads.
     pub payloads: Vec<Range<usize>>,
     /// The end of the last frame.
@@ -116,28 +116,28 @@ impl Frames {
     }
 
     /// The whole frames at the start of `bytes`: at most `most`, that start before `until`.
-    pub fn walk(&self, bytes: &[u8], until: usize, most: usize) -> Walk {
+    pub fn walk(&self, bytes: &[u8], until: usize, most: usize) -> WholeFrames {
         let (mut payloads, mut at) = (Vec::new(), 0usize);
         while payloads.len() < most && at < until {
             let Some(header) = bytes.get(at..).and_then(header) else {
-                return Walk { payloads, end: at, stop: Stop::Short(HEADER) };
+                return WholeFrames { payloads, end: at, stop: Stop::Short(HEADER) };
             };
             if self.verify && !header.holds {
-                return Walk { payloads, end: at, stop: Stop::Damage(Damage::WrongLength) };
+                return WholeFrames { payloads, end: at, stop: Stop::Damage(Damage::WrongLength) };
             }
             // max_record_bytes can be unlimited, so the sum can still overflow.
             let need = usize::try_from(header.length).ok().filter(|_| header.length <= self.max_record_bytes);
             let need = need.and_then(|n| n.checked_add(HEADER + FOOTER));
             let Some((need, end)) = need.and_then(|need| Some((need, at.checked_add(need)?))) else {
-                return Walk { payloads, end: at, stop: Stop::Damage(Damage::TooLong(header.length)) };
+                return WholeFrames { payloads, end: at, stop: Stop::Damage(Damage::TooLong(header.length)) };
             };
             if end > bytes.len() {
-                return Walk { payloads, end: at, stop: Stop::Short(need) };
+                return WholeFrames { payloads, end: at, stop: Stop::Short(need) };
             }
             payloads.push(at + HEADER..end - FOOTER);
             at = end;
         }
-        Walk { payloads, end: at, stop: Stop::Full }
+        WholeFrames { payloads, end: at, stop: Stop::Full }
     }
 
     /// The error for damage in the frame of that record, at that offset in the input.

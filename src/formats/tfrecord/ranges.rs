@@ -8,7 +8,7 @@
 //! Used only if reading ends at the first damage: the search for the next record after it is sequential.
 
 use super::cutter::Piece;
-use super::framing::{Block, Damage, FOOTER, Frames, HEADER, Stop, Walk, header};
+use super::framing::{Block, Damage, FOOTER, Frames, HEADER, Stop, WholeFrames, header};
 use crate::chunk::Fault;
 use crate::error::Result;
 use crate::formats::format::Request;
@@ -66,7 +66,7 @@ fn read(range: &Range, frames: Frames) -> Result<Block> {
         return Ok(Block::default());
     }
     let first = before.byte;
-    let Walk { mut payloads, end, mut stop } = match guess {
+    let WholeFrames { mut payloads, end, mut stop } = match guess {
         Some((guessed, walk)) if guessed == first => walk,
         _ => {
             bytes.truncate(0);
@@ -103,7 +103,7 @@ fn read(range: &Range, frames: Frames) -> Result<Block> {
 }
 
 /// Where the first frame of a range may start, and the records from there. `bytes` then start there.
-fn guess(range: &Range, frames: Frames, bytes: &mut Filling) -> Result<Option<(u64, Walk)>> {
+fn guess(range: &Range, frames: Frames, bytes: &mut Filling) -> Result<Option<(u64, WholeFrames)>> {
     let file = &*range.file;
     ranges::reserve(bytes, ranges::index(range.end - range.start + BEYOND_NBYTES));
     file.append(bytes, range.start, range.end.min(range.start + PROBE_NBYTES) + HEADER as u64)?;
