@@ -74,7 +74,7 @@ impl Reader for SourceReader {
                 let columns = self.columns.clone();
                 Inference::Scan(Box::new(tasks.map(move |task| {
                     let (task, columns) = (task?, columns.clone());
-                    let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(Seen { observed: task()?, columns })));
+                    let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(SeenWithSource { observed: task()?, columns })));
                     Ok(task)
                 })))
             }
@@ -129,14 +129,14 @@ fn add(mut decoded: Decoded, name: &str, added: &[SourceColumn]) -> Result<Decod
 }
 
 /// The observed types of the records, and the fields.
-struct Seen {
+struct SeenWithSource {
     observed: Box<dyn Observed>,
     columns: SourceColumns,
 }
 
-impl Observed for Seen {
+impl Observed for SeenWithSource {
     fn merge(&mut self, other: Box<dyn Observed>) {
-        if let Ok(other) = other.into_any().downcast::<Seen>() {
+        if let Ok(other) = other.into_any().downcast::<SeenWithSource>() {
             self.observed.merge(other.observed);
         }
     }

@@ -50,7 +50,7 @@ each other, NaNs equal each other, and 0.0 equals -0.0. The distinct keys are ke
             Some(by) => by.positions(schema, Self::NAME)?,
             None => (0..schema.fields.len()).collect(),
         };
-        let fold = Seen {
+        let fold = DistinctKeys {
             verb: Self::NAME,
             schema: schema.clone(),
             options: options.clone(),
@@ -73,7 +73,7 @@ each other, NaNs equal each other, and 0.0 equals -0.0. The distinct keys are ke
 }
 
 /// Keeps the keys in memory and, if they become too many, also the records whose keys are not among them.
-struct Seen {
+struct DistinctKeys {
     verb: &'static str,
     schema: Arc<Schema>,
     options: Options,
@@ -88,7 +88,7 @@ struct Seen {
     firsts: Option<Sorter>,
 }
 
-impl Fold for Seen {
+impl Fold for DistinctKeys {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let keys = self.keys_of(&chunk)?;
         let first = self.nrows;
@@ -144,7 +144,7 @@ impl Fold for Seen {
     }
 }
 
-impl Seen {
+impl DistinctKeys {
     fn keys_of(&self, chunk: &Chunk) -> Result<Chunk> {
         chunk.with_columns(self.keys.iter().map(|k| chunk.columns[*k].clone()).collect())
     }
