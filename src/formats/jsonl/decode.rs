@@ -80,7 +80,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
     let mut known = known;
     // The record of each row, once a record has been skipped.
     let mut rows: Option<Vec<usize>> = None;
-    let mut records = Records::new(block);
+    let mut records = BlockRecords::new(block);
     let sample = block.nrecords / SAMPLE_PART;
     while let Some((index, start)) = records.next_start() {
         if index == sample && index > 0 {
@@ -138,7 +138,7 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
 #[inline]
 fn read_record(
     record: &mut Object<Column>,
-    records: &Records,
+    records: &BlockRecords,
     start: usize,
     index: usize,
     request: &Request,
@@ -175,7 +175,7 @@ fn late_error(block: &Block, start: usize, error: &LateError) -> Box<ParseError>
 
 /// The error because of which inference ignored a record that does not fit the schema.
 #[cold]
-fn ignored_for(records: &Records, start: usize, index: usize, request: &Request) -> Option<Box<ParseError>> {
+fn ignored_for(records: &BlockRecords, start: usize, index: usize, request: &Request) -> Option<Box<ParseError>> {
     let mut seen = Observation::new(records.block.input.clone());
     records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))).err()
 }
@@ -246,7 +246,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
     let mut left_out: Vec<(usize, Unreadable)> = Vec::new();
     loop {
         let mut seen = Observation::new(block.input.clone());
-        let mut records = Records::new(&block);
+        let mut records = BlockRecords::new(&block);
         let mut bad = Vec::new();
         let mut line = LineCount { block: &block, pos: 0, line: block.first_line };
         while let Some((index, start)) = records.next_start() {
@@ -298,7 +298,7 @@ enum Unreadable {
 
 /// The fields of a bad record that make it bad.
 #[cold]
-fn unreadable_of(records: &Records, start: usize, index: usize, request: &Request) -> Unreadable {
+fn unreadable_of(records: &BlockRecords, start: usize, index: usize, request: &Request) -> Unreadable {
     let (mut seen, mut errors) = (Observation::new(Arc::from("")), Vec::new());
     loop {
         match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
@@ -331,7 +331,7 @@ impl LineCount<'_> {
 }
 
 /// The records of a block, in order.
-struct Records<'a> {
+struct BlockRecords<'a> {
     block: &'a Block,
     lines: bool,
     /// Whether the block is UTF-8 as a whole; otherwise each record is checked individually.
@@ -340,9 +340,9 @@ struct Records<'a> {
     index: usize,
 }
 
-impl<'a> Records<'a> {
-    fn new(block: &'a Block) -> Records<'a> {
-        Records { block, lines: block.is_lines(), utf8: simdutf8::basic::from_utf8(&block.bytes).is_ok(), pos: 0, index: 0 }
+impl<'a> BlockRecords<'a> {
+    fn new(block: &'a Block) -> BlockRecords<'a> {
+        BlockRecords { block, lines: block.is_lines(), utf8: simdutf8::basic::from_utf8(&block.bytes).is_ok(), pos: 0, index: 0 }
     }
 
     /// The index in the block and the offset of the next record.

@@ -70,7 +70,7 @@ pub fn pieces_of(range: LineRange, input: &Arc<str>, limit: u64) -> Result<Vec<P
 
 /// The records in a range of lines.
 #[derive(Default)]
-struct Records {
+struct LineRecords {
     nlines: u64,
     nrecords: usize,
     /// The end of the counted lines.
@@ -80,8 +80,8 @@ struct Records {
 }
 
 /// Counts lines until there are `most` records.
-fn count(bytes: &[u8], most: usize, limit: u64) -> Records {
-    let mut found = Records::default();
+fn count(bytes: &[u8], most: usize, limit: u64) -> LineRecords {
+    let mut found = LineRecords::default();
     for end in memchr::memchr_iter(b'\n', bytes).chain((!bytes.is_empty() && !bytes.ends_with(b"\n")).then_some(bytes.len())) {
         let line = bytes.get(found.end..end).unwrap_or_default();
         if !is_blank(line) {
@@ -97,7 +97,7 @@ fn count(bytes: &[u8], most: usize, limit: u64) -> Records {
     found
 }
 
-fn block(input: &Arc<str>, lines: Lines, first_record: u64, found: &Records, limit: u64) -> Block {
+fn block(input: &Arc<str>, lines: Lines, first_record: u64, found: &LineRecords, limit: u64) -> Block {
     Block {
         input: input.clone(),
         framing: Framing::Lines { longest: found.too_long.then_some(limit) },

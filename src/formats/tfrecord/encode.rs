@@ -4,7 +4,7 @@
 //! position.
 
 use super::flatten::{Feature, FeatureValues, check, flatten};
-use super::framing::{FOOTER, HEADER, Records};
+use super::framing::{FOOTER, HEADER, WrittenPayloads};
 use super::raw;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -63,12 +63,12 @@ impl Serializer {
     ///
     /// # Errors
     /// Values that cannot be represented.
-    pub fn payloads(&self, chunk: &Chunk) -> Result<Records> {
+    pub fn payloads(&self, chunk: &Chunk) -> Result<WrittenPayloads> {
         self.records(chunk, false, Buffer::default())
     }
 
-    fn records(&self, chunk: &Chunk, is_framed: bool, bytes: Buffer) -> Result<Records> {
-        let mut records = Records::new(chunk.nrows, is_framed, bytes);
+    fn records(&self, chunk: &Chunk, is_framed: bool, bytes: Buffer) -> Result<WrittenPayloads> {
+        let mut records = WrittenPayloads::new(chunk.nrows, is_framed, bytes);
         match self {
             Serializer::Features(flatten) => serialize(&flatten(chunk)?, chunk.nrows, &mut records),
             Serializer::Raw => raw::serialize(chunk, &mut records)?,
@@ -122,7 +122,7 @@ impl Encode for Encoder {
 }
 
 /// Appends `nrows` rows of features.
-fn serialize(features: &[Feature], nrows: usize, records: &mut Records) {
+fn serialize(features: &[Feature], nrows: usize, records: &mut WrittenPayloads) {
     // The context (everything in a tf.Example) and the feature lists: fields 1 and 2 of the message.
     let groups = [false, true]
         .map(|lists| features.iter().filter(|f| f.steps.is_some() == lists).map(|f| Column::new(f, nrows)).collect::<Vec<_>>());

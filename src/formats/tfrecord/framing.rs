@@ -253,7 +253,7 @@ impl Block {
 }
 
 /// Payloads written in sequence.
-pub struct Records {
+pub struct WrittenPayloads {
     pub bytes: Buffer,
     /// The range of each payload in `bytes`.
     pub payloads: Vec<Range<usize>>,
@@ -261,11 +261,11 @@ pub struct Records {
     is_framed: bool,
 }
 
-impl Records {
+impl WrittenPayloads {
     /// An empty builder for `nrecords` payloads, which are appended to `bytes`. With `is_framed`, each gets a TFRecord
     /// frame.
-    pub fn new(nrecords: usize, is_framed: bool, bytes: Buffer) -> Records {
-        Records { bytes, payloads: Vec::with_capacity(nrecords), is_framed }
+    pub fn new(nrecords: usize, is_framed: bool, bytes: Buffer) -> WrittenPayloads {
+        WrittenPayloads { bytes, payloads: Vec::with_capacity(nrecords), is_framed }
     }
 
     /// Appends a record, which `write` appends.

@@ -1,6 +1,6 @@
 //! Raw records: a single field of bytes or text.
 
-use super::framing::{Block, Records};
+use super::framing::{Block, WrittenPayloads};
 use super::values::{Append, Bytes};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -51,7 +51,7 @@ pub fn check(schema: &Schema) -> Result<()> {
 ///
 /// # Errors
 /// A null.
-pub fn serialize(chunk: &Chunk, records: &mut Records) -> Result<()> {
+pub fn serialize(chunk: &Chunk, records: &mut WrittenPayloads) -> Result<()> {
     let Some(Tensor::Leaf(array)) = chunk.columns.first() else { return Err(Error::internal("raw records of several fields")) };
     let bytes = arrow_cast::cast(array, &arrow_schema::DataType::LargeBinary).map_err(|e| Error::internal(format!("{e}")))?;
     let bytes = bytes.as_binary::<i64>();
