@@ -69,7 +69,7 @@ pub fn buckets(call: &Call) -> ExprResult<(u64, u64)> {
 ///
 /// # Errors
 /// Too many combinations, or strings that are not valid UTF-8.
-pub fn joined(columns: &[Column], separator: &[u8], dtype: &DType) -> Result<(RowPartition, ArrayRef)> {
+pub fn joined(columns: &[CrossColumn], separator: &[u8], dtype: &DType) -> Result<(RowPartition, ArrayRef)> {
     let texts = columns.iter().map(|c| texts(&c.values)).collect::<Result<Vec<_>>>()?;
     let texts = texts.iter().map(Texts::of).collect::<Result<Vec<_>>>()?;
     let mut out = TextBuilder::with_capacity(0, 0);
@@ -89,7 +89,7 @@ pub fn joined(columns: &[Column], separator: &[u8], dtype: &DType) -> Result<(Ro
 ///
 /// # Errors
 /// Too many combinations.
-pub fn hashed(columns: &[Column], buckets: u64, key: u64) -> Result<(RowPartition, ArrayRef)> {
+pub fn hashed(columns: &[CrossColumn], buckets: u64, key: u64) -> Result<(RowPartition, ArrayRef)> {
     let hashes = columns.iter().map(|c| fingerprints(&c.values)).collect::<Result<Vec<_>>>()?;
     let mut out = Vec::new();
     let rows = combine(columns, |chosen| {
@@ -106,7 +106,7 @@ struct Inputs {
 }
 
 /// The rows of an input below its first axis, and its values.
-pub struct Column {
+pub struct CrossColumn {
     pub rows: RowPartition,
     pub values: ArrayRef,
 }
@@ -131,7 +131,7 @@ impl Inputs {
     }
 
     /// The result. `combine` returns its rows and values, given the columns, which have equal numbers of rows.
-    fn combined(&self, args: &Args, combine: impl Fn(&[Column]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
+    fn combined(&self, args: &Args, combine: impl Fn(&[CrossColumn]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
         let tensors = self.args.iter().map(|arg| rows_of(&*arg.of(args)?)).collect::<Result<Vec<_>>>()?;
         for other in &tensors[1..] {
             check_same(&tensors[0], other, 1, "the inputs")?;
@@ -140,7 +140,7 @@ impl Inputs {
             .iter()
             .map(|t| {
                 let (partitions, below) = t.levels(2)?;
-                Ok(Column { rows: partitions[1].clone(), values: below.as_leaf()?.clone() })
+                Ok(CrossColumn { rows: partitions[1].clone(), values: below.as_leaf()?.clone() })
             })
             .collect::<Result<Vec<_>>>()?;
         let (rows, values) = combine(&columns)?;
@@ -149,7 +149,7 @@ impl Inputs {
 }
 
 /// Calls `visit` with the positions of the values of each combination, row by row. Returns the rows of the result.
-fn combine(columns: &[Column], mut visit: impl FnMut(&[usize])) -> Result<RowPartition> {
+fn combine(columns: &[CrossColumn], mut visit: impl FnMut(&[usize])) -> Result<RowPartition> {
     let nrows = columns.first().map_or(0, |c| c.rows.nrows());
     let (mut all, mut lengths) = (0usize, Vec::with_capacity(nrows));
     for row in 0..nrows {

@@ -27,7 +27,7 @@ pub fn declared_over(declared: &Schema, mut found: Schema) -> Schema {
 
 /// How the chunks of one file are built.
 pub struct Columns {
-    columns: Vec<Column>,
+    columns: Vec<AdaptedColumn>,
     roots: Vec<usize>,
     /// Whether records with values that do not fit are skipped.
     skips: bool,
@@ -92,7 +92,7 @@ fn text_nbytes(offsets: &[i64]) -> u64 {
     offsets.first().zip(offsets.last()).map_or(0, |(start, end)| end.abs_diff(*start))
 }
 
-struct Column {
+struct AdaptedColumn {
     /// The position among the columns read, and its type; `None` if the file does not have the column.
     source: Option<(usize, Type)>,
     target: Field,
@@ -131,7 +131,7 @@ impl Columns {
             if source.is_none() && !target.ty.optional && target.default.is_none() {
                 missing.push(target);
             }
-            columns.push(Column { source, target: target.clone() });
+            columns.push(AdaptedColumn { source, target: target.clone() });
         }
         if let Some(first) = missing.first() {
             let name = first.source_name();
@@ -212,8 +212,9 @@ impl Columns {
     /// Adapts columns of the file, of which `first` is the row of the first record in the block. `lost` are the rows that
     /// are left out. Bad records are found by bisection, because they are few.
     fn adapted(&self, chunk: Chunk, first: usize, lost: &mut HashSet<usize>, faults: &mut Vec<Fault>) -> Result<Chunk> {
-        let cast =
-            |column: &Column| column.cast(&chunk).map_err(|e| chunk.origin.resolve(e.within(quoted(&column.target.name)), chunk.nrows));
+        let cast = |column: &AdaptedColumn| {
+            column.cast(&chunk).map_err(|e| chunk.origin.resolve(e.within(quoted(&column.target.name)), chunk.nrows))
+        };
         let error = match self.columns.iter().map(cast).collect::<Result<_>>() {
             Err(error) if error.kind() == Kind::Data && self.skips => error,
             Err(error) if error.kind() == Kind::Data => return Err(error.help(SKIP)),
@@ -226,14 +227,14 @@ impl Columns {
             return Chunk::concat(&[before, after]);
         }
         let found: Vec<Result<Tensor>> = self.columns.iter().map(cast).collect();
-        let may_be_null = |column: &Column| column.target.ty.optional || column.target.default.is_some();
+        let may_be_null = |column: &AdaptedColumn| column.target.ty.optional || column.target.default.is_some();
         let is_kept = self.nulls && found.iter().zip(&self.columns).all(|(found, column)| found.is_ok() || may_be_null(column));
         if !is_kept {
             faults.push(Fault { error, length: 0, raw: None, kept: false });
             lost.insert(first);
             return self.empty(chunk.origin.slice(0, 0));
         }
-        let or_null = |(found, column): (Result<Tensor>, &Column)| {
+        let or_null = |(found, column): (Result<Tensor>, &AdaptedColumn)| {
             found.or_else(|error| {
                 faults.push(Fault { error, length: 0, raw: None, kept: true });
                 Tensor::nulls(&column.target.ty.clone().with_optional(true), 1)
@@ -306,7 +307,7 @@ impl Columns {
     }
 }
 
-impl Column {
+impl AdaptedColumn {
     /// The column, made from those of the file.
     fn cast(&self, file: &Chunk) -> Result<Tensor> {
         let ty = &self.target.ty;

@@ -63,7 +63,7 @@ pub struct ParquetWriter {
 struct GroupEncoder {
     memory: Vec<Field>,
     schema: SchemaRef,
-    columns: Vec<Column>,
+    columns: Vec<LoneColumn>,
     properties: WriterProperties,
     compression: Compression,
     notices: Notices,
@@ -71,7 +71,7 @@ struct GroupEncoder {
 }
 
 /// A column in isolation.
-struct Column {
+struct LoneColumn {
     parquet: SchemaDescriptor,
     arrow: SchemaRef,
     /// How its leaves are stored; `None` if the parquet crate encodes them.
@@ -82,8 +82,8 @@ struct Column {
     is_ordered: bool,
 }
 
-impl Column {
-    fn all(output: &OutputSchema) -> Result<Vec<Column>> {
+impl LoneColumn {
+    fn all(output: &OutputSchema) -> Result<Vec<LoneColumn>> {
         let fields = output.wide.fields().iter().zip(output.standard.fields());
         let roots = output.parquet.root_schema().get_fields().iter().zip(fields).zip(&output.categories);
         let column = |((root, (field, written)), categories): ((&TypePtr, (&FieldRef, &FieldRef)), &Vec<Option<ArrayRef>>)| {
@@ -92,7 +92,7 @@ impl Column {
             let kinds = kinds(field, &parquet);
             let is_ordered = dictionaries(written).iter().any(|f| f.dict_is_ordered() == Some(true));
             let (arrow, categories) = (Arc::new(Schema::new(vec![field.clone()])), categories.clone());
-            Ok(Column { parquet, arrow, kinds, categories, is_ordered })
+            Ok(LoneColumn { parquet, arrow, kinds, categories, is_ordered })
         };
         roots.map(column).collect()
     }
@@ -141,7 +141,7 @@ impl ParquetWriter {
         let encoder = Arc::new(GroupEncoder {
             memory: output.memory.clone(),
             schema: output.wide.clone(),
-            columns: Column::all(&output)?,
+            columns: LoneColumn::all(&output)?,
             properties: of_columns().build(),
             compression,
             notices: options.notices.clone(),
@@ -326,7 +326,7 @@ impl GroupEncoder {
 
     /// A writer for each leaf of a column, without dictionaries if they do not pay off.
     fn column_writers(&self, index: usize, pays: Vec<bool>) -> Result<Writers> {
-        let Column { parquet, arrow, kinds, categories, .. } = &self.columns[index];
+        let LoneColumn { parquet, arrow, kinds, categories, .. } = &self.columns[index];
         if let Some(kinds) = kinds {
             let columns = parquet.columns().iter().zip(kinds).zip(pays).enumerate();
             let writer = |(leaf, ((column, kind), pays)): (usize, ((&ColumnDescPtr, &StorageKind), bool))| {

@@ -125,7 +125,7 @@ impl Encode for Encoder {
 fn serialize(features: &[Feature], nrows: usize, records: &mut WrittenPayloads) {
     // The context (everything in a tf.Example) and the feature lists: fields 1 and 2 of the message.
     let groups = [false, true]
-        .map(|lists| features.iter().filter(|f| f.steps.is_some() == lists).map(|f| Column::new(f, nrows)).collect::<Vec<_>>());
+        .map(|lists| features.iter().filter(|f| f.steps.is_some() == lists).map(|f| FeatureColumn::new(f, nrows)).collect::<Vec<_>>());
     let mut sizes = vec![[0; 2]; nrows];
     for (group, columns) in groups.iter().enumerate() {
         for column in columns {
@@ -150,7 +150,7 @@ fn serialize(features: &[Feature], nrows: usize, records: &mut WrittenPayloads) 
 }
 
 /// A feature with the sizes of its lists.
-struct Column<'a> {
+struct FeatureColumn<'a> {
     feature: &'a Feature,
     /// Tag, length and bytes of the key.
     key: Vec<u8>,
@@ -160,8 +160,8 @@ struct Column<'a> {
     value_nbytes: Vec<usize>,
 }
 
-impl<'a> Column<'a> {
-    fn new(feature: &'a Feature, nrows: usize) -> Column<'a> {
+impl<'a> FeatureColumn<'a> {
+    fn new(feature: &'a Feature, nrows: usize) -> FeatureColumn<'a> {
         let mut key = Vec::with_capacity(feature.name.len() + 4);
         head(&mut key, 0x0a, feature.name.len());
         key.extend_from_slice(feature.name.as_bytes());
@@ -175,7 +175,7 @@ impl<'a> Column<'a> {
                 ranges.map(|r| offsets[r.start..=r.end].windows(2).map(|w| delimited_nbytes((w[1] - w[0]) as usize)).sum()).collect()
             }
         };
-        let mut column = Column { feature, key, nbytes, value_nbytes: Vec::new() };
+        let mut column = FeatureColumn { feature, key, nbytes, value_nbytes: Vec::new() };
         column.value_nbytes = match &feature.steps {
             None => (0..nrows).map(|row| column.feature_nbytes(row)).collect(),
             Some(steps) => (0..nrows).map(|row| steps.range(row).map(|step| delimited_nbytes(column.feature_nbytes(step))).sum()).collect(),

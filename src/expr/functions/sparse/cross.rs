@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, cast_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
-use crate::expr::functions::cross::{Column, buckets, hashed, joined};
+use crate::expr::functions::cross::{CrossColumn, buckets, hashed, joined};
 use crate::expr::kernels::entries::{self, dense_parts, order};
 use crate::expr::kernels::level::from_lengths;
 use crate::expr::operand::OperandKind;
@@ -104,7 +104,7 @@ impl Inputs {
     }
 
     /// The result. `combine` returns the combinations of each row, given columns with the same rows.
-    fn combined(&self, args: &Args, combine: impl Fn(&[Column]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
+    fn combined(&self, args: &Args, combine: impl Fn(&[CrossColumn]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
         let sources = self.args.iter().map(|arg| Source::new(arg, args)).collect::<Result<Vec<_>>>()?;
         // The rows in which every input has values, and the location of these values.
         let (mut rows, mut present, mut nrows) = (Vec::new(), Vec::with_capacity(args.nrows), Vec::with_capacity(args.nrows));
@@ -142,7 +142,7 @@ impl Inputs {
         let columns = sources
             .iter()
             .zip(places)
-            .map(|(source, (places, lengths))| Ok(Column { rows: from_lengths(lengths)?, values: take(&source.values, &places)? }))
+            .map(|(source, (places, lengths))| Ok(CrossColumn { rows: from_lengths(lengths)?, values: take(&source.values, &places)? }))
             .collect::<Result<Vec<_>>>()?;
         let (combinations, values) = combine(&columns)?;
         let present = from_lengths(present)?;
