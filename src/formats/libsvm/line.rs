@@ -1,7 +1,7 @@
 //! The grammar of a line: `[label[,label]...] [qid:N] index:value ... [# comment]`.
 
 use crate::formats::decimal::{WHOLE, float, float32, integer, is_rounded};
-use crate::formats::matrix::value::Value;
+use crate::formats::matrix::value::MatrixValue;
 use crate::schema::DType;
 
 /// An error in a line, and its byte offset.
@@ -14,7 +14,7 @@ pub struct ParseError {
 type Parse<T> = Result<T, ParseError>;
 
 /// A number in the text, in its dtype.
-pub trait Number: Value {
+pub trait Number: MatrixValue {
     /// The number at the start of `bytes` and its length, or the error.
     fn parse(bytes: &[u8]) -> Result<(Self, usize), &'static str>;
 }

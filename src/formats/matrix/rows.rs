@@ -1,6 +1,6 @@
 //! Sparse rows under construction.
 
-use super::value::{Value, Visitor, visit};
+use super::value::{MatrixValue, Visitor, visit};
 use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::ArrayRef;
@@ -14,7 +14,7 @@ pub struct SparseRows<V> {
     sums: bool,
 }
 
-impl<V: Value> SparseRows<V> {
+impl<V: MatrixValue> SparseRows<V> {
     pub fn new(sums: bool) -> SparseRows<V> {
         SparseRows { splits: vec![0], indices: Vec::new(), values: Vec::new(), sums }
     }
@@ -107,7 +107,7 @@ pub fn sparse(splits: Vec<i64>, indices: Vec<i64>, values: ArrayRef, shapes: Vec
 pub fn summed(splits: &[i64], indices: &[i64], values: &ArrayRef, n: i64) -> Result<Tensor> {
     struct Sums<'a>(&'a [i64], &'a [i64], i64);
     impl Visitor<Tensor> for Sums<'_> {
-        fn visit<V: Value>(self, values: Vec<V>) -> Result<Tensor> {
+        fn visit<V: MatrixValue>(self, values: Vec<V>) -> Result<Tensor> {
             let mut rows = SparseRows::<V>::new(true);
             for (row, ends) in self.0.windows(2).enumerate() {
                 let own = ends[0] as usize..ends[1] as usize;

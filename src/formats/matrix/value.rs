@@ -11,7 +11,7 @@ use half::f16;
 use std::sync::Arc;
 
 /// A number of a column under construction.
-pub trait Value: Copy + Send + Sync + 'static {
+pub trait MatrixValue: Copy + Send + Sync + 'static {
     /// Its dtype.
     const DTYPE: DType;
     /// The column of such numbers.
@@ -22,7 +22,7 @@ pub trait Value: Copy + Send + Sync + 'static {
     fn plus(self, other: Self) -> Option<Self>;
 }
 
-impl Value for bool {
+impl MatrixValue for bool {
     const DTYPE: DType = DType::Bool;
     fn array(values: Vec<bool>) -> ArrayRef {
         Arc::new(BooleanArray::from(values))
@@ -37,7 +37,7 @@ impl Value for bool {
 
 macro_rules! values {
     ($($native:ty, $dtype:ident, $arrow:ty, $plus:expr;)*) => {
-        $(impl Value for $native {
+        $(impl MatrixValue for $native {
             const DTYPE: DType = DType::$dtype;
             fn array(values: Vec<Self>) -> ArrayRef {
                 Arc::new(PrimitiveArray::<$arrow>::new(values.into(), None))
@@ -83,7 +83,7 @@ values! {
 pub trait Visitor<T> {
     /// # Errors
     /// Errors of the operation.
-    fn visit<V: Value>(self, values: Vec<V>) -> Result<T>;
+    fn visit<V: MatrixValue>(self, values: Vec<V>) -> Result<T>;
 }
 
 /// The numbers of a column as text in the shortest form; whole floats without `.0`.
