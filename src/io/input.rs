@@ -29,7 +29,7 @@ const SMALL_HEAD_BYTES: usize = 4 << 10;
 /// One input: a file or standard input, decompressed while reading.
 pub struct Input {
     about: About,
-    source: Source,
+    source: InputSource,
     codec: Option<Codec>,
     head: Vec<u8>,
     extension: Option<String>,
@@ -44,7 +44,7 @@ pub struct Input {
     folder: Option<Arc<Folder>>,
 }
 
-enum Source {
+enum InputSource {
     File(PathBuf),
     Pipe(Pipe),
     Memory(Arc<[u8]>),
@@ -56,7 +56,7 @@ impl Input {
     /// An input from bytes in memory, compressed or not, as for a file.
     pub fn memory(name: &str, bytes: impl Into<Arc<[u8]>>) -> Input {
         let bytes: Arc<[u8]> = bytes.into();
-        let mut input = Input::new(name, &Options::default(), Source::Memory(bytes.clone()));
+        let mut input = Input::new(name, &Options::default(), InputSource::Memory(bytes.clone()));
         input.codec = Codec::detect(&bytes);
         input.nbytes = Some(bytes.len() as u64);
         if let Ok(mut stream) = input.open() {
@@ -111,7 +111,7 @@ impl Input {
         (!is_binary).then_some(text)
     }
 
-    fn new(name: &str, options: &Options, source: Source) -> Input {
+    fn new(name: &str, options: &Options, source: InputSource) -> Input {
         let about = About { name: name.into(), consumed: Arc::new(AtomicU64::new(0)), nthreads: options.threads };
         Input {
             about,
@@ -138,7 +138,7 @@ impl Input {
         if !metadata.is_file() {
             return Input::from_pipe(&name, file, options, head_bytes);
         }
-        let mut input = Input::new(&name, options, Source::File(path.to_owned()));
+        let mut input = Input::new(&name, options, InputSource::File(path.to_owned()));
         input.nbytes = Some(metadata.len());
         let mut file = file;
         let mut raw = Vec::new();
@@ -165,18 +165,18 @@ impl Input {
         // Twelve bytes identify all compressions except zlib, which has to be decompressed.
         let enough = |raw: &[u8]| raw.len() >= 64 || (raw.len() >= 12 && raw[0] & 0x0f != 8);
         fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "cannot read", &e))?;
-        let mut input = Input::new(name, options, Source::Memory(Arc::from([])));
+        let mut input = Input::new(name, options, InputSource::Memory(Arc::from([])));
         input.codec = Codec::detect(&raw);
         let mut stream = input.about.stream(Cursor::new(raw).chain(pipe), input.codec)?;
         let enough = |head: &[u8]| options.from.is_some() || recognise::holds_json_line(head);
         fill(&mut stream, &mut input.head, head_bytes, enough).map_err(|e| Error::io(name, "cannot read", &e))?;
-        input.source = Source::Pipe(Pipe::new(input.about.name.clone(), input.head.clone(), stream));
+        input.source = InputSource::Pipe(Pipe::new(input.about.name.clone(), input.head.clone(), stream));
         Ok(input)
     }
 
     /// A directory that is a single dataset. Its format opens the files: [`Input::open_member`].
     pub fn dataset(path: PathBuf, options: &Options) -> Input {
-        let mut input = Input::new(&path.display().to_string(), options, Source::Directory(path));
+        let mut input = Input::new(&path.display().to_string(), options, InputSource::Directory(path));
         input.extension = None;
         input
     }
@@ -184,7 +184,7 @@ impl Input {
     /// The directory, if it is a dataset.
     pub fn directory(&self) -> Option<&Path> {
         match &self.source {
-            Source::Directory(path) => Some(path),
+            InputSource::Directory(path) => Some(path),
             _ => None,
         }
     }
@@ -249,13 +249,13 @@ impl Input {
 
     /// Whether it can be opened repeatedly, because it is a regular file.
     pub fn is_regular(&self) -> bool {
-        !matches!(self.source, Source::Pipe(_)) || self.lock_spool().is_some()
+        !matches!(self.source, InputSource::Pipe(_)) || self.lock_spool().is_some()
     }
 
     /// Its path, if it is a file.
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
-            Source::File(path) | Source::Directory(path) => Some(path),
+            InputSource::File(path) | InputSource::Directory(path) => Some(path),
             _ => None,
         }
     }
@@ -288,14 +288,14 @@ impl Input {
             return self.about.stream(reopen(spool)?, None);
         }
         match &self.source {
-            Source::Pipe(pipe) => pipe.open(),
-            Source::File(path) => {
+            InputSource::Pipe(pipe) => pipe.open(),
+            InputSource::File(path) => {
                 let (file, metadata) = open_file(path, self.name())?;
                 self.about.consumed.store(0, Ordering::Relaxed);
                 self.about.stream(Regular::new(file, metadata.len(), self.name().clone()), self.codec)
             }
-            Source::Directory(path) => Err(Error::new(Kind::Io, "this is a directory").in_input(path.display().to_string())),
-            Source::Memory(bytes) => {
+            InputSource::Directory(path) => Err(Error::new(Kind::Io, "this is a directory").in_input(path.display().to_string())),
+            InputSource::Memory(bytes) => {
                 self.about.consumed.store(0, Ordering::Relaxed);
                 self.about.stream(Cursor::new(bytes.clone()), self.codec)
             }
@@ -308,7 +308,7 @@ impl Input {
     /// # Errors
     /// The file no longer exists or cannot be read.
     pub fn by_position(&self) -> Result<Option<(File, u64)>> {
-        let (Source::File(path), None) = (&self.source, self.codec) else { return Ok(None) };
+        let (InputSource::File(path), None) = (&self.source, self.codec) else { return Ok(None) };
         let (file, metadata) = open_file(path, self.name())?;
         self.about.consumed.store(0, Ordering::Relaxed);
         Ok((metadata.is_file() && metadata.len() > 0).then_some((file, metadata.len())))
@@ -317,7 +317,7 @@ impl Input {
     /// Makes streams of a pipe remember what they read, up to `nbytes` and one record, for the next [`Input::open`].
     /// After `remember(0)`, the next stream is the last: it returns the remembered bytes, frees them, and continues.
     pub fn remember(&self, nbytes: u64) {
-        if let Source::Pipe(pipe) = &self.source {
+        if let InputSource::Pipe(pipe) = &self.source {
             pipe.remember(if nbytes == 0 { 0 } else { nbytes.saturating_add(self.slack) });
         }
     }
@@ -328,7 +328,7 @@ impl Input {
     /// # Errors
     /// Reading or writing the copy fails.
     pub fn file(&self) -> Result<File> {
-        if let (Source::File(path), None) = (&self.source, self.codec) {
+        if let (InputSource::File(path), None) = (&self.source, self.codec) {
             return open_file(path, self.name()).map(|(file, _)| file);
         }
         if let Some(spool) = self.lock_spool().as_ref() {

@@ -60,7 +60,7 @@ struct Inputs {
 }
 
 /// The entries of one input, row by row in each record, aligned with `values`.
-struct Source {
+struct CrossInput {
     values: ArrayRef,
     /// The row of each value of a sparse matrix; `None` for a dense one, which has values in every row.
     rows: Option<Vec<i64>>,
@@ -105,7 +105,7 @@ impl Inputs {
 
     /// The result. `combine` returns the combinations of each row, given columns with the same rows.
     fn combined(&self, args: &Args, combine: impl Fn(&[CrossColumn]) -> Result<(RowPartition, ArrayRef)>) -> Result<Tensor> {
-        let sources = self.args.iter().map(|arg| Source::new(arg, args)).collect::<Result<Vec<_>>>()?;
+        let sources = self.args.iter().map(|arg| CrossInput::new(arg, args)).collect::<Result<Vec<_>>>()?;
         // The rows in which every input has values, and the location of these values.
         let (mut rows, mut present, mut nrows) = (Vec::new(), Vec::with_capacity(args.nrows), Vec::with_capacity(args.nrows));
         let mut places: Vec<(Vec<usize>, Vec<usize>)> = vec![(Vec::new(), Vec::new()); sources.len()];
@@ -160,14 +160,14 @@ impl Inputs {
     }
 }
 
-impl Source {
-    fn new(arg: &Arg, args: &Args) -> Result<Source> {
+impl CrossInput {
+    fn new(arg: &Arg, args: &Args) -> Result<CrossInput> {
         let tensor = arg.of(args)?;
         if !arg.ty.is_sparse() {
             let (values, _, shapes) = dense_parts(&tensor, &arg.ty.dims)?;
             let (partitions, _) = tensor.levels(2)?;
             let sizes = shapes.as_chunks::<2>().0.to_vec();
-            return Ok(Source { values: values.clone(), rows: None, records: partitions[0].merge(partitions[1]), sizes });
+            return Ok(CrossInput { values: values.clone(), rows: None, records: partitions[0].merge(partitions[1]), sizes });
         }
         let s = entries::sparse(&tensor)?;
         let sizes = s.dense_shape().as_chunks::<2>().0.to_vec();
@@ -179,7 +179,7 @@ impl Source {
             }
         };
         let row = |at: usize| s.index_of(places.as_ref().map_or(at, |places| places[at]))[0];
-        Ok(Source { values, rows: Some((0..s.entries().nvals()).map(row).collect()), records: s.entries().clone(), sizes })
+        Ok(CrossInput { values, rows: Some((0..s.entries().nvals()).map(row).collect()), records: s.entries().clone(), sizes })
     }
 
     /// The values of a row; `at` advances through the record's values. `Err` if there are none before that row.
