@@ -188,7 +188,7 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
         let fold = Buckets {
             numbering,
             text: self.by.clone(),
-            buckets: sizes.into_iter().map(Open::new).collect(),
+            buckets: sizes.into_iter().map(OpenBucket::new).collect(),
             padders: padders.into(),
             to_boundary: self.pad_to_boundary,
             drop_remainder: self.drop_remainder,
@@ -269,19 +269,19 @@ fn to_boundary(
 }
 
 /// A bucket whose records do not fill a batch yet.
-struct Open {
+struct OpenBucket {
     size: usize,
     records: Vec<RecordId>,
 }
 
-impl Open {
-    fn new(size: usize) -> Open {
-        Open { size, records: Vec::new() }
+impl OpenBucket {
+    fn new(size: usize) -> OpenBucket {
+        OpenBucket { size, records: Vec::new() }
     }
 }
 
 /// Memory of a bucket with few records.
-const OPEN_NBYTES: u64 = (size_of::<Open>() + 4 * size_of::<RecordId>()) as u64;
+const OPEN_NBYTES: u64 = (size_of::<OpenBucket>() + 4 * size_of::<RecordId>()) as u64;
 
 /// The number of parts added to a pool before small ones are merged: gathering takes time for each.
 const MOST_PARTS: usize = 256;
@@ -300,7 +300,7 @@ enum Numbering {
 struct Buckets {
     numbering: Numbering,
     text: String,
-    buckets: Vec<Open>,
+    buckets: Vec<OpenBucket>,
     /// `None`: batches are not padded. Otherwise one padding for all batches, or one for each boundary.
     padders: Arc<[(Edits, Vec<RecordLimit>)]>,
     to_boundary: bool,
@@ -354,7 +354,7 @@ impl Buckets {
                             let error = Error::data(format!("no batch size for the key {name:?}")).at_row(row);
                             error.help("set a size for all other keys: --batch-sizes KEY=N,..,N")
                         })?;
-                        self.buckets.push(Open::new(size));
+                        self.buckets.push(OpenBucket::new(size));
                         self.pool.count(OPEN_NBYTES)?;
                     }
                 }

@@ -87,7 +87,7 @@ pub struct Contents {
 }
 
 /// Opens a file of arrays and reads its descriptions, not its values.
-pub type Open = fn(&Input) -> Result<Contents>;
+pub type OpenArrays = fn(&Input) -> Result<Contents>;
 
 impl Contents {
     /// Adds the array that a header describes, whose values take `nbytes` bytes; for a structured array, one array for

@@ -2,7 +2,7 @@
 
 use super::bind::Bound;
 use super::block::{Blocks, LeafBlock, LeafReader, Opening};
-use super::contents::{Contents, Location, Open, StoredArray};
+use super::contents::{Contents, Location, OpenArrays, StoredArray};
 use super::decode::FieldDecoder;
 use super::element::ElementKind;
 use super::stream::{ArrayStream, IntegerStream};
@@ -29,12 +29,12 @@ const MAX_NDIMS: u64 = 64;
 /// files.
 pub struct ArraysReader {
     input: Arc<Input>,
-    open: Open,
+    open: OpenArrays,
     contents: Option<Arc<Contents>>,
 }
 
 impl ArraysReader {
-    pub fn new(input: Arc<Input>, open: Open) -> ArraysReader {
+    pub fn new(input: Arc<Input>, open: OpenArrays) -> ArraysReader {
         ArraysReader { input, open, contents: None }
     }
 
@@ -94,7 +94,7 @@ impl ArraysReader {
 }
 
 /// The contents of a file, with the dense shapes of its sparse fields.
-fn contents(input: &Input, open: Open) -> Result<Contents> {
+fn contents(input: &Input, open: OpenArrays) -> Result<Contents> {
     let mut contents = open(input).map_err(|e| e.in_input(input.name().clone()))?;
     let mut names = HashSet::new();
     if let Some(twice) = contents.arrays.iter().find(|array| !names.insert(array.name.as_str())) {
@@ -252,7 +252,7 @@ impl Decoder {
 ///
 /// # Errors
 /// The file cannot be read, or holds several arrays.
-pub fn constant(input: &Input, open: Open) -> Result<(Type, Tensor)> {
+pub fn constant(input: &Input, open: OpenArrays) -> Result<(Type, Tensor)> {
     let contents = contents(input, open)?;
     let bound = Bound::whole(&contents)?;
     let [field] = bound.fields.as_slice() else {

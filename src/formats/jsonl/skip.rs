@@ -6,12 +6,12 @@ use super::limits::MAX_DEPTH;
 
 /// The open lists and objects: one bit per level, set for an object.
 #[derive(Default)]
-struct Open {
+struct OpenLevels {
     depth: usize,
     objects: [u64; MAX_DEPTH.div_ceil(64)],
 }
 
-impl Open {
+impl OpenLevels {
     #[inline(always)]
     fn push(&mut self, object: bool) {
         let (word, bit) = (self.depth / 64, self.depth % 64);
@@ -36,7 +36,7 @@ impl Cursor<'_> {
     /// Skips any value, checking it against the grammar.
     pub fn skip_value(&mut self) -> Parse<()> {
         let start = self.pos();
-        let mut open = Open::default();
+        let mut open = OpenLevels::default();
         loop {
             // A value starts here.
             match self.peek() {

@@ -55,7 +55,7 @@ pub type Indexed = BTreeMap<PathBuf, Index>;
 pub struct Shards {
     input: Arc<Input>,
     parts: VecDeque<ShardSlice>,
-    current: Option<Open>,
+    current: Option<OpenShard>,
     /// Number of records in the parts before the current or next one.
     before: u64,
     /// Whether the shards are ArrayRecords rather than TFRecords.
@@ -72,7 +72,7 @@ pub struct Shards {
 }
 
 /// A shard being read.
-struct Open {
+struct OpenShard {
     part: ShardSlice,
     pieces: Pieces,
     decoder: Arc<Decoder>,
@@ -135,14 +135,14 @@ impl Shards {
     }
 
     /// Opens a part; `None` if none of its records is required.
-    fn open(&mut self, part: ShardSlice) -> Result<Option<Open>> {
+    fn open(&mut self, part: ShardSlice) -> Result<Option<OpenShard>> {
         // If all records are read, the shard must not contain more.
         let length = self.request.only.as_ref().and(part.length);
         let Some(wanted) = self.wanted(&part, length) else {
             self.pass(&part, 0);
             return Ok(None);
         };
-        let mut open = Open {
+        let mut open = OpenShard {
             pieces: Box::new(std::iter::empty()),
             decoder: Arc::new(Decoder::of(self.mapping.clone(), &self.request, part.name.clone())),
             shift: self.before as i64 - part.skip as i64,
@@ -161,7 +161,7 @@ impl Shards {
     }
 
     /// The pieces of a shard, located by its index file if only some records are required.
-    fn open_tfrecord(&self, open: &mut Open, wanted: RecordNumbers) -> Result<()> {
+    fn open_tfrecord(&self, open: &mut OpenShard, wanted: RecordNumbers) -> Result<()> {
         let is_chosen = self.request.only.is_some() && open.part.length.is_some();
         let options = &self.request.options;
         let index = match self.indexed.get(&open.part.path) {
@@ -183,7 +183,7 @@ impl Shards {
     }
 
     /// The pieces of a shard whose footer gives the number and positions of its records.
-    fn open_array_record(&mut self, open: &mut Open) -> Result<()> {
+    fn open_array_record(&mut self, open: &mut OpenShard) -> Result<()> {
         let file = match self.indexed.get(&open.part.path) {
             Some(Index::Footer(file)) => file.clone(),
             _ => ArrayFile::open(&Input::regular(&open.part.path)?, &self.request.options)?,
@@ -209,7 +209,7 @@ impl Shards {
     }
 
     fn close(&mut self) {
-        if let Some(Open { part, seen, .. }) = self.current.take() {
+        if let Some(OpenShard { part, seen, .. }) = self.current.take() {
             self.pass(&part, seen);
         }
     }
@@ -271,7 +271,7 @@ impl Iterator for Shards {
     }
 }
 
-impl Open {
+impl OpenShard {
     /// Drops the records of a block that are not required.
     fn keep(&mut self, mut block: Block, records_left: &mut Option<u64>) -> Block {
         let n = block.payloads.len();

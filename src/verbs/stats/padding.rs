@@ -31,13 +31,13 @@ impl Cost {
 
 /// A batch that is not full yet.
 #[derive(Clone, Debug, Default)]
-struct Open {
+struct OpenBatch {
     records: usize,
     values: u64,
     longest: Vec<u64>,
 }
 
-impl Open {
+impl OpenBatch {
     fn add(&mut self, sizes: &[u64], values: u64) {
         self.records += 1;
         self.values += values;
@@ -60,9 +60,9 @@ pub struct PaddedField {
     position: usize,
     rank: usize,
     batch: usize,
-    as_they_come: (Open, Cost),
+    as_they_come: (OpenBatch, Cost),
     /// One for each bit length of a record length.
-    buckets: Vec<Open>,
+    buckets: Vec<OpenBatch>,
     in_buckets: Cost,
     range: Option<(u64, u64)>,
     packing: Option<Packing>,
@@ -100,7 +100,7 @@ pub fn padded_fields(schema: &Schema, batch: usize, is_wanted: &dyn Fn(&str) -> 
             rank: f.ty.rank(),
             batch,
             as_they_come: Default::default(),
-            buckets: vec![Open::default(); 65],
+            buckets: vec![OpenBatch::default(); 65],
             in_buckets: Cost::default(),
             range: None,
             packing: is_sequence.then(Packing::default),
