@@ -112,7 +112,7 @@ impl Interest {
 
 /// Observations at one position: the first value of each kind.
 #[derive(Debug, Default)]
-pub struct Node {
+pub struct SeenNode {
     /// null.
     pub null: FirstSeen,
     /// true or false.
@@ -148,7 +148,7 @@ pub struct Node {
     /// An object that raised the number of keys above the limit.
     pub too_many_fields: FirstSeen,
     /// The elements of the lists.
-    pub element: Option<Box<Node>>,
+    pub element: Option<Box<SeenNode>>,
     /// The fields of the objects.
     pub members: Option<Box<SeenMembers>>,
 }
@@ -177,10 +177,10 @@ pub struct SeenMember {
     /// Number of objects that have it.
     pub count: u64,
     /// Observations of its values.
-    pub node: Node,
+    pub node: SeenNode,
 }
 
-impl Node {
+impl SeenNode {
     /// Observes the value at the cursor. `depth` is its level; that of the record is 1.
     ///
     /// # Errors
@@ -307,7 +307,7 @@ impl Node {
     }
 
     /// Merges observations of other values at the same position.
-    fn merge(&mut self, other: Node, renumber: &[usize]) {
+    fn merge(&mut self, other: SeenNode, renumber: &[usize]) {
         let (mine, theirs) = (self.all_mut(), other.all_by_value());
         for (mine, theirs) in mine.into_iter().zip(theirs) {
             mine.merge(theirs, renumber);
@@ -402,7 +402,7 @@ impl SeenMembers {
                     let id = self.keys.add(&name);
                     self.keys.mark(id, start)?;
                     let first = (here, self.list.len());
-                    self.list.push(SeenMember { interest: interest(&name), name, first, count: 0, node: Node::default() });
+                    self.list.push(SeenMember { interest: interest(&name), name, first, count: 0, node: SeenNode::default() });
                     Some(id)
                 }
             };
@@ -458,7 +458,7 @@ impl SeenMembers {
                 }
                 None => {
                     self.keys.add(&theirs.name);
-                    let mut node = Node::default();
+                    let mut node = SeenNode::default();
                     node.merge(theirs.node, renumber);
                     self.list.push(SeenMember { first, node, ..theirs });
                 }

@@ -9,7 +9,7 @@
 //! error. With `--on-error skip`, the type seen first is kept, and records with another type are skipped.
 
 use super::cursor::Cursor;
-use super::seen::{FirstSeen, Interest, Node, SeenMember, SeenMembers};
+use super::seen::{FirstSeen, Interest, SeenMember, SeenMembers, SeenNode};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
@@ -104,7 +104,7 @@ fn as_map(seen: &SeenMember, schema: &Schema) -> Option<String> {
 
 /// The type of the single value at the cursor, as far as it is known; conflicts are kept as text.
 pub fn type_of(cursor: &mut Cursor) -> Type {
-    let mut node = Node::default();
+    let mut node = SeenNode::default();
     // The text has been checked before; errors in the value will be reported when it is read.
     let _ = node.see(cursor, &Interest::All, 1, FirstSeen::new(0, 1));
     Settling { rule: Rule::Json, inputs: &[], names: Vec::new(), clashes: Vec::new(), nulls: false, lost: false }.field(
@@ -197,7 +197,7 @@ impl Settling<'_> {
         fields
     }
 
-    fn field(&mut self, node: &Node, interest: &Interest, absent: bool) -> Type {
+    fn field(&mut self, node: &SeenNode, interest: &Interest, absent: bool) -> Type {
         let mut ty = self.value(node, interest, false);
         if let Some(outermost) = ty.dims.first_mut()
             && !matches!(ty.element, Element::Sparse(_))
@@ -208,7 +208,7 @@ impl Settling<'_> {
     }
 
     /// The type without the outermost nulls.
-    fn value(&mut self, node: &Node, interest: &Interest, inside_list: bool) -> Type {
+    fn value(&mut self, node: &SeenNode, interest: &Interest, inside_list: bool) -> Type {
         let as_bytes = node.base64.is_set() && !node.not_base64.is_set();
         // Floats without a finite value among them are written as these strings alone.
         let alone = [node.boolean, node.list, node.object].iter().all(|other| !other.is_set());
@@ -242,7 +242,7 @@ impl Settling<'_> {
         }
     }
 
-    fn number(&mut self, node: &Node) -> Type {
+    fn number(&mut self, node: &SeenNode) -> Type {
         let float = node.float.min(node.non_finite);
         let dtype = if float.is_set() {
             if node.beyond_float.is_set() && self.rule == Rule::Json {
@@ -269,7 +269,7 @@ impl Settling<'_> {
         Type::tensor(dtype, Vec::new())
     }
 
-    fn list(&mut self, node: &Node, interest: &Interest) -> Type {
+    fn list(&mut self, node: &SeenNode, interest: &Interest) -> Type {
         let Some(element) = &node.element else {
             return Type::tensor(DType::Null, vec![Dim::RAGGED]);
         };
@@ -279,7 +279,7 @@ impl Settling<'_> {
         ty
     }
 
-    fn structure(&mut self, node: &Node, interest: &Interest, inside_list: bool) -> Type {
+    fn structure(&mut self, node: &SeenNode, interest: &Interest, inside_list: bool) -> Type {
         if node.too_many_fields.is_set() && self.rule == Rule::Json {
             let ty = self.clash(&[("objects with more than 10,000 different keys", node.too_many_fields)]);
             if let Some(clash) = self.clashes.last_mut() {

@@ -1,7 +1,7 @@
 //! Encodes a chunk as features of tf.Examples: the inverse of the mapping that reads them.
 
 use super::super::features::Encoding;
-use super::plan::{Leaf, Node, Plan};
+use super::plan::{Leaf, Plan, PlanNode};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged, text};
@@ -31,10 +31,17 @@ pub fn flatten(plan: &Plan, schema: &Schema, chunk: &Chunk) -> Result<Vec<Featur
 }
 
 /// `above`: the partitions of the enclosing sequences, outermost first.
-fn walk(schema: &Schema, node: &Node, tensor: Tensor, above: &[RowPartition], path: &FieldPath, features: &mut Vec<Feature>) -> Result<()> {
+fn walk(
+    schema: &Schema,
+    node: &PlanNode,
+    tensor: Tensor,
+    above: &[RowPartition],
+    path: &FieldPath,
+    features: &mut Vec<Feature>,
+) -> Result<()> {
     let (levels, path) = match node {
-        Node::Struct(levels, inner) => (*levels, first_path(inner).and_then(FieldPath::parent).unwrap_or_else(|| path.clone())),
-        Node::Leaf(leaf) => (leaf.levels, leaf.path.clone()),
+        PlanNode::Struct(levels, inner) => (*levels, first_path(inner).and_then(FieldPath::parent).unwrap_or_else(|| path.clone())),
+        PlanNode::Leaf(leaf) => (leaf.levels, leaf.path.clone()),
     };
     let mut above = above.to_vec();
     let mut tensor = tensor;
@@ -45,8 +52,8 @@ fn walk(schema: &Schema, node: &Node, tensor: Tensor, above: &[RowPartition], pa
         tensor = list.into_values();
     }
     match (node, tensor) {
-        (Node::Leaf(leaf), tensor) => self::leaf(schema, leaf, tensor, &above, features),
-        (Node::Struct(_, inner), Tensor::Struct(s)) => {
+        (PlanNode::Leaf(leaf), tensor) => self::leaf(schema, leaf, tensor, &above, features),
+        (PlanNode::Struct(_, inner), Tensor::Struct(s)) => {
             no_nulls(schema, s.validity(), &above, &path)?;
             inner.iter().zip(s.into_fields()).try_for_each(|(node, column)| walk(schema, node, column, &above, &path, features))
         }
@@ -55,10 +62,10 @@ fn walk(schema: &Schema, node: &Node, tensor: Tensor, above: &[RowPartition], pa
 }
 
 /// The path of a field of a structure.
-fn first_path(nodes: &[Node]) -> Option<&FieldPath> {
+fn first_path(nodes: &[PlanNode]) -> Option<&FieldPath> {
     match nodes.first()? {
-        Node::Leaf(leaf) => Some(&leaf.path),
-        Node::Struct(_, inner) => first_path(inner),
+        PlanNode::Leaf(leaf) => Some(&leaf.path),
+        PlanNode::Struct(_, inner) => first_path(inner),
     }
 }
 

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 /// How records are encoded as features.
 pub struct Plan {
     /// One for each field of the record.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<PlanNode>,
     /// The contents of features.json.
     pub features: Value,
     /// Files with class names.
@@ -32,9 +32,9 @@ pub struct Plan {
 }
 
 /// How a field is encoded as features.
-pub enum Node {
+pub enum PlanNode {
     /// A structure inside this many nested sequences.
-    Struct(usize, Vec<Node>),
+    Struct(usize, Vec<PlanNode>),
     /// A tensor.
     Leaf(Box<Leaf>),
 }
@@ -77,7 +77,7 @@ struct Planner {
 }
 
 impl Planner {
-    fn fields(&mut self, fields: &[Field], outer: Option<&FieldPath>, key: &str, depth: usize) -> Result<(Vec<Node>, Value)> {
+    fn fields(&mut self, fields: &[Field], outer: Option<&FieldPath>, key: &str, depth: usize) -> Result<(Vec<PlanNode>, Value)> {
         let (mut nodes, mut features) = (Vec::new(), Map::new());
         for field in fields {
             let path = outer.map_or_else(|| FieldPath::name(&field.name), |outer| outer.join(&field.name));
@@ -90,7 +90,7 @@ impl Planner {
     }
 
     /// `depth`: the number of enclosing sequences.
-    fn field(&mut self, field: &Field, path: FieldPath, key: String, depth: usize) -> Result<(Node, Value)> {
+    fn field(&mut self, field: &Field, path: FieldPath, key: String, depth: usize) -> Result<(PlanNode, Value)> {
         let drop = format!("leave it out: drop {}", shell_word(&path.to_string()));
         match &field.ty.element {
             Content::Struct(inner) if inner.is_empty() => {
@@ -100,14 +100,14 @@ impl Planner {
                 let levels = field.ty.dims.len();
                 let (nodes, feature) = self.fields(inner, Some(&path), &key, depth + levels)?;
                 let is_steps = path.names().len() == 1 && field.name == "steps" && levels == 1;
-                Ok((Node::Struct(levels, nodes), sequences(feature, levels, if is_steps { "Dataset" } else { "Sequence" })))
+                Ok((PlanNode::Struct(levels, nodes), sequences(feature, levels, if is_steps { "Dataset" } else { "Sequence" })))
             }
             Content::Sparse(_) => Err(Error::usage("TFDS cannot store sparse tensors")
                 .in_field(&path)
                 .help(format!("make it dense: to-dense -f {0}; or ragged: from-sparse -f {0}; or {drop}", shell_word(&path.to_string())))),
             Content::Value(dtype) => {
                 let (leaf, feature) = self.leaf(field, dtype, path, key, depth)?;
-                Ok((Node::Leaf(Box::new(leaf)), feature))
+                Ok((PlanNode::Leaf(Box::new(leaf)), feature))
             }
         }
     }
