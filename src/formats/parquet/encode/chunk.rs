@@ -1,7 +1,7 @@
 //! Encodes the values of a leaf in a row group, page by page.
 
 use super::codec::Codec;
-use super::levels::{Leaf, Slots};
+use super::levels::{LeafRows, Slots};
 use super::page::{EncodedChunk, PageInWork, Pages};
 use super::range::ValueRange;
 use super::{StorageKind, hybrid};
@@ -108,7 +108,7 @@ impl ChunkWriter {
     ///
     /// # Errors
     /// The codec fails.
-    pub fn write(&mut self, leaf: &Leaf, codec: &mut Codec) -> Result<()> {
+    pub fn write(&mut self, leaf: &LeafRows, codec: &mut Codec) -> Result<()> {
         let slots = &leaf.slots;
         let batch = batch_size(&leaf.values);
         let (mut ranges, mut current) = (slots.ranges.iter(), 0..0);

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field};
 use std::ops::Range;
 
 /// One leaf of a column, for some rows.
-pub struct Leaf {
+pub struct LeafRows {
     pub slots: Slots,
     pub values: ArrayRef,
 }
@@ -29,14 +29,14 @@ pub struct Slots {
 }
 
 /// The leaves of an array, in Parquet column order.
-pub fn leaves_of(field: &Field, array: &ArrayRef) -> Vec<Leaf> {
+pub fn leaves_of(field: &Field, array: &ArrayRef) -> Vec<LeafRows> {
     let slots = Slots { count: array.len(), ranges: std::iter::once(0..array.len()).collect(), ..Slots::default() };
     let mut leaves = Vec::new();
     walk(field, array, slots, &mut leaves);
     leaves
 }
 
-fn walk(field: &Field, array: &ArrayRef, mut slots: Slots, leaves: &mut Vec<Leaf>) {
+fn walk(field: &Field, array: &ArrayRef, mut slots: Slots, leaves: &mut Vec<LeafRows>) {
     if field.is_nullable() {
         slots.optional(array.nulls());
     }
@@ -70,7 +70,7 @@ fn walk(field: &Field, array: &ArrayRef, mut slots: Slots, leaves: &mut Vec<Leaf
             let array: ArrayRef = std::sync::Arc::new(map.entries().clone());
             walk(entries, &array, slots, leaves);
         }
-        _ => leaves.push(Leaf { slots, values: array.clone() }),
+        _ => leaves.push(LeafRows { slots, values: array.clone() }),
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
         lists.append(true);
         let array: ArrayRef = Arc::new(lists.finish());
         let leaves = leaves_of(&Field::new("a", array.data_type().clone(), true), &array);
-        let [Leaf { slots, .. }] = leaves.as_slice() else { panic!("{}", leaves.len()) };
+        let [LeafRows { slots, .. }] = leaves.as_slice() else { panic!("{}", leaves.len()) };
         assert_eq!(slots.repetition, [0, 2, 1, 0, 0, 0, 1]);
         assert_eq!(slots.definition, [5, 4, 3, 0, 1, 2, 5]);
         assert_eq!((slots.count, slots.max_repetition, slots.max_definition), (7, 2, 5));

@@ -1,7 +1,7 @@
 //! Encodes a chunk as features of tf.Examples: the inverse of the mapping that reads them.
 
 use super::super::features::Encoding;
-use super::plan::{Leaf, Plan, PlanNode};
+use super::plan::{Plan, PlanLeaf, PlanNode};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged, text};
@@ -75,7 +75,7 @@ fn no_nulls(schema: &Schema, validity: Option<&NullBuffer>, above: &[RowPartitio
     Err(Error::data("a TFDS dataset cannot store nulls").in_field(path).at_row(record).help(fill_or_drop(schema, path)))
 }
 
-fn leaf(schema: &Schema, leaf: &Leaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<Feature>) -> Result<()> {
+fn leaf(schema: &Schema, leaf: &PlanLeaf, tensor: Tensor, above: &[RowPartition], features: &mut Vec<Feature>) -> Result<()> {
     let mut tensor = tensor;
     let mut inner: Vec<RowPartition> = Vec::new();
     let mut valid = None;
@@ -128,7 +128,7 @@ fn leaf(schema: &Schema, leaf: &Leaf, tensor: Tensor, above: &[RowPartition], fe
 }
 
 /// Rows whose number is found from that of their values must have values.
-fn rows_have_values(leaf: &Leaf, above: &[RowPartition], inner: &[RowPartition]) -> Result<()> {
+fn rows_have_values(leaf: &PlanLeaf, above: &[RowPartition], inner: &[RowPartition]) -> Result<()> {
     let open = match above {
         [] => inner.first().filter(|_| leaf.shape.first() == Some(&None)),
         [rows] => Some(rows),

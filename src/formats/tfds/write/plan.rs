@@ -36,11 +36,11 @@ pub enum PlanNode {
     /// A structure inside this many nested sequences.
     Struct(usize, Vec<PlanNode>),
     /// A tensor.
-    Leaf(Box<Leaf>),
+    Leaf(Box<PlanLeaf>),
 }
 
 /// How a tensor is encoded as a feature.
-pub struct Leaf {
+pub struct PlanLeaf {
     /// The field.
     pub path: FieldPath,
     /// The names on its path, joined by slashes.
@@ -112,7 +112,7 @@ impl Planner {
         }
     }
 
-    fn leaf(&mut self, field: &Field, dtype: &DType, path: FieldPath, key: String, depth: usize) -> Result<(Leaf, Value)> {
+    fn leaf(&mut self, field: &Field, dtype: &DType, path: FieldPath, key: String, depth: usize) -> Result<(PlanLeaf, Value)> {
         if let DType::Arrow(_) | DType::Null = dtype {
             let what = if *dtype == DType::Null { "a field of no dtype".to_owned() } else { dtype.to_string() };
             let error = Error::usage(format!("TFDS cannot store {what}")).in_field(&path);
@@ -133,7 +133,7 @@ impl Planner {
         }
         let optional = optional && depth + levels == 0;
         let shape = sizes[levels..].to_vec();
-        let leaf = Leaf { path, key, levels, dtype: dtype.clone(), encoding, has_sizes, shape, optional };
+        let leaf = PlanLeaf { path, key, levels, dtype: dtype.clone(), encoding, has_sizes, shape, optional };
         Ok((leaf, sequences(connector, levels, "Sequence")))
     }
 
