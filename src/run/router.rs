@@ -63,7 +63,7 @@ pub struct Router {
     /// Number of records so far.
     seen: u64,
     /// One group for each output; a single group if outputs have one record each.
-    groups: Vec<Group>,
+    groups: Vec<OpenGroup>,
     /// Counts that travel with the next group. The engine limits pieces in flight by number: if each chunk of the next
     /// group emitted an empty piece, no chunk would be read while an earlier group is encoded.
     held: Work,
@@ -74,7 +74,7 @@ const PER_RECORD_NBYTES: usize = 64 << 10;
 
 /// The rows of an incomplete group.
 #[derive(Default)]
-struct Group {
+struct OpenGroup {
     chunks: VecDeque<Chunk>,
     nrows: usize,
     nbytes: usize,
@@ -109,7 +109,7 @@ impl Router {
     }
 
     fn with(spread: Spread, nfiles: usize, grouping: Option<Grouping>) -> Router {
-        Router { spread, grouping, seen: 0, groups: (0..nfiles).map(|_| Group::default()).collect(), held: Work::default() }
+        Router { spread, grouping, seen: 0, groups: (0..nfiles).map(|_| OpenGroup::default()).collect(), held: Work::default() }
     }
 
     fn route(&mut self, chunk: Chunk, out: &mut Vec<Work>) -> Result<()> {
@@ -159,7 +159,7 @@ impl Router {
                         None => {
                             let added = numbers.add(name).map_err(|e| chunk.origin.resolve(e.at_row(row), chunk.nrows))?;
                             out.push(Work { load: Load::Output(name.to_owned()), ..Work::default() });
-                            self.groups.push(Group::default());
+                            self.groups.push(OpenGroup::default());
                             rows.push(Vec::new());
                             added
                         }

@@ -99,7 +99,7 @@ impl LoneColumn {
 }
 
 /// Consecutive columns of an encoded row group.
-struct Group(Vec<DoneChunk>);
+struct RowGroupPart(Vec<DoneChunk>);
 
 /// An encoded leaf of a row group.
 enum DoneChunk {
@@ -183,7 +183,7 @@ impl Encode for GroupEncoder {
             let column = chunks.iter_mut().filter_map(Iterator::next).filter(|part| part.nrows() > 0).collect();
             self.encode_column(index, column, &rows, &mut codec, &mut encoded)?;
         }
-        Ok(Box::new(Group(encoded)))
+        Ok(Box::new(RowGroupPart(encoded)))
     }
 }
 
@@ -386,7 +386,7 @@ impl Writer for ParquetWriter {
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let Group(columns) = *encoded.downcast::<Group>().map_err(|_| Error::internal("no row group"))?;
+        let RowGroupPart(columns) = *encoded.downcast::<RowGroupPart>().map_err(|_| Error::internal("no row group"))?;
         self.columns.extend(columns);
         if self.columns.is_empty() || self.columns.len() < self.output.parquet.num_columns() {
             return Ok(());

@@ -12,19 +12,19 @@ const UNIT: usize = 1075;
 pub struct Moments {
     /// The exponent of the first group.
     first: usize,
-    groups: Vec<Group>,
+    groups: Vec<ExponentSums>,
 }
 
 /// The sums for one exponent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Group {
+struct ExponentSums {
     count: u64,
     sum: i128,
     /// The low and high 64 bits of the squares, summed separately. Sums of fewer than 2^64 numbers fit.
     squares: (u128, u128),
 }
 
-impl Group {
+impl ExponentSums {
     #[inline]
     fn add(&mut self, value: i128, count: u64) {
         let square = value.unsigned_abs() * value.unsigned_abs();
@@ -83,17 +83,17 @@ impl Wide {
 }
 
 impl Moments {
-    fn group(&mut self, exponent: usize) -> &mut Group {
+    fn group(&mut self, exponent: usize) -> &mut ExponentSums {
         if self.groups.is_empty() {
             self.first = exponent;
         }
         if exponent < self.first {
-            self.groups.splice(0..0, std::iter::repeat_n(Group::default(), self.first - exponent));
+            self.groups.splice(0..0, std::iter::repeat_n(ExponentSums::default(), self.first - exponent));
             self.first = exponent;
         }
         let index = exponent - self.first;
         if index >= self.groups.len() {
-            self.groups.resize(index + 1, Group::default());
+            self.groups.resize(index + 1, ExponentSums::default());
         }
         &mut self.groups[index]
     }
@@ -165,7 +165,7 @@ impl Moments {
 
     /// The mean and the population standard deviation; `None` without numbers.
     pub fn mean_and_std(&self) -> Option<(f64, f64)> {
-        let groups: Vec<(usize, &Group)> = (self.first..).zip(&self.groups).filter(|(_, group)| group.count > 0).collect();
+        let groups: Vec<(usize, &ExponentSums)> = (self.first..).zip(&self.groups).filter(|(_, group)| group.count > 0).collect();
         let last = groups.last()?.0;
         // In units of the largest power of two, so that no square overflows.
         let unit = |exponent: usize| 2f64.powi(-i32::try_from(last - exponent).unwrap_or(i32::MAX));
@@ -174,7 +174,7 @@ impl Moments {
         let scaled = |x: f64, scale: i32| x * 2f64.powi(scale / 2) * 2f64.powi(scale - scale / 2);
         let scale = i32::try_from(last).unwrap_or(0) - UNIT as i32;
         let mean = scaled(sum / count, power - scale);
-        let spread = |(exponent, group): &(usize, &Group)| {
+        let spread = |(exponent, group): &(usize, &ExponentSums)| {
             let apart = group.sum as f64 * unit(*exponent) / group.count as f64 - mean;
             group.spread() * unit(*exponent) * unit(*exponent) + group.count as f64 * apart * apart
         };
