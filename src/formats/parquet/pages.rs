@@ -7,12 +7,12 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::io::{self, BufReader, Read};
 
 /// Reads sequentially from a position.
-pub struct Cursor {
+pub struct PageCursor {
     source: Source,
     at: u64,
 }
 
-impl Read for Cursor {
+impl Read for PageCursor {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.source.read_at(buffer, self.at)?;
         self.at += n as u64;
@@ -27,10 +27,10 @@ impl Length for Source {
 }
 
 impl ChunkReader for Source {
-    type T = BufReader<Cursor>;
+    type T = BufReader<PageCursor>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        Ok(BufReader::new(Cursor { source: self.clone(), at: start }))
+        Ok(BufReader::new(PageCursor { source: self.clone(), at: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {

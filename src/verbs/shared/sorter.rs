@@ -189,7 +189,7 @@ impl Runs {
 /// Merges some runs.
 struct Merge {
     file: Arc<SpillFile>,
-    cursors: Vec<Cursor>,
+    cursors: Vec<RunCursor>,
     /// The cursors that are not at their end, as a binary heap with the least record first.
     heap: Vec<usize>,
     weave: Weave,
@@ -200,7 +200,7 @@ struct Merge {
 }
 
 /// The position of the merge in a run.
-struct Cursor {
+struct RunCursor {
     /// The chunks not read yet.
     left: Range<usize>,
     keys: LargeBinaryArray,
@@ -209,7 +209,7 @@ struct Cursor {
     prefix: u64,
 }
 
-impl Cursor {
+impl RunCursor {
     fn key(&self) -> &[u8] {
         self.keys.value(self.row)
     }
@@ -227,8 +227,8 @@ impl Merge {
     fn new(file: Arc<SpillFile>, runs: Vec<Range<usize>>, drops_key: bool, options: &Options) -> Result<Merge> {
         let chunk_nbytes = block_nbytes(options);
         let rows_per_chunk = if drops_key { options.chunk_rows.unwrap_or(1 << 16).max(1) } else { 1 << 16 };
-        let cursors = runs.into_iter().map(|left| Cursor { left, keys: LargeBinaryArray::new_null(0), row: 0, prefix: 0 });
-        let cursors: Vec<Cursor> = cursors.collect();
+        let cursors = runs.into_iter().map(|left| RunCursor { left, keys: LargeBinaryArray::new_null(0), row: 0, prefix: 0 });
+        let cursors: Vec<RunCursor> = cursors.collect();
         let weave = Weave::new(cursors.len());
         let mut merge = Merge { file, heap: Vec::new(), weave, drops_key, rows_per_chunk, chunk_nbytes, cursors };
         for run in 0..merge.cursors.len() {
