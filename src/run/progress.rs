@@ -24,7 +24,7 @@ const OPEN_END: &str = "{spinner} {msg}";
 const BAR: usize = 8;
 
 /// The run whose progress is shown on a terminal, for the message after Ctrl-C.
-static SHOWN: OnceLock<(ProgressBar, Arc<Counts>)> = OnceLock::new();
+static SHOWN: OnceLock<(ProgressBar, Arc<ProgressCounts>)> = OnceLock::new();
 
 /// The progress of a run. Cheap to update for every chunk.
 pub struct Progress {
@@ -35,7 +35,7 @@ pub struct Progress {
     json: bool,
     total: Option<u64>,
     started: Instant,
-    counts: Arc<Counts>,
+    counts: Arc<ProgressCounts>,
     /// Bytes consumed from the inputs, as stored on disk.
     consumed: Vec<Arc<AtomicU64>>,
     /// When it was last shown.
@@ -43,7 +43,7 @@ pub struct Progress {
 }
 
 #[derive(Default)]
-struct Counts {
+struct ProgressCounts {
     nbytes: AtomicU64,
     nrecords: AtomicU64,
     nwritten: AtomicU64,
@@ -52,7 +52,7 @@ struct Counts {
 /// An output whose bytes are counted.
 struct Counted {
     out: Box<dyn Write + Send>,
-    counts: Arc<Counts>,
+    counts: Arc<ProgressCounts>,
 }
 
 impl Write for Counted {

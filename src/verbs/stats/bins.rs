@@ -26,50 +26,50 @@ impl Default for Bins {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Window {
     first: usize,
-    counts: Counts,
+    counts: BinCounts,
 }
 
 /// 32-bit counts, used while no count is greater.
 #[derive(Clone, Debug, PartialEq)]
-enum Counts {
+enum BinCounts {
     Narrow(Vec<u32>),
     Wide(Vec<u64>),
 }
 
-impl Default for Counts {
-    fn default() -> Counts {
-        Counts::Narrow(Vec::new())
+impl Default for BinCounts {
+    fn default() -> BinCounts {
+        BinCounts::Narrow(Vec::new())
     }
 }
 
-impl Counts {
+impl BinCounts {
     fn len(&self) -> usize {
         match self {
-            Counts::Narrow(counts) => counts.len(),
-            Counts::Wide(counts) => counts.len(),
+            BinCounts::Narrow(counts) => counts.len(),
+            BinCounts::Wide(counts) => counts.len(),
         }
     }
 
     fn get(&self, index: usize) -> u64 {
         match self {
-            Counts::Narrow(counts) => u64::from(counts[index]),
-            Counts::Wide(counts) => counts[index],
+            BinCounts::Narrow(counts) => u64::from(counts[index]),
+            BinCounts::Wide(counts) => counts[index],
         }
     }
 
     /// Adds to a count; `false` if there is no bin with that number.
     #[inline]
     fn add(&mut self, index: usize, count: u64) -> bool {
-        if let Counts::Narrow(counts) = self {
+        if let BinCounts::Narrow(counts) = self {
             let Some(own) = counts.get_mut(index) else { return false };
             if let Ok(sum) = u32::try_from(u64::from(*own) + count) {
                 *own = sum;
                 return true;
             }
-            *self = Counts::Wide(counts.iter().map(|count| u64::from(*count)).collect());
+            *self = BinCounts::Wide(counts.iter().map(|count| u64::from(*count)).collect());
         }
         match self {
-            Counts::Wide(counts) if index < counts.len() => {
+            BinCounts::Wide(counts) if index < counts.len() => {
                 counts[index] += count;
                 true
             }
@@ -87,8 +87,8 @@ impl Counts {
             *counts = grown;
         }
         match self {
-            Counts::Narrow(counts) => grown(counts, before, after),
-            Counts::Wide(counts) => grown(counts, before, after),
+            BinCounts::Narrow(counts) => grown(counts, before, after),
+            BinCounts::Wide(counts) => grown(counts, before, after),
         }
     }
 
@@ -126,7 +126,7 @@ impl Window {
     /// Merges 2^bits adjacent bins into one.
     fn coarsen(&mut self, bits: u32) {
         let Some((first, last)) = self.ends().filter(|_| bits > 0) else { return };
-        let mut coarse = Window { first: first >> bits, counts: Counts::default() };
+        let mut coarse = Window { first: first >> bits, counts: BinCounts::default() };
         coarse.include(first >> bits, last >> bits);
         (first..=last).zip(self.counts.iter()).for_each(|(bin, count)| coarse.add(bin >> bits, count));
         *self = coarse;

@@ -78,7 +78,7 @@ impl Starts {
 
 /// How often each value of an array occurs: hash, key and count. The key is the bits of an integer or the row of a
 /// string.
-pub type Counts = Vec<(u64, u64, u64)>;
+pub type ValueCounts = Vec<(u64, u64, u64)>;
 
 /// The most frequent values of a field.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ pub struct Top {
     is_abandoned: bool,
     /// Whether arrays are kept for [`Top::merge`], because this is a sketch of a part of the values.
     is_part: bool,
-    parts: Vec<(ArrayRef, Option<Counts>)>,
+    parts: Vec<(ArrayRef, Option<ValueCounts>)>,
 }
 
 /// The number of distinct values held per field, given the number of fields.
@@ -129,7 +129,7 @@ impl Top {
     }
 
     /// Adds the values of an array without nulls. `counts` are its counts, if known.
-    pub fn add(&mut self, array: &ArrayRef, counts: Option<Counts>) {
+    pub fn add(&mut self, array: &ArrayRef, counts: Option<ValueCounts>) {
         if self.is_part {
             self.parts.push((array.clone(), counts));
         } else {
@@ -143,12 +143,12 @@ impl Top {
     }
 
     /// Stores the counts of all numbers of a column, in ascending order. Nothing may be added afterwards.
-    pub fn hold_all(&mut self, array: &ArrayRef, counts: &Counts) {
+    pub fn hold_all(&mut self, array: &ArrayRef, counts: &ValueCounts) {
         self.labels = labels(array);
         self.all = counts.iter().map(|(_, bits, count)| (self.rank(*bits), *count)).collect();
     }
 
-    fn absorb(&mut self, array: &ArrayRef, counts: Option<Counts>) {
+    fn absorb(&mut self, array: &ArrayRef, counts: Option<ValueCounts>) {
         if self.is_abandoned {
             return;
         }
@@ -356,17 +356,17 @@ fn string(array: &ArrayRef, row: u64) -> &[u8] {
 }
 
 /// How often each string occurs; `None` if there are more than `most` distinct strings.
-pub fn count_texts<'a>(texts: impl Iterator<Item = &'a [u8]>, most: usize) -> Option<Counts> {
+pub fn count_texts<'a>(texts: impl Iterator<Item = &'a [u8]>, most: usize) -> Option<ValueCounts> {
     count((0u64..).zip(texts).map(|(row, text)| (hash_bytes(text), row)), most)
 }
 
 /// How often each hash occurs, with the key of its first occurrence; `None` if there are more than `most` distinct
 /// hashes.
-pub fn count(hashes: impl Iterator<Item = (u64, u64)>, most: usize) -> Option<Counts> {
+pub fn count(hashes: impl Iterator<Item = (u64, u64)>, most: usize) -> Option<ValueCounts> {
     let expected = hashes.size_hint().0.min(most).min(LEAST);
     let mut places: HashMap<u64, u32, BuildHasherDefault<Identity>> =
         HashMap::with_capacity_and_hasher(expected, BuildHasherDefault::default());
-    let mut counts = Counts::with_capacity(expected);
+    let mut counts = ValueCounts::with_capacity(expected);
     for (hash, key) in hashes {
         match places.entry(hash) {
             Entry::Occupied(entry) => counts[*entry.get() as usize].2 += 1,

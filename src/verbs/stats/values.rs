@@ -4,7 +4,7 @@ use super::bins::Bins;
 use super::distinct::{Distinct, hash_bits, hash_bytes};
 use super::moments::Moments;
 use super::sizes::Sizes;
-use super::top::{self, Counts, Top, float_key, prefix};
+use super::top::{self, Top, ValueCounts, float_key, prefix};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::tensor::concat::concat_leaves;
@@ -124,7 +124,7 @@ integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 const DENSE: usize = 4;
 
 /// How often each integer between the smallest and the largest, `span` apart, occurs.
-fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
+fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> ValueCounts {
     let mut counts = vec![0u32; span + 1];
     values.iter().for_each(|x| counts[x.bits().wrapping_sub(least) as usize] += 1);
     let all = (0u64..).map(|offset| least.wrapping_add(offset)).zip(counts).filter(|(_, count)| *count > 0);
@@ -135,22 +135,22 @@ fn dense_counts<T: Number>(values: &[T], least: u64, span: usize) -> Counts {
 const SORTED: usize = 1 << 13;
 
 /// How often each integer occurs, in ascending order.
-fn sorted_counts<T: Number + Ord>(values: &[T]) -> Counts {
+fn sorted_counts<T: Number + Ord>(values: &[T]) -> ValueCounts {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     counts_of_runs(&sorted, |x| x.bits())
 }
 
 /// How often each of these sorted values occurs.
-fn counts_of_runs<T: Copy + PartialEq>(sorted: &[T], bits: impl Fn(T) -> u64) -> Counts {
+fn counts_of_runs<T: Copy + PartialEq>(sorted: &[T], bits: impl Fn(T) -> u64) -> ValueCounts {
     let run = |run: &[T]| (hash_bits(bits(run[0])), bits(run[0]), run.len() as u64);
-    let mut counts = Counts::with_capacity(sorted.len());
+    let mut counts = ValueCounts::with_capacity(sorted.len());
     counts.extend(sorted.chunk_by(|a, b| a == b).map(run));
     counts
 }
 
 /// How often each float occurs, in ascending order, given their keys.
-fn sorted_float_counts(keys: impl Iterator<Item = u64>) -> Counts {
+fn sorted_float_counts(keys: impl Iterator<Item = u64>) -> ValueCounts {
     let mut sorted: Vec<f64> = keys.map(f64::from_bits).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     counts_of_runs(&sorted, f64::to_bits)
@@ -298,7 +298,7 @@ impl ValueSummary {
         self.distinct.get_or_insert_default()
     }
 
-    fn add_distinct(&mut self, counts: &Counts, is_all: bool) {
+    fn add_distinct(&mut self, counts: &ValueCounts, is_all: bool) {
         if is_all {
             self.distinct = Some(Distinct::exact(counts.len()));
         } else {
