@@ -14,7 +14,7 @@ pub struct Nulls {
 }
 
 impl Nulls {
-    /// Marks row `row` as null. Rows must be marked in increasing order.
+    /// Marks row `row` as null. Rows must be marked in increasing order. Amortized O(1).
     #[inline]
     pub fn push(&mut self, row: usize) {
         self.push_run(row, 1);

@@ -87,7 +87,7 @@ impl Tensor {
     }
 }
 
-/// Concatenates the values of all arrays.
+/// Concatenates the values of all arrays of one type: `[sum of lengths]`. O(values).
 ///
 /// # Errors
 /// Arrays of different types, which is a bug, or more bytes than an array can hold.

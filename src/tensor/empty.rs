@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, make_array, new_empty_array, new_null_array};
 use arrow_buffer::NullBuffer;
 
 impl Tensor {
-    /// A tensor of this type without rows.
+    /// A tensor of this type without rows. O(levels and fields of the type).
     ///
     /// # Errors
     /// None for in-memory types.
@@ -15,7 +15,8 @@ impl Tensor {
         Tensor::nulls(ty, 0)
     }
 
-    /// `nrows` null rows of this type. Values below them are null where the type allows it, otherwise empty or zero.
+    /// `nrows` null rows of this type, even if it is not optional. Values below them are null where the type allows it,
+    /// otherwise empty or zero. O(rows x product of the known sizes).
     ///
     /// # Errors
     /// A known size so large that values cannot be counted.

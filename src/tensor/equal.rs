@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 
 impl Tensor {
     /// The first row in which two tensors differ; `None` if they are equal. Both must have the same type and number of
-    /// rows.
+    /// rows. Whole columns are compared first. O(values).
     pub fn first_difference(&self, other: &Tensor) -> Option<usize> {
         (self.equal_rows(other)..self.nrows()).find(|row| !self.rows_equal(*row, other, *row))
     }
@@ -37,12 +37,13 @@ impl Tensor {
     }
 
     /// Whether row `a` of this tensor equals row `b` of `other`. NaNs are equal to each other; 0.0 and -0.0 are not.
+    /// O(values of the row).
     pub fn rows_equal(&self, a: usize, other: &Tensor, b: usize) -> bool {
         self.matches::<true>(a, other, b)
     }
 
     /// Whether row `a` of this tensor is the same key as row `b` of `other`. As [`Tensor::rows_equal`], but 0.0 and -0.0
-    /// are equal, as they are in sorting.
+    /// are equal, as they are in sorting. O(values of the row).
     pub fn keys_equal(&self, a: usize, other: &Tensor, b: usize) -> bool {
         self.matches::<false>(a, other, b)
     }

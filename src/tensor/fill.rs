@@ -19,7 +19,8 @@ impl Tensor {
         build(ty, literal)
     }
 
-    /// The same rows, with null rows replaced by the literal. `ty` is the type of the result.
+    /// The same rows, with null rows replaced by the literal. `ty` is the type of the result. O(values), or O(1) without
+    /// nulls.
     ///
     /// ```
     /// use tatter::schema::{Literal, notation};

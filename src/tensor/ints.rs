@@ -22,7 +22,7 @@ pub fn vectors(tensor: &Tensor) -> Result<(RowPartition, ScalarBuffer<i64>)> {
     Ok((list.partition().clone(), numbers(list.values())?))
 }
 
-/// `[n]` with any integer dtype.
+/// `[n]` with any integer dtype, as int64. Zero-copy if they are int64, otherwise O(n).
 ///
 /// # Errors
 /// Not a column of integers, a null, or a number that exceeds int64.
@@ -33,7 +33,7 @@ pub fn numbers(tensor: &Tensor) -> Result<ScalarBuffer<i64>> {
     int64(tensor.as_leaf()?)
 }
 
-/// The values of an array of any integer type, int64 and uint64 included.
+/// The values of an array of any integer type, int64 and uint64 included; those of nulls are arbitrary. O(values).
 ///
 /// # Errors
 /// Not integers, which is a bug.
@@ -44,7 +44,7 @@ pub fn int128(array: &ArrayRef) -> Result<Vec<i128>> {
     }
 }
 
-/// The numbers as an array of an integer type.
+/// The numbers as an array of an integer type: `[n]`. O(n).
 ///
 /// # Errors
 /// Not a type of integers, which is a bug, or a number does not fit; the error names the first.

@@ -47,7 +47,8 @@ pub fn literal_array(literal: &Literal, dtype: &DType) -> Result<ArrayRef> {
     })
 }
 
-/// TensorFlow's padding value: 0, "" or false; `None` for dtypes that tensors do not have.
+/// TensorFlow's padding value, as in `tf.data.Dataset.padded_batch`: 0, "" or false; `None` for dtypes that tensors do not
+/// have.
 pub fn zero(dtype: &DType) -> Option<Literal> {
     match dtype {
         DType::Bool => Some(Literal::Bool(false)),

@@ -53,7 +53,8 @@ pub fn merge_axes(tensor: &Tensor, outer: usize, inner: usize) -> Result<Tensor>
     })
 }
 
-/// The type of a field after [`promote`]: the axes of the enclosing structure and its own axis 0 are merged.
+/// The type of a field after [`promote`]: the axes of the enclosing structure and its own axis 0 are merged. Source:
+/// `tf.experimental.StructuredTensor.promote`. O(rank).
 pub fn promoted_type(structure: &Type, field: &Type) -> Type {
     let axes = structure.rank();
     let inner = field.dims.iter().enumerate().map(|(axis, dim)| match dim.size {
@@ -98,7 +99,7 @@ pub fn promote(structure: &Tensor, axes: usize, field: usize, has_axis: bool) ->
     }
 }
 
-/// The dims after [`partition`]: axis 0 is split in two.
+/// The dims after [`partition`]: axis 0 is split in two. Source: `StructuredTensor.partition_outer_dimension`. O(rank).
 pub fn partitioned_dims(dims: &[Dim], rows: Size) -> Vec<Dim> {
     let outer = match (rows, dims.first().map(|d| d.size)) {
         (Size::Known(row), Some(Size::Known(n))) if row > 0 => Size::Known(n / row),

@@ -141,7 +141,7 @@ impl List {
         Arc::try_unwrap(self.values).unwrap_or_else(|shared| shared.as_ref().clone())
     }
 
-    /// The same rows with other values.
+    /// The same rows with other values, which can have another type. O(1).
     ///
     /// # Errors
     /// The number of values differs.
@@ -196,7 +196,7 @@ impl Tensor {
         Ok(Tensor::Struct(Struct::try_new(nrows, fields, validity)?))
     }
 
-    /// Number of rows.
+    /// Number of rows. O(1).
     pub fn nrows(&self) -> usize {
         match self {
             Tensor::Leaf(array) => array.len(),
@@ -218,7 +218,8 @@ impl Tensor {
         }
     }
 
-    /// The same rows with another validity. List rows that become null must be empty.
+    /// The same rows with another validity. List rows that become null must be empty; a leaf of dtype null stays as it is.
+    /// Values are shared; O(rows) to count the nulls.
     ///
     /// # Errors
     /// The validity has the wrong length.
@@ -236,7 +237,7 @@ impl Tensor {
         })
     }
 
-    /// The first row that is null or contains a null at any level.
+    /// The first row that is null or contains a null at any level. O(rows of all levels).
     pub fn first_null_row(&self) -> Option<usize> {
         let own = self.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
         let inner = match self {
@@ -283,7 +284,7 @@ impl Tensor {
         }
     }
 
-    /// The flat values.
+    /// The flat values, one per row. O(1).
     ///
     /// # Errors
     /// This is not a leaf.
@@ -294,7 +295,7 @@ impl Tensor {
         }
     }
 
-    /// The structures.
+    /// The structures, one per row. O(1).
     ///
     /// # Errors
     /// This is not a structure.
@@ -305,7 +306,7 @@ impl Tensor {
         }
     }
 
-    /// The partitions of the first `levels` list levels, outermost first, and the tensor below them.
+    /// The partitions of the first `levels` list levels, outermost first, and the tensor below them. O(levels).
     ///
     /// # Errors
     /// There are fewer levels.
@@ -319,7 +320,8 @@ impl Tensor {
         Ok((partitions, below))
     }
 
-    /// The same first `levels` list levels, with `change` applied to the tensor below them.
+    /// The same first `levels` list levels, with `change` applied to the tensor below them. O(levels) and the cost of
+    /// `change`.
     ///
     /// # Errors
     /// There are fewer levels, `change` fails, or it returns a different number of rows.

@@ -64,7 +64,7 @@ pub fn fill_sparse(sparse: &Sparse, value: Option<&ArrayRef>, tensors: bool) -> 
     Sparse::try_new(sparse.ndims(), sparse.entries().clone(), sparse.indices().clone(), values, sparse.dense_shape().clone(), validity)
 }
 
-/// Whether all sizes are the same in all records.
+/// Whether all sizes are known, and so the same in all records. O(rank).
 pub fn all_known(dims: &[Dim]) -> bool {
     dims.iter().all(|d| matches!(d.size, Size::Known(_)))
 }
@@ -110,7 +110,8 @@ impl Native for Filled<'_> {
     }
 }
 
-/// The same rows, where a null structure below `levels` list levels becomes a structure of null fields.
+/// The same rows, where a null structure below `levels` list levels becomes a structure of null fields. O(rows of the
+/// structures), and O(values) for lists of unknown size in them.
 ///
 /// # Errors
 /// The tensor has fewer levels.

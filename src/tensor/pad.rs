@@ -39,7 +39,7 @@ pub enum Side {
 
 impl Side {
     /// The items kept of a row that may have `size` items: those at the start or, with padding on the left, those at
-    /// the end.
+    /// the end. O(1).
     pub fn kept(self, items: Range<usize>, size: usize) -> Range<usize> {
         let kept = items.len().min(size);
         match self {
@@ -305,7 +305,7 @@ fn row_lengths(partitions: &[&RowPartition], level: usize, axis: usize, row: usi
     }
 }
 
-/// The first row that exceeds the target size along an axis: row, axis, size, target.
+/// The first row that exceeds the target size along an axis: row, axis, size, target. O(rows of the axes).
 pub fn first_too_large(tensor: &Tensor, targets: &[Target]) -> Result<Option<(usize, usize, usize, usize)>> {
     let (partitions, _) = tensor.levels(targets.len())?;
     let mut rows = RowPartition::uniform(1, tensor.nrows())?;
@@ -325,7 +325,7 @@ pub fn first_too_large(tensor: &Tensor, targets: &[Target]) -> Result<Option<(us
 }
 
 /// Sparse tensors as dense ones: `[n, (a), (b)]` with `ndims` axes, with the sizes of each dense shape or of the
-/// targets. O(values out).
+/// targets. Source: `tf.sparse.to_dense`. O(values out).
 ///
 /// # Errors
 /// Entries that are out of order or repeated, or a result beyond the limit.

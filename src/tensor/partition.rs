@@ -39,7 +39,7 @@ enum Repr {
 }
 
 impl RowPartition {
-    /// From the offsets of the rows: `[nrows + 1]`.
+    /// From the offsets of the rows: `[nrows + 1]`. Source: `tf.RaggedTensor.from_row_splits`. Zero-copy; O(rows) to check.
     ///
     /// # Errors
     /// The splits are empty, do not start at 0, or decrease.
@@ -56,7 +56,7 @@ impl RowPartition {
         Ok(RowPartition(Repr::Splits(splits)))
     }
 
-    /// From the length of each row: `[nrows]`.
+    /// From the length of each row: `[nrows]`. Source: `tf.RaggedTensor.from_row_lengths`. O(rows).
     ///
     /// # Errors
     /// A negative length, or a sum that exceeds 63 bits.
@@ -143,7 +143,7 @@ impl RowPartition {
         Ok((RowPartition(Repr::Splits(ends.into())), rows))
     }
 
-    /// A partition into rows of equal length.
+    /// A partition into rows of equal length. Source: `tf.RaggedTensor.from_uniform_row_length`. O(1).
     ///
     /// # Errors
     /// The number of values exceeds 63 bits.
@@ -170,7 +170,7 @@ impl RowPartition {
         }
     }
 
-    /// The start of row `row`; for `row == nrows`, the end.
+    /// The start of row `row`; for `row == nrows`, the end. O(1).
     #[inline]
     pub fn start(&self, row: usize) -> usize {
         match &self.0 {
@@ -179,13 +179,13 @@ impl RowPartition {
         }
     }
 
-    /// The values of row `row`.
+    /// The values of row `row`. O(1).
     #[inline]
     pub fn range(&self, row: usize) -> Range<usize> {
         self.start(row)..self.start(row + 1)
     }
 
-    /// The length of row `row`.
+    /// The length of row `row`. O(1).
     #[inline]
     pub fn row_length(&self, row: usize) -> usize {
         match &self.0 {
@@ -202,7 +202,8 @@ impl RowPartition {
         }
     }
 
-    /// The common length of all rows, however the partition was created; `None` if they differ or there are no rows.
+    /// The common length of all rows, however the partition was created; `None` if they differ. Without rows, that of a
+    /// uniform partition. O(rows).
     pub fn common_row_length(&self) -> Option<usize> {
         if self.nrows() == 0 {
             return self.uniform_row_length();
@@ -211,7 +212,7 @@ impl RowPartition {
         (1..self.nrows()).all(|row| self.row_length(row) == first).then_some(first)
     }
 
-    /// The first row, among those in both partitions, whose lengths differ.
+    /// The first row, among those in both partitions, whose lengths differ. O(rows).
     pub fn first_difference(&self, other: &RowPartition) -> Option<usize> {
         (0..self.nrows().min(other.nrows())).find(|row| self.row_length(*row) != other.row_length(*row))
     }
@@ -224,12 +225,12 @@ impl RowPartition {
         }
     }
 
-    /// The length of each row, `[nrows]`.
+    /// The length of each row, `[nrows]`. Source: `tf.RaggedTensor.row_lengths`.
     pub fn row_lengths(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         (0..self.nrows()).map(|row| self.row_length(row))
     }
 
-    /// The row of each value, `[nvals]`. O(nvals).
+    /// The row of each value, `[nvals]`. Source: `tf.RaggedTensor.value_rowids`. O(nrows + nvals).
     pub fn value_rowids(&self) -> Vec<i64> {
         let mut ids = Vec::with_capacity(self.nvals());
         for row in 0..self.nrows() {
@@ -238,7 +239,7 @@ impl RowPartition {
         ids
     }
 
-    /// The length of the longest row; 0 without rows.
+    /// The length of the longest row; 0 without rows. O(rows), or O(1) if uniform.
     pub fn max_row_length(&self) -> usize {
         match &self.0 {
             Repr::Uniform { row_length, nrows } => {
@@ -252,7 +253,7 @@ impl RowPartition {
         }
     }
 
-    /// The partition of rows `rows`, and the values they cover.
+    /// The partition of rows `rows`, and the values they cover. O(rows taken), or O(1) if uniform.
     ///
     /// ```
     /// use tatter::tensor::RowPartition;
@@ -290,7 +291,11 @@ impl RowPartition {
         }
     }
 
-    /// Concatenates partitions. The result is uniform if all are, with the same row length.
+    /// Concatenates partitions: `[sum of rows]`. The result is uniform if all are, with the same row length. O(rows), or
+    /// O(parts) if it is uniform.
+    ///
+    /// # Errors
+    /// A uniform result with more than 2^63 values.
     pub fn concat(parts: &[&RowPartition]) -> Result<RowPartition> {
         let nrows = parts.iter().map(|p| p.nrows()).sum();
         if let Some(row_length) = parts.first().and_then(|p| p.uniform_row_length())

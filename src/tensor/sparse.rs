@@ -92,12 +92,12 @@ impl Sparse {
         &self.dense_shape
     }
 
-    /// The dense shape of one row.
+    /// The dense shape of one row, `[ndims]`. O(1).
     pub fn shape_of(&self, row: usize) -> &[i64] {
         &self.dense_shape[row * self.ndims..(row + 1) * self.ndims]
     }
 
-    /// The index of one entry.
+    /// The index of one entry, `[ndims]`. O(1).
     pub fn index_of(&self, entry: usize) -> &[i64] {
         &self.indices[entry * self.ndims..(entry + 1) * self.ndims]
     }
@@ -107,11 +107,13 @@ impl Sparse {
         self.validity.as_ref()
     }
 
+    /// The same tensors with another validity, `[nrows]`. Everything else is shared.
     pub(super) fn with_validity(self, validity: Option<NullBuffer>) -> Result<Sparse> {
         Ok(Sparse { validity: drop_if_full(validity), ..self })
     }
 
-    /// Whether the entries of every row are in row-major order, without repeats.
+    /// Whether the entries of every row are in row-major order, without repeats, as after `tf.sparse.reorder`. O(entries x
+    /// ndims).
     pub fn is_canonical(&self) -> bool {
         (0..self.nrows()).all(|row| {
             let range = self.entries.range(row);
@@ -119,11 +121,13 @@ impl Sparse {
         })
     }
 
+    /// The first entry whose value is null. O(entries), or O(1) without nulls.
     pub(super) fn first_null_value(&self) -> Option<usize> {
         let nulls = self.values.logical_nulls().filter(|n| n.null_count() > 0)?;
         (0..nulls.len()).find(|i| nulls.is_null(*i))
     }
 
+    /// Rows `start .. start + len`. Zero-copy, except for the partition: O(rows).
     pub(super) fn slice(&self, start: usize, len: usize) -> Sparse {
         let (entries, values) = self.entries.slice(start..start + len);
         Sparse {
@@ -136,6 +140,7 @@ impl Sparse {
         }
     }
 
+    /// Approximate bytes of the entries and shapes of these rows.
     pub(super) fn nbytes(&self) -> usize {
         8 * (self.indices.len() + self.dense_shape.len() + self.nrows()) + leaf_nbytes(&self.values)
     }

@@ -86,7 +86,7 @@ pub fn with_room<N: Copy>(len: usize) -> Vec<N> {
     Vec::with_capacity(len + 2 * MOST_AT_ONCE)
 }
 
-/// Adds `values[start..end]`.
+/// Adds `values[start..end]`; a short row by copying a whole block, of which the rest is cut off. O(values).
 #[inline]
 pub fn push_row<N: Copy>(out: &mut Vec<N>, values: &[N], start: usize, end: usize) {
     // At least 64 and at most 128 bytes, which are copied without a call.
@@ -336,7 +336,8 @@ impl Native for InTurn<'_> {
     }
 }
 
-/// The values of row 0 of each list, then those of row 1, and so on. All lists have the same number of rows.
+/// The values of row 0 of each list, then those of row 1, and so on: `[sum of values]`. All lists have the same number of
+/// rows. O(values).
 ///
 /// # Errors
 /// See [`take_runs`].
@@ -378,7 +379,7 @@ impl Native for Chosen<'_> {
     }
 }
 
-/// The rows whose bit is set. There is one bit per row.
+/// The rows whose bit is set, in order. There is one bit per row. Source: `tf.boolean_mask`. O(rows + values taken).
 ///
 /// # Errors
 /// Only if memory runs out.
@@ -416,7 +417,7 @@ impl Native for RowsOf<'_> {
 }
 
 impl List {
-    /// The values of the rows with these indices, row by row.
+    /// The values of the rows with these indices, row by row. O(values taken).
     pub(super) fn values_of(&self, rows: &[usize]) -> Result<Tensor> {
         if let Tensor::Leaf(array) = self.values()
             && let Some(out) = native(&[array], &RowsOf { splits: &self.partition.row_splits(), rows })

@@ -30,7 +30,7 @@ pub fn transposed_places(rows: &RowPartition, sizes: &[Vec<usize>], permutation:
     places
 }
 
-/// Whether `permutation` contains each number below its length once.
+/// Whether `permutation` contains each number below its length once. O(rank log rank).
 pub fn is_permutation(permutation: &[usize]) -> bool {
     let mut sorted = permutation.to_vec();
     sorted.sort_unstable();

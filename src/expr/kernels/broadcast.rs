@@ -58,7 +58,9 @@ impl Places {
     }
 }
 
-/// Broadcasts tensors with one row per record to a common shape. `operands` are the tensors and their axes.
+/// Broadcasts tensors with one row per record, `[n, ...]`, to a common shape, as TensorFlow does for operators on ragged
+/// tensors. `operands` are the tensors and their axes; the values are not touched. At most O(values of the result x
+/// operands).
 ///
 /// # Errors
 /// Incompatible sizes; the error names the row.
@@ -212,7 +214,8 @@ impl Native for Repeated<'_> {
     }
 }
 
-/// Repeats a tensor with these axes to a dense shape: the sizes of the axes `target` in each record.
+/// Repeats a tensor with these axes to a dense shape, `[n, target...]`: `size` gives the sizes of the axes `target` in
+/// each record. Source: `tf.broadcast_to`. O(values of the result).
 ///
 /// # Errors
 /// The tensor cannot be broadcast, or the result would have too many values to count.
@@ -237,7 +240,8 @@ pub fn to_shape(
 }
 
 impl Aligned {
-    /// The flat values of operand `i` at the positions of the result.
+    /// The flat values of operand `i`, a tensor with that many levels, at the positions of the result. Zero-copy if it is
+    /// not repeated, otherwise O(values of the result).
     ///
     /// # Errors
     /// Only if memory runs out.
@@ -262,12 +266,12 @@ impl Aligned {
         }
     }
 
-    /// The record that contains a flat value of the result.
+    /// The record that contains a flat value of the result. O(rank x log rows).
     pub fn record_of(&self, value: usize) -> usize {
         record_below(self.partitions.iter(), value)
     }
 
-    /// Wraps flat values of the result in the common axes.
+    /// Wraps flat values of the result in the common axes. O(rank).
     ///
     /// # Errors
     /// The number of values is wrong.

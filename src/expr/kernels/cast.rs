@@ -27,7 +27,8 @@ pub fn can_cast(from: &DType, to: &DType) -> bool {
         || (from.time().is_some() && matches!(to, DType::Int64 | DType::String))
 }
 
-/// Casts the values to another dtype.
+/// Casts the values to another dtype, as `tf.cast` does. Bytes and strings share their buffers, times become counts of
+/// their unit (int64) or text (string). O(values), or O(1) if the dtype is the same.
 ///
 /// # Errors
 /// Bytes that are not valid UTF-8 and cannot become strings, or conversions that [`can_cast`] does not support.
@@ -74,7 +75,8 @@ fn convert<F: Number + Convert, T: Number + Convert>(array: &ArrayRef) -> Result
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
 }
 
-/// Casts to another numeric dtype, clamping out-of-range values. NaN is converted as by [`cast`].
+/// Casts to another numeric dtype, clamping out-of-range values, as `tf.saturate_cast` does. NaN is converted as by
+/// [`cast`]. O(values).
 ///
 /// # Errors
 /// Non-numeric dtypes, which is a bug.
@@ -240,7 +242,7 @@ convert_float!(arrow_array::types::Float16Type, half::f16, |narrow, _| half::f16
 convert_float!(arrow_array::types::Float32Type, f32, |narrow, _| narrow, std::convert::identity::<f32>);
 convert_float!(arrow_array::types::Float64Type, f64, |_, wide| wide, |v| v as f32);
 
-/// The dtype of flat values.
+/// The dtype of flat values. O(1).
 ///
 /// # Errors
 /// The Arrow type is foreign.
@@ -253,7 +255,7 @@ pub fn dtype_of(array: &ArrayRef) -> Result<DType> {
         .ok_or_else(|| Error::internal(format!("values of Arrow type {}", array.data_type())))
 }
 
-/// The native values of an array.
+/// The native values of an array, those of nulls included. Zero-copy.
 ///
 /// # Errors
 /// The array has another type, which is a bug.
@@ -264,7 +266,7 @@ pub fn native<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&[T::Native]> {
         .ok_or_else(|| Error::internal(format!("expected {}, found {}", T::DATA_TYPE, array.data_type())))
 }
 
-/// The values of an int64 array.
+/// The values of an int64 array. Zero-copy.
 ///
 /// # Errors
 /// See [`native`].
@@ -272,7 +274,7 @@ pub fn i64s(array: &ArrayRef) -> Result<&[i64]> {
     native::<Int64Type>(array)
 }
 
-/// The bits of a bool array.
+/// The bits of a bool array. Zero-copy.
 ///
 /// # Errors
 /// See [`native`].

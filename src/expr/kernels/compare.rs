@@ -13,7 +13,8 @@ use arrow_buffer::BooleanBuffer;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Computes `a op b` element-wise.
+/// Computes `a op b` element-wise: `[n]` and `[n]`, or a scalar, of one dtype to `[n]` bools. Strings are compared by
+/// bytes; a comparison with NaN is false, except `!=`. Source: `tf.math.equal`, `less`, .... O(values).
 ///
 /// # Errors
 /// The dtype is not ordered.
@@ -53,7 +54,7 @@ pub fn compare(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
 }
 
 /// Computes `a op b` element-wise and exactly for numbers of two dtypes whose common dtype does not hold all values:
-/// 64-bit integers and floats, uint64 and signed integers.
+/// 64-bit integers and floats, uint64 and signed integers. TensorFlow compares only values of one dtype. O(values).
 ///
 /// # Errors
 /// Other dtypes, which is a bug.
@@ -72,12 +73,13 @@ pub fn compare_exactly(op: Compare, a: Datum, b: Datum) -> Result<ArrayRef> {
     Ok(Arc::new(BooleanArray::new(found, None)))
 }
 
-/// Computes `a op b` element-wise for integers, each with whether it is a scalar.
+/// Computes `a op b` element-wise for integers, each with whether it is a scalar: `[n]` bools. O(values).
 pub fn compare_wide(op: Compare, (x, x_scalar): (&[i128], bool), (y, y_scalar): (&[i128], bool)) -> ArrayRef {
     Arc::new(BooleanArray::new(ordered(op, x, y, [x_scalar, y_scalar], |x, y| Some(x.cmp(&y))), None))
 }
 
-/// The order of a value of `a` and one of `b`, as in [`compare_exactly`]; `None` for NaN.
+/// The order of a value of `a` and one of `b`, as in [`compare_exactly`]; `None` for NaN. O(values) to widen the arrays,
+/// then O(1) per call.
 ///
 /// # Errors
 /// Other dtypes, which is a bug.

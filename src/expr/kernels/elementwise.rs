@@ -52,7 +52,8 @@ fn whole(e: Error) -> RowError {
     (0, e)
 }
 
-/// Computes `a op b` element-wise.
+/// Computes `a op b` element-wise: `[n]` and `[n]`, or a scalar, of one dtype to `[n]`. Strings are joined by `+`.
+/// O(values).
 ///
 /// # Errors
 /// Integer division by zero, a negative exponent of an integer, or a shift beyond the width.
@@ -197,7 +198,8 @@ fn join(op: Binary, a: Datum, b: Datum, dtype: &DType) -> Result<ArrayRef, RowEr
     out.finish(dtype).map_err(whole)
 }
 
-/// Computes `a op b` on bools.
+/// Computes `a op b` on bools: `[n]` and `[n]`, or a scalar, to `[n]`. Source: `tf.math.logical_and`, `logical_or`,
+/// `logical_xor`. O(values), 64 at a time.
 ///
 /// # Errors
 /// Other dtypes, which is a bug.
@@ -384,7 +386,7 @@ macro_rules! float_loop {
     }};
 }
 
-/// Computes `op a` element-wise; float16 is computed in float32.
+/// Computes `op a` element-wise, in the same dtype; float16 is computed in float32. Source: `tf.math`, `tf.nn`. O(values).
 ///
 /// # Errors
 /// Other dtypes, which is a bug.
@@ -413,7 +415,8 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-/// The values of `a` where `condition` is true, else those of `b`.
+/// The values of `a` where `condition` is true, else those of `b`: `[n]`, where each operand is `[n]` or a scalar.
+/// Source: `tf.where`. O(values).
 ///
 /// # Errors
 /// Different dtypes, which is a bug.

@@ -12,7 +12,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::ScalarBuffer;
 use std::cmp::Ordering;
 
-/// The sparse tensors of a column.
+/// The sparse tensors of a column, one per record. O(1).
 ///
 /// # Errors
 /// The tensors are inside structures that have axes.
@@ -55,13 +55,13 @@ pub struct Indices<'a> {
 }
 
 impl<'a> Indices<'a> {
-    /// The indices of a column.
+    /// The indices of a column. Zero-copy.
     pub fn of(s: &'a Sparse) -> Indices<'a> {
         Indices { ndims: s.ndims(), entries: s.entries(), indices: s.indices(), shapes: s.dense_shape() }
     }
 
     /// The row-major position of each entry within its record over only `axes`, and the number of positions. `None` if
-    /// 63 bits do not suffice.
+    /// 63 bits do not suffice. O(entries of the record x rank).
     pub fn places(&self, row: usize, axes: &[usize], out: &mut Vec<i64>) -> Option<i64> {
         let n = self.ndims;
         let shape = &self.shapes[row * n..(row + 1) * n];
@@ -132,13 +132,13 @@ impl<'a> Indices<'a> {
     }
 }
 
-/// Sorts the entries of a column by these axes: see [`Indices::order`].
+/// The order of the entries of a column by these axes: see [`Indices::order`]. With all axes, that of `tf.sparse.reorder`.
 pub fn order(s: &Sparse, axes: &[usize]) -> Option<Vec<usize>> {
     Indices::of(s).order(axes)
 }
 
 /// The stride of each axis in a row-major position over only `axes`; 0 for other axes. `None` if positions exceed 63
-/// bits. If there are no positions, every stride is 0.
+/// bits. If there are no positions, every stride is 0. O(rank).
 pub fn row_major(shape: &[i64], axes: &[usize]) -> Option<Vec<i64>> {
     let mut weights = vec![0; shape.len()];
     if shape.contains(&0) {
@@ -152,7 +152,7 @@ pub fn row_major(shape: &[i64], axes: &[usize]) -> Option<Vec<i64>> {
     Some(weights)
 }
 
-/// The product of the sizes.
+/// The product of the sizes: the number of values of a dense tensor. `None` if it does not fit. O(rank).
 pub fn volume(shape: &[i64]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
@@ -161,7 +161,7 @@ pub fn volume(shape: &[i64]) -> Option<usize> {
 }
 
 /// Calls `visit` with the number of each entry and its position: `starts[record]` plus the dot product of its index and
-/// the record's weights.
+/// the record's weights. O(entries x rank).
 ///
 /// # Errors
 /// Errors of `weights`.
@@ -199,7 +199,7 @@ fn push_places(s: &Sparse, row: usize, start: usize, weights: &[i64], places: &m
     }, places.extend(range.map(|entry| start + s.index_of(entry).iter().zip(weights).map(|(i, w)| i * w).sum::<i64>() as usize)));
 }
 
-/// These entries in this order, partitioned by record with `entries`. Shapes are unchanged.
+/// These entries in this order, partitioned by record with `entries`. Shapes are unchanged. O(entries taken x rank).
 ///
 /// # Errors
 /// See [`Sparse::try_new`].
@@ -208,7 +208,7 @@ pub fn chosen(s: &Sparse, places: &[usize], entries: RowPartition) -> Result<Spa
     Sparse::try_new(s.ndims(), entries, indices.into(), take(s.values(), places)?, s.dense_shape().clone(), None)
 }
 
-/// The selected indices.
+/// The selected indices, `[entries, ndims]` to `[places.len(), ndims]`. O(places x ndims).
 pub fn taken_indices(indices: &[i64], ndims: usize, places: &[usize]) -> Vec<i64> {
     of_rank!(ndims, N => {
         let rows = indices.as_chunks::<N>().0;
@@ -216,7 +216,8 @@ pub fn taken_indices(indices: &[i64], ndims: usize, places: &[usize]) -> Vec<i64
     }, places.iter().flat_map(|place| &indices[place * ndims..(place + 1) * ndims]).copied().collect())
 }
 
-/// A tensor with the same entries at other indices.
+/// A tensor with the same entries at other indices: `[entries, ndims]`, under the dense shapes `[n, ndims]`. Values are
+/// shared; O(entries x ndims) to check the indices.
 ///
 /// # Errors
 /// See [`Sparse::try_new`].
@@ -224,7 +225,7 @@ pub fn rebuilt(s: &Sparse, ndims: usize, indices: impl Into<ScalarBuffer<i64>>, 
     Ok(Tensor::Sparse(Sparse::try_new(ndims, s.entries().clone(), indices.into(), s.values().clone(), shapes.into(), None)?))
 }
 
-/// The same indices with other values.
+/// The same indices with other values, `[entries]`, of any dtype. Indices are shared; O(entries x rank) to check them.
 ///
 /// # Errors
 /// A different number of values.
@@ -288,12 +289,12 @@ impl DenseRows {
         Ok(DenseRows { partitions, starts })
     }
 
-    /// The number of values.
+    /// The number of values. O(1).
     pub fn nvals(&self) -> usize {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Wraps these values in the axes.
+    /// Wraps these values, `[nvals]`, in the axes. O(rank).
     ///
     /// # Errors
     /// A different number of values.
@@ -303,7 +304,7 @@ impl DenseRows {
 }
 
 /// The flat values of dense tensors of that rank, the start of each record, and the sizes: `rank` per record, or -1 for
-/// a size that cannot be determined because there are no rows, as in `[0, ?]`.
+/// a size that cannot be determined because there are no rows, as in `[0, ?]`. O(records x rank).
 ///
 /// # Errors
 /// There are fewer axes.

@@ -20,7 +20,7 @@ pub struct Filled<'a> {
 }
 
 impl<'a> Filled<'a> {
-    /// An empty builder. `filling` has one row per record, or one for all.
+    /// An empty builder. `filling` has one row per record, or one for all. Keeps up to 64 copies of each.
     ///
     /// # Errors
     /// Only if memory runs out.
@@ -33,7 +33,7 @@ impl<'a> Filled<'a> {
         Ok(Filled { items, filling: filling.gather(&rows)?, copies, shared: nrows == 1, runs: Vec::new() })
     }
 
-    /// Appends the items `start .. end`.
+    /// Appends the items `start .. end`. O(1).
     pub fn copy(&mut self, start: usize, end: usize) {
         match self.runs.last_mut() {
             _ if start == end => {}
@@ -42,7 +42,7 @@ impl<'a> Filled<'a> {
         }
     }
 
-    /// Appends this many copies of a record's fill value.
+    /// Appends this many copies of a record's fill value. O(times / 64), at most O(times).
     pub fn fill(&mut self, record: usize, mut times: usize) {
         let start = if self.shared { 0 } else { record * self.copies };
         while times > 0 {
@@ -52,7 +52,7 @@ impl<'a> Filled<'a> {
         }
     }
 
-    /// All items.
+    /// All items, in the order in which they were added. O(items).
     ///
     /// # Errors
     /// Only if memory runs out.

@@ -36,7 +36,7 @@ fn pair(u: u64, v: u64, by: u64) -> u64 {
     fold((v ^ a).wrapping_mul(by)).wrapping_mul(by)
 }
 
-/// FarmHash's `Fingerprint64`.
+/// FarmHash's `Fingerprint64`, as in `tf.strings.to_hash_bucket_fast`. O(bytes).
 pub fn fingerprint64(bytes: &[u8]) -> u64 {
     match bytes.len() {
         0 => K2,
@@ -164,13 +164,13 @@ fn long(bytes: &[u8]) -> u64 {
     pair(first, pair(v.1, w.1, by).wrapping_add(x), by)
 }
 
-/// Combines two fingerprints; the order matters.
+/// Combines two fingerprints; the order matters. Source: `FingerprintCat64` in TensorFlow.
 pub fn fingerprint_cat(first: u64, second: u64) -> u64 {
     let mixed = first ^ MURMUR ^ fold(second.wrapping_mul(MURMUR)).wrapping_mul(MURMUR);
     fold(fold(mixed.wrapping_mul(MURMUR)).wrapping_mul(MURMUR))
 }
 
-/// TensorFlow's legacy hash: MurmurHash64A with its own seed.
+/// TensorFlow's legacy hash, MurmurHash64A with its own seed, as in `tf.strings.to_hash_bucket`. O(bytes).
 pub fn legacy(bytes: &[u8]) -> u64 {
     const SEED: u64 = 0x00de_cafc_affe;
     let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(MURMUR);
@@ -187,7 +187,7 @@ pub fn legacy(bytes: &[u8]) -> u64 {
     fold(fold(hash).wrapping_mul(MURMUR))
 }
 
-/// SipHash-2-4 with a key of two words.
+/// SipHash-2-4 with a key of two words, as in `tf.strings.to_hash_bucket_strong`. O(bytes).
 pub fn sip(key: (u64, u64), bytes: &[u8]) -> u64 {
     fn round(v: &mut [u64; 4]) {
         for (a, b, turn) in [(0, 1, 13), (2, 3, 16)] {

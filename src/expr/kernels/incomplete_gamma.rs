@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 /// The most terms of a series or a continued fraction, whose length depends on its arguments.
 const TERMS: u32 = 100_000;
 
-/// The regularized lower incomplete gamma function.
+/// The regularized lower incomplete gamma function. Source: `tf.math.igamma`.
 pub fn igamma(a: f64, x: f64) -> f64 {
     if let Some(limit) = igamma_limit(a, x) {
         limit
@@ -22,7 +22,7 @@ pub fn igamma(a: f64, x: f64) -> f64 {
     }
 }
 
-/// The regularized upper incomplete gamma function, 1 - igamma(a, x) without cancellation.
+/// The regularized upper incomplete gamma function, 1 - igamma(a, x) without cancellation. Source: `tf.math.igammac`.
 pub fn igammac(a: f64, x: f64) -> f64 {
     if let Some(lower) = igamma_limit(a, x) {
         1.0 - lower

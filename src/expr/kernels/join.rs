@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::tensor::take::rows_in_turn;
 use crate::tensor::{RowPartition, Tensor};
 
-/// Concatenates the rows of level `axis`; the levels above must be equal.
+/// Concatenates the rows of level `axis`; the levels above must be equal: `[n, (a), ...]` and `[n, (b), ...]` to
+/// `[n, (a + b), ...]` along axis 0. Source: `tf.concat`. O(values).
 ///
 /// # Errors
 /// The levels differ; the error names the row.
@@ -30,7 +31,8 @@ pub fn join(tensors: &[&Tensor], axis: usize) -> Result<Tensor> {
     wrap(outer.into_iter().cloned(), Tensor::list(partition, rows_in_turn(&lists)?, None)?)
 }
 
-/// Stacks tensors along a new axis.
+/// Stacks tensors along a new axis: k of `[n, ...]` to `[n, k, ...]` along axis 0. Source: `tf.stack`, `tf.ragged.stack`.
+/// O(values).
 ///
 /// # Errors
 /// See [`join`].

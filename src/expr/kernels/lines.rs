@@ -21,14 +21,15 @@ pub struct Line {
 }
 
 impl Line {
-    /// The position of its value `i`.
+    /// The position of its value `i` among the flat values.
     #[inline]
     pub fn at(&self, i: usize) -> usize {
         self.start + i * self.stride
     }
 }
 
-/// The lines along an axis of a tensor of that rank, which must be dense below the axis.
+/// The lines along an axis of a tensor of that rank, which must be dense below the axis, so that the values of a line are
+/// equally far apart. O(lines).
 ///
 /// # Errors
 /// There is no such axis, which is a bug.
@@ -54,7 +55,7 @@ pub trait AlongLine: Send + Sync {
     fn line<T: Number>(&self, line: Line, values: &[T::Native], out: &mut [T::Native]);
 }
 
-/// Replaces the numbers of a tensor line by line along an axis.
+/// Replaces the numbers of a tensor line by line along an axis; shape and dtype stay. O(values) and the cost of `with`.
 ///
 /// # Errors
 /// Values that are not numbers, which is a bug.
@@ -74,7 +75,7 @@ pub fn replaced(tensor: &Tensor, axis: usize, rank: usize, with: &impl AlongLine
 }
 
 /// Like [`replaced`], along any axis of a ragged tensor. A line has a value for each position of the padded tensor, 0
-/// where there is none; results at those positions are discarded.
+/// where there is none; results at those positions are discarded. O(values of the padded tensor).
 ///
 /// # Errors
 /// See [`replaced`]; also a padded tensor with too many values to count.

@@ -25,7 +25,7 @@ pub enum Pool {
 }
 
 /// Accumulates the other steps of each sequence onto its first. `places` has the values of the first steps, `blocks`
-/// those of every step. For a sequence without steps, the values in its place are kept.
+/// those of every step. For a sequence without steps, the values in its place are kept. The dtype stays. O(values).
 ///
 /// # Errors
 /// Values that are not numbers, which is a bug.

@@ -13,7 +13,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// The first item and the number of items in a row of that length, as in Python.
+    /// The first item and the number of items in a row of that length, as in Python's `slice.indices`. O(1).
     pub fn of_row(&self, length: usize) -> (usize, usize) {
         let n = length as i64;
         let (low, high) = if self.step > 0 { (0, n) } else { (-1, n - 1) };
@@ -32,7 +32,8 @@ impl Slice {
     }
 }
 
-/// The items that a slice takes from each row: their partition and values. `of_row` returns the slice for a row.
+/// The items that a slice takes from each row, as `x[:, start:stop:step]` does: their partition and values. `of_row` returns
+/// the slice for a row; all have step 1, or none. O(rows + values taken).
 ///
 /// # Errors
 /// Only if memory runs out.
@@ -80,7 +81,7 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
     Ok((out, values))
 }
 
-/// Like [`rows`], with the same slice for every row.
+/// Like [`rows`], with the same slice for every row. O(rows + values taken).
 ///
 /// # Errors
 /// See [`rows`].
@@ -169,7 +170,8 @@ fn take_strides(values: &Tensor, strides: &[(usize, usize, i64)]) -> Result<Tens
     values.gather(&places)
 }
 
-/// The item at `of_row` in each row; negative indices count from the end.
+/// The item at `of_row` in each row, as `x[:, i]`: `[n, (a), ...]` to `[n, ...]`. Negative indices count from the end.
+/// O(values taken).
 ///
 /// # Errors
 /// A row is too short; the error names the row.

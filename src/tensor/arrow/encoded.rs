@@ -94,7 +94,7 @@ pub fn leaf(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef> {
     if is_encoded(ty) && array.data_type() != ty { encode(array, ty) } else { stored(array, ty) }
 }
 
-/// Encodes values as a dictionary or as run ends.
+/// Encodes values as a dictionary, in order of first occurrence, or as run ends. Expected O(values).
 ///
 /// # Errors
 /// There are more distinct values or longer runs than the integer type can count.
@@ -132,7 +132,7 @@ fn number_of_valid<'a>(array: &'a ArrayRef, mut number: impl FnMut(usize) -> i64
     move |row| if array.is_null(row) { 0 } else { number(row) }
 }
 
-/// An array of a dictionary type.
+/// An array of a dictionary type: `[keys.len()]`. O(keys).
 ///
 /// # Errors
 /// There are more values than the index type can count.
@@ -142,7 +142,7 @@ pub fn dictionary(keys: Vec<i64>, nulls: Option<NullBuffer>, values: &ArrayRef, 
     built(data.buffers(keys.buffers().to_vec()).offset(keys.offset()).child_data(vec![values.to_data()]))
 }
 
-/// The keys of an array of a dictionary type.
+/// The keys of an array of a dictionary type: integers of its key type. O(keys).
 ///
 /// # Errors
 /// A key is greater than the index type can count.
