@@ -3,7 +3,7 @@
 //! These facts are carried with every field and schema that verbs leave unchanged, and written by formats that can
 //! store them. They are ignored in comparisons: two fields with the same name and type are equal.
 
-use super::nested::replaced;
+use super::nested::{list_item, replaced};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::collections::BTreeMap;
@@ -209,14 +209,9 @@ fn with_wide_keys(ty: &DataType) -> DataType {
 fn is_map_below(ty: &DataType, rank: usize) -> bool {
     match ty {
         DataType::Map(..) => rank == 1,
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _) => rank > 1 && is_map_below(item.data_type(), rank - 1),
         DataType::Dictionary(_, values) => is_map_below(values, rank),
         DataType::RunEndEncoded(_, values) => is_map_below(values.data_type(), rank),
-        _ => false,
+        _ => list_item(ty).is_some_and(|item| rank > 1 && is_map_below(item.data_type(), rank - 1)),
     }
 }
 

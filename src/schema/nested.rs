@@ -3,6 +3,27 @@
 use arrow_schema::{DataType, FieldRef};
 use std::sync::Arc;
 
+/// The field for the items of a list, in any layout; `None` for other types.
+pub fn list_item(ty: &DataType) -> Option<&FieldRef> {
+    match ty {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _) => Some(item),
+        _ => None,
+    }
+}
+
+/// The fields of a nested type, in order. Unions and encodings count as values.
+pub fn fields_of(ty: &DataType) -> Vec<&FieldRef> {
+    match ty {
+        DataType::Map(entries, _) => vec![entries],
+        DataType::Struct(fields) => fields.iter().collect(),
+        _ => list_item(ty).into_iter().collect(),
+    }
+}
+
 /// A nested type with its fields changed; other types as they are. Unions and encodings count as values.
 pub fn with_fields(ty: &DataType, mut change: impl FnMut(&FieldRef) -> FieldRef) -> DataType {
     match ty {

@@ -1,6 +1,7 @@
 //! UUIDs: Arrow's extension type over 16 bytes. A property of the field's storage; `arrow<uuid>` in the notation.
 
 use super::facts::{EXTENSION, Storage};
+use super::nested::list_item;
 use super::{DType, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::sync::Arc;
@@ -33,12 +34,7 @@ impl Field {
             (Element::Value(DType::Arrow(ty)), Some(stored)) if **ty == BYTES => stored,
             _ => return false,
         };
-        while let DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _) = stored.data_type()
-        {
+        while let Some(item) = list_item(stored.data_type()) {
             stored = item;
         }
         stored.metadata().get(EXTENSION[0]).is_some_and(|name| name == NAME)

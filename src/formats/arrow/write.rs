@@ -12,6 +12,7 @@ use crate::options::{Compression, Options};
 use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::Schema;
+use crate::schema::nested::fields_of;
 use crate::tensor::arrow::encoded::{Encodings, keys_only};
 use crate::tensor::arrow::{ArrowForm, to_arrow, to_arrow_field};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -213,19 +214,12 @@ impl ArrowWriter {
     }
 }
 
-/// The fields in a type whose arrays are children.
+/// The fields in a type, those of unions and encodings included.
 pub fn children(ty: &DataType) -> Vec<&FieldRef> {
     match ty {
-        DataType::List(f)
-        | DataType::LargeList(f)
-        | DataType::ListView(f)
-        | DataType::LargeListView(f)
-        | DataType::FixedSizeList(f, _)
-        | DataType::Map(f, _)
-        | DataType::RunEndEncoded(_, f) => vec![f],
-        DataType::Struct(fields) => fields.iter().collect(),
+        DataType::RunEndEncoded(_, values) => vec![values],
         DataType::Union(fields, _) => fields.iter().map(|(_, f)| f).collect(),
-        _ => Vec::new(),
+        _ => fields_of(ty),
     }
 }
 

@@ -8,6 +8,7 @@ use super::keys::read_key;
 use super::rules::Rules;
 use crate::error::{Error, Result};
 use crate::schema::Field;
+use crate::schema::nested::fields_of;
 use crate::tensor::Tensor;
 use crate::tensor::arrow::{from_arrow, from_arrow_field, to_arrow};
 use arrow_array::{Array, ArrayRef, LargeStringArray, UnionArray};
@@ -207,14 +208,7 @@ fn push_empty(column: &mut impl Builder) {
 fn is_encoded(ty: &DataType) -> bool {
     match ty {
         DataType::Dictionary(..) | DataType::RunEndEncoded(..) => true,
-        DataType::List(f)
-        | DataType::LargeList(f)
-        | DataType::ListView(f)
-        | DataType::LargeListView(f)
-        | DataType::FixedSizeList(f, _)
-        | DataType::Map(f, _) => is_encoded(f.data_type()),
-        DataType::Struct(fields) => fields.iter().any(|f| is_encoded(f.data_type())),
         DataType::Union(fields, _) => fields.iter().any(|(_, f)| is_encoded(f.data_type())),
-        _ => false,
+        _ => fields_of(ty).into_iter().any(|f| is_encoded(f.data_type())),
     }
 }

@@ -2,6 +2,7 @@
 //! unit differs from the stored one, and, from statistics, which columns have nulls.
 
 use super::{annotation, logical};
+use crate::schema::nested::fields_of;
 use crate::tensor::arrow::extension;
 use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, TimeUnit};
 use base64::Engine;
@@ -118,15 +119,8 @@ impl<'a> Columns<'a> {
         let inside = |hint: Option<&Field>, name: &str, position: usize| -> Option<FieldRef> {
             match hint.map(Field::data_type) {
                 Some(DataType::Struct(fields)) => fields.iter().find(|f| f.name() == name).or_else(|| fields.get(position)).cloned(),
-                Some(
-                    DataType::List(f)
-                    | DataType::LargeList(f)
-                    | DataType::FixedSizeList(f, _)
-                    | DataType::ListView(f)
-                    | DataType::LargeListView(f)
-                    | DataType::Map(f, _),
-                ) => Some(f.clone()),
-                _ => None,
+                Some(ty) => fields_of(ty).first().map(|f| FieldRef::clone(f)),
+                None => None,
             }
         };
         match ty {

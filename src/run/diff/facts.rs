@@ -5,6 +5,7 @@
 use crate::path::quoted;
 use crate::printable::one_line;
 use crate::schema::facts::Facts;
+use crate::schema::nested::list_item;
 use crate::schema::{DType, Schema};
 use arrow_schema::{DataType, Field, Metadata};
 
@@ -87,13 +88,10 @@ fn text(ty: &DataType) -> String {
 /// The fields inside a nested type. The names of list items and map entries are not compared.
 fn children(ty: &DataType) -> Option<Vec<&Field>> {
     Some(match ty {
-        DataType::List(f) | DataType::LargeList(f) | DataType::ListView(f) | DataType::LargeListView(f) | DataType::FixedSizeList(f, _) => {
-            vec![f.as_ref()]
-        }
         DataType::Map(f, _) => return children(f.data_type()),
         DataType::Struct(fields) => fields.iter().map(AsRef::as_ref).collect(),
         DataType::Union(fields, _) => fields.iter().map(|(_, f)| f.as_ref()).collect(),
-        _ => return None,
+        _ => vec![list_item(ty)?.as_ref()],
     })
 }
 

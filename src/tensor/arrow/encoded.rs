@@ -3,7 +3,7 @@
 
 use super::leaf::{leaf_type, stored};
 use crate::error::{Error, Result};
-use crate::schema::nested::{replaced, with_fields};
+use crate::schema::nested::{fields_of, replaced, with_fields};
 use crate::tensor::gather::take;
 use crate::tensor::interner::Strings;
 use crate::tensor::ints;
@@ -37,12 +37,12 @@ impl Encodings {
         }
     }
 
-    /// The first encoding inside a type that is not preserved.
+    /// The first encoding inside a type that is not preserved. Unions are carried unchanged.
     pub fn first_lost(self, ty: &DataType) -> Option<&DataType> {
         if is_encoded(ty) {
             return (!self.keep(ty)).then_some(ty);
         }
-        children(ty).into_iter().find_map(|field| self.first_lost(field.data_type()))
+        fields_of(ty).into_iter().find_map(|field| self.first_lost(field.data_type()))
     }
 }
 
@@ -50,26 +50,12 @@ fn is_encoded(ty: &DataType) -> bool {
     matches!(ty, DataType::Dictionary(..) | DataType::RunEndEncoded(..))
 }
 
-/// The fields inside a type. Those of unions are carried unchanged and not included.
-fn children(ty: &DataType) -> Vec<&Field> {
-    match ty {
-        DataType::List(f)
-        | DataType::LargeList(f)
-        | DataType::ListView(f)
-        | DataType::LargeListView(f)
-        | DataType::FixedSizeList(f, _)
-        | DataType::Map(f, _) => vec![f.as_ref()],
-        DataType::Struct(fields) => fields.iter().map(AsRef::as_ref).collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// The fields that are dictionaries of scalars: the field itself or those inside it, depth first.
 pub fn dictionaries(field: &Field) -> Vec<&Field> {
     if Encodings::Dictionaries.keep(field.data_type()) {
         return vec![field];
     }
-    children(field.data_type()).into_iter().flat_map(dictionaries).collect()
+    fields_of(field.data_type()).into_iter().flat_map(|field| dictionaries(field)).collect()
 }
 
 /// The field with unordered dictionaries.

@@ -5,6 +5,7 @@ use super::extension::{TensorLayout, TensorType};
 use super::field::{Reading, Role, reading};
 use super::leaf::{too_many, unexpected};
 use crate::error::{Error, Result};
+use crate::schema::nested::list_item;
 use crate::tensor::{List, RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -65,14 +66,7 @@ fn map(list: &List, entries: &FieldRef, sorted: bool) -> Result<ArrayRef> {
 }
 
 fn item_of(field: &Field) -> Result<&FieldRef> {
-    match field.data_type() {
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item) => Ok(item),
-        other => Err(Error::internal(format!("{other} is no list"))),
-    }
+    list_item(field.data_type()).ok_or_else(|| Error::internal(format!("{} is no list", field.data_type())))
 }
 
 /// An array of lists with type `ty`.

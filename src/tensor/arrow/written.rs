@@ -4,6 +4,7 @@ use super::field::{ArrowForm, from_arrow_field};
 use super::{extension, note, stored};
 use crate::error::{Error, Result};
 use crate::path::quoted;
+use crate::schema::nested::list_item;
 use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef};
 use std::sync::Arc;
@@ -48,16 +49,12 @@ pub fn to_arrow_field(field: &Field, form: ArrowForm) -> Result<ArrowField> {
 
 /// Whether items of lists can be null.
 fn allows_nulls(ty: &DataType) -> bool {
-    match ty {
-        DataType::List(f)
-        | DataType::LargeList(f)
-        | DataType::ListView(f)
-        | DataType::LargeListView(f)
-        | DataType::FixedSizeList(f, _)
-        | DataType::RunEndEncoded(_, f) => f.is_nullable() || allows_nulls(f.data_type()),
-        DataType::Dictionary(_, values) => allows_nulls(values),
-        _ => false,
-    }
+    let item = match ty {
+        DataType::RunEndEncoded(_, values) => Some(values),
+        DataType::Dictionary(_, values) => return allows_nulls(values),
+        _ => list_item(ty),
+    };
+    item.is_some_and(|f| f.is_nullable() || allows_nulls(f.data_type()))
 }
 
 fn same_own(a: &Type, b: &Type) -> bool {
