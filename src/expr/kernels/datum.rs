@@ -15,7 +15,7 @@ pub struct Datum<'a> {
 /// An error about one flat value.
 pub type RowError = (usize, Error);
 
-/// Maps each value.
+/// Maps each value: `[n]` to `[n]`. O(values).
 pub fn map<A: Copy, U>(values: &[A], f: impl Fn(A) -> U) -> Vec<U> {
     values.iter().map(|v| f(*v)).collect()
 }
@@ -30,7 +30,7 @@ pub fn map_slow<A: Copy>(values: &[A], f: impl Fn(A) -> A) -> Vec<A> {
     out
 }
 
-/// Maps each pair of values, one of which may be a scalar.
+/// Maps each pair of values, one of which may be a scalar: `[n]`. O(values).
 pub fn zip<A: Copy, U>(a: (&[A], bool), b: (&[A], bool), f: impl Fn(A, A) -> U) -> Vec<U> {
     // One loop per operation: a scalar is expanded to a block of copies, which stays in the cache.
     let len = common_len(a, b);
@@ -73,7 +73,7 @@ pub fn texts<'a>(operand: Datum<'a>) -> Result<impl Fn(usize) -> &'a [u8]> {
     Ok(move |i: usize| texts.get(if operand.scalar { 0 } else { i }))
 }
 
-/// Computes a bit for each value.
+/// Computes a bit for each value: `[n]`. O(values).
 pub fn bits<N>(values: &[N], f: impl Fn(&N) -> bool) -> BooleanBuffer {
     let mut words = Vec::with_capacity(values.len().div_ceil(64));
     for block in values.chunks(64) {
@@ -86,7 +86,7 @@ pub fn bits<N>(values: &[N], f: impl Fn(&N) -> bool) -> BooleanBuffer {
     BooleanBuffer::new(Buffer::from_vec(words), 0, values.len())
 }
 
-/// Computes a bit for each pair of values.
+/// Computes a bit for each pair of values: `[n]`. O(values).
 pub fn bits_of_two<X, Y>(x: &[X], y: &[Y], f: impl Fn(&X, &Y) -> bool) -> BooleanBuffer {
     let len = x.len().min(y.len());
     let mut words = Vec::with_capacity(len.div_ceil(64));

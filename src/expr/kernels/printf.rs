@@ -144,7 +144,7 @@ pub fn trimmed(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// An integer with an optional sign.
+/// An integer with an optional sign; `None` for other text. Source: `tf.strings.to_number`. O(bytes).
 pub fn parse_integer(text: &[u8]) -> Option<i128> {
     let text = std::str::from_utf8(trimmed(text)).ok()?;
     // Any number of leading zeros is accepted.
@@ -159,7 +159,8 @@ pub fn parse_integer(text: &[u8]) -> Option<i128> {
     if digits.is_empty() { Some(0) } else { digits.parse::<i128>().ok().map(|n| sign * n) }
 }
 
-/// A float: decimal, hexadecimal, inf or nan. `parse` reads decimal floats in the required width.
+/// A float: decimal, hexadecimal, inf or nan; `None` for other text. `parse` reads decimal floats in the required width.
+/// Source: `tf.strings.to_number`.
 pub fn parse_float<T>(text: &[u8], parse: impl Fn(&str) -> Option<T>, convert: impl Fn(f64) -> T) -> Option<T> {
     let text = std::str::from_utf8(trimmed(text)).ok()?;
     let (negative, body) = match text.strip_prefix('-') {

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::random::mixed;
 use std::sync::Arc;
 
-/// The record keys of the rows of a chunk.
+/// The record keys of the rows of a chunk: `[nrows]`. O(rows).
 ///
 /// # Errors
 /// The origin of the rows is not known.

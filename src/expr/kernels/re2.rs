@@ -51,12 +51,12 @@ impl Pattern {
         Ok(Pattern { regex, cuts: translation.cuts })
     }
 
-    /// Whether it matches somewhere.
+    /// Whether it matches somewhere, or the whole text. Source: `tf.strings.regex_full_match`. O(bytes).
     pub fn is_match(&self, text: &[u8]) -> bool {
         self.regex.is_match(text)
     }
 
-    /// Appends the text with all matches, or the first one, rewritten.
+    /// Appends the text with all matches, or the first one, rewritten. Source: `tf.strings.regex_replace`.
     pub fn replace(&self, text: &[u8], rewrite: &Rewrite, global: bool, out: &mut Vec<u8>) {
         if rewrite.missing {
             out.extend_from_slice(text);

@@ -171,7 +171,7 @@ const SCRIPTS: &[(i32, &str)] = &[
 /// The start of each run of code points of one script, and the script number. Sorted; the first run starts at 0.
 static RUNS: LazyLock<Vec<(u32, i32)>> = LazyLock::new(runs);
 
-/// The script number of a code point; -1 if it is not a code point.
+/// The script number of a code point; -1 if it is not a code point. Source: `tf.strings.unicode_script`. O(log ranges).
 pub fn script(code: i64) -> i32 {
     match u32::try_from(code) {
         Ok(code) if code <= u32::from(char::MAX) => {

@@ -28,7 +28,7 @@ pub const BERNOULLI: [f64; 10] = [
 ];
 
 /// Applies a function to each float, in float64. Subnormal results become 0, as in TensorFlow, whose threads flush
-/// them.
+/// them. The dtype stays. O(values).
 ///
 /// # Errors
 /// Dtypes that are not floats, which is a bug.
@@ -50,7 +50,7 @@ fn in_float64(array: &ArrayRef, f: &dyn Fn(&mut [f64])) -> Result<ArrayRef> {
     }, Err(Error::internal(format!("a function of {dtype}"))))
 }
 
-/// Applies a function to pairs of floats; see [`mapped`].
+/// Applies a function to pairs of floats of one dtype, `[n]` or a scalar; see [`mapped`]. O(values).
 ///
 /// # Errors
 /// Dtypes that are not floats, which is a bug.
@@ -74,7 +74,7 @@ fn narrowed<T: Number>(v: f64) -> T::Native {
     if v.abs() < T::TINIEST { T::of_f64(if v.is_sign_negative() { -0.0 } else { 0.0 }) } else { T::of_f64(v) }
 }
 
-/// The next float after x in the direction of y.
+/// The next float after x in the direction of y, element-wise. Source: `tf.math.nextafter`. O(values).
 ///
 /// # Errors
 /// Dtypes other than float32 and float64.
@@ -120,7 +120,7 @@ fn from_root(root: f64, rest: f64, x: f64, derivative: impl Fn(f64) -> f64) -> f
     half * POINTS.iter().map(|(at, weight)| weight * (derivative(middle - half * at) + derivative(middle + half * at))).sum::<f64>()
 }
 
-/// The logarithmic derivative of the gamma function (DLMF 5.11.2, 5.5.4).
+/// The logarithmic derivative of the gamma function (DLMF 5.11.2, 5.5.4). Source: `tf.math.digamma`.
 pub fn digamma(x: f64) -> f64 {
     if (1.4..=1.52).contains(&x) {
         return from_root(1.461_632_144_968_362_3, 9.549_995_429_965_697e-17, x, |t| zeta(2.0, t));
@@ -143,7 +143,7 @@ pub fn digamma(x: f64) -> f64 {
     shift + x.ln() - 0.5 / x - tail
 }
 
-/// The Hurwitz zeta function, by the Euler-Maclaurin formula (DLMF 25.11.5).
+/// The Hurwitz zeta function, by the Euler-Maclaurin formula (DLMF 25.11.5). Source: `tf.math.zeta`.
 pub fn zeta(x: f64, q: f64) -> f64 {
     if x == 1.0 {
         return f64::INFINITY;
@@ -180,7 +180,7 @@ pub fn zeta(x: f64, q: f64) -> f64 {
     sum
 }
 
-/// The n-th derivative of [`digamma`].
+/// The n-th derivative of [`digamma`]. Source: `tf.math.polygamma`.
 pub fn polygamma(n: f64, x: f64) -> f64 {
     if n == 0.0 {
         return digamma(x);
@@ -210,7 +210,7 @@ fn erfcinv_of_tail(x: f64) -> f64 {
     y
 }
 
-/// The inverse of erfc: an initial estimate refined by Halley's method.
+/// The inverse of erfc: an initial estimate refined by Halley's method. Source: `tf.math.erfcinv`.
 pub fn erfcinv(x: f64) -> f64 {
     if x == 0.0 {
         return f64::INFINITY;
@@ -243,7 +243,7 @@ pub fn erfcinv(x: f64) -> f64 {
     y
 }
 
-/// The inverse of erf.
+/// The inverse of erf. Source: `tf.math.erfinv`.
 pub fn erfinv(x: f64) -> f64 {
     if x.abs() > 0.5 {
         return if x < 0.0 { -erfcinv(1.0 + x) } else { erfcinv(1.0 - x) };
@@ -257,7 +257,7 @@ pub fn erfinv(x: f64) -> f64 {
     y
 }
 
-/// The quantile function of the standard normal distribution.
+/// The quantile function of the standard normal distribution. Source: `tf.math.ndtri`.
 pub fn ndtri(p: f64) -> f64 {
     if (0.25..=0.75).contains(&p) {
         return SQRT_2 * erfinv(2.0 * p - 1.0);
@@ -291,22 +291,22 @@ fn modified(order: f64, x: f64) -> f64 {
     if order == 1.0 && x < 0.0 { -modified_series(order, -x) } else { modified_series(order, x.abs()) }
 }
 
-/// The modified Bessel function I0.
+/// The modified Bessel function I0. Source: `tf.math.bessel_i0`.
 pub fn bessel_i0(x: f64) -> f64 {
     modified(0.0, x)
 }
 
-/// I0 times exp(-|x|).
+/// I0 times exp(-|x|). Source: `tf.math.bessel_i0e`.
 pub fn bessel_i0e(x: f64) -> f64 {
     modified_scaled(0.0, x)
 }
 
-/// The modified Bessel function I1.
+/// The modified Bessel function I1. Source: `tf.math.bessel_i1`.
 pub fn bessel_i1(x: f64) -> f64 {
     modified(1.0, x)
 }
 
-/// I1 times exp(-|x|).
+/// I1 times exp(-|x|). Source: `tf.math.bessel_i1e`.
 pub fn bessel_i1e(x: f64) -> f64 {
     modified_scaled(1.0, x)
 }
@@ -349,42 +349,42 @@ fn second_scaled(order: f64, x: f64) -> f64 {
     value * x.exp()
 }
 
-/// The modified Bessel function K0.
+/// The modified Bessel function K0. Source: `tf.math.special.bessel_k0`.
 pub fn bessel_k0(x: f64) -> f64 {
     second_scaled(0.0, x) * if x > 0.0 { (-x).exp() } else { 1.0 }
 }
 
-/// K0 times exp(x).
+/// K0 times exp(x). Source: `tf.math.special.bessel_k0e`.
 pub fn bessel_k0e(x: f64) -> f64 {
     second_scaled(0.0, x)
 }
 
-/// The modified Bessel function K1.
+/// The modified Bessel function K1. Source: `tf.math.special.bessel_k1`.
 pub fn bessel_k1(x: f64) -> f64 {
     second_scaled(1.0, x) * if x > 0.0 { (-x).exp() } else { 1.0 }
 }
 
-/// K1 times exp(x).
+/// K1 times exp(x). Source: `tf.math.special.bessel_k1e`.
 pub fn bessel_k1e(x: f64) -> f64 {
     second_scaled(1.0, x)
 }
 
-/// The Bessel function J0.
+/// The Bessel function J0. Source: `tf.math.special.bessel_j0`.
 pub fn bessel_j0(x: f64) -> f64 {
     if x.is_infinite() { f64::NAN } else { libm::j0(x) }
 }
 
-/// The Bessel function J1.
+/// The Bessel function J1. Source: `tf.math.special.bessel_j1`.
 pub fn bessel_j1(x: f64) -> f64 {
     if x.is_infinite() { f64::NAN } else { libm::j1(x) }
 }
 
-/// The Bessel function Y0.
+/// The Bessel function Y0. Source: `tf.math.special.bessel_y0`.
 pub fn bessel_y0(x: f64) -> f64 {
     second_kind(libm::y0, x)
 }
 
-/// The Bessel function Y1.
+/// The Bessel function Y1. Source: `tf.math.special.bessel_y1`.
 pub fn bessel_y1(x: f64) -> f64 {
     second_kind(libm::y1, x)
 }
@@ -399,7 +399,8 @@ fn second_kind(value: fn(f64) -> f64, x: f64) -> f64 {
     }
 }
 
-/// Dawson's integral: a Taylor series near 0, a sampled sum (Rybicki 1989), and a series in 1/x.
+/// Dawson's integral: a Taylor series near 0, a sampled sum (Rybicki 1989), and a series in 1/x. Source:
+/// `tf.math.special.dawsn`.
 pub fn dawsn(x: f64) -> f64 {
     if x.abs() < 0.2 {
         return series(x, |term, k| -term * 2.0 * x * x / (2.0 * k + 1.0));
@@ -419,7 +420,7 @@ pub fn dawsn(x: f64) -> f64 {
     sum / PI.sqrt()
 }
 
-/// The exponential integral Ei for positive numbers (DLMF 6.6.2, 6.12.2).
+/// The exponential integral Ei for positive numbers (DLMF 6.6.2, 6.12.2). Source: `tf.math.special.expint`.
 pub fn expint(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
@@ -498,17 +499,17 @@ fn fresnel(x: f64) -> (f64, f64) {
     (c.copysign(x), s.copysign(x))
 }
 
-/// The integral of cos(pi t^2 / 2) from 0 to x.
+/// The integral of cos(pi t^2 / 2) from 0 to x. Source: `tf.math.special.fresnel_cos`.
 pub fn fresnel_cos(x: f64) -> f64 {
     if x.is_nan() { x } else { fresnel(x).0 }
 }
 
-/// The integral of sin(pi t^2 / 2) from 0 to x.
+/// The integral of sin(pi t^2 / 2) from 0 to x. Source: `tf.math.special.fresnel_sin`.
 pub fn fresnel_sin(x: f64) -> f64 {
     if x.is_nan() { x } else { fresnel(x).1 }
 }
 
-/// Spence's integral, the dilogarithm of 1 - x (DLMF 25.12).
+/// Spence's integral, the dilogarithm of 1 - x (DLMF 25.12). Source: `tf.math.special.spence`.
 pub fn spence(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 || x.is_infinite() {
         return f64::NAN;
@@ -531,37 +532,37 @@ pub fn spence(x: f64) -> f64 {
     })
 }
 
-/// x * log(y), or 0 where x is 0.
+/// x * log(y), or 0 where x is 0. Source: `tf.math.xlogy`.
 pub fn xlogy(x: f64, y: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * y.ln() }
 }
 
-/// x * log(1 + y), or 0 where x is 0.
+/// x * log(1 + y), or 0 where x is 0. Source: `tf.math.xlog1py`.
 pub fn xlog1py(x: f64, y: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x * y.ln_1p() }
 }
 
-/// x / y, or 0 where x is 0.
+/// x / y, or 0 where x is 0. Source: `tf.math.xdivy`.
 pub fn xdivy(x: f64, y: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x / y }
 }
 
-/// x * y, or 0 where y is 0, even if x is NaN.
+/// x * y, or 0 where y is 0, even if x is NaN. Source: `tf.math.multiply_no_nan`.
 pub fn multiply_no_nan(x: f64, y: f64) -> f64 {
     if y == 0.0 { 0.0 } else { x * y }
 }
 
-/// 1 / x, or 0 where x is 0.
+/// 1 / x, or 0 where x is 0. Source: `tf.math.reciprocal_no_nan`.
 pub fn reciprocal_no_nan(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { 1.0 / x }
 }
 
-/// The angle of a real number in the complex plane: 0 or pi.
+/// The angle of a real number in the complex plane: 0 or pi. Source: `tf.math.angle`.
 pub fn angle(x: f64) -> f64 {
     if x < 0.0 { PI } else { 0.0 }
 }
 
-/// The cross entropy between a label and the sigmoid of a logit.
+/// The cross entropy between a label and the sigmoid of a logit. Source: `tf.nn.sigmoid_cross_entropy_with_logits`.
 pub fn sigmoid_cross_entropy(label: f64, logit: f64) -> f64 {
     logit.max(0.0) - logit * label + (-logit.abs()).exp().ln_1p()
 }

@@ -15,7 +15,7 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// The values of `array`.
+    /// The values of `array`, of dtype string or bytes. Zero-copy.
     ///
     /// # Errors
     /// The array does not hold strings, which is a bug.
@@ -34,13 +34,13 @@ impl<'a> Texts<'a> {
         self.offsets.len() - 1
     }
 
-    /// Value `i`.
+    /// Value `i`. O(1).
     #[inline]
     pub fn get(&self, i: usize) -> &'a [u8] {
         &self.values[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
-    /// Total number of bytes of all values.
+    /// Total number of bytes of all values. O(1).
     pub fn nbytes(&self) -> usize {
         (self.offsets[self.len()] - self.offsets[0]) as usize
     }
@@ -80,7 +80,7 @@ impl TextBuilder {
         self.end();
     }
 
-    /// Builds the array, of dtype string or bytes.
+    /// Builds the array, of dtype string or bytes. O(bytes) to check strings.
     ///
     /// # Errors
     /// Strings that are not valid UTF-8.

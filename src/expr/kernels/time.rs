@@ -84,7 +84,7 @@ pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
     }
 }
 
-/// A component of each time as int64, in its zone.
+/// A component of each time as int64, in its zone: `[n]`. Source: `pyarrow.compute.year`, `month`, .... O(values).
 ///
 /// # Errors
 /// A time outside the range of the calendar; the error names the row.
@@ -108,7 +108,7 @@ pub fn part(array: &ArrayRef, part: TimeComponent) -> Result<ArrayRef> {
     Ok(Arc::new(Int64Array::from(out)))
 }
 
-/// Converts ISO 8601 text, counts of the unit, or other times (rounded down) to times of type `to`.
+/// Converts ISO 8601 text, counts of the unit, or other times (rounded down) to times of type `to`: `[n]`. O(values).
 ///
 /// # Errors
 /// Text that is not a time, or a time outside the range of `to`; the error names the row.

@@ -23,7 +23,7 @@ pub enum Order {
 }
 
 impl Encoding {
-    /// Finds an encoding by name. Case, `-` and `_` are ignored.
+    /// Finds an encoding by name, as `input_encoding` of `tf.strings.unicode_decode`. Case, `-` and `_` are ignored.
     pub fn named(name: &str) -> Option<Encoding> {
         let plain: String = name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect::<String>().to_ascii_lowercase();
         Some(match plain.as_str() {
@@ -40,12 +40,12 @@ impl Encoding {
         })
     }
 
-    /// The encodings that can be written, by TensorFlow's names.
+    /// The encodings that can be written, by TensorFlow's names: `output_encoding` of `tf.strings.unicode_encode`.
     pub fn output(name: &str) -> Option<Encoding> {
         Encoding::named(name).filter(|_| matches!(name, "UTF-8" | "UTF-16-BE" | "UTF-32-BE"))
     }
 
-    /// Calls `visit` with each character (`None` for an ill-formed part) and its start.
+    /// Calls `visit` with each character (`None` for an ill-formed part) and its start in bytes. O(bytes).
     pub fn decode(self, bytes: &[u8], mut visit: impl FnMut(Option<char>, usize)) {
         match self {
             Encoding::Utf8 => {
