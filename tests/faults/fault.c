@@ -2,9 +2,11 @@
 //
 // FAULT_ROOT   only calls on files below this directory, and on pipes, are counted
 // FAULT_CALL   open read write seek rename mkdir unlink rmdir stat truncate sync lock chmod list;
-//              allocate: memory of at least 4 KiB; socket: always counted, for a program that needs none
+//              allocate: memory of at least 4 KiB; socket: always counted, for a program that needs none;
+//              clock: the time of day and the monotonic clock
 // FAULT_NTH    the call that fails, from 1; 0 only counts
-// FAULT_MODE   a number: that errno, once; "+number": that errno from there on; "short": half of the bytes; "eof": no bytes
+// FAULT_MODE   a number: that errno, once; "+number": that errno from there on; "short": half of the bytes; "eof": no bytes;
+//              of clocks, from that call on: "back": an hour earlier; "+back": each time another hour earlier; "1969": before 1970
 // FAULT_COUNTS file to which "call count" lines are appended at the end
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -20,13 +22,15 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { OPEN, READ, WRITE, SEEK, RENAME, MKDIR, UNLINK, RMDIR, STAT, TRUNCATE, SYNC, LOCK, CHMOD, LIST, ALLOCATE, SOCKET, NCALLS };
+enum { OPEN, READ, WRITE, SEEK, RENAME, MKDIR, UNLINK, RMDIR, STAT, TRUNCATE, SYNC, LOCK, CHMOD, LIST, ALLOCATE, SOCKET, CLOCK, NCALLS };
 static const char *NAMES[NCALLS] = {"open",   "read",  "write",    "seek", "rename", "mkdir", "unlink",
-                                    "rmdir", "stat", "truncate", "sync", "lock",   "chmod", "list", "allocate", "socket"};
-enum { PASS, FAIL, SHORT, END };
+                                    "rmdir", "stat", "truncate", "sync", "lock",   "chmod", "list", "allocate", "socket", "clock"};
+enum { PASS, FAIL, SHORT, END, BACK, BEFORE_1970 };
 
 static atomic_long counts[NCALLS];
 static const char *root;
@@ -42,6 +46,8 @@ __attribute__((constructor)) static void begin(void) {
     if (!mode) return;
     if (strcmp(mode, "short") == 0) kind = SHORT;
     else if (strcmp(mode, "eof") == 0) kind = END;
+    else if (strcmp(mode, "back") == 0 || strcmp(mode, "+back") == 0) kind = BACK, is_lasting = mode[0] == '+';
+    else if (strcmp(mode, "1969") == 0) kind = BEFORE_1970;
     else {
         is_lasting = mode[0] == '+';
         error = atoi(mode + is_lasting);
@@ -142,6 +148,27 @@ struct dirent64 *readdir64(DIR *directory) {
 }
 
 int socket(int domain, int type, int protocol) { REAL(socket); if (hit(SOCKET) != PASS) return -1; return real(domain, type, protocol); }
+
+// A clock does not fail: from the chosen call on it is wrong.
+static void turn_back(time_t *seconds) {
+    long number = atomic_fetch_add(&counts[CLOCK], 1) + 1;
+    if (chosen != CLOCK || nth == 0 || number < nth) return;
+    if (kind == BEFORE_1970) *seconds = -1;
+    else *seconds -= 3600 * (is_lasting ? number - nth + 1 : 1);
+}
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    REAL(clock_gettime);
+    int status = real(clock, time);
+    // The time that the process has used never goes back.
+    if (status == 0 && clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID) turn_back(&time->tv_sec);
+    return status;
+}
+int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+    REAL(gettimeofday);
+    int status = real(time, zone);
+    if (status == 0) turn_back(&time->tv_sec);
+    return status;
+}
 
 // The names of glibc: dlsym allocates itself.
 void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);

@@ -50,6 +50,8 @@ SOFT = [
     ("unlink", [errno.EPERM]),
     ("rmdir", [errno.EBUSY]),
 ]
+# Nothing depends on the time: the run succeeds with the same output.
+CLOCK = [("clock", ["back", "+back", "1969"])]
 MEMORY = [("allocate", [errno.ENOMEM])]
 REMOVING = {"unlink", "rmdir", "list", "open", "stat"}
 
@@ -114,6 +116,7 @@ SCENARIOS = {
     "validate": "validate a.tfrecord",
     "diff": "diff a.jsonl a.parquet",
     "map-with": "map 'n = len(tokens)' --with c=c.npz a.jsonl -o out.jsonl",
+    "progress": "convert a.jsonl -o out.jsonl -v --progress always",
     "durable": "convert a.jsonl -o out.parquet --durable",
 }
 # Outputs that are written as the run proceeds: a failed run leaves them incomplete.
@@ -175,6 +178,8 @@ class Scenario:
             return f"status {status}: {messages}"
         files = {name: timeless(name, content) for name, content in files.items()}
         files0 = {name: timeless(name, content) for name, content in files0.items()}
+        if call == "clock" and status != status0:
+            return f"status {status} because of a clock: {messages}"
         if status == status0:
             if out != out0:
                 return f"status {status}, but different output: {messages}"
@@ -183,7 +188,7 @@ class Scenario:
             if different:
                 return f"status {status}, but {sorted(different)} differ: {messages}"
             return None
-        if not re.match(r"(notice: .*\n|\d+ .*\n)*error: .", messages):
+        if not re.match(r"((notice|info|progress): .*\n|\d+ .*\n)*error: .", messages):
             return f"status {status} without a message: {messages!r}"
         if not str(mode).startswith(("short", "eof")):
             reason = os.strerror(int(str(mode).lstrip("+"))).lower()
@@ -237,14 +242,16 @@ def timeless(name, content):
 def chosen(n, quick):
     """The numbers of the calls that fail: all, or the first, the middle and the last ones."""
     if not quick or n <= 6:
-        return range(1, n + 1)
+        return list(range(1, n + 1))
     return sorted({1, 2, 3, n // 2, n - 1, n})
 
 
 def main():
     tatter, library, *names = sys.argv[1:]
     quick = "--quick" in names
-    names = [name for name in names if not name.startswith("--")] or list(SCENARIOS)
+    names = [name for name in names if not name.startswith("--")]
+    # The others are those of surroundings.py.
+    names = [name for name in names if name in SCENARIOS] if names else list(SCENARIOS)
     nruns, failures = 0, []
     with tempfile.TemporaryDirectory(prefix="tatter-faults-") as base, ThreadPoolExecutor(2) as pool:
         base = Path(base)
@@ -259,21 +266,23 @@ def main():
                 failures.append(f"{name}: a socket is opened")
             jobs = [
                 (call, mode, nth)
-                for call, modes in HARD + SOFT + MEMORY
+                for call, modes in HARD + SOFT + CLOCK + MEMORY
                 for mode in modes
                 if mode != "eof" or name not in MAY_END
-                for nth in chosen(expected[4].get(call, 0), quick or call == "allocate")
+                for nth in chosen(expected[4].get(call, 0), quick or call in ("allocate", "clock"))[:: 3 if call == "clock" and quick else 1]
             ]
             results = pool.map(lambda job: scenario.check(*job, expected), jobs)
             wrong = [(job, result) for job, result in zip(jobs, results) if result]
             nruns += len(jobs)
             print(f"{name}: status {expected[0]}, {len(jobs)} faults, {len(wrong)} wrong", flush=True)
             for (call, mode, nth), result in wrong:
-                reason = mode if str(mode) in ("short", "eof") else errno.errorcode[int(str(mode).lstrip("+"))]
+                number = str(mode).lstrip("+")
+                reason = errno.errorcode[int(number)] if number.isdigit() and call != "clock" else mode
                 failures.append(f"{name}: {call} {nth} {reason}: {result.strip()}")
                 print("    " + failures[-1], flush=True)
     print(f"{nruns} runs with a fault, {len(failures)} wrong")
     sys.exit(bool(failures))
 
 
-main()
+if __name__ == "__main__":
+    main()
