@@ -11,6 +11,8 @@ if [ ${#targets[@]} = 0 ]; then
     mapfile -t targets < <(basename -s .rs fuzz_targets/*.rs)
 fi
 ./seeds.sh seeds/made
+# The versions of crates that the program has.
+cp ../Cargo.lock Cargo.lock
 seconds=$((minutes * 60 / ${#targets[@]}))
 for target in "${targets[@]}"; do
     mkdir -p "corpus/$target"

@@ -3,40 +3,53 @@
 
 pub mod array_record;
 pub mod arrays;
+pub mod chain;
 pub mod columnar;
 pub mod command;
+pub mod compare;
 pub mod csv;
 pub mod declared;
 pub mod expression;
+pub mod files;
 pub mod json;
 pub mod matrices;
 pub mod megatron;
 pub mod schema;
+pub mod structure;
+pub mod text;
 pub mod tfds;
 pub mod tfrecord;
 pub mod webdataset;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tatter::chunk::Chunk;
+use tatter::cli;
 use tatter::error::Result;
 use tatter::formats::{self, Format, Inference, Request};
 use tatter::io::Input;
 use tatter::options::{OnError, Options};
 use tatter::schema::Schema;
+use tatter::verbs::Verdict;
 
 /// The targets, by name.
-pub const TARGETS: [(&str, fn(&[u8])); 14] = [
+pub const TARGETS: [(&str, fn(&[u8])); 18] = [
     ("array_record", array_record::run),
     ("arrays", arrays::run),
+    ("chain", chain::run),
     ("columnar", columnar::run),
     ("command", command::run),
+    ("compare", compare::run),
     ("csv", csv::run),
     ("declared", declared::run),
     ("expression", expression::run),
+    ("files", files::run),
     ("json", json::run),
     ("matrices", matrices::run),
     ("megatron", megatron::run),
     ("schema", schema::run),
+    ("text", text::run),
     ("tfds", tfds::run),
     ("tfrecord", tfrecord::run),
     ("webdataset", webdataset::run),
@@ -118,6 +131,24 @@ pub fn print_as(name: &str, bytes: &[u8], request: &Request) {
     for chunk in chunks {
         let _ = writer.encoder().encode(chunk);
     }
+}
+
+/// An empty folder for the files of this process.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tatter-fuzz-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// Parses and runs a command line in this process, with an output that is dropped. None if it fails, which is no bug.
+pub fn command(words: impl IntoIterator<Item = OsString>) -> Option<Verdict> {
+    let result = match cli::parse(words) {
+        Ok(cli::Request::Chain(chain)) => tatter::run::run(*chain),
+        Ok(cli::Request::Standalone(run)) => run(&mut std::io::sink()),
+        Ok(_) => return None,
+        Err(error) => Err(error),
+    };
+    result.map_err(|error| assert_ne!(error.exit_code(), 70, "{error}")).ok()
 }
 
 /// Like [`print`], for a directory with these files.

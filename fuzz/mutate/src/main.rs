@@ -33,10 +33,15 @@ fn seeds(dirs: impl Iterator<Item = String>) -> Vec<Vec<u8>> {
     paths.iter().filter_map(|path| std::fs::read(path).ok()).filter(|bytes| bytes.len() <= MAX_LEN).collect()
 }
 
-/// The input of execution `number`.
-fn input(seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> {
+/// The input of execution `number`: half of those of containers change what is inside.
+fn input(target: &str, seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> {
     let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut bytes = rng.choice(seeds).cloned().unwrap_or_default();
+    if rng.bool()
+        && let Some(changed) = targets::structure::mutate(target, &bytes, &mut targets::structure::Random::new(rng.u64(..)))
+    {
+        return changed;
+    }
     for _ in 0..=rng.u8(0..5) {
         mutate(&mut bytes, seeds, &mut rng);
     }
@@ -95,7 +100,7 @@ fn main() -> ExitCode {
     let (seed, seeds): (u64, _) = (seed.parse().unwrap_or(0), seeds(args));
     let fails = |bytes: &[u8]| catch_unwind(AssertUnwindSafe(|| run(bytes))).is_err();
     if let Some(number) = until.strip_prefix('=') {
-        let bytes = input(&seeds, seed, number.parse().unwrap_or(0));
+        let bytes = input(&name, &seeds, seed, number.parse().unwrap_or(0));
         println!("{}", bytes.escape_ascii());
         return if fails(&bytes) { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
@@ -120,7 +125,7 @@ fn main() -> ExitCode {
     let (mut number, mut failures) = (0, 0);
     while Instant::now() < end && failures < 5 {
         current.store(number, Relaxed);
-        let bytes = input(&seeds, seed, number);
+        let bytes = input(&name, &seeds, seed, number);
         if fails(&bytes) {
             eprintln!("{name}: execution {number} of seed {seed} panics on b\"{}\"", bytes.escape_ascii());
             failures += 1;

@@ -1,0 +1,201 @@
+//! Random chains of verbs over a small input, run by the engine: refused, failed with a message, or completed. Two bytes
+//! choose a word; after byte 1 the words are given, one a line, and those that name files are refused.
+
+use super::{command, folder};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+const RECORDS: &str = concat!(
+    r#"{"n":2,"k":"a","f":[1.5,-2.0],"x":[[1,2],[],[3]],"z":[[1,2],[3,4]],"t":["a b","c"],"o":null,"#,
+    r#""sp":{"indices":[[0,1],[2,3]],"values":[1,2],"dense_shape":[3,4]},"st":[{"a":1,"r":["p"]}]}"#,
+    "\n",
+    r#"{"n":-1,"k":"b","f":[],"x":[],"z":[[0,0],[0,0]],"t":[],"o":1,"#,
+    r#""sp":{"indices":[],"values":[],"dense_shape":[3,4]},"st":[]}"#,
+    "\n",
+    r#"{"n":7,"k":"a","f":[0.0],"x":[[-3]],"z":[[1,1],[2,2]],"t":[""],"o":2,"#,
+    r#""sp":{"indices":[[0,0]],"values":[3],"dense_shape":[3,4]},"st":[{"a":2,"r":[]},{"a":3,"r":["q","r"]}]}"#,
+    "\n",
+);
+
+/// Verbs with arguments that often fit.
+const STEPS: [&str; 62] = [
+    "head 2",
+    "tail 2",
+    "skip 1",
+    "get 0 2",
+    "take-while|n > 0",
+    "skip-while|n > 0",
+    "shard 2 1",
+    "sample 0.5",
+    "shuffle",
+    "shuffle --buffer 2",
+    "sort --by n",
+    "sort --by k,n -r",
+    "filter|n > 0",
+    "filter|len(f) > 0",
+    "unique",
+    "unique --by k",
+    "repeat 2",
+    "assert|n < 100",
+    "assert-cardinality 3",
+    "select n,f,x",
+    "select k",
+    "drop st",
+    "drop sp,o",
+    "rename n m",
+    "cast n int32",
+    "cast f float64",
+    "fill-null o 0",
+    "fill-null 0",
+    "map|y = n + 1",
+    "map|y = reduce_sum(x, axis=-1)",
+    "map|f = f * 2; n = len(f)",
+    "map|w = [n, n]",
+    "enumerate",
+    "enumerate --as i",
+    "cumsum n",
+    "cumsum n --as total",
+    "batch 2",
+    "batch all",
+    "batch 2 --drop-remainder",
+    "window 2",
+    "window 2 --shift 1",
+    "unbatch",
+    "explode f",
+    "explode x",
+    "explode st",
+    "implode --by k",
+    "implode --all",
+    "padded-batch 2",
+    "pack 4 -f f",
+    "bucket --by n",
+    "to-dense",
+    "to-dense -f x --default 0",
+    "to-sparse -f z",
+    "from-dense -f z",
+    "from-sparse",
+    "merge-dims x 0 1",
+    "partition f --row-lengths n",
+    "promote st.a --as a",
+    "decompose x",
+    "windows f 2",
+    "schema",
+    "count",
+];
+const WORDS: [&str; 40] = [
+    "then",
+    "then",
+    "then",
+    "then",
+    "n",
+    "k",
+    "f",
+    "x",
+    "z",
+    "t",
+    "o",
+    "sp",
+    "st",
+    "st.a",
+    "st.r",
+    "*",
+    "0",
+    "1",
+    "2",
+    "-1",
+    "all",
+    "-f",
+    "--by",
+    "--as",
+    "--default",
+    "--shape",
+    "--shape=x=[?, 4]",
+    "[2, 2]",
+    "--strict",
+    "--on-error",
+    "skip",
+    "--chunk-rows=1",
+    "-r",
+    "-n",
+    "--axis",
+    "int32",
+    "string",
+    "show",
+    "stats",
+    "validate",
+];
+
+static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = folder("chain");
+    std::fs::write(folder.join("in.jsonl"), RECORDS).expect("a file");
+    folder
+});
+
+/// Words of a step: apart from an expression, which follows `|`, they are separated by spaces.
+fn words(step: &str) -> Vec<String> {
+    match step.split_once('|') {
+        Some((verb, expression)) => vec![verb.to_owned(), expression.to_owned()],
+        None => step.split(' ').map(str::to_owned).collect(),
+    }
+}
+
+/// Two bytes choose a step or a word; `then` precedes a step that follows another.
+fn chosen(bytes: &[u8]) -> Vec<String> {
+    let mut all = Vec::new();
+    for pair in bytes.chunks_exact(2).take(12) {
+        if pair[0] % 4 == 0 {
+            all.push(WORDS[usize::from(pair[1]) % WORDS.len()].to_owned());
+        } else {
+            all.extend((!all.is_empty()).then(|| "then".to_owned()));
+            all.extend(words(STEPS[usize::from(pair[1]) % STEPS.len()]));
+        }
+    }
+    all
+}
+
+/// Whether a word can name a file, or has an effect outside the output.
+fn is_outside(word: &str) -> bool {
+    let options = [
+        "-o",
+        "-q",
+        "--",
+        "--from",
+        "--to",
+        "--in",
+        "--out",
+        "--man",
+        "--sum",
+        "--temp",
+        "--with",
+        "--else",
+        "--read",
+        "--on-error=q",
+        "quarantine",
+    ];
+    let is_option = word.starts_with('-')
+        && !word.starts_with("--shape")
+        && options.iter().any(|option| word == *option || (option.len() > 2 && word.starts_with(option)));
+    is_option
+        || word.contains(['/', '@'])
+        || word.starts_with("quarantine")
+        || ["split", "lookup", "man", "index", "repeat"].contains(&word)
+}
+
+pub fn run(bytes: &[u8]) {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let words: Vec<String> = match first {
+        1 => match std::str::from_utf8(rest) {
+            Ok(text) => text.split('\n').map(str::to_owned).collect(),
+            Err(_) => return,
+        },
+        _ => chosen(rest),
+    };
+    if *first == 1 && words.iter().any(|word| is_outside(word)) {
+        return;
+    }
+    let threads = (1 + first / 2 % 2).to_string();
+    let (input, out) = (FOLDER.join("in.jsonl"), FOLDER.join("out.jsonl"));
+    let ends = ["-q", "--max-memory", "64M", "--max-record-bytes", "1M", "--force", "--threads", &threads].map(OsString::from);
+    command(words.into_iter().map(OsString::from).chain([input.into(), "-o".into(), out.into()]).chain(ends));
+}
