@@ -310,3 +310,15 @@ fn records_of_a_divided_batch_keep_their_order_and_numbers() {
         }
     }
 }
+
+/// The dictionary page of the seed claims 477 million entries; all would be allocated before any is read.
+#[test]
+fn entries_that_a_dictionary_cannot_have_take_no_memory() {
+    let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/columnar/dictionary-entries.parquet");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::copy(seed, directory.path().join("a.parquet")).unwrap();
+    let (peak, message) = run(directory.path(), "convert a.parquet --to jsonl");
+    let start = "error: a.parquet: records 1 to 2: features: a Parquet page is damaged: its dictionary of ";
+    assert!(message.starts_with(start), "{message}");
+    assert!(peak < 100 * MIB, "{} MiB", peak / MIB);
+}

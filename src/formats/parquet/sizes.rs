@@ -177,6 +177,7 @@ impl Limits {
                 return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory"));
             }
             check_encoding(&page, column)?;
+            check_entries(&page, column)?;
             nbefore = nbefore.saturating_add(page.nvalues);
             if page.encoding == Some(front_coded::ENCODING) {
                 pages.nshared = pages.nshared.saturating_add(page.nvalues.saturating_mul(page.uncompressed));
@@ -269,6 +270,22 @@ fn check_encoding(page: &PageHeader, column: &ColumnChunkMetaData) -> Result<()>
     }
     let listed = listed.encodings().map(|encoding| encoding.to_string()).collect::<Vec<_>>().join(", ");
     Err(damaged(&format!("its encoding is {encoding}, but the footer lists {listed}")))
+}
+
+/// A dictionary must have enough bytes for its entries, all of which the decoder allocates in advance.
+fn check_entries(page: &PageHeader, column: &ColumnChunkMetaData) -> Result<()> {
+    // PLAIN: strings have at least their length.
+    let width = match column.column_type() {
+        PhysicalType::BOOLEAN => return Ok(()),
+        PhysicalType::INT32 | PhysicalType::FLOAT | PhysicalType::BYTE_ARRAY => 4,
+        PhysicalType::INT64 | PhysicalType::DOUBLE => 8,
+        PhysicalType::INT96 => 12,
+        PhysicalType::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.column_descr().type_length()).unwrap_or(0),
+    };
+    match page.nentries.saturating_mul(width) > page.uncompressed {
+        true => Err(damaged(&format!("its dictionary of {} bytes cannot have {} entries", page.uncompressed, page.nentries))),
+        false => Ok(()),
+    }
 }
 
 /// The sizes of the pages of a column.
