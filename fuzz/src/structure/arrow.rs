@@ -85,8 +85,8 @@ fn messages(bytes: &[u8], mut at: usize) -> Vec<[usize; 3]> {
     while let (Some(CONTINUATION), Some(len @ 1..)) = (u32_at(bytes, at), u32_at(bytes, at + 4)) {
         let Some(metadata) = range(bytes, at + 8, len) else { break };
         let end = at + 8 + len;
-        let next = end.saturating_add(body_len(metadata).unwrap_or(0));
-        all.push([at, end, next.min(bytes.len())]);
+        let next = end.saturating_add(body_len(metadata).unwrap_or(0)).min(bytes.len());
+        all.push([at, end, next]);
         at = next;
     }
     all

@@ -41,7 +41,8 @@ pub fn mutate(target: &str, bytes: &[u8], random: &mut Random) -> Option<Vec<u8>
         return None;
     }
     let first = random.below(all.len());
-    let (mutator, mut changed) = (0..all.len()).map(|i| all[(first + i) % all.len()]).find_map(|mutator| Some((mutator, mutator(bytes, random)?)))?;
+    let (mutator, mut changed) =
+        (0..all.len()).map(|i| all[(first + i) % all.len()]).find_map(|mutator| Some((mutator, mutator(bytes, random)?)))?;
     for _ in 0..random.below(4) {
         let Some(again) = mutator(&changed, random) else { break };
         changed = again;
