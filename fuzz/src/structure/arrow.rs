@@ -21,7 +21,11 @@ impl Places {
         }
         let vtable = at.checked_sub(u32_at(bytes, at)?)?;
         let (len, size) = (u16_at(bytes, vtable)?, u16_at(bytes, vtable + 2)?);
-        if !(4..=128).contains(&len) || len % 2 != 0 || size < 4 || range(bytes, vtable, len).is_none() || range(bytes, at, size).is_none()
+        if !(4..=128).contains(&len)
+            || !len.is_multiple_of(2)
+            || size < 4
+            || range(bytes, vtable, len).is_none()
+            || range(bytes, at, size).is_none()
         {
             return None;
         }
@@ -40,7 +44,7 @@ impl Places {
                 _ => 1,
             };
             self.all.push((at + offset, width));
-            if width >= 4 && (at + offset) % 4 == 0 {
+            if width >= 4 && (at + offset).is_multiple_of(4) {
                 self.target(bytes, at + offset, depth);
             }
         }
@@ -49,7 +53,7 @@ impl Places {
 
     /// What an offset leads to.
     fn target(&mut self, bytes: &[u8], at: usize, depth: usize) -> Option<()> {
-        let to = at.checked_add(u32_at(bytes, at)?).filter(|to| *to > at && to % 4 == 0)?;
+        let to = at.checked_add(u32_at(bytes, at)?).filter(|to| *to > at && to.is_multiple_of(4))?;
         if self.table(bytes, to, depth + 1).is_some() {
             return Some(());
         }
@@ -60,7 +64,7 @@ impl Places {
             let item = to + 4 + 4 * i;
             if self.target(bytes, item, depth + 1).is_none() && range(bytes, item, 8).is_some() && i < 2 * len {
                 // A number of the structures in a list: lengths, offsets.
-                self.all.push((item, if item % 8 == 0 { 8 } else { 4 }));
+                self.all.push((item, if item.is_multiple_of(8) { 8 } else { 4 }));
             }
         }
         Some(())
