@@ -183,8 +183,11 @@ fn inputs_and_options(
     forgotten_then(&files, verb.name)?;
     if let (Some(first), Some(file)) = (combined.first(), files.first()) {
         let name = words.verbs[0].first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let error =
-            Error::usage(format!("`{name}` reads the inputs that follow it, such as {}; {} comes after the last verb", first.display(), file.display()));
+        let error = Error::usage(format!(
+            "`{name}` reads the inputs that follow it, such as {}; {} comes after the last verb",
+            first.display(),
+            file.display()
+        ));
         return Err(error.help(format!("name all inputs after `{name}`")));
     }
     files.append(&mut combined);

@@ -26,7 +26,7 @@ use crate::io::{self, Outputs, ReadFile};
 use crate::options::{OnError, Options};
 use crate::printable::shell_word;
 use crate::schema::Schema;
-use crate::verbs::{Operator, Parsed, Part, Verdict};
+use crate::verbs::{Operator, OutputPart, Parsed, Verdict};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -372,7 +372,7 @@ impl<'a> Run<'a> {
     /// It has none, under `--strict`.
     fn note_empty_parts(&self, outputs: &[Arc<Outputs>], done: &Done) -> Result<()> {
         let parts = self.verbs.last().map(|verb| verb.parts()).transpose()?.flatten().unwrap_or_default();
-        if !matches!(parts.as_slice(), [Part::Named(_), ..]) || done.counts.records_out < MANY_RECORDS {
+        if !matches!(parts.as_slice(), [OutputPart::Named(_), ..]) || done.counts.records_out < MANY_RECORDS {
             return Ok(());
         }
         let mut first = 0;
