@@ -174,11 +174,11 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let mut typed = words.iter().map(AsRef::as_ref);
     let is_it = |w: &&str| w.split('=').next() == Some(arg);
     let word = typed.clone().find(is_it).or_else(|| typed.find(|w: &&str| w.starts_with(arg))).unwrap_or(arg);
-    if Path::new(word).exists() {
-        let error = Error::usage(format!("{name}: `{word}` looks like an option"));
-        return error.help(format!("for a file of that name, write {}", shell_word(&format!("./{word}"))));
-    }
     if word.contains(' ') {
+        if Path::new(word).exists() {
+            let error = Error::usage(format!("{name}: `{word}` looks like an option"));
+            return error.help(format!("for a file of that name, write {}", shell_word(&format!("./{word}"))));
+        }
         return Error::usage(format!("{name}: `{word}` looks like an option")).help("put a space before it, inside the quotes");
     }
     if !owner.is_last && arg == "--files-from" && verbs::find(name).is_some_and(|verb| verb.combines) {

@@ -109,10 +109,12 @@ fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema
     let mut fields: Vec<String> = [&error].into_iter().chain(&others).filter_map(|e| e.field().map(str::to_owned)).collect();
     // A structure that would be left without fields is dropped as a whole.
     let all = fields.clone();
-    fields.retain(|field| !all.iter().any(|other| field.strip_prefix(other.as_str()).is_some_and(|rest| rest.starts_with('.'))));
+    let is_inside = |field: &str, other: &str| field.strip_prefix(other).is_some_and(|rest| rest.starts_with('.'));
+    fields.retain(|field| !all.iter().any(|other| is_inside(field, other)));
     // Fields with the same error share a line.
     let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (field, message) in others.iter().filter_map(|other| Some((other.field()?, other.message()))) {
+    let named = others.iter().filter_map(|other| Some((other.field()?, other.message())));
+    for (field, message) in named.filter(|(field, _)| !all.iter().any(|other| is_inside(other, field))) {
         match lines.iter_mut().find(|(known, _)| *known == message) {
             Some((_, fields)) => fields.push(field),
             None => lines.push((message, vec![field])),

@@ -143,7 +143,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["one-hot", "one_hot", "onehot", "get-dummies", "get_dummies"], &["tatter map 'one_hot = one_hot({field}, {n})' {files}"]),
     (&["train-test-split", "train_test_split", "random-split"], &["tatter split --into {shares} -o data.parquet --no-clobber {files}"]),
     (&["ensure", "require"], &["tatter assert {args}"]),
-    (&["verify", "check"], &["tatter assert {condition}", "tatter validate {args}"]),
+    (&["verify", "check"], &["tatter assert {condition}", "tatter validate {files}"]),
     (&["lint"], &["tatter validate {args}"]),
     (&["decompress", "gunzip", "zcat", "gzcat", "zstdcat", "unzstd"], &["tatter convert {args}"]),
     (&["describe", "summary", "summarize", "summarise", "profile", "csvstat"], &["tatter stats {args}"]),
