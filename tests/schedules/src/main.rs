@@ -25,7 +25,7 @@ mod panic {
     }
 }
 
-use engine::{Line, Lines, Merge, Node, Origin, Piece, Serial};
+use engine::{Line, Lines, Merge, Node, Origin, Serial, WorkPiece};
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
 
-impl Piece for Number {
+impl WorkPiece for Number {
     fn nbytes(&self) -> usize {
         // Of three sizes: nothing, a part of what a node takes in, more than that.
         [0, 40 << 20, 200 << 20][(self.0 % 3) as usize]
