@@ -1,5 +1,5 @@
-//! Random chains of verbs over a small input, run by the engine: refused, failed with a message, or completed. Two bytes
-//! choose a word; after byte 1 the words are given, one a line, and those that name files are refused.
+//! Random chains of verbs over a small input, run by the engine and written in any format: refused, failed with a message,
+//! or completed. Two bytes choose a word; after byte 1 the words are given, one a line, and those that name files are refused.
 
 use super::{command, folder};
 use std::ffi::OsString;
@@ -18,8 +18,28 @@ const RECORDS: &str = concat!(
     "\n",
 );
 
+/// The first byte chooses one; most chains write JSON Lines.
+const OUTPUTS: [&str; 16] = [
+    "jsonl",
+    "jsonl",
+    "jsonl",
+    "parquet",
+    "arrow",
+    "arrows",
+    "npz",
+    "safetensors",
+    "tfrecord",
+    "csv",
+    "json",
+    "array_record",
+    "mtx",
+    "libsvm",
+    "txt",
+    "jsonl.gz",
+];
+
 /// Verbs with arguments that often fit.
-const STEPS: [&str; 63] = [
+const STEPS: [&str; 75] = [
     "head 2",
     "tail 2",
     "skip 1",
@@ -82,7 +102,19 @@ const STEPS: [&str; 63] = [
     "decompose x --encoding row_lengths",
     "windows f --size 2",
     "schema",
+    "schema --as tf",
+    "schema --as json",
     "count",
+    "show",
+    "show -n 2",
+    "stats",
+    "stats --by k",
+    "validate",
+    "zip",
+    "concatenate",
+    "interleave",
+    "mix",
+    "compose x --values f --row-lengths n",
 ];
 const WORDS: [&str; 40] = [
     "then",
@@ -196,7 +228,10 @@ pub fn run(bytes: &[u8]) {
         return;
     }
     let threads = (1 + first / 2 % 2).to_string();
-    let (input, out) = (FOLDER.join("in.jsonl"), FOLDER.join("out.jsonl"));
+    let input = FOLDER.join("in.jsonl");
+    let out = FOLDER.join("out").with_extension(OUTPUTS[usize::from(first / 4) % OUTPUTS.len()]);
+    // Twice, for the verbs that combine inputs.
+    let inputs = vec![OsString::from(input); if first / 64 % 2 == 1 { 2 } else { 1 }];
     let ends = ["-q", "--max-memory", "64M", "--max-record-bytes", "1M", "--force", "--threads", &threads].map(OsString::from);
-    command(words.into_iter().map(OsString::from).chain([input.into(), "-o".into(), out.into()]).chain(ends));
+    command(words.into_iter().map(OsString::from).chain(inputs).chain(["-o".into(), out.into()]).chain(ends));
 }

@@ -16,21 +16,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Longer inputs are cut.
+/// Longer inputs are cut. An ArrayRecord consists of whole blocks of 64 KiB.
 const MAX_LEN: usize = 16 << 10;
+const MAX_ARRAY_RECORD: usize = 128 << 10;
 /// An execution that takes longer is a failure.
 const HANG: Duration = Duration::from_secs(20);
 /// Values at which sizes, offsets and counts tend to break.
 const EDGES: [u64; 13] = [0, 1, 7, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, i32::MAX as u64, 1 << 31, i64::MAX as u64, u64::MAX];
 
+fn max_len(target: &str) -> usize {
+    if target == "array_record" { MAX_ARRAY_RECORD } else { MAX_LEN }
+}
+
 /// The files of the directories, sorted by name so that numbers mean the same inputs in every run.
-fn seeds(dirs: impl Iterator<Item = String>) -> Vec<Vec<u8>> {
+fn seeds(dirs: impl Iterator<Item = String>, max_len: usize) -> Vec<Vec<u8>> {
     let mut paths: Vec<PathBuf> = dirs
         .filter_map(|dir| std::fs::read_dir(dir).ok())
         .flat_map(|entries| entries.filter_map(|entry| entry.ok()).map(|entry| entry.path()))
         .collect();
     paths.sort();
-    paths.iter().filter_map(|path| std::fs::read(path).ok()).filter(|bytes| bytes.len() <= MAX_LEN).collect()
+    paths.iter().filter_map(|path| std::fs::read(path).ok()).filter(|bytes| bytes.len() <= max_len).collect()
 }
 
 /// The input of execution `number`: half of those of containers change what is inside.
@@ -45,7 +50,7 @@ fn input(target: &str, seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> {
     for _ in 0..=rng.u8(0..5) {
         mutate(&mut bytes, seeds, &mut rng);
     }
-    bytes.truncate(MAX_LEN);
+    bytes.truncate(max_len(target));
     bytes
 }
 
@@ -97,7 +102,7 @@ fn main() -> ExitCode {
         eprintln!("no target {name}");
         return ExitCode::from(2);
     };
-    let (seed, seeds): (u64, _) = (seed.parse().unwrap_or(0), seeds(args));
+    let (seed, seeds): (u64, _) = (seed.parse().unwrap_or(0), seeds(args, max_len(&name)));
     let fails = |bytes: &[u8]| catch_unwind(AssertUnwindSafe(|| run(bytes))).is_err();
     if let Some(number) = until.strip_prefix('=') {
         let bytes = input(&name, &seeds, seed, number.parse().unwrap_or(0));

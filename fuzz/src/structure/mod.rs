@@ -1,6 +1,7 @@
 //! Changes of decoded structures. Random bytes hardly ever get past checksums, lengths and headers: here the container is
 //! decoded, a part of it changed, and all of it encoded again so that the reader reaches the change.
 
+mod array_record;
 mod arrow;
 mod compressed;
 mod header;
@@ -24,6 +25,7 @@ fn mutators(target: &str) -> &'static [Mutator] {
         "arrays" | "matrices" => &[zip::mutate, header::mutate, compressed::mutate],
         "csv" | "json" | "text" | "webdataset" => &[compressed::mutate],
         "tfds" => &[shard],
+        "array_record" => &[array_record::mutate],
         _ => &[],
     }
 }
