@@ -112,8 +112,8 @@ numbers do not cast to each other: use strings.to_number and strings.as_string i
 
 Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to other units and zones, rounding down, and to int64, as \
 a count of their units. Strings are parsed as times: 2024-05-01, 12:30:00, 2024-05-01T12:30:00 (a fraction of the second and a UTC offset, \
-such as Z or +02:00, may follow; text with an offset is converted to UTC, so its date may change), durations as PT1H30M; times cast to \
-strings are written the same way.
+such as Z or +02:00, may follow; text with an offset is converted to UTC, so its date may change), durations as PT1H30M; text that is \
+more precise than the unit is an error. Times cast to strings are written the same way.
 
 Decimals cast to floats and to strings.";
     const MEANING: &'static str = "tf.cast";
