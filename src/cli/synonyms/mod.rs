@@ -99,7 +99,9 @@ mod tests {
                     "query select" => vec!["Cargo.toml"],
                     "nth" | "row" | "rows" | "iloc" | "slice" => vec!["2", "Cargo.toml"],
                     "nunique" | "count-unique" | "sum" | "sort-values" | "sort_values" => vec!["x", "Cargo.toml"],
-                    "rejection_resample" => vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"],
+                    "rejection_resample" | "resample" | "upsample" | "oversample" | "undersample" | "downsample" | "balance" => {
+                        vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"]
+                    }
                     "astype" => vec!["x=int8", "Cargo.toml"],
                     "fillna" | "fill-na" | "fill_null" | "coalesce" => vec!["x=0", "Cargo.toml"],
                     "bucket-by-sequence-length" | "bucket_by_sequence_length" => {

@@ -118,7 +118,7 @@ mod tests {
         let mut lists = ListBuilder::new(BooleanBuilder::new());
         let mut texts = StringViewBuilder::new();
         for row in 0..6 {
-            (0..row).for_each(|i| lists.values().append_option((i % 2 == 0).then_some(row % 2 == 0)));
+            (0..row).filter(|_| row != 3).for_each(|i| lists.values().append_option((i % 2 == 0).then_some(row % 2 == 0)));
             lists.append(row != 3);
             texts.append_option((row != 2).then(|| format!("the text of row {row}, too long for a view")));
         }
