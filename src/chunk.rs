@@ -194,10 +194,12 @@ impl Chunk {
 
 /// Consecutive ranges with about the same sum, at most `shares` of them.
 pub fn even_shares(sizes: &[u64], shares: usize) -> Vec<Range<usize>> {
-    let share = sizes.iter().sum::<u64>().div_ceil(shares.max(1) as u64).max(1);
+    // Sizes that a damaged file claims can add up to more than any number.
+    let total = sizes.iter().fold(0u64, |sum, size| sum.saturating_add(*size));
+    let share = total.div_ceil(shares.max(1) as u64).max(1);
     let (mut ranges, mut start, mut sum) = (Vec::new(), 0, 0u64);
     for (i, size) in sizes.iter().enumerate() {
-        sum += size;
+        sum = sum.saturating_add(*size);
         if sum >= share && ranges.len() + 1 < shares {
             ranges.push(start..i + 1);
             (start, sum) = (i + 1, 0);
@@ -283,6 +285,7 @@ mod tests {
         assert_eq!(even_shares(&[1, 100, 1], 8), [0..2, 2..3]);
         assert_eq!(even_shares(&[5], 8), std::slice::from_ref(&(0..1)));
         assert!(even_shares(&[], 8).is_empty());
+        assert_eq!(even_shares(&[1, u64::MAX, u64::MAX, 1], 2), [0..2, 2..4]);
         let many = even_shares(&[1; 3000], 8);
         assert_eq!((many.len(), many.last().cloned()), (8, Some(2625..3000)));
     }

@@ -4,6 +4,7 @@
 
 use super::facts::int96_leaves;
 use super::failure::lifted;
+use super::sizes::check_dictionary;
 use crate::error::Result;
 use crate::formats::columnar::source::Source;
 use crate::schema::facts::SPARK_ROW;
@@ -45,6 +46,7 @@ pub fn columns(source: &Source, metadata: &ParquetMetaData, encrypted: &BTreeSet
         let (mut unit, mut exact) = (TimeUnit::Nanosecond, TimeUnit::Millisecond);
         for group in metadata.row_groups() {
             let nrows = usize::try_from(group.num_rows()).unwrap_or(0);
+            check_dictionary(source, group.column(leaf))?;
             let pages = SerializedPageReader::new(reader.clone(), group.column(leaf), nrows, None).map_err(lifted)?;
             let ColumnReader::Int96ColumnReader(mut column) = get_column_reader(descriptor.clone(), Box::new(pages)) else { continue };
             let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());

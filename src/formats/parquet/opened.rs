@@ -68,6 +68,9 @@ impl Opened {
         let (metadata, encrypted) = read_footer(&source)?;
         let external = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).find_map(external).map(str::to_owned);
         let nleaves = metadata.file_metadata().schema_descr().num_columns();
+        if let Some(group) = metadata.row_groups().iter().find(|group| group.num_columns() != nleaves) {
+            return Err(Error::data(format!("a row group has {} columns, but the schema has {nleaves}", group.num_columns())));
+        }
         let unreadable = if external.is_some() { (0..nleaves).collect() } else { encrypted.clone() };
         let (metadata, wide_integers) = match wide_integers_of(&metadata) {
             Some((changed, places)) => (Arc::new(changed), places),

@@ -158,16 +158,11 @@ impl Limits {
     /// # Errors
     /// A page exceeds memory, or has a value that exceeds the limit for records.
     fn pages(&self, source: &Source, column: &ColumnChunkMetaData, nrows: u64) -> Result<PageSizes> {
-        let start = [column.dictionary_page_offset(), Some(column.data_page_offset())].into_iter().flatten().min().unwrap_or(0);
-        let mut at = u64::try_from(start).unwrap_or(0);
-        let end = at.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
         let mut pages = PageSizes::default();
         // The records before a page.
         let mut nbefore = 0u64;
         let is_repeated = column.column_descr().max_rep_level() > 0;
-        while at < end {
-            // The decoder reports errors in an unreadable header.
-            let Some(page) = header(source, at..end) else { break };
+        for page in headers(source, column) {
             self.check_records(&page, nrows).map_err(|e| match is_repeated || page.nvalues == 0 {
                 true => e,
                 false => e.locate(|at| at.records = Some((nbefore + 1, nbefore + page.nvalues))),
@@ -189,7 +184,6 @@ impl Limits {
             } else {
                 pages.dictionary = pages.dictionary.max(page.uncompressed);
             }
-            at = at.saturating_add(page.length).saturating_add(page.compressed);
         }
         Ok(pages)
     }
@@ -270,6 +264,26 @@ fn check_encoding(page: &PageHeader, column: &ColumnChunkMetaData) -> Result<()>
     }
     let listed = listed.encodings().map(|encoding| encoding.to_string()).collect::<Vec<_>>().join(", ");
     Err(damaged(&format!("its encoding is {encoding}, but the footer lists {listed}")))
+}
+
+/// Checks the dictionary of a column whose pages are decoded before their sizes are needed.
+///
+/// # Errors
+/// It cannot have as many entries as it claims.
+pub fn check_dictionary(source: &Source, column: &ColumnChunkMetaData) -> Result<()> {
+    headers(source, column).try_for_each(|page| check_entries(&page, column))
+}
+
+/// The headers of the pages of a column chunk, up to one that is unreadable, for which the decoder reports an error.
+fn headers<'a>(source: &'a Source, column: &ColumnChunkMetaData) -> impl Iterator<Item = PageHeader> + use<'a> {
+    let start = [column.dictionary_page_offset(), Some(column.data_page_offset())].into_iter().flatten().min().unwrap_or(0);
+    let mut at = u64::try_from(start).unwrap_or(0);
+    let end = at.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
+    std::iter::from_fn(move || {
+        let page = (at < end).then(|| header(source, at..end))??;
+        at = at.saturating_add(page.length).saturating_add(page.compressed);
+        Some(page)
+    })
 }
 
 /// A dictionary must have enough bytes for its entries, all of which the decoder allocates in advance.
