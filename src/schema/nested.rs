@@ -24,6 +24,15 @@ pub fn fields_of(ty: &DataType) -> Vec<&FieldRef> {
     }
 }
 
+/// The fields in a type, those of unions and encodings included.
+pub fn children_of(ty: &DataType) -> Vec<&FieldRef> {
+    match ty {
+        DataType::RunEndEncoded(_, values) => vec![values],
+        DataType::Union(fields, _) => fields.iter().map(|(_, f)| f).collect(),
+        _ => fields_of(ty),
+    }
+}
+
 /// A nested type with its fields changed; other types as they are. Unions and encodings count as values.
 pub fn with_fields(ty: &DataType, mut change: impl FnMut(&FieldRef) -> FieldRef) -> DataType {
     match ty {

@@ -3,8 +3,8 @@
 //! In memory, the bitmap of some rows can be part of a longer one, so that its last byte has the bits of other rows: of records
 //! that a verb has left out, for instance. They are not written, and the bytes written do not depend on the size of chunks.
 
-use super::write::children;
 use crate::error::{Error, Result};
+use crate::schema::nested::children_of;
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_data::transform::MutableArrayData;
 use arrow_data::{ArrayData, BufferSpec, layout};
@@ -86,7 +86,7 @@ impl<'a> LastBytes<'a> {
         if let DataType::RunEndEncoded(ends, _) = ty {
             self.find(ends.data_type())?;
         }
-        children(ty).into_iter().try_for_each(|field| self.find(field.data_type()))
+        children_of(ty).into_iter().try_for_each(|field| self.find(field.data_type()))
     }
 }
 

@@ -12,14 +12,14 @@ use crate::options::{Compression, Options};
 use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::Schema;
-use crate::schema::nested::fields_of;
+use crate::schema::nested::children_of;
 use crate::tensor::arrow::encoded::{Encodings, keys_only};
 use crate::tensor::arrow::{ArrowForm, to_arrow, to_arrow_field};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
-use arrow_schema::{ArrowError, DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 use std::io::Write;
 use std::sync::Arc;
@@ -214,20 +214,11 @@ impl ArrowWriter {
     }
 }
 
-/// The fields in a type, those of unions and encodings included.
-pub fn children(ty: &DataType) -> Vec<&FieldRef> {
-    match ty {
-        DataType::RunEndEncoded(_, values) => vec![values],
-        DataType::Union(fields, _) => fields.iter().map(|(_, f)| f).collect(),
-        _ => fields_of(ty),
-    }
-}
-
 /// The number of nested fields in a field of that type, including itself.
 fn depth(ty: &DataType) -> usize {
     match ty {
         DataType::Dictionary(_, values) => (depth(values) + 1).max(2),
-        _ => 1 + children(ty).into_iter().map(|f| depth(f.data_type())).max().unwrap_or(0),
+        _ => 1 + children_of(ty).into_iter().map(|f| depth(f.data_type())).max().unwrap_or(0),
     }
 }
 
@@ -235,7 +226,7 @@ fn has_dictionary_in_union(ty: &DataType, in_union: bool) -> bool {
     let in_union = in_union || matches!(ty, DataType::Union(..));
     match ty {
         DataType::Dictionary(..) => in_union,
-        _ => children(ty).into_iter().any(|f| has_dictionary_in_union(f.data_type(), in_union)),
+        _ => children_of(ty).into_iter().any(|f| has_dictionary_in_union(f.data_type(), in_union)),
     }
 }
 

@@ -475,7 +475,7 @@ impl Observed for Seen {
             let error =
                 error.help(format!("line {line} repeats the header: give files that were joined separately, as in convert A.csv B.csv"));
             return Err(match types {
-                Some(types) => error.help(format!("or skip it: --schema {} --on-error skip", shell_quoted(&types.join("; ")))),
+                Some(types) => error.help(format!("to skip it: --schema {} --on-error skip", shell_quoted(&types.join("; ")))),
                 None => error.help(as_text),
             });
         }

@@ -4,7 +4,7 @@
 
 use super::facts::int96_leaves;
 use super::failure::lifted;
-use super::sizes::check_dictionary;
+use super::headers::check_dictionary;
 use crate::error::Result;
 use crate::formats::columnar::source::Source;
 use crate::schema::facts::SPARK_ROW;

@@ -11,7 +11,7 @@
 //! - [`lanes`]: a large row group, read once by all its tasks;
 //! - [`write`]: encodes groups of rows on any thread; [`dictionary`]: decides on dictionary encoding;
 //! - [`encode`]: encodes column chunks, page by page;
-//! - [`sizes`]: sizes in memory, checked before pages are decompressed; [`front_coded`]: those of strings that repeat the
+//! - [`headers`]: the headers of pages; [`sizes`]: sizes in memory, checked before pages are decompressed; [`front_coded`]: those of strings that repeat the
 //!   start of the one before; [`measure`]: the sizes of records.
 
 mod annotation;
@@ -22,6 +22,7 @@ mod facts;
 mod failure;
 mod footer;
 mod front_coded;
+mod headers;
 mod int96;
 mod lanes;
 mod logical;
