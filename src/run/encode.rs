@@ -102,7 +102,7 @@ impl Encoder {
 /// The error for the first field that a format cannot hold, with up to 20 further messages for other fields.
 fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema>) -> Option<Error>) -> Error {
     let others = schema.fields.iter().flat_map(|field| refused_inside(field.clone(), refused));
-    let others: Vec<Error> = others.filter(|other| other.field() != error.field()).take(MOST_REFUSED).collect();
+    let others: Vec<Error> = others.filter(|other| other.field() != error.field()).collect();
     if error.field().is_none() || others.is_empty() {
         return error;
     }
@@ -130,7 +130,7 @@ fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema
     error.help(format!("to drop all of them: drop {}", shell_word(&fields.join(","))))
 }
 
-/// The most fields that a message about several lists.
+/// The most fields that are looked for inside one field.
 const MOST_REFUSED: usize = 1000;
 
 /// The errors of a field and those inside it, each after the ones before have been dropped.
