@@ -225,11 +225,22 @@ impl Options {
     }
 }
 
+/// How fields of CSV and TSV input are quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quote {
+    /// With this character.
+    Char(u8),
+    /// Not at all: quotes are ordinary characters.
+    None,
+}
+
 /// Deviations from the default CSV and TSV dialect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CsvOptions {
     /// The field separator; `None` for a comma or tab.
     pub delimiter: Option<u8>,
+    /// The quote character of the input; `None` for `"`.
+    pub quote: Option<Quote>,
     /// The separator of list items; `None` if a field is a single value.
     pub list_separator: Option<u8>,
     /// Texts that mean null; `None` for empty fields.

@@ -139,7 +139,7 @@ class _Search:
         names = [f"{folder}{mark}{match['front']}-{i:05}-of-{count:05}{match['back']}" for i in range(count)]
         missing = [name for name in names if not self.tree.exists(name)]
         if missing:
-            raise FileNotFoundError(f"{path}: {len(missing)} of {count} shards are missing, the first is {missing[0]}")
+            raise FileNotFoundError(f"{path}: {len(missing)} of {count} shards are missing, starting with {missing[0]}")
         return names
 
     def _contents(self, path: str) -> list[str]:

@@ -50,7 +50,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["padded-batch", "batch"], &["-f"], "choose fields with the verb select: select FIELDS then ..."),
     (&["cumsum", "windows", "explode", "implode"], &["-f"], "the field is a plain argument: FIELD"),
     (&["split", "shard"], &["-n"], "to write N files of about equal size: convert --shards N -o OUT"),
-    (&["split", "shard"], &["-l"], "files are divided by their number, not by lines: convert --shards FILES -o OUT"),
+    (&["split", "shard"], &["-l"], "give the number of files, not of lines: convert --shards FILES -o OUT"),
     (
         &["split"],
         &["--train", "--test", "--val", "--ratio", "--train-size", "--test-size", "--frac"],
@@ -69,7 +69,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         &["--where", "--filter"],
         "select records with the verb filter: filter CONDITION then ...",
     ),
-    (&["head", "tail"], &["--by", "-g"], "for one record of each value: unique --by FIELD"),
+    (&["head", "tail"], &["--by", "-g"], "to keep one record for each value: unique --by FIELD"),
     (
         &["to-dense"],
         &["--length", "--len", "--max-length", "--max-len", "--maxlen", "--size"],
@@ -95,7 +95,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["-i", "--input", "--infile", "--in-file", "--file"], "FILEs are plain arguments; use --from for their format"),
     (&["--input-format", "--ifmt", "--ft"], "did you mean --from?"),
     (&["--outfile", "--out-file", "--out"], "did you mean --output?"),
-    (&["--encoding"], "input is UTF-8; to read other text: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv"),
+    (&["--encoding"], "input must be UTF-8; to convert text in another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv"),
     (
         &["--dtype", "--dtypes", "--types", "--infer-types", "--no-inference"],
         "use --schema to declare types, as in --schema 'FIELD: string'",
@@ -110,6 +110,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["--no-color", "--no-colour"], "did you mean --color never?"),
     (&["--no-header", "--headerless-csv-input"], "name the columns with --columns: the first line is then a record"),
     (&["-d", "-F", "--fs", "--ifs", "--ofs", "--sep", "--separator"], "did you mean --delimiter?"),
+    (&["--quotechar", "--quote-char", "--quoting", "--no-quote", "--no-quotes", "--lazy-quotes"], "did you mean --quote?"),
     (&["--overwrite"], "omit it: existing output files are replaced unless --no-clobber is given"),
     (&["--inplace"], "did you mean --in-place?"),
     (&["--append"], "let the shell append JSON Lines: tatter ... >> FILE"),

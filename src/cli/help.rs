@@ -44,7 +44,7 @@ Exit codes:
   2    usage error, found before the first record: an unknown option, verb, field or function, or a wrong type
   3    a file cannot be read or written
   70   a bug in tatter
-  129, 130, 131, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGQUIT, SIGTERM, respectively
+  129, 130, 131, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGQUIT or SIGTERM, respectively
 ";
 
 /// Environment variables, one line each, also used in the man page.
@@ -90,7 +90,9 @@ pub fn usage_line(name: &str, command: &Command) -> String {
 
 /// Shown on a terminal if there is no input.
 pub fn short_usage() -> String {
-    format!("{USAGE}\nTry `tatter schema FILE` to see the fields of a file, `tatter -h` for the verbs, `tatter VERB -h` for one of them.\n")
+    format!(
+        "{USAGE}\nTry `tatter schema FILE` to see the fields of a file, `tatter -h` for the verbs, or `tatter VERB -h` for one of them.\n"
+    )
 }
 
 /// The output of `-h`: one screen.
@@ -115,7 +117,7 @@ Example: pad the tokens of every 32 records to a common length
 /// The output of `--help`: everything.
 pub fn long(commands: &[Standalone]) -> String {
     let mut text = format!("{TITLE}\n\n{USAGE}\n\n{ABOUT}\nVerbs:\n{}\nOther commands:\n{}", verb_list(), command_list(commands));
-    let _ = write!(text, "\n{}\nFormats, as --from and --to name them:\n", global_options());
+    let _ = write!(text, "\n{}\nFormats (the names that --from and --to accept):\n", global_options());
     text.push_str(&format_list());
     let _ = write!(text, "{SUFFIXES}\n{ARRAYS}\n{NOTATION}\n{EXIT_CODES}");
     fitted(&text)

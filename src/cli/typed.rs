@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result, nearest};
 use crate::formats::FORMATS;
-use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Scalars, SourceColumns, When};
+use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Quote, Scalars, SourceColumns, When};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::tensor::arrow::extension::TensorTypes;
@@ -73,7 +73,7 @@ pub struct Typed {
     /// Directory for temporary files [default: the directory of the output file; for standard output, TMPDIR or /tmp]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     temp_dir: Option<PathBuf>,
-    /// Seed of random numbers; give it before the first verb if the last verb has its own --seed
+    /// Seed for random numbers; give it before the first verb if the last verb has its own --seed
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Running")]
     seed: u64,
     /// Define a constant for expressions: VALUE is a literal (7, True, [1, 2], "text"); anything else is a string
@@ -103,7 +103,7 @@ pub struct Typed {
     /// Write a summary of the run as JSON; `-` writes it to standard error
     #[arg(long, value_name = "FILE", help_heading = "Messages")]
     summary: Option<PathBuf>,
-    /// Show no notices and no progress
+    /// Suppress notices and progress
     #[arg(short, long, help_heading = "Messages")]
     quiet: bool,
     /// Print formats, threads, memory limit and a summary to standard error
@@ -130,7 +130,7 @@ pub struct Typed {
     /// Write dense numeric fields with Arrow's tensor extension types: those of fixed shape (default), or all with =variable
     #[arg(long, value_name = "fixed|variable", num_args = 0..=1, require_equals = true, default_missing_value = "fixed", value_parser = tensor_types, help_heading = "Format options")]
     tensor_types: Option<TensorTypes>,
-    /// Skip the checksums of TFRecords and ArrayRecords
+    /// Do not verify the checksums of TFRecords and ArrayRecords
     #[arg(long, help_heading = "Format options")]
     no_verify: bool,
     /// Omit null fields from JSON output
@@ -160,6 +160,9 @@ pub struct Typed {
     /// CSV: character between fields [default: comma, in TSV a tab]
     #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Format options")]
     delimiter: Option<u8>,
+    /// CSV: quote character of the input [default: "]; none: quotes are ordinary characters, as in many TSV files
+    #[arg(long, value_name = "CHAR", value_parser = quote, help_heading = "Format options")]
+    quote: Option<Quote>,
     /// CSV: character between the items of a list [default: none; a field is one value]
     #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Format options")]
     list_separator: Option<u8>,
@@ -190,12 +193,21 @@ pub struct Typed {
     append_eod: Option<i64>,
 }
 
+/// Parses a quote character.
+fn quote(text: &str) -> std::result::Result<Quote, String> {
+    match text.as_bytes() {
+        b"none" => Ok(Quote::None),
+        b"\"" => Ok(Quote::Char(b'"')),
+        _ => ascii(text).map(Quote::Char).map_err(|_| "expected a character such as ', or none".to_owned()),
+    }
+}
+
 /// Parses a field separator.
 fn ascii(text: &str) -> std::result::Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
         [one] if one.is_ascii() && !one.is_ascii_alphanumeric() && !matches!(one, b'"' | b'\n' | b'\r' | b'-' | b'+' | b'.') => Ok(*one),
-        _ => Err("expected one character: not a letter, digit, quote, sign or point; \\t is a tab".to_owned()),
+        _ => Err("expected one character other than a letter, digit, quote, sign or point; \\t is a tab".to_owned()),
     }
 }
 
@@ -272,6 +284,7 @@ impl Typed {
             sum_duplicates: self.sum_duplicates,
             csv: CsvOptions {
                 delimiter: self.delimiter,
+                quote: self.quote,
                 list_separator: self.list_separator,
                 nulls: self.nulls.map(|words| words.split(',').map(str::to_owned).collect()),
                 columns: self.columns.map(|names| names.split(',').map(str::to_owned).collect()),

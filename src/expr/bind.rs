@@ -384,7 +384,7 @@ impl Binder<'_> {
                         "float" => CAST.to_owned(),
                         _ => {
                             let dtype = dtype_named(&dotted).unwrap_or(DType::Int64);
-                            format!("cast(x, {dtype}) converts numbers, strings.to_number(x, {dtype}) parses text")
+                            format!("cast(x, {dtype}) converts numbers; strings.to_number(x, {dtype}) parses text")
                         }
                     },
                 ));

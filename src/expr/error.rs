@@ -5,7 +5,7 @@ use crate::error::{Error, Kind, Reason};
 use crate::schema::DType;
 
 /// Advice for casts in the syntax of other languages.
-pub const CAST: &str = "cast(x, float64) converts numbers, strings.to_number(x, float64) parses text";
+pub const CAST: &str = "cast(x, float64) converts numbers; strings.to_number(x, float64) parses text";
 
 /// Advice for operators and functions of other languages that search text. `(?s)` lets the dot match line ends too.
 pub const SEARCH_TEXT: &str = "strings.regex_full_match(x, \"(?s).*PATTERN.*\") searches text";

@@ -37,7 +37,7 @@ impl Writer for LineWriter {
         let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
         if self.is_start && lines.starts_with(BYTE_ORDER_MARK) {
             let error = Error::data("the output would start with U+FEFF, which readers take for a byte order mark and drop");
-            return Err(error.help("write --to jsonl"));
+            return Err(error.help("use --to jsonl"));
         }
         self.is_start &= lines.is_empty();
         self.out.write_all(&lines).map_err(|e| failed(&e))

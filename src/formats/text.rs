@@ -251,9 +251,9 @@ fn check_writable(schema: &Schema) -> Result<String> {
             Ok(field.name.clone())
         }
         [field] => Err(Error::usage(format!("text stores one string per record, but {} is {}", field.name, field.ty))
-            .help("write --to jsonl, or format numbers as strings: map 'FIELD = strings.as_string(FIELD)'")),
+            .help("use --to jsonl, or format numbers as strings: map 'FIELD = strings.as_string(FIELD)'")),
         fields => Err(Error::usage(format!("text stores one string per record, but the records have {} fields", fields.len()))
-            .help("select the one to write, or write --to jsonl")),
+            .help("select the one to write, or use --to jsonl")),
     }
 }
 
@@ -293,7 +293,7 @@ fn encode_lines<'a>(field: &str, nrows: usize, value: impl Fn(usize) -> Option<&
                 .help(format!("or drop such records: filter {}", shell_word(&filter))));
         };
         if memchr::memchr2(b'\n', b'\r', text).is_some_and(|at| text[at] == b'\n' || at + 1 == text.len()) {
-            return Err(Error::data("a value that contains a line break would become two lines").at_row(row).help("write --to jsonl"));
+            return Err(Error::data("a value that contains a line break would become two lines").at_row(row).help("use --to jsonl"));
         }
         lines.extend_from_slice(text);
         lines.push(b'\n');

@@ -49,7 +49,7 @@ impl List<'_> {
             return Ok(bytes);
         }
         std::fs::read(self.name).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => missing::missing(Path::new(self.name)).help("the list is named by --files-from"),
+            std::io::ErrorKind::NotFound => missing::missing(Path::new(self.name)).help("this file is the LIST of --files-from"),
             _ => Error::io(shown, "cannot read", &e),
         })
     }

@@ -223,7 +223,7 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
         "az" | "abfs" | "abfss" => format!("az storage blob download --file /dev/stdout --blob-url {word}"),
         "hf" => {
             let error = Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes can be read"));
-            return Some(error.help("download the data set first: hf download NAME --repo-type dataset"));
+            return Some(error.help("download the dataset first: hf download NAME --repo-type dataset"));
         }
         "file" => return Some(Error::usage(format!("{name}: expected the path of a file, found a URL")).help(format!("write {rest}"))),
         _ => return Some(Error::usage(format!("{name}: only files and pipes can be read")).help("FETCH | tatter ... --from FORMAT -")),

@@ -66,7 +66,7 @@ impl Target {
         if let (true, false, Some(Names::Numbered { front, back, .. })) =
             (shards.is_some() || sharded.is_some(), is_there, numbered(file).unwrap_or_default())
         {
-            let error = Error::usage("# writes one file per record, shards are a fixed number of files").in_input(name);
+            let error = Error::usage("# writes one file per record, but shards are a fixed number of files").in_input(name);
             let front = Some(front.trim_end_matches(['-', '_', '.'])).filter(|front| !front.is_empty()).unwrap_or("out");
             let plain = format!("{front}{back}");
             let at = name.len() - file.len();
@@ -317,7 +317,7 @@ mod tests {
                 "a-###.x",
                 Some(2),
                 Err(
-                    "DIR/a-###.x: # writes one file per record, shards are a fixed number of files\n  for shards, leave out the #: -o DIR/a.x --shards 2",
+                    "DIR/a-###.x: # writes one file per record, but shards are a fixed number of files\n  for shards, leave out the #: -o DIR/a.x --shards 2",
                 ),
             ),
             ("a-#-#.x", None, Err("a-#-#.x has two runs of #: expected one, for the record number")),

@@ -67,6 +67,7 @@ pub fn note_unused<'a>(inputs: impl Iterator<Item = &'a dyn Format>, output: Opt
     let (csv, megatron) = (&options.csv, &options.megatron);
     let given = [
         (csv.delimiter.is_some(), "--delimiter", ""),
+        (csv.quote.is_some(), "--quote", ""),
         (csv.list_separator.is_some(), "--list-separator", ""),
         (csv.nulls.is_some(), "--nulls", ""),
         (csv.columns.is_some(), "--columns", "; fields are chosen with the verb select"),
@@ -179,7 +180,7 @@ pub fn note_quarantine(options: &Options) -> Result<()> {
     let OnError::Quarantine(path) = &options.on_error else { return Ok(()) };
     let (codec, extension) = extensions(&path.to_string_lossy());
     if let Some(codec) = codec {
-        let text = format!("{}: the quarantine file is not compressed, but its name is that of {codec} data", path.display());
+        let text = format!("{}: the quarantine file is not compressed, but its name says {codec}", path.display());
         options.notices.add(text, options.strict)?;
     }
     let extension = extension.unwrap_or_default();

@@ -63,7 +63,7 @@ fn head(inputs: &Inputs, is_settled: bool, columns: usize) -> String {
         .collect();
     let more = inputs.iter().count() - named.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let sampled = if is_settled { "" } else { "; types of the start of the input" };
+    let sampled = if is_settled { "" } else { "; types inferred from the start of the input" };
     format!("{}\n", screen::cut(&printable(&format!("{}{more}{sampled}", named.join(" "))), columns))
 }
 

@@ -5,7 +5,7 @@ use crate::options::Options;
 type Take = fn(&mut Options, Options);
 
 /// The options that can be given for a single input, by their names in the code.
-const OPTIONS: [(&str, Take); 22] = [
+const OPTIONS: [(&str, Take); 23] = [
     ("from", |own, said| own.from = said.from),
     ("input_name", |own, said| own.input_name = said.input_name),
     ("files_from", |own, said| own.files_from = said.files_from),
@@ -23,6 +23,7 @@ const OPTIONS: [(&str, Take); 22] = [
     ("index_base", |own, said| own.index_base = said.index_base),
     ("sum_duplicates", |own, said| own.sum_duplicates = said.sum_duplicates),
     ("delimiter", |own, said| own.csv.delimiter = said.csv.delimiter),
+    ("quote", |own, said| own.csv.quote = said.csv.quote),
     ("list_separator", |own, said| own.csv.list_separator = said.csv.list_separator),
     ("nulls", |own, said| own.csv.nulls = said.csv.nulls),
     ("columns", |own, said| own.csv.columns = said.csv.columns),

@@ -290,8 +290,10 @@ impl OutputNumbers {
         }
         if let Some(other) = self.folded.insert(name.to_lowercase(), name.to_owned()) {
             let error = Error::data(format!("the files of the values `{other}` and `{name}` would have names that differ only in case"));
-            return Err(error
-                .help(format!("for one file of both: --by {}", shell_word(&format!("strings.lower({}, encoding=\"utf-8\")", self.key)))));
+            return Err(error.help(format!(
+                "to write both to one file: --by {}",
+                shell_word(&format!("strings.lower({}, encoding=\"utf-8\")", self.key))
+            )));
         }
         self.by_name.insert(name.to_owned(), number);
         Ok(number)

@@ -22,7 +22,7 @@ fn constant_arrays(options: &Options) -> Result<BTreeMap<String, (Type, Tensor)>
     let read = |text: &String| {
         let (name, file) = named(text, "--with", "FILE")?;
         let array = formats::constant(file).map_err(|e| if e.kind() == Kind::Data { e.with_kind(Kind::Usage) } else { e });
-        Ok((name.to_owned(), array.map_err(|e: Error| e.help("the file is named by --with"))?))
+        Ok((name.to_owned(), array.map_err(|e: Error| e.help("this file is the argument of --with"))?))
     };
     let mut arrays = BTreeMap::new();
     for text in &options.with {

@@ -55,7 +55,7 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
                 Some((field, key)) => Error::usage(format!("unknown field `{missing}`"))
                     .in_input(name.as_str())
                     .help(format!("name the key of the table with --key: lookup {field} in {} --key {key}", shell_word(&name))),
-                None => error.in_input(name).help("--key and --take are fields of the table: --key id --take name"),
+                None => error.in_input(name).help("--key and --take name fields of the table: --key id --take name"),
             },
             (Ok(_), _) => Error::internal("a field of a table was not read"),
         });
@@ -71,7 +71,9 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
         if nbytes > options.max_memory {
             let error = Error::data("this table needs more memory than --max-memory").in_input(name.clone());
             let both = format!("duckdb -c \"SELECT * FROM 'data.parquet' LEFT JOIN {} USING (KEY)\"", shell_word(&name));
-            return Err(error.help("take fewer fields, or raise the limit").help(format!("to join two large files: {both}")));
+            return Err(error
+                .help("take fewer fields, or raise the limit with --max-memory")
+                .help(format!("to join two large files: {both}")));
         }
         chunks.push(decoded.chunk);
     }

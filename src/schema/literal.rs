@@ -254,7 +254,7 @@ enum QuotedPiece {
 fn quoted(cursor: &mut Cursor, push: &mut dyn FnMut(&Cursor, usize, QuotedPiece) -> Result<()>) -> Result<()> {
     let open = cursor.pos();
     let Some(quote) = cursor.peek().filter(|c| *c == '"' || *c == '\'') else {
-        return Err(cursor.unexpected("a text in quotes"));
+        return Err(cursor.unexpected("text in quotes"));
     };
     let body = &cursor.rest()[1..];
     cursor.advance(1);

@@ -153,7 +153,9 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
             return Err(Error::usage("--shape and --default need --pad or --pad-to-boundary"));
         }
         if self.padding.has_max() {
-            return Err(Error::usage("`max` is the longest row of the whole input, which is not known when a batch is padded"));
+            return Err(Error::usage(
+                "`max` is the length of the longest row in the whole input, which is not known when a batch is padded",
+            ));
         }
         if self.pad_to_boundary && self.boundaries.is_none() {
             return Err(Error::usage("--pad-to-boundary needs --boundaries").help("to pad each batch to its longest record: --pad"));

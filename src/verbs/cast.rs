@@ -62,7 +62,7 @@ fn parse_dtype(text: &str) -> Result<DType> {
     let without_unit = text.split(['[', '(']).next().unwrap_or(text);
     if without_unit.starts_with("decimal") {
         return Err(
-            error.help("decimals are declared with --schema, such as 'x: arrow<decimal128(9, 2)>', and can only be cast to other types")
+            error.help("declare decimals with --schema, as in 'x: arrow<decimal128(9, 2)>'; cast only converts them to other types")
         );
     }
     if let Some((_, time)) = TIMES.iter().find(|(names, _)| names.contains(&without_unit)) {
@@ -186,13 +186,13 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
         return Err(match from {
             d if d.time().is_some() || to.time().is_some() => {
-                error.help("times can be cast to other units, to and from strings, and to and from int64, their count of units")
+                error.help("times can be cast to other units, to and from strings, and to and from int64, as a count of their units")
             }
             d if is_text(d) && to.is_tensor() && !is_text(to) => {
                 let name = path.in_expression();
                 let number = |to: &str| format!("strings.to_number({name}, {to})");
                 let (what, value) = match to {
-                    DType::Bool => ("compare with a string", format!("{name} == \"true\"")),
+                    DType::Bool => ("compare to a string", format!("{name} == \"true\"")),
                     DType::Float16 => ("parse numbers from strings", format!("cast({}, {to})", number("float32"))),
                     DType::Int8 | DType::Int16 | DType::UInt8 | DType::UInt16 => {
                         ("parse numbers from strings", format!("cast({}, {to})", number("int32")))

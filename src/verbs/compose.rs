@@ -29,7 +29,7 @@ impl Verb for Compose {
     const SUMMARY: &'static str = "Build a ragged field from flat values and row partitions";
     const ABOUT: &'static str = "\
 The inverse of `decompose`: FIELD/values is partitioned by FIELD/E_1, FIELD/E_2 ..., outermost first; each partition \
-must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may give the numbers of rows; otherwise the last row id determines it. These fields are replaced by FIELD, whose axes after the first are ragged.";
+must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may give the numbers of rows; otherwise the last row ids determine them. These fields are replaced by FIELD, whose axes after the first are ragged.";
     const MEANING: &'static str = "tf.RaggedTensor.from_nested_row_splits and similar functions; Paddle's create_lod_tensor";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -199,7 +199,8 @@ impl Lookup {
     fn key_type(&self, ours: &Type, theirs: &Field) -> Result<Type> {
         let (Some(a), Some(b)) = (ours.dtype().filter(|_| !ours.is_sparse()), scalar(&theirs.ty)) else {
             let (theirs, key) = (&theirs.ty, quoted(&theirs.name));
-            let text = format!("{} is {ours}, {key} in {} is {theirs}; expected values and scalar keys", self.field, self.shown());
+            let text =
+                format!("{} is {ours}, and {key} in {} is {theirs}; expected values to look up and scalar keys", self.field, self.shown());
             let advice = match ours.is_sparse() {
                 true => format!("convert it first: from-sparse -f {}", self.field),
                 false if theirs.dims.is_empty() => "choose one of its fields with map".to_owned(),

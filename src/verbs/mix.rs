@@ -17,7 +17,7 @@ pub struct Mix {
     /// When the stream ends
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Stop::All)]
     stop: Stop,
-    /// Seed of the random numbers [default: the global --seed]
+    /// Seed for random numbers [default: the global --seed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

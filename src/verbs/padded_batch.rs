@@ -51,8 +51,10 @@ Sparse fields, structured tensors and nulls are errors.";
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         if self.padding.has_max() {
-            return Err(Error::usage("`max` is the longest row of the whole input, which is not known when a batch is padded")
-                .help("use a number, or let to-dense do it: batch N then to-dense --shape 'x=[?, max]'"));
+            return Err(Error::usage(
+                "`max` is the length of the longest row in the whole input, which is not known when a batch is padded",
+            )
+            .help("use a number, or let to-dense do it: batch N then to-dense --shape 'x=[?, max]'"));
         }
         if self.drop_remainder && self.size == BatchSize::All {
             return Err(Error::usage("`padded-batch all` makes one batch of all records: there is no remainder to drop"));

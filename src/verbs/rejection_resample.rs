@@ -28,7 +28,7 @@ pub struct RejectionResample {
     /// Share of each class in the input [default: estimated from the records so far]
     #[arg(long, value_name = "CLASS=SHARE,..")]
     initial: Option<String>,
-    /// Seed of the random numbers [default: the global --seed]
+    /// Seed for random numbers [default: the global --seed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

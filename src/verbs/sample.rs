@@ -17,7 +17,7 @@ pub struct Sample {
     /// Number of records, such as 100, or fraction of them, such as 0.1
     #[arg(value_name = "N|FRACTION", value_parser = parse)]
     size: SampleSize,
-    /// Seed of the random numbers [default: the global --seed]
+    /// Seed for random numbers [default: the global --seed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

@@ -21,7 +21,7 @@ pub struct Shuffle {
     /// Draw from a buffer of N records instead of from all
     #[arg(long, value_name = "N", value_parser = super::shared::args::positive)]
     buffer: Option<usize>,
-    /// Seed of the random numbers [default: the global --seed]
+    /// Seed for random numbers [default: the global --seed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

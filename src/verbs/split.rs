@@ -40,7 +40,7 @@ pub struct Split {
     /// With --into, divide the records of each value in the same proportions
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     stratify: Option<Keys>,
-    /// With --into, seed of the random numbers [default: the global --seed]
+    /// With --into, seed for random numbers [default: the global --seed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -110,7 +110,7 @@ groups. Files that an earlier run wrote for other values are kept.";
             }
             (None, _) if self.stratify.is_some() => Err(Error::usage("--stratify has an effect only with --into NAME=SHARE,..")),
             (Some(_), _) if self.by.is_some() && self.stratify.is_some() => {
-                let error = Error::usage("--by keeps the records of a key together, --stratify divides them: they cannot be used together");
+                let error = Error::usage("--by keeps the records of a key together, but --stratify divides them: choose one");
                 Err(error.help("if all keys have about the same shares of --stratify FIELD, --by is enough"))
             }
             (Some(_), Some(_)) => Err(Error::usage("--into names all parts: it takes no --else")),
@@ -173,9 +173,9 @@ groups. Files that an earlier run wrote for other values are kept.";
 /// The error if no parts are given.
 fn without_parts(file: &str) -> Error {
     Error::usage("expected a condition, --by or --into")
-        .help(format!("for parts by shares: tatter split --into train=0.9,test=0.1 -o part.jsonl {file}"))
-        .help(format!("by a condition: tatter split CONDITION -o yes.jsonl --else no.jsonl {file}"))
-        .help(format!("for 4 files of about equal size: tatter convert --shards 4 -o part.jsonl {file}"))
+        .help(format!("to divide by shares: tatter split --into train=0.9,test=0.1 -o part.jsonl {file}"))
+        .help(format!("to divide by a condition: tatter split CONDITION -o yes.jsonl --else no.jsonl {file}"))
+        .help(format!("to write 4 files of about equal size: tatter convert --shards 4 -o part.jsonl {file}"))
 }
 
 /// Shares are resolved to millionths.

@@ -47,8 +47,8 @@ Every ragged axis becomes uniform in each record: its size is that of its longes
 padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless --shape or --multiple-of \
 is given.
 
-In a shape, `?` is the longest row of the record, `<=512` the longest but at most 512, `512` exactly 512, and `max` the longest of the \
-whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
+In a shape, `?` is the length of the longest row in the record, `<=512` that length but at most 512, `512` exactly 512, \
+and `max` that of the whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
 --side left pads and truncates at the start of rows and keeps their ends, which suits language-model prompts; truncated values are lost. \
 The values of a sparse tensor are placed by their indices, whatever the side. --multiple-of rounds up the padded sizes that are not given \

@@ -30,7 +30,7 @@ known. The records of one window are kept in memory (see --max-memory). For wind
     const MEANING: &'static str = "tf.data.Dataset.window";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "windows of three records, each starting one record after the last",
+            about: "windows of three records, each starting one record after the previous one",
             args: "window --size 3 --shift 1 --drop-remainder",
             input: "{\"x\": 1}\n{\"x\": 2}\n{\"x\": 3}\n{\"x\": 4}\n{\"x\": 5}\n",
             output: "{\"x\":[1,2,3]}\n{\"x\":[2,3,4]}\n{\"x\":[3,4,5]}\n",

@@ -61,7 +61,7 @@ windows of consecutive records, use `window`. To write each window as a record: 
         edits.change(&self.field, |ty| {
             if ty.rank() == 0 || ty.is_sparse() {
                 let error = Error::usage(format!("is {ty} and has no axis 0 to divide"));
-                return Err(error.help("for windows of consecutive records use `window`"));
+                return Err(error.help("for windows of consecutive records, use `window`"));
             }
             let padding = match &self.pad {
                 None => None,
@@ -95,7 +95,7 @@ impl Windows {
     /// One row of the value that fills short windows.
     fn padding(&self, text: &str, ty: &crate::schema::Type) -> Result<Tensor> {
         let Some(dtype) = ty.dtype().filter(|_| ty.rank() == 1) else {
-            let error = Error::usage(format!("is {ty}; --pad fills a vector"));
+            let error = Error::usage(format!("is {ty}, but --pad applies only to vectors"));
             return Err(error.help("drop short windows: --drop-remainder").help("or pad afterwards: to-dense"));
         };
         let literal = parse_literal_for(text, Some(dtype)).unwrap_or_else(|_| Literal::String(text.to_owned()));

@@ -192,8 +192,8 @@ fn arrays_that_contradict_each_other_are_refused() {
         ("none", zip(&ragged(&[]), false), "x.npz: x/row_splits_0: row splits are empty; expected them to start at 0"),
         ("down", zip(&ragged(&[0, 2, 1, 3]), false), "x.npz: x: row splits decrease from 2 to 1"),
         ("beyond", zip(&ragged(&[0, 2, i64::MAX]), false), "x.npz: x: row splits reach value 9223372036854775807, but there are only 3"),
-        ("short", zip(&ragged(&[0, 2]), false), "x.npz: x: its row splits end 1 value before the end"),
-        ("no records", zip(&ragged(&[0]), false), "x.npz: x: its row splits end 3 values before the end"),
+        ("short", zip(&ragged(&[0, 2]), false), "x.npz: x: its row splits end 1 value too early"),
+        ("no records", zip(&ragged(&[0]), false), "x.npz: x: its row splits end 3 values too early"),
         ("outside", zip(&sparse(&[0, 5], &[1, 5]), false), "x.npz: record 1: s: index [5] is outside the dense_shape [5]"),
         (
             "back",
@@ -212,7 +212,7 @@ fn arrays_that_contradict_each_other_are_refused() {
         (
             "name",
             renamed(b"x/values", b"y/values"),
-            "x.npz: the zip archive lists a member x/values.npy under a name that differs from its header",
+            "x.npz: the zip archive lists a member x/values.npy under a name that differs from the one in its header",
         ),
         (
             "checkpoint",

@@ -574,8 +574,8 @@ fn each_field_id_is_that_of_one_field() {
         let fields = vec![Field::new(field, ty, true).with_metadata(metadata(&[("PARQUET:field_id", "1"), ("unit", "m")]))];
         write_arrow(&here.join(name), &RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![Arc::new(structure)]).unwrap());
     }
-    let notes = "note: b.c: the metadata `PARQUET:field_id` was dropped: it is that of another field\n\
-                 note: b: the metadata `PARQUET:field_id` was dropped: it is that of another field\n";
+    let notes = "note: b.c: the metadata `PARQUET:field_id` was dropped: it belongs to another field\n\
+                 note: b: the metadata `PARQUET:field_id` was dropped: it belongs to another field\n";
     for output in ["c.arrow", "c.parquet"] {
         let outcome = done(shell(&format!("tatter zip a.arrow b.arrow -o {output}"), here, b""));
         assert_eq!(outcome.stderr, notes);

@@ -115,7 +115,7 @@ fn long_entries_of_dictionaries_take_bounded_memory() {
     references(&directory.path().join("list.parquet"), &[1, 100_000, 2], false);
     for chain in ["map n=len(s)", "map n=len(s) --threads 1", "get 2", "skip 1"] {
         let (peak, message) = run("list.parquet", chain);
-        let start = "error: list.parquet: record 2: s: the values of the record take 100000000000 bytes, more than the 268435456 of --max-record-bytes";
+        let start = "error: list.parquet: record 2: s: the values of the record take 100000000000 bytes, more than the --max-record-bytes limit of 268435456";
         assert!(message.starts_with(start) && peak < 500 << 20, "{chain}: {} MiB: {message}", peak >> 20);
     }
     let (_, message) = run("list.parquet", "head 1");

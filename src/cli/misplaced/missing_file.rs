@@ -167,7 +167,7 @@ fn number_of_the_first(missing: &Missing) -> Option<Error> {
 fn negative_number(missing: &Missing) -> Option<Error> {
     let name = missing.name;
     if name == "-0" {
-        let error = Error::usage("-0 describes the list of --files-from, which is missing");
+        let error = Error::usage("-0 has an effect only with --files-from LIST");
         return Some(error.help("name the list: --files-from LIST -0").help("for a file of that name, write ./-0"));
     }
     let wrong = || Error::usage(format!("`{}` has no option {name}", missing.verb.name));
@@ -199,7 +199,7 @@ fn second_number(missing: &Missing) -> Option<Error> {
 /// `window tokens`
 fn list_for_windows(missing: &Missing) -> Option<Error> {
     let is_list = missing.verb.name == "window" && missing.others_exist && is_field(missing.name);
-    is_list.then(|| missing.misplaced(format!("for the windows of a list: windows {} --size W", missing.name)))
+    is_list.then(|| missing.misplaced(format!("for windows over a list: windows {} --size W", missing.name)))
 }
 
 /// `split --by k 'x > 3'`

@@ -277,7 +277,7 @@ impl Call {
     pub fn function(&self, i: usize) -> ExprResult<FunctionValue> {
         match &self.operand(i)?.kind {
             OperandKind::Function(function) => Ok(function.clone()),
-            _ => Err(self.wrong(i, "a function: a lambda, or the name of one")),
+            _ => Err(self.wrong(i, "a function: a lambda or the name of a function")),
         }
     }
 

@@ -179,7 +179,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
                 let wide = promote(&before, &own).ok_or_else(|| {
                     let error = clash(&item.span, true, &before, &own);
                     match text.get(item.span.clone()).filter(|word| before == DType::String && is_name(word)) {
-                        Some(arg) => error.help(format!("--arg '{arg}=\"...\"' passes a string, with the quotes")),
+                        Some(arg) => error.help(format!("--arg '{arg}=\"...\"', including the inner quotes, passes a string")),
                         None => error,
                     }
                 })?;

@@ -73,7 +73,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["dynamic_stitch"],
         "indices, data",
-        "Merge the slices of several tensors into one, each at its index. If an index occurs twice, the last slice wins; slices without an index are 0.",
+        "Merge the slices of several tensors into one, each at its index. If an index occurs twice, the last slice wins; positions without a slice are 0.",
         [("dynamic_stitch([[0, 2], [1]], [[10, 30], [20]])", "[10, 20, 30]")],
         stitch
     ),

@@ -153,8 +153,10 @@ fn searchsorted(call: &mut Call) -> ExprResult<OperandKind> {
     let rank = values.rank();
     let one_row = sequence.rank() == 1;
     if !one_row && (sequence.rank() == 0 || sequence.rank() != rank) {
-        let message =
-            format!("searchsorted: sorted_sequence must have one axis or as many as values; these are {} and {}", sequence.ty, values.ty);
+        let message = format!(
+            "searchsorted: sorted_sequence must have one axis, or as many axes as values; these are {} and {}",
+            sequence.ty, values.ty
+        );
         return Err(call.error(message));
     }
     call.one(with_dtype(&values.ty, out.clone()), move |args| {

@@ -213,7 +213,7 @@ impl Parser {
             && self.tokens[self.at - 1].span.end == self.span().start
         {
             let error = ExprError::at(self.span().start - 1..self.span().end, format!("unknown operator `{op}{op}`"));
-            return error.help(if *op == "&" { "`and` joins conditions" } else { "`or` joins conditions, `+` joins strings" });
+            return error.help(if *op == "&" { "`and` joins conditions" } else { "`or` joins conditions; `+` joins strings" });
         }
         let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
@@ -235,7 +235,7 @@ impl Parser {
             TokenKind::Name(word) if word.eq_ignore_ascii_case("mod") => error.help("x % y is the remainder"),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("div") => error.help("x // y is the quotient rounded down"),
             TokenKind::Name(word) if word == "contains" => error.help(SEARCH_TEXT).help(SEARCH_LIST),
-            TokenKind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons chain: 1 <= x <= 5"),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons can be chained: 1 <= x <= 5"),
             TokenKind::Op("=" | "!") if matches!(self.peek_after(1), TokenKind::Op("~")) => error.help(SEARCH_TEXT),
             TokenKind::Op(">") if self.before_is("<") => error.help("write x != y"),
             TokenKind::Op(".") => error.help("write a field without a leading dot"),

@@ -327,7 +327,7 @@ fn stacking(contents: &Contents, declared: &[&Field], names: &HashMap<&str, usiz
                 quoted(&one.name),
                 quoted(&records.name)
             ));
-            Err(error.help("the arrays of a file are either one record, or have a row for each record"))
+            Err(error.help("the arrays of a file either form one record or have one row per record"))
         }
         (Some(_), None) => Ok(Stacking::One),
         _ => Ok(Stacking::Records),

@@ -219,7 +219,7 @@ impl LeafReader {
                     level.numbers.finish()?;
                 }
                 if *left > 0 {
-                    return Err(Error::data(format!("its row splits end {} before the end", counted(*left, "value"))));
+                    return Err(Error::data(format!("its row splits end {} too early", counted(*left, "value"))));
                 }
                 values.finish()
             }

@@ -79,7 +79,7 @@ impl End {
             limit = end.follow(source, place)?;
         }
         if end.length > MAX_DIRECTORY_NBYTES || end.start.checked_add(end.length) != Some(limit) {
-            return Err(damaged(&format!("has a directory of {} bytes at byte {}, which does not fit", end.length, end.start)));
+            return Err(damaged(&format!("has a directory of {} bytes at byte {}, which does not fit in the file", end.length, end.start)));
         }
         Ok(end)
     }
@@ -140,7 +140,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<ZipMember> 
         return Err(damaged(&format!("does not say how long the member {name} is")));
     };
     if !deflated && packed != nbytes {
-        return Err(damaged(&format!("has a member {name} of {packed} bytes that should be {nbytes}")));
+        return Err(damaged(&format!("has a member {name} of {packed} bytes, which should have {nbytes}")));
     }
 
     let beyond = || damaged(&format!("lists a member {name} at byte {offset}, where there is none"));
@@ -155,7 +155,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<ZipMember> 
     let (name_length, extra_length) = (local.u16().ok_or_else(beyond)?, local.u16().ok_or_else(beyond)?);
     let is_there = usize::from(name_length) == raw_name.len() && offset + 30 + u64::from(name_length) <= end.start;
     if !is_there || source.bytes(offset + 30, usize::from(name_length)).map_err(failed)? != raw_name {
-        return Err(damaged(&format!("lists a member {name} under a name that differs from its header")));
+        return Err(damaged(&format!("lists a member {name} under a name that differs from the one in its header")));
     }
     let start = offset + 30 + u64::from(name_length) + u64::from(extra_length);
     if start.checked_add(packed).is_none_or(|last| last > end.start) {

@@ -125,8 +125,7 @@ impl Header {
         };
         let size =
             |size: &Python| if let Python::Int(n) = size { u64::try_from(*n).ok().filter(|n| i64::try_from(*n).is_ok()) } else { None };
-        let shape =
-            sizes.iter().map(size).collect::<Option<Vec<_>>>().ok_or_else(|| damaged("has a shape that does not consist of sizes"))?;
+        let shape = sizes.iter().map(size).collect::<Option<Vec<_>>>().ok_or_else(|| damaged("has a shape with an invalid size"))?;
         let element = match entry("descr")? {
             Python::Str(descr) => parse_descr(descr)?,
             Python::List(fields) => Element { kind: ElementKind::Record(record(fields)?), big_endian: false },
@@ -223,10 +222,10 @@ pub fn refused(descr: &str) -> Error {
         Some('c') => ("complex numbers", "save the parts as two arrays: a.real, a.imag"),
         Some('M') => ("times", "save them as integers: a.astype(\"int64\")"),
         Some('m') => ("time differences", "save them as integers: a.astype(\"int64\")"),
-        Some('f') => ("floats of another width", "save them as float64: a.astype(\"float64\")"),
+        Some('f') => ("floats of an unsupported width", "save them as float64: a.astype(\"float64\")"),
         // The form of float8 and bfloat16 from other packages.
         Some('V') => ("raw bytes", "save float8 and bfloat16 as float32: a.astype(\"float32\"); others as bytes: a.view(\"uint8\")"),
-        _ => ("of another dtype", "save it with a dtype of numbers, bools or strings"),
+        _ => ("of an unsupported dtype", "save it with a dtype of numbers, bools or strings"),
     };
     Error::data(format!("its values are {what} ({descr}), which tensors cannot store")).help(help)
 }
@@ -384,9 +383,9 @@ mod tests {
             ),
             (header("[('a', '<i4', (1073741824, 1073741824, 1073741824))]", "(3,)"), "its records take more than 268435456 bytes each"),
             (header("[('a', '<i4'), 'b']", "(3,)"), "the header of the array has a descr that is not a dtype"),
-            (header("'<i3'", "(3,)"), "its values are of another dtype (<i3), which tensors cannot store"),
-            (header("'<i4'", "(-3,)"), "the header of the array has a shape that does not consist of sizes"),
-            (header("'<i4'", "(99999999999999999999,)"), "the header of the array has a shape that does not consist of sizes"),
+            (header("'<i3'", "(3,)"), "its values are of an unsupported dtype (<i3), which tensors cannot store"),
+            (header("'<i4'", "(-3,)"), "the header of the array has a shape with an invalid size"),
+            (header("'<i4'", "(99999999999999999999,)"), "the header of the array has a shape with an invalid size"),
             (header("'<i4'", "3"), "the header of the array has a shape that is not a tuple"),
             ("{'descr': '<i4'}".to_owned(), "the header of the array lacks fortran_order"),
             ("[".repeat(100_000), "the header of the array is not a Python literal"),

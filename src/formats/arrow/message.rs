@@ -42,7 +42,7 @@ impl Memory {
             return Ok(());
         }
         let beside = if others > 0 { format!(", besides {others} bytes in use,") } else { String::new() };
-        let error = Error::data(format!("{what} takes {nbytes} bytes in memory{beside} and --max-memory is {}", self.0));
+        let error = Error::data(format!("{what} takes {nbytes} bytes in memory{beside} but --max-memory is {}", self.0));
         Err(error.help("drop columns, raise the limit with --max-memory, or write the data in smaller record batches, as in pyarrow: writer.write_table(table, max_chunksize=100_000)"))
     }
 }
@@ -253,7 +253,7 @@ pub fn read(stream: &mut dyn Read, memory: Memory) -> Result<Next> {
 pub fn at(source: &Source, block: &arrow_ipc::Block) -> Result<Framed> {
     let place = |what: &str| {
         let (header, body, start) = (block.metaDataLength(), block.bodyLength(), block.offset());
-        Error::data(format!("the Arrow file is damaged: a block of {header} and {body} bytes at byte {start} {what}"))
+        Error::data(format!("the Arrow file is damaged: a block with {header} header and {body} body bytes at byte {start} {what}"))
     };
     let outside = || place(&format!("ends beyond the {} bytes of the file", source.nbytes()));
     let start = u64::try_from(block.offset()).map_err(|_| outside())?;

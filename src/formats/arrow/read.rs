@@ -383,7 +383,7 @@ fn check_blocks(source: &Source, blocks: impl Iterator<Item = Block>, dictionari
         }
         if start == footer && start - at > END_NBYTES {
             return Err(Error::data(format!("the Arrow footer does not list the {} bytes before it", start - at))
-                .help("if it is several files, concatenated: pass them as several inputs instead"));
+                .help("if several files were concatenated: pass them as several inputs instead"));
         }
         at = end;
     }
@@ -665,7 +665,7 @@ impl Batch {
         for (root, array) in roots.iter().zip(batch.columns()).filter(|(root, _)| self.known.decimals.contains(root)) {
             let numbers = array.as_primitive::<Decimal128Type>();
             numbers.validate_decimal_precision(DECIMAL128_MAX_PRECISION).map_err(|_| {
-                let error = Error::data("an int128 has more than 38 digits, which no decimal128 has");
+                let error = Error::data("an int128 has more than the 38 digits of a decimal128");
                 error.in_field(quoted(&self.known.fields[*root].name))
             })?;
         }

@@ -91,7 +91,7 @@ impl ArrowWriter {
         if let Some(field) = fields.iter().find(|field| depth(field.data_type()) > MAX_DEPTH) {
             let found = depth(field.data_type());
             let error = Error::usage(format!("expected at most {MAX_DEPTH} nested Arrow fields, which readers accept, found {found}"));
-            return Err(error.in_field(quoted(field.name())).help("write --to jsonl or --to parquet"));
+            return Err(error.in_field(quoted(field.name())).help("use --to jsonl or --to parquet"));
         }
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;
         write = write.try_with_compression(codec).and_then(|write| write.try_with_compression_level(level)).map_err(unexpected)?;

@@ -68,7 +68,7 @@ pub fn too_large_at_least(nbytes: u64, limit: u64) -> Error {
 }
 
 fn beyond(what: &str, nbytes: u64, limit: u64) -> Error {
-    let message = format!("{what} {nbytes} bytes, more than the {limit} of --max-record-bytes");
+    let message = format!("{what} {nbytes} bytes, more than the --max-record-bytes limit of {limit}");
     Error::data(message).help("drop the column, or raise the limit with --max-record-bytes")
 }
 

@@ -54,7 +54,7 @@ fn distinct_id(field: &ArrowField, path: &FieldPath, seen: &mut HashSet<String>,
 /// The notices, under `--strict`.
 pub fn announce_ids(repeated: &[FieldPath], options: &Options) -> Result<()> {
     repeated.iter().try_for_each(|path| {
-        let text = format!("{path}: the metadata `{PARQUET_FIELD_ID_META_KEY}` was dropped: it is that of another field");
+        let text = format!("{path}: the metadata `{PARQUET_FIELD_ID_META_KEY}` was dropped: it belongs to another field");
         options.notices.add(text, options.strict)
     })
 }

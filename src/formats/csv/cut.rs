@@ -2,6 +2,7 @@
 //! ends.
 
 use super::dialect::{Dialect, OTHER_ENCODING};
+use super::quotes::QuoteCheck;
 use crate::error::{Error, Result};
 use crate::formats::columnar::names;
 use crate::formats::format::Request;
@@ -16,6 +17,10 @@ const READ_NBYTES: usize = 256 << 10;
 const BLOCK_NBYTES: usize = 1 << 20;
 /// Maximum number of fields in a record.
 const MAX_COLUMNS: usize = 100_000;
+/// What is wrong with `"a" b`.
+pub const MISQUOTED: &str = "text after the closing quote of a field";
+/// What to do if quotes do not pair.
+pub const ORDINARY_QUOTES: &str = "if quotes are ordinary characters in this file: --quote none";
 /// Maximum number of column names in a notice.
 const SHOWN_NAMES: usize = 5;
 
@@ -29,6 +34,8 @@ pub struct Block {
     pub ends: Vec<usize>,
     /// For each record: the range of its fields in `ends`, and its line.
     pub records: Vec<(usize, u64)>,
+    /// The records with text after a closing quote, and their bytes.
+    pub misquoted: Vec<(usize, Vec<u8>)>,
     /// Number of the first record, from 1.
     pub first_record: u64,
 }
@@ -38,6 +45,12 @@ impl Block {
     pub fn fields(&self, record: usize) -> (usize, usize) {
         let first = record.checked_sub(1).map_or(0, |before| self.records[before].0);
         (first, self.records[record].0 - first)
+    }
+
+    /// The bytes of a record with text after a closing quote.
+    pub fn misquoted(&self, record: usize) -> Option<&[u8]> {
+        let found = self.misquoted.binary_search_by_key(&record, |(record, _)| *record).ok()?;
+        Some(&self.misquoted[found].1)
     }
 
     /// A field, given its index in the block.
@@ -53,6 +66,9 @@ pub struct Cutter {
     stream: Box<dyn Read + Send>,
     input: Arc<str>,
     core: csv_core::Reader,
+    quotes: Option<QuoteCheck>,
+    /// The bytes of the current record, if it is in several parts of the input or its quotes are wrong.
+    raw: Vec<u8>,
     /// The fields of the current record, and where they end; kept, because making room writes zeros.
     cells: Vec<u8>,
     ends: Vec<usize>,
@@ -76,7 +92,13 @@ impl Cutter {
         let mut cutter = Cutter {
             stream: input.open()?,
             input: input.name().clone(),
-            core: csv_core::ReaderBuilder::new().delimiter(dialect.delimiter).build(),
+            core: {
+                let mut builder = csv_core::ReaderBuilder::new();
+                let quote = dialect.quote.unwrap_or(b'"');
+                builder.delimiter(dialect.delimiter).quote(quote).quoting(dialect.quote.is_some()).build()
+            },
+            quotes: dialect.quote.map(|quote| QuoteCheck::new(quote, dialect.delimiter)),
+            raw: Vec::new(),
             cells: Vec::new(),
             ends: Vec::new(),
             names: Arc::default(),
@@ -139,6 +161,10 @@ impl Cutter {
         let mut block = Block::default();
         if !self.record(&mut block)? {
             return Ok(Vec::new());
+        }
+        if !block.misquoted.is_empty() {
+            let error = Error::data(format!("the header has {MISQUOTED}")).in_input(self.input.clone());
+            return Err(error.help(ORDINARY_QUOTES));
         }
         let name = |number: usize| {
             let name = std::str::from_utf8(block.cell(number));
@@ -231,6 +257,10 @@ impl Cutter {
             }
         }
         let (start, line) = (block.bytes.len(), self.line);
+        self.raw.clear();
+        if let Some(quotes) = &mut self.quotes {
+            quotes.reset();
+        }
         let (mut nbytes, mut nfields) = (0, 0);
         loop {
             if self.cells.len() - nbytes < 1024 {
@@ -245,19 +275,28 @@ impl Cutter {
             if !self.is_over {
                 self.line += memchr::memchr_iter(b'\n', &rest[..read]).count() as u64;
                 self.is_after_return = rest[..read].last() == Some(&b'\r');
+                if let Some(quotes) = &mut self.quotes {
+                    quotes.see(&rest[..read]);
+                }
+                let is_violated = self.quotes.as_ref().is_some_and(QuoteCheck::is_violated);
+                if is_violated || !self.raw.is_empty() || !matches!(result, ReadRecordResult::Record) {
+                    self.raw.extend_from_slice(&rest[..read]);
+                }
                 self.at += read;
             }
             (nbytes, nfields) = (nbytes + written, nfields + ended);
             if nbytes > self.max_record_bytes {
                 let message = format!("the record has more than {} bytes: is a closing quote missing?", self.max_record_bytes);
-                return Err(self.located(message, line).help("raise the limit with --max-record-bytes"));
+                let error = self.located(message, line).help("raise the limit with --max-record-bytes");
+                return Err(if self.quotes.is_some() { error.help(ORDINARY_QUOTES) } else { error });
             }
             if nfields > MAX_COLUMNS {
                 return Err(self.located(format!("the record has more than {MAX_COLUMNS} fields"), line));
             }
             match result {
                 ReadRecordResult::InputEmpty if self.is_over && written > 0 => {
-                    return Err(self.located("the file ends inside a quoted field".to_owned(), line));
+                    let error = self.located("the file ends inside a quoted field".to_owned(), line);
+                    return Err(error.help(ORDINARY_QUOTES));
                 }
                 ReadRecordResult::InputEmpty if self.is_over => return Ok(false),
                 ReadRecordResult::InputEmpty => self.fill()?,
@@ -268,6 +307,10 @@ impl Cutter {
         }
         block.bytes.extend_from_slice(&self.cells[..nbytes]);
         block.ends.extend(self.ends[..nfields].iter().map(|end| start + end));
+        if self.quotes.as_ref().is_some_and(QuoteCheck::is_violated) {
+            while self.raw.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
+            block.misquoted.push((block.records.len(), std::mem::take(&mut self.raw)));
+        }
         block.records.push((block.ends.len(), line));
         Ok(true)
     }

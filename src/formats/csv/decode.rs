@@ -1,7 +1,7 @@
 //! Decodes a block of records into columns.
 
 use super::cell::{self, boolean, number, whole};
-use super::cut::Block;
+use super::cut::{Block, MISQUOTED, ORDINARY_QUOTES};
 use super::dialect::{Dialect, OTHER_ENCODING};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
@@ -100,6 +100,11 @@ impl Decoder {
         let mut faults = Vec::new();
         let mut rows: Vec<usize> = (0..block.records.len()).collect();
         rows.retain(|row| {
+            if block.misquoted(*row).is_some() {
+                let error = Error::data(format!("found {MISQUOTED}")).help(ORDINARY_QUOTES);
+                faults.push((*row, self.fault(block, *row, error, false)));
+                return false;
+            }
             let nfields = block.fields(*row).1;
             if nfields != self.nfields {
                 let (found, columns) = (counted(nfields as u64, "field"), counted(self.nfields as u64, "column"));
@@ -211,6 +216,9 @@ impl Decoder {
                 raw.push(self.dialect.delimiter);
             }
             self.dialect.quote(block.cell(number), nfields == 1, &mut raw);
+        }
+        if let Some(bytes) = block.misquoted(row) {
+            raw = bytes.to_vec();
         }
         Fault { error, length: raw.len() as u64 + 1, raw: Some(raw), kept }
     }

@@ -2,16 +2,18 @@
 
 use super::cell;
 use crate::error::{Error, Result};
-use crate::options::CsvOptions;
+use crate::options::{CsvOptions, Quote};
 
 /// How to read text that is not UTF-8.
-pub const OTHER_ENCODING: &str = "to convert another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv";
+pub const OTHER_ENCODING: &str = "to convert text in another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv";
 
 /// The CSV dialect: how fields are written.
 #[derive(Clone, Debug)]
 pub struct Dialect {
     /// The field separator.
     pub delimiter: u8,
+    /// The quote character; `None` if quotes are ordinary characters.
+    pub quote: Option<u8>,
     /// The separator of list items.
     pub separator: Option<u8>,
     /// The words that mean null; the first one is written.
@@ -25,7 +27,11 @@ pub struct Dialect {
 impl Dialect {
     /// Appends a field, quoted if needed.
     pub fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
-        let is_special = |b: &u8| matches!(b, b'"' | b'\n' | b'\r') || *b == self.delimiter;
+        let Some(quote) = self.quote else {
+            out.extend_from_slice(cell);
+            return;
+        };
+        let is_special = |b: &u8| matches!(b, b'\n' | b'\r') || *b == self.delimiter || *b == quote;
         // A record with a single empty field would be a blank line.
         // Quotes keep U+FEFF at the start of the output from being dropped as a byte order mark.
         let needs_quotes = cell.starts_with("\u{feff}".as_bytes()) || cell.iter().any(is_special) || (is_alone && cell.is_empty());
@@ -33,19 +39,24 @@ impl Dialect {
             out.extend_from_slice(cell);
             return;
         }
-        out.push(b'"');
-        for part in cell.split_inclusive(|b| *b == b'"') {
+        out.push(quote);
+        for part in cell.split_inclusive(|b| *b == quote) {
             out.extend_from_slice(part);
-            if part.ends_with(b"\"") {
-                out.push(b'"');
+            if part.last() == Some(&quote) {
+                out.push(quote);
             }
         }
-        out.push(b'"');
+        out.push(quote);
     }
 
     pub fn of(options: &CsvOptions, delimiter: u8) -> Dialect {
         Dialect {
             delimiter: options.delimiter.unwrap_or(delimiter),
+            quote: match options.quote {
+                None => Some(b'"'),
+                Some(Quote::Char(quote)) => Some(quote),
+                Some(Quote::None) => None,
+            },
             separator: options.list_separator,
             nulls: options.nulls.clone().unwrap_or_else(|| vec![String::new()]),
             guesses_nulls: options.nulls.is_none(),
@@ -53,11 +64,19 @@ impl Dialect {
         }
     }
 
+    /// The dialect of the output, in which fields are quoted as RFC 4180 has it.
+    pub fn for_output(self) -> Dialect {
+        Dialect { quote: Some(b'"'), ..self }
+    }
+
     /// # Errors
     /// Two of the characters are the same.
     pub fn checked(self) -> Result<Dialect> {
         if self.separator == Some(self.delimiter) {
             return Err(Error::usage("--list-separator must differ from --delimiter"));
+        }
+        if self.quote == Some(self.delimiter) || self.quote.is_some() && self.quote == self.separator {
+            return Err(Error::usage("--quote must differ from --delimiter and --list-separator"));
         }
         Ok(self)
     }

@@ -5,14 +5,15 @@
 //! `--list-separator`, columns that contain it hold lists; `--schema 'x: sparse<float32>[N]'` reads items `id:weight`.
 //! Column names are in the first line, or given by `--columns`.
 //!
-//! `dialect` describes how fields are written, `cut` splits records and fields, `cell` recognizes values, `observe` and
-//! `decode` process columns, and `write` encodes them.
+//! `dialect` describes how fields are written, `cut` splits records and fields, `quotes` checks their quotes, `cell`
+//! recognizes values, `observe` and `decode` process columns, and `write` encodes them.
 
 mod cell;
 mod cut;
 mod decode;
 mod dialect;
 mod observe;
+mod quotes;
 mod write;
 
 use self::cut::{Block, Cutter};
@@ -54,7 +55,7 @@ impl Format for Csv {
     }
 
     fn options(&self) -> &'static [&'static str] {
-        &["--delimiter", "--list-separator", "--nulls", "--columns"]
+        &["--delimiter", "--quote", "--list-separator", "--nulls", "--columns"]
     }
 
     fn extensions(&self) -> &'static [&'static str] {
@@ -71,7 +72,7 @@ impl Format for Csv {
     }
 
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(self.dialect(options).checked().and_then(|dialect| write::writer(schema, dialect, self.name(), options)))
+        Some(self.dialect(options).checked().and_then(|dialect| write::writer(schema, dialect.for_output(), self.name(), options)))
     }
 
     fn may_be_empty(&self) -> bool {

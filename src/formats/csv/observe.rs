@@ -1,7 +1,7 @@
 //! Observes columns and infers their types.
 
 use super::cell::{CellKind, KINDS, boolean, number, plain, whole};
-use super::cut::Block;
+use super::cut::{Block, MISQUOTED};
 use super::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::formats::decimal::fits_float64;
@@ -24,14 +24,14 @@ pub struct Seen {
     columns: Vec<ColumnSeen>,
     /// The observed inputs, in order.
     inputs: Vec<Arc<str>>,
-    /// The first record with a different number of fields than columns, which tells nothing of their types.
+    /// The first record with a different number of fields than columns or wrong quotes, which tells nothing of their types.
     uneven: Option<Uneven>,
 }
 
-/// The line of a record, its number of fields, and its file.
+/// The line of a record, its number of fields unless its quotes are wrong, and its file.
 struct Uneven {
     line: u64,
-    nfields: usize,
+    nfields: Option<usize>,
     input: Arc<str>,
 }
 
@@ -321,9 +321,14 @@ impl Seen {
         let Some(Uneven { line, nfields, input }) = self.uneven.as_ref().filter(|_| request.options.on_error == OnError::Fail) else {
             return Ok(());
         };
-        let found = counted(*nfields as u64, "field");
-        let columns = counted(self.columns.len() as u64, "column");
-        let text = format!("{input}: line {line} has {found}, but there are {columns}: reading the records will fail; see --on-error");
+        let found = match nfields {
+            None => MISQUOTED.to_owned(),
+            Some(nfields) => {
+                let columns = counted(self.columns.len() as u64, "column");
+                format!("{}, but there are {columns}", counted(*nfields as u64, "field"))
+            }
+        };
+        let text = format!("{input}: line {line} has {found}: reading the records will fail; see --on-error");
         request.options.hints.add(text, request.options.strict)
     }
 
@@ -364,7 +369,9 @@ pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, reque
     let mut uneven = None;
     for record in 0..block.records.len() {
         let ((first, nfields), line) = (block.fields(record), block.records[record].1);
-        if nfields != columns.len() {
+        let is_misquoted = block.misquoted(record).is_some();
+        if is_misquoted || nfields != columns.len() {
+            let nfields = (!is_misquoted).then_some(nfields);
             uneven.get_or_insert_with(|| Uneven { line, nfields, input: block.input.clone() });
             continue;
         }
@@ -472,8 +479,7 @@ impl Observed for Seen {
         if let (Some(line), true) = (header, is_header) {
             let types: Option<Vec<String>> =
                 clashes.iter().map(|(name, _, _, most)| most.as_ref().map(|most| format!("{name}: {most}"))).collect();
-            let error =
-                error.help(format!("line {line} repeats the header: give files that were joined separately, as in convert A.csv B.csv"));
+            let error = error.help(format!("line {line} repeats the header: pass the joined files separately, as in convert A.csv B.csv"));
             return Err(match types {
                 Some(types) => error.help(format!("to skip it: --schema {} --on-error skip", shell_quoted(&types.join("; ")))),
                 None => error.help(as_text),

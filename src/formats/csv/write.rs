@@ -65,7 +65,7 @@ fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
     let name = quoted(&field.name);
     let refused = |what: &str| Error::usage(format!("{format} cannot store {what}, but this is {ty}"));
     let Some(dtype) = ty.dtype() else {
-        let error = refused("structures").help("write --to jsonl");
+        let error = refused("structures").help("use --to jsonl");
         return Err(match ty.fields() {
             Some(inner) if ty.dims.is_empty() && inner.len() <= PROMOTED => {
                 let path = |field: &Field| shell_word(&format!("{name}.{}", quoted(&field.name)));
@@ -77,7 +77,7 @@ fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
     };
     if ty.rank() > 1 {
         return Err(refused("lists of lists").help(format!(
-            "merge its axes: merge-dims {} 0 {}, or write --to jsonl",
+            "merge its axes: merge-dims {} 0 {}, or use --to jsonl",
             shell_word(&name),
             ty.rank() - 1
         )));
@@ -88,7 +88,7 @@ fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
         return Err(refused("values without a text form").help(format!("leave it out: drop {}", shell_word(&name))));
     }
     if ty.is_sparse() && !dtype.is_number() {
-        let help = format!("write its values as lists: to-dense -f {}, or write --to jsonl", shell_word(&name));
+        let help = format!("write its values as lists: to-dense -f {}, or use --to jsonl", shell_word(&name));
         return Err(refused("sparse fields without numbers").help(help));
     }
     if ty.rank() == 1 && dialect.separator.is_none() {
@@ -162,7 +162,7 @@ fn texts(array: &ArrayRef, is_uuid: bool) -> Result<Put<'_>> {
                     out.extend_from_slice(text.as_bytes());
                     Ok(())
                 }
-                Err(_) => Err(Error::data("these bytes are not valid UTF-8").help("write --to jsonl, or drop the field")),
+                Err(_) => Err(Error::data("these bytes are not valid UTF-8").help("use --to jsonl, or drop the field")),
             })
         }
         _ => {
@@ -243,7 +243,7 @@ impl RecordEncoder {
                     }
                     if own.len() == 1 && (out.len() == start || dialect.is_null(&out[start..])) {
                         return Err(Error::data("a list of one item that is empty or null would read back as an empty list or null")
-                            .help("write --to jsonl"));
+                            .help("use --to jsonl"));
                     }
                     Ok(())
                 })

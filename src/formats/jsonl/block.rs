@@ -116,7 +116,7 @@ impl Block {
             let how = match (&found.fix, schema.and_then(|schema| type_at(schema, found))) {
                 (Fix::Nullable, _) => "a field that may be null is declared with".to_owned(),
                 (Fix::Json, _) => "a field must have one type in all records; keep its text with".to_owned(),
-                (Fix::New(_), _) if kind == Kind::Data => "to read the key too, under a name of its own, add to".to_owned(),
+                (Fix::New(_), _) if kind == Kind::Data => "to read this key too, as a separate field, extend the schema, as in".to_owned(),
                 // Only a declared type makes such a record invalid.
                 (_, Some(ty)) if kind == Kind::Data => {
                     format!("--schema declares {} as {ty}; if that is wrong, use", found.field().unwrap_or_default())

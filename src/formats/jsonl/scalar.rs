@@ -15,7 +15,7 @@ use half::f16;
 /// Describes a value of the dtype in messages.
 pub fn expected(dtype: &DType) -> &'static str {
     match dtype {
-        DType::Null => "null, as in all records before",
+        DType::Null => "null, as in all earlier records",
         DType::Bool => "true or false",
         DType::Int8 => "an integer of int8 (-128 to 127)",
         DType::Int16 => "an integer of int16 (-32768 to 32767)",

@@ -71,7 +71,7 @@ pub fn schema(record: &SeenMembers, inputs: &[Arc<str>], too_many_fields: Option
         for member in &record.list {
             if let Some(map) = as_map(member, &schema) {
                 let text = format!(
-                    "{}: each of many keys occurs in few records; if the keys are data, reading them as a map is faster: --schema {}",
+                    "{}: there are many keys, each in only a few records; if the keys are data, reading them as a map is faster: --schema {}",
                     crate::path::quoted(&member.name),
                     shell_quoted(&map)
                 );

@@ -55,7 +55,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         }
     }
     let (Some(features), Some(label)) = (features, schema.index_of(LABEL)) else {
-        let missing = if features.is_none() { "a sparse field of one axis" } else { "a field called label" };
+        let missing = if features.is_none() { "a sparse field with one axis" } else { "a field called label" };
         return Err(Error::usage(format!("libsvm needs {missing}")).help(if features.is_none() {
             "make one: to-sparse"
         } else {

@@ -63,7 +63,7 @@ impl<V: MatrixValue> SparseRows<V> {
                 Some(last) if self.indices.len() > start && self.indices.last() == Some(&index) => {
                     *last = last
                         .plus(value)
-                        .ok_or_else(|| Error::data(format!("the sum of the values at index {index} is beyond {}", V::DTYPE)))?;
+                        .ok_or_else(|| Error::data(format!("the sum of the values at index {index} exceeds the range of {}", V::DTYPE)))?;
                 }
                 _ => self.push(index, value),
             }

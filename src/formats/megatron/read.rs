@@ -30,7 +30,7 @@ impl DatasetReader {
     fn index(&self) -> Result<Index> {
         let opened = || {
             if self.input.codec().is_some() {
-                return Err(Error::data("a compressed index cannot be read in ranges").help("decompress both files first"));
+                return Err(Error::data("a compressed index does not allow random access").help("decompress both files first"));
             }
             match self.input.path().filter(|_| self.input.extension() == Some(VALUES)) {
                 Some(path) => {

@@ -147,7 +147,7 @@ fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType
     let says = |what: &str| format!("megatron stores {what}, but {name} is {ty}");
     let dtype = match &ty.element {
         Element::Value(dtype) if dtype.is_number() => dtype,
-        _ => return refused(says("lists of numbers"), "convert it to token ids first, or write --to jsonl".to_owned()),
+        _ => return refused(says("lists of numbers"), "convert it to token ids first, or use --to jsonl".to_owned()),
     };
     match ty.rank() {
         0 => return refused(says("a list in each record"), format!("make it a list: map '{name} = expand_dims({name}, 0)'")),
@@ -165,7 +165,10 @@ fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType
         None => Some(dtype.clone()),
     };
     if (options.smallest_dtype || options.vocab_size.is_some() || options.append_eod.is_some()) && !dtype.is_integer() {
-        return refused(says("token ids under --vocab-size, --smallest-dtype and --append-eod"), format!("cast them: cast {name}=int32"));
+        return refused(
+            says("only token ids with --vocab-size, --smallest-dtype and --append-eod"),
+            format!("cast them: cast {name}=int32"),
+        );
     }
     if let Some(dtype) = written.as_ref().filter(|dtype| dtype::code(dtype).is_none()) {
         let help = if dtype.is_integer() {

@@ -158,7 +158,7 @@ impl Opened {
         let Some(root) = roots.iter().find(|root| self.encrypted.contains(root)) else { return Ok(()) };
         let name = quoted(&self.fields[*root].name);
         let error = Error::data("the column is encrypted").in_field(&name).in_input(self.name.clone());
-        Err(error.help(format!("{NO_ENCRYPTION}, or leave the column out: drop {}", shell_word(&name))))
+        Err(error.help(format!("{NO_ENCRYPTION}; or leave the column out: drop {}", shell_word(&name))))
     }
 
     /// The columns of a batch.
@@ -231,7 +231,7 @@ fn rows_of(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
     let total = rows.iter().try_fold(0u64, |sum, n| sum.checked_add(*n));
     let claimed = metadata.file_metadata().num_rows();
     if total != u64::try_from(claimed).ok() {
-        return Err(Error::data(format!("the footer claims {claimed} rows, which is not the sum of its row groups")));
+        return Err(Error::data(format!("the footer claims {claimed} rows, but its row groups have a different total")));
     }
     Ok(rows)
 }
@@ -321,7 +321,7 @@ fn check_single(source: &Source, metadata: &ParquetMetaData, footer: u64) -> Res
         let bytes = source.bytes(at, nbytes as usize).map_err(|e| from_io(&e))?;
         if let Some(found) = memchr::memmem::find(&bytes, &between) {
             let end = at + (found + MAGIC.len()) as u64;
-            return Err(Error::data(format!("another Parquet file ends at byte {end}: this is several files, concatenated"))
+            return Err(Error::data(format!("another Parquet file ends at byte {end}: several files were concatenated"))
                 .help("pass them as several inputs instead"));
         }
         at += if nbytes < STEP { nbytes } else { nbytes - (between.len() as u64 - 1) };

@@ -52,7 +52,7 @@ impl Reader for ParquetReader {
         if let Some(why) = &opened.unusable_schema {
             // The library prints where in the message it is.
             let why = if why.contains("Utf8Error") { "its metadata is not valid UTF-8" } else { why };
-            let text = format!("{}: the stored Arrow schema is not used, only the types of Parquet: {why}", opened.name);
+            let text = format!("{}: the stored Arrow schema is ignored, and the Parquet types are used: {why}", opened.name);
             request.options.notices.add(text, request.options.strict)?;
         }
         let found = Schema { fields: opened.fields.clone(), facts: opened.facts.clone() };

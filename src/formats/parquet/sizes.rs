@@ -99,7 +99,8 @@ impl Limits {
         }
         // The decoder holds a page of each column, and another one if records are measured.
         if pages > SMALL && pages > self.memory / 2 {
-            let message = format!("the largest pages of the columns take {pages} bytes, more than half of --max-memory of {}", self.memory);
+            let message =
+                format!("the largest pages of the columns take {pages} bytes, more than half of the --max-memory limit of {}", self.memory);
             let error = Error::data(message).help("drop columns, or raise the limit with --max-memory");
             return Err(error.in_input(opened.name.clone()).locate(|at| at.records = Some((first + 1, first + nrows.max(1)))));
         }
@@ -141,7 +142,7 @@ impl Limits {
             if size.record > self.record_bytes && measured > self.memory {
                 let what = if nrows == 1 { "record" } else { "page" };
                 let message = format!(
-                    "to check the size of a {what} of {together} values takes about {measured} bytes, more than --max-memory of {}",
+                    "checking the size of a {what} of {together} values takes about {measured} bytes, more than the --max-memory limit of {}",
                     self.memory
                 );
                 return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory or --max-record-bytes"));
@@ -165,7 +166,7 @@ impl Limits {
                 false => e.locate(|at| at.records = Some((nbefore + 1, nbefore + page.nvalues))),
             })?;
             if page.uncompressed > self.memory {
-                let message = format!("a page of {} bytes is larger than --max-memory of {} bytes", page.uncompressed, self.memory);
+                let message = format!("a page of {} bytes exceeds the --max-memory limit of {} bytes", page.uncompressed, self.memory);
                 return Err(Error::data(message).help("drop the column, or raise the limit with --max-memory"));
             }
             check_encoding(&page, column)?;

@@ -192,11 +192,12 @@ fn whole_days(array: &ArrayRef) -> Result<()> {
     const DAY: i64 = 86_400_000;
     match array.as_primitive_opt::<Date64Type>() {
         Some(dates) => match (0..dates.len()).find(|i| dates.is_valid(*i) && dates.value(*i) % DAY != 0) {
-            Some(row) => {
-                Err(Error::data(format!("date64 of {} ms is not a whole day, and Parquet stores dates as days", dates.value(row)))
-                    .at_row(row)
-                    .help("write Arrow: --to arrow-file"))
-            }
+            Some(row) => Err(Error::data(format!(
+                "a date64 of {} ms is not a whole number of days, and Parquet stores dates as days",
+                dates.value(row)
+            ))
+            .at_row(row)
+            .help("write Arrow: --to arrow-file")),
             None => Ok(()),
         },
         None => Ok(()),

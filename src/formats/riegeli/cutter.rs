@@ -169,7 +169,7 @@ impl Cutter {
         if most > self.max_record_bytes || header.data_size > most.saturating_mul(2).saturating_add(1 << 16) {
             let records = if nrecords == 1 { "a record".to_owned() } else { format!("{nrecords} records") };
             return damaged(format!(
-                "the chunk of {records} takes {most} bytes, more than the {} of --max-record-bytes; raise that limit to read it",
+                "the chunk of {records} takes {most} bytes, more than the --max-record-bytes limit of {}; raise it to read the chunk",
                 self.max_record_bytes
             ));
         }

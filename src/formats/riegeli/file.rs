@@ -92,14 +92,14 @@ impl ArrayFile {
         {
             let nbytes = start - footer.span.end;
             return Err(Error::data(format!(
-                "{nbytes} bytes follow the footer, which does not list them: this may be several files, concatenated"
+                "{nbytes} bytes follow the footer, which does not list them: several files may have been concatenated"
             ))
             .help("pass them as several inputs instead"));
         }
         let limit = options.max_memory / PLACE_NBYTES;
         let lost = || {
             let error = Error::data("the footer, which locates the records, is damaged");
-            error.help("find them by the headers of their chunks with --on-error skip")
+            error.help("to find them by the chunk headers: --on-error skip")
         };
         let (values, records) = self.records(self.footer, start, limit).map_err(|e| e.or(lost))?;
         let wrong = |what: String| Error::data(what).locate(|at| at.byte = Some(self.footer));

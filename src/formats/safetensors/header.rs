@@ -218,9 +218,8 @@ pub fn bytes(entries: &[Entry], metadata: &[(String, String)]) -> Result<Vec<u8>
     text.resize(text.len().next_multiple_of(8), b' ');
     let length = text.len() as u64;
     if length > MAX_NBYTES {
-        return Err(
-            Error::data(format!("the header has {length} bytes, more than the {MAX_NBYTES} allowed")).help("write fewer fields: select")
-        );
+        return Err(Error::data(format!("the header has {length} bytes, more than the {MAX_NBYTES} allowed"))
+            .help("write fewer fields, with `select`"));
     }
     let mut out = length.to_le_bytes().to_vec();
     out.extend(text);

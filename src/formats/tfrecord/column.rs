@@ -104,7 +104,7 @@ fn absent(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, featu
         Absent::Error => {
             let name = leaf.path.trim_matches('`');
             let what = if leaf.inferred {
-                format!("the record has no feature `{name}`, and all earlier ones have").into()
+                format!("the record has no feature `{name}`, but all earlier ones have it").into()
             } else {
                 format!("the record has no feature `{name}`, and there is no default").into()
             };

@@ -386,8 +386,8 @@ impl Walk<'_> {
             if plain {
                 let straight = entries.range(row).enumerate().all(|(i, entry)| sparse.index_of(entry) == [i as i64]);
                 if !straight || shape != [entries.row_length(row) as i64] {
-                    let message = "only the values of this sparse vector were read, for tf.io.VarLenFeature; to store only values, \
-                                   it must have one at each index";
+                    let message = "only the values of this sparse vector are stored, as tf.io.VarLenFeature reads them, so \
+                                   it must have a value at each index";
                     let path = &scope.path;
                     return Err(scope
                         .error(row, message.to_owned())

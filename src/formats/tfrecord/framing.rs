@@ -152,7 +152,7 @@ impl Frames {
             }
             Damage::TooLong(length) => {
                 let most = self.max_record_bytes;
-                let error = Error::data(format!("the record's length is {length} bytes, more than the {most} of --max-record-bytes"));
+                let error = Error::data(format!("the record's length is {length} bytes, more than the --max-record-bytes limit of {most}"));
                 error.help("raise the limit with --max-record-bytes")
             }
             Damage::Truncated { need, left } => {

@@ -90,7 +90,7 @@ fn steps_of(leaf: &Leaf, companions: &[usize], features: &Features, row: usize, 
         {
             out.resize(out.len() + n, 0..0);
         } else if found != n {
-            return wire::fail(0, format!("the feature list of a partition has {found} steps, the values have {n}"));
+            return wire::fail(0, format!("the feature list of a partition has {found} steps, but the values have {n}"));
         }
     }
     Ok(())

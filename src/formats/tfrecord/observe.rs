@@ -470,7 +470,7 @@ impl Observation {
             let error = Error::data(format!("the feature {} has values; {what} is stored in the features {features}", quoted(name)));
             let seen = named.get(name).and_then(|feature| feature.kinds.iter().flatten().min());
             let error = seen.iter().fold(error, |error, seen| error.in_input(seen.input.clone()));
-            return Err(error.help("see the types of the features: schema FILE, without --schema"));
+            return Err(error.help("to see the types of the features: schema FILE, without --schema"));
         }
         Ok(field)
     }

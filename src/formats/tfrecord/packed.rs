@@ -99,7 +99,7 @@ impl Packed {
     fn push_given(&mut self, count: usize, at: usize) -> Parse<()> {
         let dims = &self.packing.dims;
         let Some(sizes) = self.sizes.get(self.used..self.used + dims.len()) else {
-            return fail(at, format!("the feature of the sizes has fewer than {} for each tensor", dims.len()));
+            return fail(at, format!("the feature with the sizes has fewer than {} values for each tensor", dims.len()));
         };
         // No axis has more rows than there are values, except a few that are empty.
         let most = count.max(1 << 20);

@@ -144,7 +144,7 @@ impl Cutter {
             return Ok(());
         }
         if *extension == *KEY || record.members.iter().any(|member| member.extension == extension) {
-            let error = Error::data(format!("the record has two members .{extension}"));
+            let error = Error::data(format!("the record has two members with the extension .{extension}"));
             record.error = Some(error.help("extensions are not case-sensitive"));
             return Ok(());
         }

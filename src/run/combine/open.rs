@@ -28,11 +28,11 @@ pub fn open_chain(verbs: &[Box<dyn Parsed>], files: &[OsString], branches: &Bran
 
 fn combine(several: combine::Combined, branches: &Branches, options: Arc<Options>) -> Result<Inputs> {
     if options.from.as_deref() == Some("none") {
-        return Err(Error::usage("--from none reads no file, but the first verb combines several"));
+        return Err(Error::usage("--from none reads no file, but the first verb combines several inputs"));
     }
     if standard_inputs(&several.inputs, branches) > 1 {
         let error = Error::usage("standard input is named twice");
-        return Err(error.help("an input can be generated from a file: [ head 10 data.jsonl ]"));
+        return Err(error.help("an input can be a chain that reads a file: [ head 10 data.jsonl ]"));
     }
     let plain: Vec<OsString> = several.inputs.iter().filter(|input| !branches.contains_key(*input)).cloned().collect();
     let files = if plain.is_empty() { None } else { Some(Inputs::open(&plain, options.clone())?) };

@@ -366,7 +366,7 @@ fn map(cursor: &mut Cursor) -> Result<DataType> {
 fn union_fields(cursor: &mut Cursor) -> Result<UnionFields> {
     let (start, mut ids, mut fields) = (cursor.pos(), Vec::<i8>::new(), Vec::new());
     while cursor.peek() != Some('>') {
-        ids.push(cursor.number("the number of a union's type")?);
+        ids.push(cursor.number("the type id of a union member")?);
         if !cursor.eat('=') {
             return Err(cursor.unexpected("`=`, as in dense_union<0=a: int32>"));
         }

@@ -33,7 +33,7 @@ pub fn parse_json(text: &str) -> Result<Schema> {
     for (i, entry) in entries.iter().enumerate() {
         let member = |key: &str| entry.get(key).and_then(Value::as_str);
         let (Some(name), Some(ty)) = (member("name"), member("type")) else {
-            return Err(wrong(format!("found a field without `name` and `type`, number {}", i + 1)));
+            return Err(wrong(format!("found field {} without `name` and `type`", i + 1)));
         };
         let mut parsed = parse(&format!("{}: {ty}", name_text(name)))?.fields;
         match (parsed.pop(), parsed.is_empty() && names.insert(name)) {

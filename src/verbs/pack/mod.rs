@@ -105,7 +105,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
             (Strategy::Concat, None | Some(Overflow::Split)) => Overflow::Split,
             (Strategy::Concat, Some(_)) => {
                 return Err(Error::usage(
-                    "--strategy concat splits every sequence where a row ends; --overflow applies to the other strategies",
+                    "--strategy concat splits every sequence where a row ends; --overflow applies only to the other strategies",
                 ));
             }
             (_, overflow) => overflow.unwrap_or(Overflow::Error),
@@ -119,7 +119,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         }
         for name in [SEGMENT_IDS, POSITIONS] {
             if schema.index_of(name).is_some() {
-                let error = Error::usage(format!("field {name} already exists, and pack adds one"));
+                let error = Error::usage(format!("the records already have a field {name}, which pack would add"));
                 return Err(error.help(format!("rename or drop it first: drop {}", shell_word(name))));
             }
         }

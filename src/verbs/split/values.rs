@@ -65,8 +65,10 @@ impl Map for Named {
             };
             let name = name_of(key);
             if name.len() > MAX_NBYTES {
-                let error = Error::data(format!("the key of --by takes {} bytes in the name of a file", name.len())).at_row(row);
-                return Err(error.help(format!("use at most {MAX_NBYTES}: a shorter key, or parts by its hash with --into NAME=SHARE,..")));
+                let error = Error::data(format!("the key of --by would take {} bytes of the file name", name.len())).at_row(row);
+                return Err(
+                    error.help(format!("the limit is {MAX_NBYTES}: shorten the key, or divide by its hash with --into NAME=SHARE,.."))
+                );
             }
             names.push(name);
         }

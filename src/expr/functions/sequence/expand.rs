@@ -72,7 +72,7 @@ fn expand(call: &mut Call) -> ExprResult<OperandKind> {
         None => false,
         Some(_) => {
             return Err(ExprError::at(x.span.clone(), format!("sequence_expand expects an x with one LoD level, found {}", x.ty))
-                .help("merge_dims(x, 0, 1) merges the outer levels, x.values removes one"));
+                .help("merge_dims(x, 0, 1) merges the outer levels; x.values removes one"));
         }
     };
     let y = Sequences::of(call, 1)?;

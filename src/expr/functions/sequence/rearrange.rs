@@ -141,7 +141,7 @@ fn each_sequence(call: &mut Call, i: usize, x: &Sequences) -> ExprResult<Arg> {
         return Err(ExprError::at(
             numbers.span.clone(),
             format!(
-                "{}: {} must be one number for each sequence of shape {}; this is {}",
+                "{}: {} must have one number per sequence (shape {}); this is {}",
                 call.name,
                 call.param(i),
                 shape(x.outer()),

@@ -40,7 +40,7 @@ impl Sequences {
                 arg.span.clone(),
                 format!("{} expects sequences (rows of a ragged axis), found {}", call.name, arg.ty),
             )
-            .help("create_lod_tensor(x, [[2, 1]]) splits rows into sequences, --schema 'x: float32[?, (?)]' reads them, `batch` makes them from records")),
+            .help("create_lod_tensor(x, [[2, 1]]) splits rows into sequences; --schema 'x: float32[?, (?)]' reads them; `batch` makes them from records")),
         }
     }
 

@@ -36,7 +36,7 @@ pub fn sparse_node(call: &Call, item: &Operand) -> ExprResult<Node> {
     let node = item.node().map(|_| strict_node(item)).transpose()?;
     let node = node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
         ExprError::at(item.span.clone(), format!("{} expects a sparse tensor, found {}", call.name, item.describe()))
-            .help("sparse.from_dense(x) keeps nonzero values, to_sparse(x) all values")
+            .help("sparse.from_dense(x) keeps nonzero values; to_sparse(x) keeps all values")
     })?;
     call.beside_bytes(node)
 }
@@ -55,7 +55,7 @@ pub fn dense(call: &Call, arg: Arg) -> ExprResult<Arg> {
     match last_ragged(&arg.ty.dims) {
         None => Ok(arg),
         Some(axis) => Err(ExprError::at(arg.span.clone(), format!("{} expects a dense tensor, but axis {axis} is ragged", call.name))
-            .help("to_tensor(x) pads the rows, to_sparse(x) makes a sparse tensor")),
+            .help("to_tensor(x) pads the rows; to_sparse(x) makes a sparse tensor")),
     }
 }
 

@@ -259,7 +259,10 @@ impl<'a> Serialized<'a> {
         let nbytes = nvalues * width;
         if !self.content.is_empty() {
             if self.content.len() != nbytes {
-                return Err(Error::data(format!("the tensor has {nvalues} values of {width} bytes, but {} bytes", self.content.len())));
+                return Err(Error::data(format!(
+                    "the tensor should have {nvalues} values of {width} bytes, but has {} bytes",
+                    self.content.len()
+                )));
             }
             bytes.extend_from_slice(self.content);
             return Ok(());

@@ -93,7 +93,7 @@ fn split_name(options: &Options) -> Result<String> {
     let name = given.split_once('[').map_or(given, |(name, _)| name);
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if !is_name || given.contains('+') || name == "all" || !name.bytes().any(|b| b.is_ascii_alphanumeric()) {
-        return Err(Error::usage(format!("--split {given} does not name the split to write")).help(
+        return Err(Error::usage(format!("--split {given}: expected the name of the split to write")).help(
             "to write several splits as one: tatter convert DIR --split all --to arrow | tatter convert --to tfds --split train -o OUT",
         ));
     }
@@ -114,7 +114,7 @@ fn identity(directory: &Path, options: &Options) -> Result<Identity> {
     if let Some(known) = known {
         let name = json::string(&known, ["name", "name"]).to_owned();
         if options.dataset_name.as_ref().is_some_and(|given| *given != name) {
-            return Err(Error::usage(format!("the existing dataset has the name {name}")).in_input(path.display().to_string()));
+            return Err(Error::usage(format!("the existing dataset is named {name}")).in_input(path.display().to_string()));
         }
         return Ok(Identity { version: json::string(&known, ["version", "version"]).to_owned(), name, known: Some(known) });
     }

@@ -114,7 +114,7 @@ impl Planner {
 
     fn leaf(&mut self, field: &Field, dtype: &DType, path: FieldPath, key: String, depth: usize) -> Result<(PlanLeaf, Value)> {
         if let DType::Arrow(_) | DType::Null = dtype {
-            let what = if *dtype == DType::Null { "a field of no dtype".to_owned() } else { dtype.to_string() };
+            let what = if *dtype == DType::Null { "a field without a dtype".to_owned() } else { dtype.to_string() };
             let error = Error::usage(format!("TFDS cannot store {what}")).in_field(&path);
             return Err(
                 error.help(format!("it stores numbers, bools, strings and bytes; leave it out: drop {}", shell_word(&path.to_string())))
