@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ._child import tell
+from ._child import stop, tell
 from ._errors import TatterError, TatterNotice
 from ._find import find_tatter
 from ._options import Chain, Paths, chain_words, option_words, path_words, split_words
@@ -118,18 +118,24 @@ def run(words: Chain, input: str | bytes | None = None, **options: Unpack[WriteO
     >>> run(["count"], input='{"a": 1}\\n{"a": 2}\\n')
     '2\\n'
     """
-    done = subprocess.run(
+    process = subprocess.Popen(
         [find_tatter(), "--messages=json", *option_words(options), *split_words(words)],
-        input=input.encode() if isinstance(input, str) else input if input is not None else b"",
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
-    stderr = done.stderr.decode(errors="replace")
-    if done.returncode:
-        code = done.returncode if done.returncode > 0 else 128 - done.returncode
-        raise TatterError.of(stderr, code, output=done.stdout.decode(errors="replace"))
+    try:
+        output, messages = process.communicate(input.encode() if isinstance(input, str) else input if input is not None else b"")
+    except BaseException:
+        stop(process, os.getpid())
+        raise
+    stderr = messages.decode(errors="replace")
+    if process.returncode:
+        code = process.returncode if process.returncode > 0 else 128 - process.returncode
+        raise TatterError.of(stderr, code, output=output.decode(errors="replace"))
     tell(stderr)
     try:
-        return done.stdout.decode()
+        return output.decode()
     except UnicodeDecodeError as error:
         way_out = "tatter_data.read returns records, and the option output=PATH or tatter_data.write writes a file"
         raise ValueError(f"the output is not text: byte {error.start + 1} is not valid UTF-8; {way_out}") from None
@@ -137,7 +143,10 @@ def run(words: Chain, input: str | bytes | None = None, **options: Unpack[WriteO
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("tatter-data")
+        try:
+            return version("tatter-data")
+        except PackageNotFoundError:
+            pass  # The modules are used without being installed.
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -28,11 +28,20 @@ _PATIENCE = 0.5
 Feed: TypeAlias = "Callable[[Input], None]"
 
 #: The running programs. A forked process keeps its copies forever, because closing a pipe there could wait for a lock
-#: held by a thread of its parent.
+#: held by a thread of its parent. But it must not hold the standard input of a program open, which would not see its end.
 _alive: weakref.WeakSet[Child] = weakref.WeakSet()
 _inherited: list[Child] = []
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _inherited.extend(_alive))
+
+
+    def _after_fork() -> None:
+        _inherited.extend(_alive)
+        null = os.open(os.devnull, os.O_RDWR)
+        for child in _inherited:
+            child.release_input(null)
+        os.close(null)
+
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Input:
@@ -92,7 +101,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._end = weakref.finalize(self, _stop, self._process, os.getpid())
+        self._end = weakref.finalize(self, stop, self._process, os.getpid())
         self._owner = os.getpid()
         _alive.add(self)
         for pipe in (self._process.stdin, self._process.stdout):
@@ -162,6 +171,13 @@ class Child:
         self.close()
         raise error
 
+    def release_input(self, null: int) -> None:
+        """Replaces this process's copy of the program's standard input, without waiting for a lock."""
+        pipe = self._process.stdin
+        if pipe is not None:
+            with contextlib.suppress(OSError, ValueError):  # It may be closed.
+                os.dup2(null, pipe.fileno())
+
     def close(self) -> None:
         """Ends the program if it is still running, and closes the pipes. Can be called more than once."""
         if os.getpid() != self._owner:
@@ -199,7 +215,8 @@ def _of_records(error: TatterError) -> TatterError:
     return TatterError(f"{message}\n  tatter_data.run returns what the program prints", code=error.code) if found else error
 
 
-def _stop(process: subprocess.Popen[bytes], owner: int) -> None:
+def stop(process: subprocess.Popen[bytes], owner: int) -> None:
+    """Ends a program that this process has started, and gives it time to remove its temporary files."""
     if os.getpid() != owner or process.poll() is not None:
         return
     process.terminate()

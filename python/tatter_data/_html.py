@@ -18,10 +18,14 @@ def table(schema: pa.Schema, head: pa.Table) -> str:
     <table><thead><tr><th>x<br><small>list&lt;item: int64&gt;</small></th></tr></thead><tbody><tr><td>[1, 2]</td></tr></tbody></table>
     """
     heads = "".join(f"<th>{html.escape(field.name)}<br><small>{html.escape(str(field.type))}</small></th>" for field in schema)
-    rows = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row.values()) + "</tr>" for row in head.to_pylist())
+    rows = "".join("<tr>" + "".join(f"<td>{_cell(column[row])}</td>" for column in head.columns) + "</tr>" for row in range(head.num_rows))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def _cell(scalar: pa.Scalar) -> str:
+    try:
+        value: Any = scalar.as_py()
+    except (OverflowError, ValueError):  # A time that Python's types do not hold.
+        value = str(scalar.value) if hasattr(scalar, "value") else str(scalar.type)
     text = value if isinstance(value, str) else repr(value)
     return html.escape(text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…")

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
         """The program's global options by name: ``max_errors=3`` is ``--max-errors 3``, and True sets a flag.
 
         Names that are Python keywords end with an underscore. ``arg`` and ``with_`` take a dictionary; the values of
-        ``arg`` keep their types: str, bytes, bool, int, float, None, and lists of these. An option with several names
-        or words, such as ``scalar``, also takes a list, and ``schema`` a pyarrow.Schema. ``tatter --help`` describes each
-        option.
+        ``arg`` are str, bytes, bool, int, float, None, or lists of these, and mean what such a literal means in an
+        expression: where nothing else sets the dtype, integers are int32 and floats float32, as in TensorFlow. The
+        arrays of ``with_`` keep their dtype. An option with several names or words, such as ``scalar``, also takes a
+        list, and ``schema`` a pyarrow.Schema. ``tatter --help`` describes each option.
         """
 
         from_: str

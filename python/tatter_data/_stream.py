@@ -26,7 +26,7 @@ class Source:
     def __init__(self, data: Data) -> None:
         if data is None:
             raise TypeError("expected data, found None")
-        self._data = data
+        self._data = _with_kept_columns(data)
         #: The schema and batches of an iterator of which at most the first batch has been taken.
         self._opened: tuple[pa.Schema, Iterable[pa.RecordBatch]] | None = None
         self._is_read = False
@@ -61,6 +61,13 @@ class Source:
 
     def __str__(self) -> str:
         return type(self._data).__name__
+
+
+def _with_kept_columns(data: Data) -> Data:
+    """The data, whose columns can be read again if they are iterators: the schema is taken from their values."""
+    if not isinstance(data, Mapping) or not any(isinstance(values, Iterator) for values in data.values()):
+        return data
+    return {name: list(values) if isinstance(values, Iterator) else values for name, values in data.items()}
 
 
 def _is_one_shot(data: Any) -> bool:

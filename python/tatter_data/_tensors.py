@@ -215,9 +215,11 @@ def _sparse(path: str, kind: pa.StructType, chunks: list[pa.Array], nrows: int) 
 
 def _no_nulls(path: str, chunks: list[pa.Array]) -> None:
     if any(chunk.null_count for chunk in chunks):
+        is_number = pa.types.is_integer(chunks[0].type) or pa.types.is_floating(chunks[0].type)
+        zeros = f"fill-null '{path}=0'" if is_number and path.replace(".", "").isidentifier() else "`fill-null`"
         raise ValueError(
-            f"the field {path} has nulls, which tensors cannot represent; fill them in the chain: fill-null '{path}=0', "
-            "or drop such records: filter 'not is_null(...)'"
+            f"the field {path} has nulls, which tensors cannot represent; in the chain, fill them with {zeros} "
+            "or drop such records with `filter`"
         )
 
 

@@ -1,6 +1,6 @@
 //! The names in the text of an expression: those it reads and assigns, and those that it does not write as names.
 
-use super::syntax::{Expr, ExprKind, parse_expression, parse_statements};
+use super::syntax::{Expr, ExprKind, Unary, parse_expression, parse_statements};
 use crate::error::Error;
 use crate::path::in_expression;
 use crate::schema::{Field, Schema};
@@ -29,6 +29,11 @@ pub fn names_used(text: &str, statements: bool) -> Option<Used> {
         collect(&parse_expression(text).ok()?, &mut used.read);
     }
     Some(used)
+}
+
+/// Whether a text is a minus sign and its operand, such as `-len(x)`, but not `-a + b`; also if it cannot be parsed.
+pub fn is_negation(text: &str) -> bool {
+    text.starts_with('-') && parse_expression(text).map_or(true, |whole| matches!(whole.kind, ExprKind::Unary(Unary::Minus, _)))
 }
 
 /// Field names in a text.

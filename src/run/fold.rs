@@ -4,7 +4,7 @@ use super::engine::Serial;
 use super::uncovered::by_verb;
 use super::work::{Load, Work};
 use crate::chunk::{Chunk, Origin};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::schema::Schema;
 use crate::verbs::{Deferred, Flow, Fold};
 use std::sync::Arc;
@@ -33,28 +33,44 @@ impl FoldNode {
         }))
     }
 
-    fn checked(&mut self, result: Result<Flow>, chunks: Vec<Chunk>, out: &mut Vec<Work>) -> bool {
+    /// Passes on finished chunks.
+    fn give(&mut self, chunks: Vec<Chunk>, out: &mut Vec<Work>) -> Result<()> {
         for chunk in chunks {
-            if let Err(error) = chunk.check(&self.schema) {
-                self.failed = true;
-                out.push(Work::failed(error));
-                return false;
-            }
+            chunk.check(&self.schema)?;
             out.push(Work::chunk(chunk));
         }
-        match result {
-            Ok(flow) => flow == Flow::More,
-            Err(error) => {
-                self.failed = true;
-                out.push(Work::failed(error));
-                false
-            }
-        }
+        let deferred = self.fold.deferred();
+        out.extend(deferred.into_iter().map(|chunk| self.deferred(chunk)));
+        Ok(())
+    }
+
+    fn fail(&mut self, error: Error, out: &mut Vec<Work>) -> bool {
+        self.failed = true;
+        out.push(Work::failed(error));
+        false
     }
 }
 
-/// Drops the bad records after the last row of `origin`, after which no record matters.
-fn forget_later(work: &mut Work, origin: &Origin, nrows: usize) {
+/// Passes a chunk to a fold. On an error, the records before the first bad one are passed if they were not.
+fn push_rows(fold: &mut dyn Fold, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
+    let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
+    if nrows == 1 || !fold.rejects_as_a_whole() {
+        return fold.push(chunk, out).map_err(|e| origin.resolve(e, nrows));
+    }
+    match fold.push(chunk.clone(), out) {
+        Err(error) if error.kind() == Kind::Data && error.location().row.is_some() => {
+            let middle = nrows / 2;
+            match push_rows(fold, chunk.slice(0, middle), out)? {
+                Flow::Done => Ok(Flow::Done),
+                Flow::More => push_rows(fold, chunk.slice(middle, nrows - middle), out),
+            }
+        }
+        result => result.map_err(|e| origin.resolve(e, nrows)),
+    }
+}
+
+/// Drops the bad records after the first rows of `origin`, after which no record matters.
+pub fn forget_later(work: &mut Work, origin: &Origin, nrows: usize) {
     let Some((_, last)) = nrows.checked_sub(1).and_then(|row| origin.records(row..nrows)) else { return };
     work.faults.retain(|fault| {
         let at = fault.error.location();
@@ -75,20 +91,23 @@ impl Serial<Work> for FoldNode {
         {
             let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
             let mut chunks = Vec::new();
-            let result = self.fold.push(chunk, &mut chunks).map_err(|e| {
-                let error = if self.skip { by_verb(e, self.verb) } else { e };
-                origin.resolve(error, nrows)
-            });
-            if let (Ok(Flow::Done), false) = (&result, self.fold.judges_next())
-                && let Some(last) = chunks.last()
-            {
-                forget_later(&mut work, &last.origin, last.nrows);
+            let result = push_rows(self.fold.as_mut(), chunk, &mut chunks);
+            if let Ok(Flow::Done) = result {
+                if self.fold.judges_next() {
+                    let passed: usize = chunks.iter().map(|chunk| chunk.nrows).sum();
+                    forget_later(&mut work, &origin, nrows.min(passed + 1));
+                } else if let Some(last) = chunks.last() {
+                    forget_later(&mut work, &last.origin, last.nrows);
+                }
             }
-            more = self.checked(result, chunks, &mut given);
-            if !self.failed {
-                let deferred = self.fold.deferred();
-                given.extend(deferred.into_iter().map(|chunk| self.deferred(chunk)));
-            }
+            let given_all = self.give(chunks, &mut given);
+            more = match given_all.and(result) {
+                Ok(flow) => flow == Flow::More,
+                Err(error) => {
+                    let error = if self.skip { by_verb(error, self.verb) } else { error };
+                    self.fail(error, &mut given)
+                }
+            };
         }
         // The engine limits pieces in flight by number, so an empty piece would displace one with records.
         match given.first_mut() {
@@ -122,7 +141,7 @@ impl Serial<Work> for FoldNode {
                 true
             }
             Ok(None) => false,
-            Err(error) => self.checked(Err(error), Vec::new(), out),
+            Err(error) => self.fail(error, out),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The end of a run: writes records or passes them to a report; handles counts, bad records and the first error.
 
 use super::engine::Serial;
+use super::fold::forget_later;
 use super::progress::Progress;
 use super::values::Values;
 use super::work::{Load, Work};
@@ -173,10 +174,17 @@ impl Serial<Work> for Sink<'_> {
     fn push(&mut self, mut work: Work, _: &mut Vec<Work>) -> bool {
         self.counts.records_in += work.records_in;
         self.progress.add(work.nbytes_in, work.records_in);
+        let load = work.take_ready();
+        if let (Ok(Load::Chunk(chunk)), End::Report { report, .. }) = (&load, &self.end)
+            && let Some(wanted) = report.wants().and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= chunk.nrows)
+        {
+            forget_later(&mut work, &chunk.origin, wanted);
+            work.error = None;
+        }
         // Bad records may be counted before the good records around them: only their relative order matters.
         let faulted = work.faults.iter().try_for_each(|fault| self.fault(fault));
         let taken = match faulted {
-            Ok(()) => work.take_ready().and_then(|load| self.take(load)),
+            Ok(()) => load.and_then(|load| self.take(load)),
             Err(error) => Err(error),
         };
         match (taken, work.error) {

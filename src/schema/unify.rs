@@ -35,6 +35,10 @@ pub fn unify(a: &Schema, b: &Schema) -> Result<Schema> {
     unify_named(a, b, ["one input", "another"])
 }
 
+/// Why a field can be a list in one input and a scalar in another.
+const LISTS_ONLY: &str =
+    "if one is a TFRecord, which stores only lists: --scalar auto reads fields with one value in every record as scalars";
+
 /// Like [`unify`]; conflicts name the inputs.
 ///
 /// # Errors
@@ -49,7 +53,7 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
     let mut error = Error::data(format!("is {x} in {in_a} and {y} in {in_b}: no type fits both")).in_field(&first.path);
     // A scalar and a list of it.
     if matches!((x.rank(), y.rank()), (0, 1) | (1, 0)) && x.element == y.element && [x, y].iter().all(|ty| !ty.is_ragged()) {
-        error = error.help("a TFRecord stores lists only: with --scalar auto, fields with one value in every record are scalars");
+        error = error.help(LISTS_ONLY);
     }
     for Clash { path, types: [x, y] } in others.iter().take(10) {
         error = error.help(format!("{path} is {x} in one and {y} in another"));
@@ -303,7 +307,7 @@ mod tests {
                 "x: int64[?]",
                 "x: int64",
                 "x is int64[?] in one input and int64 in another: no type fits both\n  \
-                 a TFRecord stores lists only: with --scalar auto, fields with one value in every record are scalars",
+                 if one is a TFRecord, which stores only lists: --scalar auto reads fields with one value in every record as scalars",
             ),
             ("x: null[?, (?)]", "x: int8[?]", "x is null[?, (?)] in one input and int8[?] in another: no type fits both"),
             ("x: uint64", "x: int64", "x is uint64 in one input and int64 in another: no type fits both"),

@@ -20,9 +20,9 @@ use crate::schema::{DType, Schema, Size};
 use crate::tensor::order::sorted_rows;
 use crate::tensor::pad::Target;
 use crate::tensor::{RowPartition, Tensor};
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use arrow_array::{Array, LargeBinaryArray};
 use arrow_cast::cast;
 use arrow_schema::DataType;
 use std::collections::{BTreeMap, VecDeque};
@@ -346,17 +346,24 @@ impl Buckets {
                 if let Some(row) = keys.first_null_row() {
                     return Err(is_null(row));
                 }
+                let texts = || cast(text.eval(chunk)?.as_leaf()?, &DataType::LargeBinary).map_err(|e| Error::data(e.to_string()));
+                let size = |texts: &LargeBinaryArray, row: usize| {
+                    let name = String::from_utf8_lossy(texts.value(row));
+                    sizes.named.get(name.as_ref()).copied().or(sizes.others).ok_or_else(|| {
+                        let error = Error::data(format!("no batch size for the key {name:?}")).at_row(row);
+                        error.help("set a size for all other keys: --batch-sizes KEY=N,..,N")
+                    })
+                };
+                // Before a key is added.
+                if sizes.others.is_none() {
+                    let texts = texts()?;
+                    (0..chunk.nrows).try_for_each(|row| size(texts.as_binary(), row).map(|_| ()))?;
+                }
                 let found = table.insert(&Chunk::try_new(chunk.nrows, vec![keys], Origin::default())?)?;
                 if !found.fresh.is_empty() {
-                    let texts = cast(text.eval(chunk)?.as_leaf()?, &DataType::LargeBinary).map_err(|e| Error::data(e.to_string()))?;
-                    let texts = texts.as_binary::<i64>();
+                    let texts = texts()?;
                     for row in found.fresh {
-                        let name = String::from_utf8_lossy(texts.value(row));
-                        let size = sizes.named.get(name.as_ref()).copied().or(sizes.others).ok_or_else(|| {
-                            let error = Error::data(format!("no batch size for the key {name:?}")).at_row(row);
-                            error.help("set a size for all other keys: --batch-sizes KEY=N,..,N")
-                        })?;
-                        self.buckets.push(OpenBucket::new(size));
+                        self.buckets.push(OpenBucket::new(size(texts.as_binary(), row)?));
                         self.pool.count(OPEN_NBYTES)?;
                     }
                 }
@@ -467,6 +474,10 @@ fn between(length: i64, boundaries: &[usize], to_boundary: bool) -> Result<usize
 }
 
 impl Fold for Buckets {
+    fn rejects_as_a_whole(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
         self.add(chunk).map(|()| Flow::More)
     }

@@ -1,5 +1,6 @@
 //! `count`: the number of records, or of those of each key.
 
+use super::shared::args::new_name;
 use super::shared::keys::{KeyTable, Keys};
 use super::shared::memory::Slices;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Report, Verb, Verdict};
@@ -21,7 +22,7 @@ pub struct Count {
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
     /// With --by, name of the field with the count [default: count]
-    #[arg(long = "as", value_name = "NAME", requires = "by")]
+    #[arg(long = "as", value_name = "NAME", value_parser = new_name, requires = "by")]
     name: Option<String>,
 }
 

@@ -1,5 +1,6 @@
 //! `cumsum FIELD`: running totals across records.
 
+use super::shared::args::new_name;
 use super::shared::fields::copied_first;
 use super::shared::keys::{KeyTable, Keys};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
@@ -27,7 +28,7 @@ pub struct Cumsum {
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
     /// Name of the new field [default: FIELD_cumsum]
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "as", value_name = "NAME", value_parser = new_name)]
     name: Option<String>,
     /// Exclude the record itself from its total
     #[arg(long)]
@@ -149,21 +150,27 @@ impl Fold for Totals {
         };
         let nkeys = self.table.len().max(1);
         let values = chunk.columns[self.field].as_leaf()?;
-        if let Some(row) = (0..chunk.nrows).find(|row| values.is_null(*row)) {
+        let mut bad = (0..chunk.nrows).find(|row| values.is_null(*row)).map(|row| {
             let error = Error::data("is null").in_field(&self.path).at_row(row);
-            return Err(error.help(format!("fill it first: fill-null {}", shell_word(&format!("{}=0", self.path)))));
-        }
-        let overflow = |row| Error::data("the total exceeds the range of int64").in_field(&self.path).at_row(row);
+            (row, error.help(format!("fill it first: fill-null {}", shell_word(&format!("{}=0", self.path)))))
+        });
+        // The rows before a bad one are passed on.
+        let before = bad.as_ref().map_or(chunk.nrows, |(row, _)| *row);
         let totals: ArrayRef = match &mut self.sums {
             Sums::Integers(sums) => {
                 sums.resize(nkeys, 0);
                 let values = ints::int128(values)?;
                 let mut totals = Vec::with_capacity(chunk.nrows);
-                for (row, key) in keys.iter().enumerate() {
+                for (row, key) in keys.iter().enumerate().take(before) {
                     let sum = &mut sums[*key as usize];
                     let after = *sum + values[row];
                     let written = if self.is_exclusive { *sum } else { after };
-                    totals.push(i64::try_from(written).map_err(|_| overflow(row))?);
+                    let Ok(total) = i64::try_from(written) else {
+                        let error = Error::data("the total exceeds the range of int64");
+                        bad = Some((row, error.in_field(&self.path).at_row(row)));
+                        break;
+                    };
+                    totals.push(total);
                     *sum = after;
                 }
                 Arc::new(Int64Array::from(totals))
@@ -178,12 +185,15 @@ impl Fold for Totals {
                     *sum += value;
                     if self.is_exclusive { before } else { *sum }
                 };
-                Arc::new(Float64Array::from_iter_values(values.iter().zip(&keys).map(total)))
+                Arc::new(Float64Array::from_iter_values(values.iter().zip(&keys).take(before).map(total)))
             }
         };
-        let mut columns = chunk.columns.clone();
-        columns.push(Tensor::Leaf(totals));
-        out.push(chunk.with_columns(columns)?);
-        Ok(Flow::More)
+        let before = chunk.slice(0, totals.len());
+        if before.nrows > 0 {
+            let mut columns = before.columns.clone();
+            columns.push(Tensor::Leaf(totals));
+            out.push(before.with_columns(columns)?);
+        }
+        bad.map_or(Ok(Flow::More), |(_, error)| Err(error))
     }
 }

@@ -1,5 +1,6 @@
 //! `enumerate`: numbers the records.
 
+use super::shared::args::new_name;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -18,7 +19,7 @@ pub struct Enumerate {
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     start: i64,
     /// Name of the new field
-    #[arg(long = "as", value_name = "NAME", default_value = "index")]
+    #[arg(long = "as", value_name = "NAME", value_parser = new_name, default_value = "index")]
     name: String,
 }
 

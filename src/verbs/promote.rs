@@ -1,5 +1,6 @@
 //! `promote PATH --as NAME`: moves a field out of a structure.
 
+use super::shared::args::new_name;
 use super::shared::edit::Edits;
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
@@ -19,7 +20,7 @@ pub struct Promote {
     #[arg(value_name = "PATH", value_parser = FieldPath::parse)]
     path: FieldPath,
     /// Name of the new field [default: the last part of PATH]
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "as", value_name = "NAME", value_parser = new_name)]
     name: Option<String>,
     /// Remove the source field
     #[arg(long = "move")]
@@ -52,13 +53,7 @@ names it.";
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let name = match &self.name {
-            Some(text) => match FieldPath::parse(text)?.names() {
-                [name] => name.clone(),
-                _ => {
-                    return Err(Error::usage(format!("--as {text}: expected one name, not a path"))
-                        .help(format!("write a name that contains a dot in backquotes: `{text}`")));
-                }
-            },
+            Some(name) => name.clone(),
             None => self.path.last().to_owned(),
         };
         let (_, field) = schema.find(&self.path)?;

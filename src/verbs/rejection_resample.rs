@@ -152,16 +152,23 @@ fn texts(array: &ArrayRef) -> Result<Vec<Option<&[u8]>>> {
 }
 
 impl Fold for Resampled {
+    fn rejects_as_a_whole(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let classes = self.class.eval(&chunk)?;
-        let mut rows = Vec::new();
+        let mut numbers = Vec::with_capacity(chunk.nrows);
         for (row, class) in texts(classes.as_leaf()?)?.into_iter().enumerate() {
             let Some(class) = class else {
                 let error = Error::data(format!("--by {} is null", self.by)).at_row(row);
                 let filter = shell_word(&format!("not is_null({})", self.by));
                 return Err(error.help(format!("drop such records first: filter {filter} then rejection-resample ...")));
             };
-            let class = self.number(class, row)?;
+            numbers.push(self.number(class, row)?);
+        }
+        let mut rows = Vec::new();
+        for (row, class) in numbers.into_iter().enumerate() {
             self.seen[class] += 1.0;
             if self.random.chance(self.chance(class)) {
                 rows.push(row);

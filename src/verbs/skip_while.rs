@@ -56,6 +56,10 @@ struct Skipping {
 }
 
 impl Fold for Skipping {
+    fn rejects_as_a_whole(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let skipped = if self.done { 0 } else { self.prefix.nrows(&chunk)? };
         if skipped < chunk.nrows {

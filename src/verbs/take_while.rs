@@ -57,6 +57,10 @@ impl Fold for Taking {
         true
     }
 
+    fn rejects_as_a_whole(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let taken = self.0.nrows(&chunk)?;
         if taken > 0 {

@@ -255,6 +255,12 @@ pub trait Fold: Send {
         false
     }
 
+    /// Whether a chunk that is rejected because of a row has no effect, so that the rows before it can be passed again:
+    /// which records a later verb gets must not depend on chunk boundaries.
+    fn rejects_as_a_whole(&self) -> bool {
+        false
+    }
+
     /// Takes a nonempty chunk and appends finished chunks to `out`.
     ///
     /// # Errors
@@ -297,6 +303,11 @@ pub trait Digest: Send + Sync {
 
 /// An operator that ends the chain and writes text.
 pub trait Report: Send {
+    /// The number of records that still matter, if not all do. Bad records after them are not counted.
+    fn wants(&self) -> Option<u64> {
+        None
+    }
+
     /// The stateless part of the work. If there is one, [`Report::push_digest`] is called instead of [`Report::push`].
     fn digest(&self) -> Option<Arc<dyn Digest>> {
         None

@@ -1,7 +1,7 @@
 //! `zip`: the records of several inputs side by side.
 
 use super::combine::{Combination, Combined, check_inputs};
-use super::shared::args::split_commas;
+use super::shared::args::{new_name, split_commas};
 use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -61,7 +61,7 @@ in any input is an error, even with --on-error skip. To match them by key, use `
 
 /// A name for each input.
 fn names(text: &str, ninputs: usize) -> Result<Vec<String>> {
-    let names: Vec<String> = split_commas(text).into_iter().map(|name| name.trim().to_owned()).collect();
+    let names: Vec<String> = split_commas(text).into_iter().map(|name| new_name(name.trim())).collect::<Result<_>>()?;
     if names.len() != ninputs {
         return Err(Error::usage(format!("--as {text}: expected a name for each of {ninputs} inputs, found {}", names.len())));
     }

@@ -211,7 +211,7 @@ fn pages_whose_values_exceed_the_limit_are_not_decompressed() {
     let message_of = |name: &str, records: &str| {
         let (peak, message) = run(here, &format!("convert {name} --to jsonl"));
         let start = format!("error: {name}: {records}: r: the values of a record take at least 2799");
-        assert!(message.starts_with(&start) && message.contains("the 268435456 of --max-record-bytes"), "{message}");
+        assert!(message.starts_with(&start) && message.contains("more than the --max-record-bytes limit of 268435456"), "{message}");
         assert!(peak < 100 * MIB, "{name}: {} MiB", peak / MIB);
     };
     parquet(&here.join("flat.parquet"), &[short.clone(), long.clone()], |properties| properties);
@@ -254,7 +254,7 @@ fn strings_that_repeat_the_one_before_take_bounded_memory() {
     assert!(message.is_empty() && peak < 300 * MIB, "{} MiB: {message}", peak / MIB);
     parquet(&here.join("list.parquet"), &[list_of(texts)], shared);
     let (peak, message) = run(here, "convert list.parquet --to jsonl");
-    let start = "error: list.parquet: record 1: r: the values of a record take at least 600000000 bytes, more than the 268435456";
+    let start = "error: list.parquet: record 1: r: the values of a record take at least 600000000 bytes, more than the --max-record-bytes limit of 268435456";
     assert!(message.starts_with(start) && peak < 100 * MIB, "{} MiB: {message}", peak / MIB);
     let words = StringArray::from_iter((0..300_000).map(|n| (n % 7 > 0).then(|| format!("https://example.org/{}/{n}", n % 1000))));
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {

@@ -208,3 +208,16 @@ def test_what_is_no_data_is_said(use, message):
 
 def test_a_command_is_a_line_or_words():
     assert td.run("count --by 'x'", input='{"x": 1}\n') == td.run(["count", "--by", "x"], input='{"x": 1}\n')
+
+
+@pytest.mark.parametrize("values", [lambda: (i for i in range(3)), lambda: map(int, "012"), lambda: iter([0, 1, 2])])
+def test_columns_that_are_iterators_are_kept(values):
+    records = td.pipe({"x": values(), "y": ["a", "b", "c"]})
+    assert records.schema.names == ["x", "y"]
+    assert "int64" in records._repr_html_()
+    for _ in range(2):
+        assert records.to_arrow()["x"].to_pylist() == [0, 1, 2]
+
+
+def test_the_table_of_a_notebook_shows_times_beyond_those_of_python():
+    assert str(2**60) in td.pipe(pa.table({"x": pa.array([2**60], pa.timestamp("us"))}))._repr_html_()

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import tatter_data as td
@@ -143,3 +144,37 @@ def test_ctrl_c_ends_the_module_as_the_program():
     process.send_signal(signal.SIGINT)
     assert process.wait(10) in (130, -signal.SIGINT)
     process.stdin.close()
+
+
+def test_a_forked_process_does_not_keep_the_input_of_a_program_open():
+    def batches():
+        for i in range(50):
+            yield pa.record_batch({"x": np.arange(20_000) + i})
+
+    forked, rows = [], 0
+    start = time.monotonic()
+    for batch in td.pipe(batches(), "filter 'x >= 0'"):
+        if not forked:
+            forked.append(os.fork())
+            if forked[0] == 0:
+                time.sleep(20)
+                os._exit(0)
+        rows += batch.num_rows
+    seconds = time.monotonic() - start
+    os.kill(forked[0], signal.SIGKILL)
+    os.waitpid(forked[0], 0)
+    assert rows == 1_000_000
+    assert seconds < 15  # Not until the forked process ends.
+
+
+def test_an_interrupted_run_leaves_nothing(large, tmp_path):
+    code = f"""
+import signal, tatter_data as td
+def interrupt(*_): raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+td.run(["sort", "--by", "-reduce_sum(x)", *[{large!r}] * 8, "-o", {str(tmp_path / "out.parquet")!r}])
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "KeyboardInterrupt" in process.stderr
+    assert os.listdir(tmp_path) == ["large.tfrecord"]

@@ -35,34 +35,29 @@ impl QuoteCheck {
         self.is_violated
     }
 
-    /// Continues with the next bytes of the record.
-    pub fn see(&mut self, mut bytes: &[u8]) {
-        let is_end = |byte: u8| byte == self.delimiter || matches!(byte, b'\n' | b'\r');
-        if matches!(self.within, Within::Start | Within::Unquoted) && memchr::memchr(self.quote, bytes).is_none() {
-            if let Some(last) = bytes.last() {
-                self.within = if is_end(*last) { Within::Start } else { Within::Unquoted };
-            }
-            return;
-        }
-        while let Some((&byte, rest)) = bytes.split_first() {
-            (self.within, bytes) = match self.within {
-                Within::Start if byte == self.quote => (Within::Quoted, rest),
-                Within::Start if is_end(byte) => (Within::Start, rest),
-                Within::Start | Within::Unquoted => match memchr::memchr3(self.delimiter, b'\n', b'\r', bytes) {
-                    Some(end) => (Within::Start, &bytes[end + 1..]),
-                    None => (Within::Unquoted, &[][..]),
-                },
-                Within::Quoted => match memchr::memchr(self.quote, bytes) {
-                    Some(end) => (Within::Closed, &bytes[end + 1..]),
-                    None => (Within::Quoted, &[][..]),
-                },
-                Within::Closed if byte == self.quote => (Within::Quoted, rest),
-                Within::Closed if is_end(byte) => (Within::Start, rest),
-                Within::Closed => {
-                    self.is_violated = true;
-                    (Within::Unquoted, rest)
-                }
+    /// Continues with the next bytes of the record. Looks only at quotes and the bytes beside them.
+    pub fn see(&mut self, bytes: &[u8]) {
+        let mut seen = 0;
+        for at in memchr::memchr_iter(self.quote, bytes) {
+            self.pass(&bytes[seen..at]);
+            self.within = match self.within {
+                Within::Start | Within::Closed => Within::Quoted,
+                Within::Unquoted => Within::Unquoted,
+                Within::Quoted => Within::Closed,
             };
+            seen = at + 1;
+        }
+        self.pass(&bytes[seen..]);
+    }
+
+    /// Continues with bytes without quotes.
+    fn pass(&mut self, bytes: &[u8]) {
+        let is_end = |byte: u8| byte == self.delimiter || matches!(byte, b'\n' | b'\r');
+        if let (Some(first), Some(last)) = (bytes.first(), bytes.last())
+            && self.within != Within::Quoted
+        {
+            self.is_violated |= self.within == Within::Closed && !is_end(*first);
+            self.within = if is_end(*last) { Within::Start } else { Within::Unquoted };
         }
     }
 }

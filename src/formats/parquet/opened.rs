@@ -268,7 +268,14 @@ fn with_number_of_rows(metadata: ParquetMetaData) -> ParquetMetaData {
 /// Fields are written in their stored form, not in their decoded form.
 fn restore(field: &mut Field, stored: &FieldRef) {
     field.storage = Storage::of(in_logical_order(stored));
-    if let (Element::Struct(inner), true, DataType::Struct(all)) = (&mut field.ty.element, field.ty.dims.is_empty(), stored.data_type()) {
+    let mut ty = stored.data_type();
+    while let DataType::Map(item, _) | DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) = ty {
+        ty = item.data_type();
+    }
+    // The fields of a changed structure are written one by one.
+    if let (Element::Struct(inner), DataType::Struct(all)) = (&mut field.ty.element, ty)
+        && inner.len() == all.len()
+    {
         inner.iter_mut().zip(all).for_each(|(field, stored)| restore(field, stored));
     }
 }

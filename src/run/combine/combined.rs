@@ -159,13 +159,16 @@ fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads:
                 found.schema
             }
         };
-        all.add(&member.name(), schema).map_err(|e| e.help("cast the field of one input in its brackets: [ cast FIELD=TYPE FILE ]"))?;
+        all.add(&member.name(), schema).map_err(|e| e.help(CHANGE_IN_BRACKETS))?;
     }
     let mut schema = all.schema();
     schema.fields.retain(|f| demand.fields.includes(&f.name));
     members.iter_mut().for_each(|member| member.give(demand, &schema));
     Ok(Inferred { schema, is_settled, is_stated: false })
 }
+
+/// What to do if no type fits a field of several inputs.
+const CHANGE_IN_BRACKETS: &str = "change the field in the brackets of one input: [ cast FIELD=TYPE FILE ] for its dtype, map for its axes";
 
 /// The field with the list of choices.
 fn check_list(schema: &Schema, field: &str, name: Arc<str>) -> Result<()> {

@@ -176,6 +176,10 @@ impl Packing {
 }
 
 impl Fold for Packing {
+    fn rejects_as_a_whole(&self) -> bool {
+        true
+    }
+
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let lengths = self.lengths(&chunk)?;
         let more = usize::from(self.has_separator());

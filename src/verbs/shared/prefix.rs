@@ -21,25 +21,14 @@ impl Prefix {
         Ok(Prefix { condition: bind_scalar(text, schema, options)?.into_condition(text)? })
     }
 
-    /// The number of rows before the first for which the condition is false. Errors in later rows are ignored: they
-    /// would depend on chunk boundaries.
+    /// The number of rows before the first for which the condition is false.
     ///
     /// # Errors
-    /// The condition cannot be evaluated for a row of the prefix or for the row that ends it.
+    /// The condition cannot be evaluated for a row; whether the row matters is found by passing fewer rows, see
+    /// [`crate::verbs::Fold::rejects_as_a_whole`].
     pub fn nrows(&self, chunk: &Chunk) -> Result<usize> {
-        match self.condition.rows_where_true(chunk) {
-            Ok(rows) => Ok(rows.iter().zip(0..).take_while(|(row, i)| **row == *i).count()),
-            Err(error) if chunk.nrows <= 1 => Err(error),
-            Err(_) => {
-                let middle = chunk.nrows / 2;
-                let first = self.nrows(&chunk.slice(0, middle)).map_err(|e| chunk.slice(0, middle).origin.resolve(e, middle))?;
-                if first < middle {
-                    return Ok(first);
-                }
-                let rest = chunk.slice(middle, chunk.nrows - middle);
-                Ok(middle + self.nrows(&rest).map_err(|e| rest.origin.resolve(e, rest.nrows))?)
-            }
-        }
+        let rows = self.condition.rows_where_true(chunk)?;
+        Ok(rows.iter().zip(0..).take_while(|(row, i)| **row == *i).count())
     }
 }
 

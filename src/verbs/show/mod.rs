@@ -69,6 +69,10 @@ struct Shown {
 }
 
 impl Report for Shown {
+    fn wants(&self) -> Option<u64> {
+        Some(self.left)
+    }
+
     fn push(&mut self, chunk: &Chunk, out: &mut dyn Write) -> Result<Flow> {
         for row in 0..chunk.nrows {
             if self.left == 0 {
