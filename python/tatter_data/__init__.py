@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ._child import stop, tell
+from ._child import start, stop, tell
 from ._errors import TatterError, TatterNotice
 from ._find import find_tatter
 from ._options import Chain, Paths, chain_words, option_words, path_words, split_words
@@ -118,12 +118,7 @@ def run(words: Chain, input: str | bytes | None = None, **options: Unpack[WriteO
     >>> run(["count"], input='{"a": 1}\\n{"a": 2}\\n')
     '2\\n'
     """
-    process = subprocess.Popen(
-        [find_tatter(), "--messages=json", *option_words(options), *split_words(words)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    process = start([find_tatter(), "--messages=json", *option_words(options), *split_words(words)], subprocess.PIPE)
     try:
         output, messages = process.communicate(input.encode() if isinstance(input, str) else input if input is not None else b"")
     except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import subprocess
@@ -95,12 +96,8 @@ class Child:
     ) -> None:
         self._stderr: list[bytes] = []
         self._faults: list[BaseException] = []
-        self._process = subprocess.Popen(
-            [program or find_tatter(), "--messages=json", *words],
-            stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        stdin = subprocess.DEVNULL if feed is None else subprocess.PIPE
+        self._process = start([program or find_tatter(), "--messages=json", *words], stdin)
         self._end = weakref.finalize(self, stop, self._process, os.getpid())
         self._owner = os.getpid()
         _alive.add(self)
@@ -198,6 +195,24 @@ class Child:
             assert pipe is not None
             with contextlib.suppress(OSError):
                 pipe.close()
+
+
+def start(words: Sequence[str], stdin: int) -> subprocess.Popen[bytes]:
+    """Starts the program.
+
+    Raises:
+        ValueError: The words are longer than the system allows.
+    """
+    try:
+        return subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        if error.errno != errno.E2BIG:
+            raise
+        total, longest = sum(len(os.fsencode(word)) for word in words), max(words, key=len)
+        raise ValueError(
+            f"the command line is too long: {len(words)} words of {total} bytes, the longest starting with {longest[:40]!r}; "
+            "name files by a pattern or with files_from=LIST, write a schema to a file (schema='@FILE'), and pass arrays with with_"
+        ) from None
 
 
 def _thread(target: Any, *args: Any) -> threading.Thread:

@@ -272,13 +272,17 @@ class Records:
         return f"<tatter_data.Records: {' '.join(self._chain)} of {source}>"
 
     def _repr_html_(self) -> str:
-        """The schema and the first records, for notebooks. The records of an iterator are left to be read."""
+        """The first records, for notebooks. The types of a text format are those of these records, unless `schema` was called.
+
+        The records of an iterator are left to be read.
+        """
         from ._html import table
 
         if self._source is not None and self._source.is_one_shot:
             return table(self.schema, self.schema.empty_table())
         head = self._with(chain=[*self._chain, "then", "head", "5"], progress=False)
-        return table(self.schema, head.to_arrow())
+        first = head.to_arrow()
+        return table(self._schema or first.schema, first)
 
 
 def _unlike_words(name: str) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from ._ragged import Ragged
+
 #: Types of pandas and NumPy that stand for a missing value or hold some, by name: neither package need be installed.
 _MISSING = {"NaTType", "NAType", "MaskedConstant"}
 _MASKED = "MaskedArray"
@@ -65,6 +67,8 @@ def column(name: str, values: Any) -> Any:
     if isinstance(values, (str, bytes, bytearray, set, frozenset, Mapping)):
         # Their items would be records: characters, or values in no certain order.
         raise TypeError(f"{name}: expected a column, such as a list or an array, found {type(values).__name__}")
+    if isinstance(values, Ragged):
+        return _of_ragged(name, values)
     if hasattr(values, "row_splits") and callable(getattr(values, "to_list", None)):
         return array(name, values.to_list())
     kind = type(values)
@@ -76,6 +80,13 @@ def column(name: str, values: Any) -> Any:
     if not hasattr(values, "__iter__") and not any(hasattr(values, f"__arrow_c_{form}__") for form in ("array", "stream")):
         raise TypeError(f"{name}: expected a column, such as a list or an array, found {kind.__name__}")
     return values
+
+
+def _of_ragged(name: str, ragged: Ragged) -> pa.Array:
+    items = column(name, ragged.values)
+    for splits in reversed(ragged.row_splits):
+        items = pa.LargeListArray.from_arrays(column(name, splits).cast(pa.int64()), items)
+    return items
 
 
 def _of_numpy(name: str, values: Any) -> pa.Array:

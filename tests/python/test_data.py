@@ -221,3 +221,19 @@ def test_columns_that_are_iterators_are_kept(values):
 
 def test_the_table_of_a_notebook_shows_times_beyond_those_of_python():
     assert str(2**60) in td.pipe(pa.table({"x": pa.array([2**60], pa.timestamp("us"))}))._repr_html_()
+
+
+def test_ragged_columns_come_back():
+    for values in ([[[1], []], [[2, 3]]], [["a", "b"], []], [[[1.5, 2.5]], []]):
+        records = td.pipe({"x": values})
+        back = td.pipe(records.to_numpy())
+        assert back.to_arrow()["x"].to_pylist() == values
+    empty = pa.table({"x": pa.array([], pa.list_(pa.int8()))})
+    assert td.pipe(td.pipe(empty).to_numpy()).schema.field("x").type.value_type == pa.int8()
+
+
+def test_a_command_line_that_is_too_long_is_named(tmp_path):
+    names = [str(tmp_path / f"{i:06d}.jsonl") for i in range(60_000)]
+    for call in (lambda: td.read(names).to_arrow(), lambda: td.run(["count", *names])):
+        with pytest.raises(ValueError, match="the command line is too long: 60,?0.*files_from=LIST"):
+            call()
