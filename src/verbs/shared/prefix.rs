@@ -2,7 +2,7 @@
 
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
 use crate::schema::Schema;
@@ -27,7 +27,9 @@ impl Prefix {
     /// The condition cannot be evaluated for a row; whether the row matters is found by passing fewer rows, see
     /// [`crate::verbs::Fold::rejects_as_a_whole`].
     pub fn nrows(&self, chunk: &Chunk) -> Result<usize> {
-        let rows = self.condition.rows_where_true(chunk)?;
+        // An error of any row is found in fewer rows, also if it does not name its own.
+        let of_a_row = |e: Error| if e.location().row.is_none() && e.kind() == Kind::Data { e.at_row(0) } else { e };
+        let rows = self.condition.rows_where_true(chunk).map_err(of_a_row)?;
         Ok(rows.iter().zip(0..).take_while(|(row, i)| **row == *i).count())
     }
 }
