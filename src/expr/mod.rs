@@ -62,6 +62,6 @@ pub use kernels::cast::{can_cast, cast};
 pub use kernels::hash::sip;
 pub use kernels::time::{time_of, time_of_text};
 pub use manual::{function_help, function_list, functions_of, manual};
-pub use names::{is_negation, names_used};
+pub use names::{names_used, negated};
 pub use program::Program;
 pub use scalar::{ScalarExpr, bind_scalar};

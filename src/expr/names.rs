@@ -31,9 +31,11 @@ pub fn names_used(text: &str, statements: bool) -> Option<Used> {
     Some(used)
 }
 
-/// Whether a text is a minus sign and its operand, such as `-len(x)`, but not `-a + b`; also if it cannot be parsed.
-pub fn is_negation(text: &str) -> bool {
-    text.starts_with('-') && parse_expression(text).map_or(true, |whole| matches!(whole.kind, ExprKind::Unary(Unary::Minus, _)))
+/// The operand of a text that is a minus sign and its operand, such as `-len(x)`, but not `-a + b`; also if it cannot be
+/// parsed (binding will report the error).
+pub fn negated(text: &str) -> Option<&str> {
+    let is_negation = || parse_expression(text).map_or(true, |whole| matches!(whole.kind, ExprKind::Unary(Unary::Minus, _)));
+    text.strip_prefix('-').filter(|_| is_negation()).map(str::trim_start)
 }
 
 /// Field names in a text.

@@ -3,7 +3,7 @@
 use super::engine::Serial;
 use super::uncovered::by_verb;
 use super::work::{Load, Work};
-use crate::chunk::{Chunk, Origin};
+use crate::chunk::Chunk;
 use crate::error::{Error, Kind, Result};
 use crate::schema::Schema;
 use crate::verbs::{Deferred, Flow, Fold};
@@ -69,15 +69,6 @@ fn push_rows(fold: &mut dyn Fold, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<
     }
 }
 
-/// Drops the bad records after the first rows of `origin`, after which no record matters.
-pub fn forget_later(work: &mut Work, origin: &Origin, nrows: usize) {
-    let Some((_, last)) = nrows.checked_sub(1).and_then(|row| origin.records(row..nrows)) else { return };
-    work.faults.retain(|fault| {
-        let at = fault.error.location();
-        at.input != origin.input || at.records.is_none_or(|(record, _)| record <= last)
-    });
-}
-
 impl Serial<Work> for FoldNode {
     fn push(&mut self, mut work: Work, out: &mut Vec<Work>) -> bool {
         let (load, error) = match work.take_ready() {
@@ -95,9 +86,9 @@ impl Serial<Work> for FoldNode {
             if let Ok(Flow::Done) = result {
                 if self.fold.judges_next() {
                     let passed: usize = chunks.iter().map(|chunk| chunk.nrows).sum();
-                    forget_later(&mut work, &origin, nrows.min(passed + 1));
+                    work.forget_later(&origin, nrows.min(passed + 1));
                 } else if let Some(last) = chunks.last() {
-                    forget_later(&mut work, &last.origin, last.nrows);
+                    work.forget_later(&last.origin, last.nrows);
                 }
             }
             let given_all = self.give(chunks, &mut given);

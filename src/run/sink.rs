@@ -1,7 +1,6 @@
 //! The end of a run: writes records or passes them to a report; handles counts, bad records and the first error.
 
 use super::engine::Serial;
-use super::fold::forget_later;
 use super::progress::Progress;
 use super::values::Values;
 use super::work::{Load, Work};
@@ -178,7 +177,7 @@ impl Serial<Work> for Sink<'_> {
         if let (Ok(Load::Chunk(chunk)), End::Report { report, .. }) = (&load, &self.end)
             && let Some(wanted) = report.wants().and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= chunk.nrows)
         {
-            forget_later(&mut work, &chunk.origin, wanted);
+            work.forget_later(&chunk.origin, wanted);
             work.error = None;
         }
         // Bad records may be counted before the good records around them: only their relative order matters.

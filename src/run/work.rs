@@ -1,7 +1,7 @@
 //! The pieces of work of a run: blocks, chunks and encoded records, with the faults and counts that travel with them.
 
 use super::engine::WorkPiece;
-use crate::chunk::{Chunk, Decoded, Fault};
+use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::error::{Error, Result};
 use crate::formats::{Encoded, Task};
 use crate::verbs::Deferred;
@@ -90,6 +90,15 @@ impl Work {
     /// Work with a chunk from a fold.
     pub fn deferred(chunk: Deferred) -> Work {
         Work { load: Load::Deferred(chunk), ..Work::default() }
+    }
+
+    /// Drops the bad records after the first `nrows` rows of `origin`, after which no record matters.
+    pub fn forget_later(&mut self, origin: &Origin, nrows: usize) {
+        let Some((_, last)) = nrows.checked_sub(1).and_then(|row| origin.records(row..nrows)) else { return };
+        self.faults.retain(|fault| {
+            let at = fault.error.location();
+            at.input != origin.input || at.records.is_none_or(|(record, _)| record <= last)
+        });
     }
 
     /// Work that has failed.

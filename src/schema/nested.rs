@@ -15,6 +15,14 @@ pub fn list_item(ty: &DataType) -> Option<&FieldRef> {
     }
 }
 
+/// The type inside all lists and maps of a type: that of their items or entries.
+pub fn innermost(mut ty: &DataType) -> &DataType {
+    while let DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) | DataType::Map(item, _) = ty {
+        ty = item.data_type();
+    }
+    ty
+}
+
 /// The fields of a nested type, in order. Unions and encodings count as values.
 pub fn fields_of(ty: &DataType) -> Vec<&FieldRef> {
     match ty {

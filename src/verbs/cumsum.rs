@@ -150,12 +150,13 @@ impl Fold for Totals {
         };
         let nkeys = self.table.len().max(1);
         let values = chunk.columns[self.field].as_leaf()?;
-        let mut bad = (0..chunk.nrows).find(|row| values.is_null(*row)).map(|row| {
+        let null = (0..chunk.nrows).find(|row| values.is_null(*row));
+        let mut bad = null.map(|row| {
             let error = Error::data("is null").in_field(&self.path).at_row(row);
-            (row, error.help(format!("fill it first: fill-null {}", shell_word(&format!("{}=0", self.path)))))
+            error.help(format!("fill it first: fill-null {}", shell_word(&format!("{}=0", self.path))))
         });
         // The rows before a bad one are passed on.
-        let before = bad.as_ref().map_or(chunk.nrows, |(row, _)| *row);
+        let before = null.unwrap_or(chunk.nrows);
         let totals: ArrayRef = match &mut self.sums {
             Sums::Integers(sums) => {
                 sums.resize(nkeys, 0);
@@ -166,8 +167,7 @@ impl Fold for Totals {
                     let after = *sum + values[row];
                     let written = if self.is_exclusive { *sum } else { after };
                     let Ok(total) = i64::try_from(written) else {
-                        let error = Error::data("the total exceeds the range of int64");
-                        bad = Some((row, error.in_field(&self.path).at_row(row)));
+                        bad = Some(Error::data("the total exceeds the range of int64").in_field(&self.path).at_row(row));
                         break;
                     };
                     totals.push(total);
@@ -194,6 +194,6 @@ impl Fold for Totals {
             columns.push(Tensor::Leaf(totals));
             out.push(before.with_columns(columns)?);
         }
-        bad.map_or(Ok(Flow::More), |(_, error)| Err(error))
+        bad.map_or(Ok(Flow::More), Err)
     }
 }

@@ -6,7 +6,7 @@ use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
-use crate::expr::{ScalarExpr, bind_scalar, computable, is_negation, names_used};
+use crate::expr::{ScalarExpr, bind_scalar, computable, names_used, negated};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::Schema;
@@ -29,8 +29,8 @@ impl Verb for Sort {
     const SUMMARY: &'static str = "Sort records";
     const ABOUT: &'static str = "\
 Keeps all records in memory; beyond --max-memory it continues in a temporary file (see --temp-dir), with the same result. The sort is \
-stable: records with equal keys stay in order. A key of the form -KEY is sorted in descending order, whatever its type; -a + b is an expression. NaN sorts after \
-all numbers, and null after everything, even in descending order. Strings are compared by their bytes, which is the order of their code \
+stable: records with equal keys stay in order. A key of the form -KEY is sorted in descending order, whatever its type; -a + b is an \
+expression. NaN sorts after all numbers, and null after everything, even in descending order. Strings are compared by their bytes, which is the order of their code \
 points; false sorts before true.";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -81,11 +81,9 @@ points; false sorts before true.";
 impl Sort {
     /// The key expressions, in order, and whether each is descending.
     fn keys(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.by.iter().flat_map(|by| split_commas(by)).map(str::trim).map(|text| {
-            match text.strip_prefix('-').filter(|_| is_negation(text)) {
-                Some(rest) => (rest.trim_start(), !self.descending),
-                None => (text, self.descending),
-            }
+        self.by.iter().flat_map(|by| split_commas(by)).map(str::trim).map(|text| match negated(text) {
+            Some(key) => (key, !self.descending),
+            None => (text, self.descending),
         })
     }
 }

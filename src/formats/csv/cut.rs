@@ -66,7 +66,7 @@ pub struct Cutter {
     stream: Box<dyn Read + Send>,
     input: Arc<str>,
     core: csv_core::Reader,
-    quotes: Option<QuoteCheck>,
+    quotes: QuoteCheck,
     /// The bytes of the current record, if it is in several parts of the input or its quotes are wrong.
     raw: Vec<u8>,
     /// The fields of the current record, and where they end; kept, because making room writes zeros.
@@ -97,7 +97,7 @@ impl Cutter {
                 let quote = dialect.quote.unwrap_or(b'"');
                 builder.delimiter(dialect.delimiter).quote(quote).quoting(dialect.quote.is_some()).build()
             },
-            quotes: dialect.quote.map(|quote| QuoteCheck::new(quote, dialect.delimiter)),
+            quotes: QuoteCheck::new(dialect.quote, dialect.delimiter),
             raw: Vec::new(),
             cells: Vec::new(),
             ends: Vec::new(),
@@ -258,9 +258,7 @@ impl Cutter {
         }
         let (start, line) = (block.bytes.len(), self.line);
         self.raw.clear();
-        if let Some(quotes) = &mut self.quotes {
-            quotes.reset();
-        }
+        self.quotes.reset();
         let (mut nbytes, mut nfields) = (0, 0);
         loop {
             if self.cells.len() - nbytes < 1024 {
@@ -275,11 +273,8 @@ impl Cutter {
             if !self.is_over {
                 self.line += memchr::memchr_iter(b'\n', &rest[..read]).count() as u64;
                 self.is_after_return = rest[..read].last() == Some(&b'\r');
-                if let Some(quotes) = &mut self.quotes {
-                    quotes.see(&rest[..read]);
-                }
-                let is_violated = self.quotes.as_ref().is_some_and(QuoteCheck::is_violated);
-                if is_violated || !self.raw.is_empty() || !matches!(result, ReadRecordResult::Record) {
+                self.quotes.see(&rest[..read]);
+                if self.quotes.is_violated() || !self.raw.is_empty() || !matches!(result, ReadRecordResult::Record) {
                     self.raw.extend_from_slice(&rest[..read]);
                 }
                 self.at += read;
@@ -288,7 +283,7 @@ impl Cutter {
             if nbytes > self.max_record_bytes {
                 let message = format!("the record has more than {} bytes: is a closing quote missing?", self.max_record_bytes);
                 let error = self.located(message, line).help("raise the limit with --max-record-bytes");
-                return Err(if self.quotes.is_some() { error.help(ORDINARY_QUOTES) } else { error });
+                return Err(if self.quotes.has_quotes() { error.help(ORDINARY_QUOTES) } else { error });
             }
             if nfields > MAX_COLUMNS {
                 return Err(self.located(format!("the record has more than {MAX_COLUMNS} fields"), line));
@@ -307,7 +302,7 @@ impl Cutter {
         }
         block.bytes.extend_from_slice(&self.cells[..nbytes]);
         block.ends.extend(self.ends[..nfields].iter().map(|end| start + end));
-        if self.quotes.as_ref().is_some_and(QuoteCheck::is_violated) {
+        if self.quotes.is_violated() {
             while self.raw.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
             block.misquoted.push((block.records.len(), std::mem::take(&mut self.raw)));
         }

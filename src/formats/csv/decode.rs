@@ -210,15 +210,14 @@ impl Decoder {
         });
         let error = if self.skips { error } else { error.help(SKIP) };
         let (first, nfields) = block.fields(row);
-        let mut raw = Vec::new();
-        for number in first..first + nfields {
-            if number > first {
-                raw.push(self.dialect.delimiter);
+        let mut raw = block.misquoted(row).unwrap_or_default().to_vec();
+        if raw.is_empty() {
+            for number in first..first + nfields {
+                if number > first {
+                    raw.push(self.dialect.delimiter);
+                }
+                self.dialect.quote(block.cell(number), nfields == 1, &mut raw);
             }
-            self.dialect.quote(block.cell(number), nfields == 1, &mut raw);
-        }
-        if let Some(bytes) = block.misquoted(row) {
-            raw = bytes.to_vec();
         }
         Fault { error, length: raw.len() as u64 + 1, raw: Some(raw), kept }
     }

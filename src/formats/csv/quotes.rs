@@ -14,15 +14,21 @@ enum Within {
 /// The quotes of one record, whose bytes may arrive in several parts.
 #[derive(Debug)]
 pub struct QuoteCheck {
-    quote: u8,
+    /// `None`: quotes are ordinary characters, and never wrong.
+    quote: Option<u8>,
     delimiter: u8,
     within: Within,
     is_violated: bool,
 }
 
 impl QuoteCheck {
-    pub fn new(quote: u8, delimiter: u8) -> QuoteCheck {
+    pub fn new(quote: Option<u8>, delimiter: u8) -> QuoteCheck {
         QuoteCheck { quote, delimiter, within: Within::Start, is_violated: false }
+    }
+
+    /// Whether fields can be quoted.
+    pub fn has_quotes(&self) -> bool {
+        self.quote.is_some()
     }
 
     /// Begins a record.
@@ -37,8 +43,9 @@ impl QuoteCheck {
 
     /// Continues with the next bytes of the record. Looks only at quotes and the bytes beside them.
     pub fn see(&mut self, bytes: &[u8]) {
+        let Some(quote) = self.quote else { return };
         let mut seen = 0;
-        for at in memchr::memchr_iter(self.quote, bytes) {
+        for at in memchr::memchr_iter(quote, bytes) {
             self.pass(&bytes[seen..at]);
             self.within = match self.within {
                 Within::Start | Within::Closed => Within::Quoted,
@@ -82,7 +89,7 @@ mod tests {
             ("x,\"\"a\"\"\n", true),
         ] {
             for cut in 0..record.len() {
-                let mut check = QuoteCheck::new(b'"', b',');
+                let mut check = QuoteCheck::new(Some(b'"'), b',');
                 check.see(&record.as_bytes()[..cut]);
                 check.see(&record.as_bytes()[cut..]);
                 assert_eq!(check.is_violated(), expected, "{record:?}, cut at {cut}");

@@ -13,6 +13,7 @@ use crate::formats::columnar::wide_integers::{self, Place};
 use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::facts::{Facts, Storage};
+use crate::schema::nested::innermost;
 use crate::schema::{Element, Field, columns};
 use crate::tensor::arrow::extension::in_logical_order;
 use crate::tensor::arrow::field::check_number;
@@ -268,12 +269,8 @@ fn with_number_of_rows(metadata: ParquetMetaData) -> ParquetMetaData {
 /// Fields are written in their stored form, not in their decoded form.
 fn restore(field: &mut Field, stored: &FieldRef) {
     field.storage = Storage::of(in_logical_order(stored));
-    let mut ty = stored.data_type();
-    while let DataType::Map(item, _) | DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) = ty {
-        ty = item.data_type();
-    }
     // The fields of a changed structure are written one by one.
-    if let (Element::Struct(inner), DataType::Struct(all)) = (&mut field.ty.element, ty)
+    if let (Element::Struct(inner), DataType::Struct(all)) = (&mut field.ty.element, innermost(stored.data_type()))
         && inner.len() == all.len()
     {
         inner.iter_mut().zip(all).for_each(|(field, stored)| restore(field, stored));

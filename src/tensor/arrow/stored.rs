@@ -2,7 +2,7 @@
 
 use super::field::{ArrowForm, from_arrow_field};
 use super::{encoded, extension, note};
-use crate::schema::nested::with_fields;
+use crate::schema::nested::{innermost, with_fields};
 use crate::schema::{Element, Field, Type};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
@@ -70,11 +70,7 @@ pub fn dictionaries(field: &Field, arrow: &ArrowField, form: ArrowForm) -> Vec<O
         return known.iter().cloned().map(Some).collect();
     }
     // A structure that a verb has changed is written field by field.
-    let mut inner = arrow.data_type();
-    while let DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::Map(f, _) = inner {
-        inner = f.data_type();
-    }
-    match (&field.ty.element, inner) {
+    match (&field.ty.element, innermost(arrow.data_type())) {
         (Element::Struct(own), DataType::Struct(fields)) if own.len() == fields.len() => {
             own.iter().zip(fields).flat_map(|(field, arrow)| dictionaries(field, arrow, form)).collect()
         }
