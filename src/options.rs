@@ -3,7 +3,7 @@
 use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::notice::{Notices, Tally};
-use crate::path::glob_matches;
+use crate::path::{self, glob_matches, new_name};
 use crate::schema::{Schema, Type};
 use crate::screen;
 use crate::tensor::Tensor;
@@ -104,6 +104,9 @@ pub struct Options {
     /// Bytes of piped input used for inference; with `u64::MAX`, the input is copied to a temporary file and read like
     /// a file.
     pub infer_bytes: u64,
+    /// Whether records are written to standard output as soon as they are complete. Types of a pipe are inferred from
+    /// what arrives first, as `infer_bytes` is then 1.
+    pub unbuffered: bool,
     /// The splits of a TFDS dataset to read, such as `train[:10%]`, or the name of the split to write.
     pub split: Option<String>,
     /// The name of the TFDS dataset to write; `None` to derive it from the directory.
@@ -189,6 +192,7 @@ impl Default for Options {
             omit_null: false,
             mixed: false,
             infer_bytes: 64 << 20,
+            unbuffered: false,
             split: None,
             dataset_name: None,
             class_names: false,
@@ -271,18 +275,19 @@ impl SourceColumns {
     /// An unknown word, or a repeated name.
     pub fn parse(text: &str) -> Result<SourceColumns> {
         let mut columns: Vec<(String, SourceColumn)> = Vec::new();
-        for word in text.split(',') {
-            let (name, what) = word.split_once('=').unwrap_or((word, word));
+        for word in path::split(text, ',')? {
+            let (name, what) = word.rsplit_once('=').unwrap_or((word, word));
             let column = match what {
                 "file" => SourceColumn::File,
                 "record" => SourceColumn::Record,
                 "byte" => SourceColumn::Byte,
-                _ => return Err(Error::usage(format!("--source {text}: expected file, record or byte, found `{what}`"))),
+                _ => return Err(Error::usage(format!("expected file, record or byte, found `{what}`"))),
             };
-            if name.is_empty() || columns.iter().any(|(other, _)| other == name) {
-                return Err(Error::usage(format!("--source {text}: each field needs a different name")));
+            let name = new_name(name)?;
+            if columns.iter().any(|(other, _)| *other == name) {
+                return Err(Error::usage("each field needs a different name"));
             }
-            columns.push((name.to_owned(), column));
+            columns.push((name, column));
         }
         Ok(SourceColumns(columns))
     }

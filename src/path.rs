@@ -103,6 +103,18 @@ pub fn in_expression(name: &str) -> String {
     if is_identifier && !KEYWORDS.contains(&name) { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
 }
 
+/// Parses the name of a new field.
+///
+/// # Errors
+/// A path.
+pub fn new_name(text: &str) -> Result<String> {
+    match FieldPath::parse(text)?.names() {
+        [name] => Ok(name.clone()),
+        _ => Err(Error::usage(format!("expected one name, found the path {text}"))
+            .help(format!("write a name that contains a dot in backquotes: '`{text}`'"))),
+    }
+}
+
 /// Splits at `separator` outside backquotes.
 ///
 /// # Errors

@@ -120,6 +120,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["--ignore-errors", "--skip-errors"], "did you mean --on-error skip?"),
     (&["--rejects", "--store-rejects", "--bad-lines"], "did you mean --on-error quarantine=FILE?"),
     (&["--argjson", "--slurpfile", "--rawfile"], "use --arg NAME=VALUE for a constant, and --with NAME=FILE for an array"),
+    (&["-u", "--line-buffered", "--fflush", "--flush", "--follow", "--stream"], "did you mean --unbuffered?"),
     (&["--silent"], "did you mean --quiet?"),
     (&["--debug"], "did you mean --verbose?"),
     (&["--recursive", "-R"], "name a directory to read all files below it"),

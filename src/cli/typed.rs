@@ -59,8 +59,8 @@ pub struct Typed {
     #[arg(long, help_heading = "Files")]
     durable: bool,
     /// Add the origin of each record as fields: file, record (numbered from 1), byte (offset from 0); NAME=file names the field NAME
-    #[arg(long, value_name = "WHAT,..", help_heading = "Files")]
-    source: Option<String>,
+    #[arg(long, value_name = "WHAT,..", value_parser = SourceColumns::parse, help_heading = "Files")]
+    source: Option<SourceColumns>,
     /// Print the plan without running it
     #[arg(long, help_heading = "Running")]
     dry_run: bool,
@@ -70,6 +70,9 @@ pub struct Typed {
     /// Maximum records in a chunk [default: by size]
     #[arg(long, value_name = "N", help_heading = "Running")]
     chunk_rows: Option<NonZeroUsize>,
+    /// Write records to standard output as they arrive on a pipe, such as that of tail -f
+    #[arg(long, help_heading = "Running")]
+    unbuffered: bool,
     /// Directory for temporary files [default: the directory of the output file; for standard output, TMPDIR or /tmp]
     #[arg(long, value_name = "DIR", help_heading = "Running")]
     temp_dir: Option<PathBuf>,
@@ -139,9 +142,9 @@ pub struct Typed {
     /// Read fields of mixed type as `json`
     #[arg(long, value_name = "json", value_parser = ["json"], hide_possible_values = true, help_heading = "Format options")]
     mixed: Option<String>,
-    /// Bytes of piped input from which types are inferred; all: the whole input, read from a temporary copy
-    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = parse_infer_bytes, help_heading = "Format options")]
-    infer_bytes: u64,
+    /// Bytes of piped input from which types are inferred; all: the whole input, read from a temporary copy [default: 64MiB; with --unbuffered, those that arrive first]
+    #[arg(long, value_name = "BYTES", value_parser = parse_infer_bytes, help_heading = "Format options")]
+    infer_bytes: Option<u64>,
     /// TFDS: on input, the split to read, such as train, 'train[:10%]', train+test, or all; on output, the name of the split
     #[arg(long, value_name = "SPLIT", help_heading = "Format options")]
     split: Option<String>,
@@ -276,7 +279,8 @@ impl Typed {
             tensor_types: self.tensor_types,
             no_verify: self.no_verify,
             omit_null: self.omit_null,
-            infer_bytes: self.infer_bytes,
+            infer_bytes: self.infer_bytes.unwrap_or(if self.unbuffered { 1 } else { Options::default().infer_bytes }),
+            unbuffered: self.unbuffered,
             split: self.split,
             dataset_name: self.dataset_name,
             class_names: self.class_names,
@@ -291,7 +295,7 @@ impl Typed {
             },
             raw_records: self.raw_records,
             raw_members: self.raw_members,
-            source_columns: self.source.as_deref().map(SourceColumns::parse).transpose()?.unwrap_or_default(),
+            source_columns: self.source.unwrap_or_default(),
             megatron: MegatronOptions {
                 documents: self.documents,
                 vocab_size: self.vocab_size,

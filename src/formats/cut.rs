@@ -1,4 +1,4 @@
-//! Cuts an input into pieces until it ends or fails.
+//! Cuts an input into pieces until it ends or fails, or until there are enough bytes.
 
 use crate::error::Result;
 
@@ -28,4 +28,21 @@ pub trait Cut {
             piece
         })
     }
+}
+
+/// The pieces of about the first `nbytes` bytes, or all. No piece beyond them is read: on a pipe, it may never arrive.
+pub fn first_bytes<P>(
+    mut pieces: impl Iterator<Item = Result<P>>,
+    nbytes: Option<u64>,
+    size: impl Fn(&P) -> u64,
+) -> impl Iterator<Item = Result<P>> {
+    let mut left = nbytes.unwrap_or(u64::MAX);
+    std::iter::from_fn(move || {
+        if left == 0 {
+            return None;
+        }
+        let piece = pieces.next()?;
+        left = left.saturating_sub(piece.as_ref().map_or(0, &size));
+        Some(piece)
+    })
 }

@@ -162,8 +162,8 @@ impl Input {
     fn from_pipe(name: &str, pipe: impl Read + Send + 'static, options: &Options, head_bytes: usize) -> Result<Input> {
         let mut pipe = pipe;
         let mut raw = Vec::new();
-        // Twelve bytes identify all compressions except zlib, which has to be decompressed.
-        let enough = |raw: &[u8]| raw.len() >= 64 || (raw.len() >= 12 && raw[0] & 0x0f != 8);
+        // Twelve bytes identify all compressions except zlib, which has to be decompressed. None starts like JSON.
+        let enough = |raw: &[u8]| raw.len() >= 64 || (raw.len() >= 12 && raw[0] & 0x0f != 8) || matches!(raw[0], b'{' | b'[');
         fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "cannot read", &e))?;
         let mut input = Input::new(name, options, InputSource::Memory(Arc::from([])));
         input.codec = Codec::detect(&raw);

@@ -86,6 +86,9 @@ impl Outputs {
         if options.no_clobber {
             outputs.refuse_existing()?;
         }
+        if options.unbuffered {
+            outputs.held.unbuffered();
+        }
         Ok(outputs)
     }
 

@@ -23,6 +23,8 @@ struct StdoutState {
     bytes: Vec<u8>,
     /// Everything is written immediately.
     released: bool,
+    /// Nothing is held back, except for a restart.
+    unbuffered: bool,
     /// The types may turn out wrong. With too much output, the run makes sure.
     provisional: bool,
     file: Option<File>,
@@ -58,6 +60,11 @@ impl Held {
     /// with known types it is written.
     pub fn hold_for_restart(&self) {
         self.state().provisional = true;
+    }
+
+    /// Holds nothing back unless the run may have to be restarted.
+    pub fn unbuffered(&self) {
+        self.state().unbuffered = true;
     }
 
     /// Escapes characters that a terminal would interpret or that change the direction of text; see [`is_hidden`].
@@ -158,7 +165,11 @@ impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let must_hold = state.provisional && state.start.is_none();
-        let limit = if must_hold { HELD_FOR_RESTART_BYTES } else { HELD_BYTES };
+        let limit = match must_hold {
+            true => HELD_FOR_RESTART_BYTES,
+            false if state.unbuffered => 0,
+            false => HELD_BYTES,
+        };
         let is_full = state.bytes.len() + bytes.len() > limit;
         if is_full && must_hold {
             return Err(Error::new(Kind::Widened, "the output exceeds the buffer kept until the types are known").into());

@@ -16,7 +16,8 @@ use std::sync::Arc;
 /// # Errors
 /// An input cannot be read, or the types of two inputs disagree.
 pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, threads: usize) -> Result<Inferred> {
-    let share = sample_bytes.map(|n| n / inputs.iter().count().max(1) as u64).map(|n| n.max(64 << 10));
+    let least = if inputs.options().unbuffered { 1 } else { 64 << 10 };
+    let share = sample_bytes.map(|n| n / inputs.iter().count().max(1) as u64).map(|n| n.max(least));
     // An output without records has the fields of the first.
     let demand = &Demand { records: demand.records.map(|n| n.max(1)), ..demand.clone() };
     let request = inputs.request(demand.clone(), share);

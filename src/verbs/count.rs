@@ -1,6 +1,5 @@
 //! `count`: the number of records, or of those of each key.
 
-use super::shared::args::new_name;
 use super::shared::keys::{KeyTable, Keys};
 use super::shared::memory::Slices;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Report, Verb, Verdict};
@@ -8,7 +7,7 @@ use crate::chunk::{Chunk, Origin};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::quoted;
+use crate::path::{new_name, quoted};
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::Int64Array;

@@ -1,6 +1,5 @@
 //! `cumsum FIELD`: running totals across records.
 
-use super::shared::args::new_name;
 use super::shared::fields::copied_first;
 use super::shared::keys::{KeyTable, Keys};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
@@ -9,7 +8,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::expr::{self, computable};
 use crate::options::Options;
-use crate::path::{FieldPath, quoted};
+use crate::path::{FieldPath, new_name, quoted};
 use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::{Tensor, ints};

@@ -1,12 +1,11 @@
 //! `enumerate`: numbers the records.
 
-use super::shared::args::new_name;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::quoted;
+use crate::path::{new_name, quoted};
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::Int64Array;

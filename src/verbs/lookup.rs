@@ -9,7 +9,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
 use crate::expr;
 use crate::options::{Options, Table};
-use crate::path::{FieldPath, in_expression, quoted};
+use crate::path::{self, FieldPath, in_expression, new_name, quoted};
 use crate::printable::shell_word;
 use crate::schema::unify::unify_dtypes;
 use crate::schema::{DType, Field, Schema, Type};
@@ -38,8 +38,8 @@ pub struct Lookup {
     #[arg(long, value_name = "KEY", value_parser = FieldPath::parse)]
     key: Option<FieldPath>,
     /// Fields of the table to add; name=other adds `name` as `other`, and '*' adds all fields except KEY
-    #[arg(long, value_name = "NAMES", required = true, value_delimiter = ',')]
-    take: Vec<String>,
+    #[arg(long, value_name = "NAMES", required = true, value_parser = parse_taken)]
+    take: Vec<Taken>,
     /// What to do with a record whose value is not in the table
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Missing::Error)]
     missing: Missing,
@@ -55,6 +55,20 @@ fn one_field(text: &str) -> Result<FieldPath, Error> {
 
 /// In `--take`, all other fields of the table except its key.
 const ALL: &str = "*";
+
+/// Fields of the table, and their new names.
+#[derive(Clone, Debug)]
+struct Taken(Vec<(String, String)>);
+
+fn parse_taken(text: &str) -> Result<Taken, Error> {
+    let one = |part: &str| match path::split(part.trim(), '=')?.as_slice() {
+        [ALL] => Ok((ALL.to_owned(), ALL.to_owned())),
+        [name] => new_name(name).map(|name| (name.clone(), name)),
+        [name, new] => Ok((new_name(name)?, new_name(new)?)),
+        _ => Err(Error::usage(format!("expected NAME or NAME=NEW, found {part}"))),
+    };
+    path::split(text, ',')?.into_iter().map(one).collect::<Result<_>>().map(Taken)
+}
 
 /// What to do with a record whose value is not in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -110,7 +124,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             let at = table.schema.index_of(&name).ok_or_else(|| Error::internal("a table without a field"))?;
             if fields.iter().any(|field| field.name == new) {
                 let error = Error::usage(format!("the records already have a field {}", quoted(&new)));
-                let all = if self.take.iter().any(|text| text.trim() == ALL) { "*," } else { "" };
+                let all = if self.taken().any(|(name, _)| name == ALL) { "*," } else { "" };
                 let renamed = shell_word(&format!("{all}{0}={0}2", quoted(&name)));
                 return Err(error.help(format!("name the new field: --take {renamed}")));
             }
@@ -160,10 +174,7 @@ impl Lookup {
 
     /// The fields of the table to add, and their new names.
     fn taken(&self) -> impl Iterator<Item = (String, String)> {
-        self.take.iter().map(|text| match text.split_once('=') {
-            Some((name, new)) => (name.trim().to_owned(), new.trim().to_owned()),
-            None => (text.trim().to_owned(), text.trim().to_owned()),
-        })
+        self.take.iter().flat_map(|taken| taken.0.iter().cloned())
     }
 
     /// Replaces `*` with all fields of the table except its key and those that are named.

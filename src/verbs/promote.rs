@@ -1,12 +1,11 @@
 //! `promote PATH --as NAME`: moves a field out of a structure.
 
-use super::shared::args::new_name;
 use super::shared::edit::Edits;
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::{FieldPath, quoted};
+use crate::path::{FieldPath, new_name, quoted};
 use crate::printable::shell_word;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;

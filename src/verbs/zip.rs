@@ -1,18 +1,18 @@
 //! `zip`: the records of several inputs side by side.
 
 use super::combine::{Combination, Combined, check_inputs};
-use super::shared::args::{new_name, split_commas};
 use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::path;
 use std::ffi::OsString;
 
 /// The records of several inputs side by side.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Zip {
     /// Put the fields of each input into a structure of this name
-    #[arg(long = "as", value_name = "NAME,..")]
-    names: Option<String>,
+    #[arg(long = "as", value_name = "NAME,..", value_parser = parse_names)]
+    names: Option<Names>,
     /// End with the shortest input instead of rejecting longer ones
     #[arg(long)]
     shortest: bool,
@@ -51,22 +51,23 @@ in any input is an error, even with --on-error skip. To match them by key, use `
 
     fn combine(&self, inputs: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         check_inputs(Self::NAME, &inputs, 2, options)?;
-        let names = match self.names.as_deref() {
-            Some(text) => Some(names(text, inputs.len())?),
-            None => None,
-        };
+        let names = self.names.as_ref().map(|Names(names)| names.clone());
+        if let Some(names) = names.as_ref().filter(|names| names.len() != inputs.len()) {
+            let error = format!("--as {}: expected a name for each of {} inputs, found {}", names.join(","), inputs.len(), names.len());
+            return Err(Error::usage(error));
+        }
         Ok(Some(Combined { inputs, each_file: false, how: Combination::Zipped { names, shortest: self.shortest } }))
     }
 }
 
 /// A name for each input.
-fn names(text: &str, ninputs: usize) -> Result<Vec<String>> {
-    let names: Vec<String> = split_commas(text).into_iter().map(|name| new_name(name.trim())).collect::<Result<_>>()?;
-    if names.len() != ninputs {
-        return Err(Error::usage(format!("--as {text}: expected a name for each of {ninputs} inputs, found {}", names.len())));
+#[derive(Clone, Debug)]
+struct Names(Vec<String>);
+
+fn parse_names(text: &str) -> Result<Names> {
+    let names: Vec<String> = path::split(text, ',')?.into_iter().map(path::new_name).collect::<Result<_>>()?;
+    match names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
+        Some((_, twice)) => Err(Error::usage(format!("{twice} appears twice"))),
+        None => Ok(Names(names)),
     }
-    if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
-        return Err(Error::usage(format!("--as {text}: {} appears twice", twice.1)));
-    }
-    Ok(names)
 }

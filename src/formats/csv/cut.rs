@@ -82,6 +82,8 @@ pub struct Cutter {
     next_record: u64,
     wanted: u64,
     chunk_rows: usize,
+    /// Whether a block ends where the input pauses.
+    is_live: bool,
     max_record_bytes: usize,
 }
 
@@ -110,6 +112,7 @@ impl Cutter {
             next_record: 1,
             wanted: request.records.unwrap_or(u64::MAX),
             chunk_rows: request.options.chunk_rows.unwrap_or(usize::MAX).max(1),
+            is_live: request.options.unbuffered && !input.is_regular(),
             max_record_bytes: usize::try_from(request.options.max_record_bytes).unwrap_or(usize::MAX),
         };
         cutter.pass_separator(dialect.delimiter)?;
@@ -330,6 +333,9 @@ impl Iterator for Cutter {
                 Ok(true) => {
                     self.next_record += 1;
                     self.wanted -= 1;
+                    if self.is_live && self.at == self.buffer.len() {
+                        break;
+                    }
                 }
                 Ok(false) => break,
                 Err(error) => {

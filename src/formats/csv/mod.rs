@@ -21,6 +21,7 @@ use self::decode::Decoder;
 use self::dialect::Dialect;
 use crate::chunk::Decoded;
 use crate::error::Result;
+use crate::formats::cut::first_bytes;
 use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
 use crate::io::Input;
 use crate::options::Options;
@@ -87,12 +88,7 @@ impl Format for Csv {
 /// The observations of an input, as far as they are requested.
 fn observations(cutter: Cutter, dialect: Arc<Dialect>, request: Arc<Request>) -> Tasks<Box<dyn Observed>> {
     let names = cutter.names().clone();
-    let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
-    let blocks = cutter.take_while(move |block| {
-        let more = nbytes < limit;
-        nbytes += block.as_ref().map_or(0, |block| block.bytes.len() as u64);
-        more
-    });
+    let blocks = first_bytes(cutter, request.sample_bytes, |block| block.bytes.len() as u64);
     // A file without records still has columns.
     let first = std::iter::once(Ok(Block::default()));
     Box::new(first.chain(blocks).map(move |block| {

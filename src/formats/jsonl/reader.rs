@@ -8,6 +8,7 @@ use super::observe::Observation;
 use super::stream::ValueCutter;
 use crate::chunk::Decoded;
 use crate::error::{Error, Result};
+use crate::formats::cut::first_bytes;
 use crate::formats::format::{Inference, Observed, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::io::line_ranges::{LineRange, LineRanges};
@@ -91,13 +92,7 @@ impl Reader for JsonReader {
         // Opened when its turn comes, because there may be more files than a process can have open.
         let cuts =
             std::iter::once_with(move || cuts(&input, lines, &of_input).unwrap_or_else(|error| Box::new(std::iter::once(Err(error)))));
-        let cuts = cuts.flatten();
-        let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
-        let wanted = cuts.take_while(move |cut| {
-            let more = nbytes < limit;
-            nbytes += cut.as_ref().map_or(0, Cut::nbytes);
-            more
-        });
+        let wanted = first_bytes(cuts.flatten(), request.sample_bytes, Cut::nbytes);
         Ok(Inference::Scan(Box::new(wanted.map(move |cut| {
             let (cut, request) = (cut?, request.clone());
             let observe =

@@ -21,6 +21,7 @@ use self::decode::Decoder;
 use self::names::{FEATURES, LABEL, QID};
 use crate::chunk::Decoded;
 use crate::error::{Error, Result};
+use crate::formats::cut::first_bytes;
 use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
 use crate::io::Input;
 use crate::io::line_ranges::LineRanges;
@@ -114,14 +115,9 @@ impl Reader for LineReader {
         let all = Request { records: None, only: None, sample_bytes, ..request.clone() };
         let is_part = request.records.is_some() || request.only.is_some();
         let request = if is_part && request.options.index_base.is_none() { &all } else { request };
-        let pieces = Cutter::open(&self.input, request)?;
-        let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
-        let pieces = pieces.take_while(move |piece| {
-            let more = nbytes < limit;
-            if let Ok(cut::Piece::Block(block)) = piece {
-                nbytes += block.lines.bytes.len() as u64;
-            }
-            more
+        let pieces = first_bytes(Cutter::open(&self.input, request)?, request.sample_bytes, |piece| match piece {
+            cut::Piece::Block(block) => block.lines.bytes.len() as u64,
+            _ => 0,
         });
         Ok(Inference::Scan(Box::new(pieces.map(|piece| {
             let piece = piece?;

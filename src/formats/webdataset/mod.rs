@@ -23,7 +23,7 @@ use self::decode::Decoder;
 use self::names::Kinds;
 use crate::chunk::Decoded;
 use crate::error::Result;
-use crate::formats::cut::Cut;
+use crate::formats::cut::{Cut, first_bytes};
 use crate::formats::format::{Format, Inference, Observed, Reader, Request, Task, Tasks, Writer};
 use crate::io::Input;
 use crate::options::Options;
@@ -75,14 +75,7 @@ impl Reader for MemberReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         let kinds = Kinds::of_declared(&request.declared, request.options.raw_members);
         let cutter = Cutter::open(&self.input, kinds.clone(), request, true)?;
-        let (mut nbytes, limit) = (0u64, request.sample_bytes.unwrap_or(u64::MAX));
-        let blocks = cutter.pieces().take_while(move |block| {
-            let more = nbytes < limit;
-            if let Ok(block) = block {
-                nbytes += block.nbytes;
-            }
-            more
-        });
+        let blocks = first_bytes(cutter.pieces(), request.sample_bytes, |block| block.nbytes);
         let (request, input) = (Arc::new(request.clone()), self.input.name().clone());
         Ok(Inference::Scan(Box::new(blocks.map(move |block| {
             let (block, input, kinds, request) = (block?, input.clone(), kinds.clone(), request.clone());

@@ -1,7 +1,6 @@
 //! Parsers of arguments that several verbs take.
 
 use crate::error::Error;
-use crate::path::FieldPath;
 use crate::printable::alternatives;
 use crate::schema::PartitionEncoding;
 
@@ -28,18 +27,6 @@ pub fn parse_encoding(text: &str) -> Result<PartitionEncoding, Error> {
         let names = PartitionEncoding::VECTORS.map(PartitionEncoding::name);
         Error::usage(format!("expected {}, found `{text}`", alternatives(&names)))
     })
-}
-
-/// Parses the name of a new field.
-///
-/// # Errors
-/// A path.
-pub fn new_name(text: &str) -> Result<String, Error> {
-    match FieldPath::parse(text)?.names() {
-        [name] => Ok(name.clone()),
-        _ => Err(Error::usage(format!("expected one name, found the path {text}"))
-            .help(format!("write a name that contains a dot in backquotes: '`{text}`'"))),
-    }
 }
 
 /// Splits at commas outside names, strings and brackets.
