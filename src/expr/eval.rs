@@ -97,8 +97,19 @@ pub enum NodeKind {
     Param(Param),
     /// One of the results of a function applied to the items of a tensor.
     Each(Arc<Each>, usize),
-    /// Rejects nulls; with `outermost`, only nulls of the tensor itself. `fits_empty`: an empty list can take the place of a null.
-    NotNull { of: Box<Node>, name: Arc<str>, outermost: bool, fits_empty: bool },
+    /// Rejects nulls other than those allowed. `fits_empty`: an empty list can take the place of a null.
+    NotNull { of: Box<Node>, name: Arc<str>, allowed: AllowedNulls, fits_empty: bool },
+}
+
+/// The nulls that an operation accepts in an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllowedNulls {
+    /// None: it computes with the values.
+    None,
+    /// Nulls inside the rows, of which it uses only the number or the order.
+    InRows,
+    /// Nulls in fields of structures, which it selects or moves as a whole.
+    InFields,
 }
 
 /// A kernel maps whole columns to whole columns. Its errors name the row.
@@ -283,10 +294,14 @@ impl Node {
             }
             NodeKind::Each(each, which) => each.eval(frame, *which),
             NodeKind::Logic { and, left, right } => logic(*and, left, right, frame),
-            NodeKind::NotNull { of, name, outermost, fits_empty } => {
+            NodeKind::NotNull { of, name, allowed, fits_empty } => {
                 let value = of.eval(frame)?;
-                let own = || value.tensor.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
-                match if *outermost { own() } else { value.tensor.first_null_row() } {
+                let found = match allowed {
+                    AllowedNulls::None => value.tensor.first_null_row(),
+                    AllowedNulls::InRows => value.tensor.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i))),
+                    AllowedNulls::InFields => value.tensor.first_null_row_above_fields(),
+                };
+                match found {
                     None => Ok(value),
                     Some(row) => {
                         let error = null_error(&value.tensor, &self.ty, name, false, false).at_row(row);
@@ -356,17 +371,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
 /// The field at `position` of the structures below `levels` axes. The axes are kept, and null structures make the field
 /// null.
 fn field_below(tensor: &Tensor, levels: usize, position: usize) -> Result<Tensor> {
-    tensor.map_below(levels, &mut |t| {
-        let structure = t.as_struct()?;
-        let field = structure.fields().get(position).ok_or_else(|| Error::internal("no such field"))?;
-        match structure.validity() {
-            None => Ok(field.clone()),
-            Some(outer) => match field.validity() {
-                None => field.clone().with_validity(Some(outer.clone())),
-                Some(inner) => field.clone().with_validity(arrow_buffer::NullBuffer::union(Some(outer), Some(&inner))),
-            },
-        }
-    })
+    tensor.map_below(levels, &mut |t| t.as_struct()?.visible_field(position))
 }
 
 impl CallNode {

@@ -1,7 +1,7 @@
 //! Fields of structures: finding, replacing and removing them.
 
 use super::error::{ExprError, ExprResult};
-use super::eval::{Node, NodeKind};
+use super::eval::{Node, NodeKind, UNNAMED};
 use super::span::name_text;
 use super::types::{below_structure, outermost_uniform};
 use crate::error::{Error, Reason, Result, nearest};
@@ -29,6 +29,8 @@ pub fn field_of(node: &Node, name: &str) -> Option<Node> {
     let ty = Type { element: field.ty.element.clone(), dims, optional, with_nulls };
     let path: Arc<str> = match &node.kind {
         NodeKind::Slot { name: outer, .. } | NodeKind::Field { name: outer, .. } => format!("{outer}.{}", name_text(name)).into(),
+        // A field of a computed structure has no name that could be written in advice.
+        NodeKind::Call(..) => UNNAMED.into(),
         _ => name_text(name).into(),
     };
     let kind = NodeKind::Field { of: Box::new(node.clone()), levels, position, name: path };

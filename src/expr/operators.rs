@@ -9,6 +9,7 @@ use super::operand::{Operand, OperandKind, describe};
 use super::python;
 use super::span::Span;
 use super::syntax::{Binary, Compare, Expr, ExprKind, Unary};
+use super::types::last_ragged;
 use crate::printable::shell_word;
 use crate::schema::{DType, Literal, Type};
 
@@ -71,6 +72,15 @@ impl Binder<'_> {
             if !a.is_literal() || !b.is_literal() {
                 return Ok(OperandKind::List(x.iter().chain(y).cloned().collect()));
             }
+        }
+        // As in TensorFlow, where only the operator multiplies bools.
+        let is_dense_bool = |operand: &Operand| {
+            operand
+                .node()
+                .is_some_and(|node| node.ty.dtype() == Some(&DType::Bool) && !node.ty.is_sparse() && last_ragged(&node.ty.dims).is_none())
+        };
+        if op == Binary::Multiply && is_dense_bool(&a) && is_dense_bool(&b) {
+            return self.operator(expr, Binary::And.function(), vec![a, b]);
         }
         self.operator(expr, op.function(), vec![a, b])
     }

@@ -293,7 +293,8 @@ impl Binding {
                     None
                 }
             },
-            OperandKind::List(items) if !items.is_empty() && items.iter().any(holds_dict) => {
+            // With fields among the values it is bound like any other list.
+            OperandKind::List(items) if !items.is_empty() && items.iter().any(holds_dict) && is_python_value(&item) => {
                 Some(self.call("StructuredTensor.from_pyval", &item)?)
             }
             _ => return Ok(false),

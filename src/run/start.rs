@@ -114,6 +114,8 @@ struct Run<'a> {
     /// All files that are read: inputs, tables, constants, ....
     read: Vec<ReadFile>,
     options: Arc<Options>,
+    /// Maximum number of records from which types are inferred; `None` for all that are read or sampled.
+    types_of: Option<u64>,
     /// Whether no field was found. If bad records are skipped, they may be the reason.
     found_no_fields: bool,
 }
@@ -150,7 +152,7 @@ impl<'a> Run<'a> {
             }
         }
         let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
-        Ok(Run { verbs, inputs, targets, read, options, found_no_fields: false })
+        Ok(Run { verbs, inputs, targets, read, options, types_of: None, found_no_fields: false })
     }
 
     /// Runs the chain. Returns a verdict if the command ends with it.
@@ -177,6 +179,11 @@ impl<'a> Run<'a> {
         // Bad records are found and counted only where records are decoded.
         let needs_records = self.options.on_error != OnError::Fail || self.verbs.last().is_none_or(|v| v.needs_records());
         let mut demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
+        let of_types = |after: Demand, verb: &Box<dyn Parsed>| match verb.computes() {
+            true => Demand { records: None, ..verb.demand(after) },
+            false => verb.demand(after),
+        };
+        self.types_of = self.verbs.iter().rev().fold(Demand::everything(), of_types).records;
         // Records of which no field is needed are not parsed, so bad ones would not be found.
         if self.options.on_error != OnError::Fail && demand.fields.is_none() {
             demand.fields = Wanted::All;
@@ -289,7 +296,8 @@ impl<'a> Run<'a> {
     }
 
     fn infer(&mut self, demand: &Demand, sample_bytes: Option<u64>) -> Result<Inferred> {
-        infer(&mut self.inputs, demand, sample_bytes, self.options.threads)
+        let demand = Demand { records: self.types_of, ..demand.clone() };
+        infer(&mut self.inputs, &demand, sample_bytes, self.options.threads)
     }
 
     /// Infers the types and binds the chain to them. The types of fields that are dropped first do not matter, except to
@@ -318,8 +326,13 @@ impl<'a> Run<'a> {
         let inferred = self.infer(demand, sample_bytes)?;
         self.found_no_fields = demand.fields == Wanted::All && inferred.schema.fields.is_empty();
         match self.bind(&inferred.schema) {
-            // A field may appear, or get its type, after the sample.
-            Err(error) if matches!(error.kind(), Kind::Usage | Kind::Data) && !inferred.is_settled && self.inputs.are_regular() => {
+            // A field may appear, or get its type, after the sample or the records that are needed.
+            Err(error)
+                if matches!(error.kind(), Kind::Usage | Kind::Data)
+                    && (!inferred.is_settled || self.types_of.is_some())
+                    && self.inputs.are_regular() =>
+            {
+                self.types_of = None;
                 self.inputs.reopen()?;
                 self.infer_and_bind_all(demand, None)
             }

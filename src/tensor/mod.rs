@@ -173,6 +173,18 @@ impl Struct {
         &self.fields
     }
 
+    /// The field at that position, null where the structure is null.
+    ///
+    /// # Errors
+    /// There is no such field.
+    pub fn visible_field(&self, position: usize) -> Result<Tensor> {
+        let field = self.fields.get(position).ok_or_else(|| Error::internal("no such field"))?;
+        match self.validity() {
+            None => Ok(field.clone()),
+            Some(outer) => field.clone().with_validity(NullBuffer::union(Some(outer), field.validity().as_ref())),
+        }
+    }
+
     /// The fields, moved out.
     pub fn into_fields(self) -> Vec<Tensor> {
         self.fields
@@ -247,6 +259,20 @@ impl Tensor {
             Tensor::Sparse(s) => s.first_null_value().map(|value| row_of(s.entries(), value)),
         };
         own.into_iter().chain(inner).min()
+    }
+
+    /// The first row that is null or contains a null list or structure, or a null value outside structures. Fields of
+    /// structures may be null. O(rows of all levels).
+    pub fn first_null_row_above_fields(&self) -> Option<usize> {
+        match self {
+            Tensor::List(list) => {
+                let own = list.validity.as_ref().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
+                let inner = list.values.first_null_row_above_fields().map(|value| row_of(&list.partition, value));
+                own.into_iter().chain(inner).min()
+            }
+            Tensor::Struct(s) => s.validity.as_ref().and_then(|v| (0..v.len()).find(|i| v.is_null(*i))),
+            Tensor::Leaf(_) | Tensor::Sparse(_) => self.first_null_row(),
+        }
     }
 
     /// Rows `start .. start + len`. Zero-copy for values; partitions are rebased, O(rows).

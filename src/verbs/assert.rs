@@ -29,6 +29,7 @@ The condition is a Boolean expression, evaluated for each record (see tatter-fun
 record for which the condition is false ends the run with an error that names it (exit code 1); with --on-error skip, such records are \
 dropped and counted.";
     const MEANING: &'static str = "tf.debugging.Assert";
+    const COMPUTES: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "check lengths before training",

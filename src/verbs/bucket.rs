@@ -15,8 +15,9 @@ use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
+use crate::path::FieldPath;
 use crate::printable::shell_word;
-use crate::schema::{DType, Schema, Size};
+use crate::schema::{DType, Dim, Element, Schema, Size};
 use crate::tensor::order::sorted_rows;
 use crate::tensor::pad::Target;
 use crate::tensor::{RowPartition, Tensor};
@@ -173,7 +174,6 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
         let mut dense = batched.clone();
         if pads {
             let (plan, limits) = batch_plan(schema, &self.padding, options)?;
-            dense = Arc::new(plan.edits(&batched, None)?.schema().clone());
             match self.pad_to_boundary {
                 false => padders.push((plan.edits(&batched, None)?, limits)),
                 true => {
@@ -182,6 +182,7 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
                     }
                 }
             }
+            dense = padders.first().map_or(dense, |(edits, _)| Arc::new(edits.schema().clone()));
         }
         let sizes = match &self.boundaries {
             Some(boundaries) => parse_sizes(&self.batch_sizes, boundaries.0.len() + 1)?,
@@ -253,21 +254,39 @@ fn to_boundary(
 ) -> Result<(Edits, Vec<RecordLimit>)> {
     let (mut plan, mut limits) = batch_plan(schema, padding, options)?;
     let most = boundary.saturating_sub(1);
-    let mut maxima = Vec::new();
+    let (mut maxima, mut batched) = (Vec::new(), batched.clone());
     for (field, limit) in plan.fields.iter_mut().zip(&mut limits) {
         let (_, known) = schema.find(&field.path)?;
         // The batch axis, if the field has one, comes first.
         let batch_axes = field.sizes.len() - known.ty.rank();
+        // As in TensorFlow, an axis of known size keeps it unless --shape says otherwise.
+        let is_given = padding.shape(&field.path, known.ty.rank())?.is_some();
         for (axis, dim) in known.ty.dims.iter().enumerate() {
-            if field.sizes[batch_axes + axis] == AxisSize::Longest && !matches!(dim.size, Size::Known(_)) {
+            if field.sizes[batch_axes + axis] == AxisSize::Longest && (is_given || !matches!(dim.size, Size::Known(_))) {
                 field.sizes[batch_axes + axis] = AxisSize::Max;
                 limit.targets[axis] = Target::Exact(most);
+                forget_size(&mut batched, &field.path, batch_axes + axis)?;
             }
         }
         maxima.push(vec![most; field.sizes.len()]);
     }
-    let edits = PaddingPlan { ..plan }.edits(batched, Some(&maxima))?;
+    let edits = PaddingPlan { ..plan }.edits(&batched, Some(&maxima))?;
     Ok((edits, limits))
+}
+
+/// Makes the size of an axis depend on the batch, if it is known.
+fn forget_size(schema: &mut Schema, path: &FieldPath, axis: usize) -> Result<()> {
+    let (positions, _) = schema.find(path)?;
+    let (last, outer) = positions.split_last().ok_or_else(|| Error::internal("an empty field path"))?;
+    let mut fields = &mut schema.fields;
+    for position in outer {
+        let Element::Struct(inner) = &mut fields[*position].ty.element else { return Err(Error::internal("a field inside a value")) };
+        fields = inner;
+    }
+    if let Some(dim) = fields[*last].ty.dims.get_mut(axis).filter(|dim| matches!(dim.size, Size::Known(_))) {
+        *dim = Dim { size: Size::Uniform, ..dim.clone() };
+    }
+    Ok(())
 }
 
 /// A bucket whose records do not fill a batch yet.

@@ -117,6 +117,7 @@ more precise than the unit is an error. Times cast to strings are written the sa
 
 Decimals cast to floats and to strings.";
     const MEANING: &'static str = "tf.cast";
+    const COMPUTES: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "scores as integers, at any depth",

@@ -1,6 +1,6 @@
 //! `count`: the number of records, or of those of each key.
 
-use super::shared::keys::{KeyTable, Keys};
+use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
 use super::shared::memory::Slices;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Report, Verb, Verdict};
 use crate::chunk::{Chunk, Origin};
@@ -69,8 +69,12 @@ NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory
         let Some(by) = &self.by else {
             return Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(Counter { records: 0 })) });
         };
-        let keys = by.positions(schema, Self::NAME)?;
-        let mut fields: Vec<Field> = keys.iter().map(|k| schema.fields[*k].clone()).collect();
+        let keys = by.fields(schema, Self::NAME)?;
+        let mut fields: Vec<Field> = keys.iter().map(|key| key.field.clone()).collect();
+        if let Some((_, field)) = fields.iter().enumerate().find(|(i, field)| fields[..*i].iter().any(|other| other.name == field.name)) {
+            let error = Error::usage(format!("two keys would be named {}", quoted(&field.name)));
+            return Err(error.help("copy one of them to another name first, with map"));
+        }
         if fields.iter().any(|f| f.name == self.name()) {
             let error = Error::usage(format!("the key and its count would both be named {}", quoted(self.name())));
             return Err(error.help("name the count: --as NAME"));
@@ -91,7 +95,7 @@ NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory
 /// Counts the records of each key.
 struct KeyCounter {
     /// The fields of the key.
-    keys: Vec<usize>,
+    keys: Vec<KeyField>,
     table: KeyTable,
     /// Indexed by key number.
     counts: Vec<i64>,
@@ -102,8 +106,7 @@ struct KeyCounter {
 
 impl Fold for KeyCounter {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
-        let columns = self.keys.iter().map(|k| chunk.columns[*k].clone()).collect();
-        let found = self.table.insert(&chunk.with_columns(columns)?)?;
+        let found = self.table.insert(&key_columns(&self.keys, &chunk)?)?;
         self.counts.resize(self.table.len(), 0);
         for number in found.numbers {
             self.counts[number as usize] += 1;

@@ -1,7 +1,7 @@
 //! `cumsum FIELD`: running totals across records.
 
 use super::shared::fields::copied_first;
-use super::shared::keys::{KeyTable, Keys};
+use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -91,10 +91,8 @@ function cumsum: map 'y = cumsum(x)'.";
             let error = Error::usage(format!("the records already have a field {}", quoted(&name)));
             return Err(error.help("choose another name for the new field: --as NAME"));
         }
-        let keys = self
-            .by
-            .as_ref()
-            .map_or(Ok(Vec::new()), |by| by.positions(schema, &format!("cumsum {}", shell_word(&self.field.to_string()))))?;
+        let keys =
+            self.by.as_ref().map_or(Ok(Vec::new()), |by| by.fields(schema, &format!("cumsum {}", shell_word(&self.field.to_string()))))?;
         let mut fields = schema.fields.clone();
         let dtype = if is_float { DType::Float64 } else { DType::Int64 };
         fields.push(Field::new(name, Type::tensor(dtype, Vec::new())));
@@ -126,7 +124,7 @@ impl Cumsum {
 struct Totals {
     field: usize,
     path: FieldPath,
-    keys: Vec<usize>,
+    keys: Vec<KeyField>,
     is_exclusive: bool,
     table: KeyTable,
     sums: Sums,
@@ -142,10 +140,7 @@ impl Fold for Totals {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let keys = match self.keys.is_empty() {
             true => vec![0; chunk.nrows],
-            false => {
-                let columns = self.keys.iter().map(|k| chunk.columns[*k].clone()).collect();
-                self.table.insert(&chunk.with_columns(columns)?)?.numbers
-            }
+            false => self.table.insert(&key_columns(&self.keys, &chunk)?)?.numbers,
         };
         let nkeys = self.table.len().max(1);
         let values = chunk.columns[self.field].as_leaf()?;

@@ -27,6 +27,7 @@ structures, and `a = None` deletes a field. Later assignments see the results of
 Python's syntax and TensorFlow's functions (see tatter-functions(7)); `y, z = f(x)` unpacks several results. Types are \
 checked before the first record is read.";
     const MEANING: &'static str = "tf.data.Dataset.map, StructuredTensor.with_updates";
+    const COMPUTES: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "twice each value, and the sum of each record",

@@ -2,7 +2,7 @@
 
 mod values;
 
-use super::shared::keys::{KeyTable, Keys};
+use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
 use super::shared::shares::{key_text, parse_shares};
 use super::verb::{ArgumentUnless, Bound, Example, Flow, Fold, Map, Operator, OutputPart, Route, Verb};
 use crate::chunk::Chunk;
@@ -147,7 +147,7 @@ groups. Files that an earlier run wrote for other values are kept.";
                 Route::Mapped(Arc::new(Bucketed { bucket, filled: filled(by, schema, options)?, ends: ends(&shares(into)?) }))
             }
             (Some(into), None) if self.stratify.is_some() => {
-                let keys = self.stratify.as_ref().map_or(Ok(Vec::new()), |keys| keys.positions(schema, "split --stratify"))?;
+                let keys = self.stratify.as_ref().map_or(Ok(Vec::new()), |keys| keys.fields(schema, "split --stratify"))?;
                 let shares = shares(into)?.into_iter().map(|(_, share)| share).collect();
                 let table = KeyTable::new(Self::NAME, "stratify by fewer fields, or by a coarser key computed with map", options);
                 Route::Folded(Box::new(Stratified { keys, shares, seed, table, given: Vec::new() }))
@@ -258,7 +258,7 @@ impl Map for Bucketed {
 /// Divides the records of each key into the same shares.
 struct Stratified {
     /// The fields of the key.
-    keys: Vec<usize>,
+    keys: Vec<KeyField>,
     shares: Vec<f64>,
     seed: u64,
     table: KeyTable,
@@ -304,8 +304,7 @@ impl Stratified {
 
 impl Fold for Stratified {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
-        let columns = self.keys.iter().map(|k| chunk.columns[*k].clone()).collect();
-        let found = self.table.insert(&chunk.with_columns(columns)?)?;
+        let found = self.table.insert(&key_columns(&self.keys, &chunk)?)?;
         self.given.resize_with(self.table.len(), || vec![0; self.shares.len()]);
         let parts = found.numbers.into_iter().map(|key| self.part(key as usize) as i64).collect();
         out.push(with_part(&chunk, parts)?);

@@ -23,6 +23,7 @@ impl Verb for TakeWhile {
     const ABOUT: &'static str = "\
 The condition is an expression that gives one bool per record (see tatter-functions(7)). The first record for which it is false ends the stream, and no more input is read.";
     const MEANING: &'static str = "tf.data.Dataset.take_while";
+    const COMPUTES: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "keep records up to a time",

@@ -1,6 +1,6 @@
 //! `unique`: the first record of each key.
 
-use super::shared::keys::{KeyTable, Keys};
+use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
 use super::shared::memory::{Budget, owned};
 use super::shared::sorter::Sorter;
 use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
@@ -47,8 +47,8 @@ each other, NaNs equal each other, and 0.0 equals -0.0. The distinct keys are ke
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let keys = match &self.by {
-            Some(by) => by.positions(schema, Self::NAME)?,
-            None => (0..schema.fields.len()).collect(),
+            Some(by) => Some(by.fields(schema, Self::NAME)?),
+            None => None,
         };
         let fold = DistinctKeys {
             verb: Self::NAME,
@@ -77,8 +77,8 @@ struct DistinctKeys {
     verb: &'static str,
     schema: Arc<Schema>,
     options: Options,
-    /// The fields of the key.
-    keys: Vec<usize>,
+    /// The fields of the key; `None` for all.
+    keys: Option<Vec<KeyField>>,
     table: KeyTable,
     /// Number of records so far.
     nrows: u64,
@@ -146,7 +146,10 @@ impl Fold for DistinctKeys {
 
 impl DistinctKeys {
     fn keys_of(&self, chunk: &Chunk) -> Result<Chunk> {
-        chunk.with_columns(self.keys.iter().map(|k| chunk.columns[*k].clone()).collect())
+        match &self.keys {
+            Some(keys) => key_columns(keys, chunk),
+            None => Ok(chunk.clone()),
+        }
     }
 }
 

@@ -58,6 +58,9 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     /// Whether it combines several inputs ([`Verb::combine`]), which follow it on the command line. Such a verb begins
     /// a chain.
     const COMBINES: bool = false;
+    /// Whether it computes with values, so that its results depend on their types. If records after it are limited in
+    /// number, types are inferred from others too, as in a pipeline of separate commands.
+    const COMPUTES: bool = false;
     /// Whether it prints a report instead of passing records on; a report ends a chain.
     const REPORTS: bool = false;
     /// Whether it reports bad records ([`Report::fault`]), so that reading continues after them.
@@ -446,6 +449,10 @@ pub trait Parsed: Send + Sync {
     fn combines(&self) -> bool {
         false
     }
+    /// See [`Verb::COMPUTES`].
+    fn computes(&self) -> bool {
+        false
+    }
     /// See [`Verb::combine`].
     ///
     /// # Errors
@@ -508,6 +515,9 @@ impl<V: Verb> Parsed for Typed<V> {
     }
     fn combines(&self) -> bool {
         V::COMBINES
+    }
+    fn computes(&self) -> bool {
+        V::COMPUTES
     }
     fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         self.0.combine(files, options)

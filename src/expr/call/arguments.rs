@@ -1,7 +1,7 @@
 //! The arguments of a call, in the forms that functions need.
 
 use super::binding::{Arg, Call};
-use super::coerce::{as_node, as_they_are, cast_node, common, not_null, present, strict, strict_node};
+use super::coerce::{as_node, as_they_are, cast_node, common, moved_node, not_null, present, strict, strict_node};
 use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, static_text};
 use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
@@ -25,6 +25,16 @@ impl Call {
     /// The argument is not a tensor.
     pub fn any(&mut self, i: usize) -> ExprResult<Arg> {
         let node = self.beside_bytes(strict_node(self.operand(i)?)?)?;
+        Ok(self.push(node))
+    }
+
+    /// Argument `i` for functions that select or move whole values: like [`Call::any`], but fields of structures may be
+    /// null.
+    ///
+    /// # Errors
+    /// The argument is not a tensor.
+    pub fn moved(&mut self, i: usize) -> ExprResult<Arg> {
+        let node = self.beside_bytes(moved_node(self.operand(i)?)?)?;
         Ok(self.push(node))
     }
 

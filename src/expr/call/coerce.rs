@@ -1,9 +1,10 @@
 //! Items as tensors: literals become constants, dtypes are unified, nulls are rejected, and constants are evaluated.
 
+use super::dicts::{structure, structures};
 use super::fold::fold;
 use super::pack::pack;
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
-use crate::expr::eval::{CallNode, Kernel, Node, NodeKind, UNNAMED};
+use crate::expr::eval::{AllowedNulls, CallNode, Kernel, Node, NodeKind, UNNAMED};
 use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
@@ -43,6 +44,10 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
         return Ok(operand::constant(tensor, ty, item.span.clone()));
     }
     match &item.kind {
+        OperandKind::Dict(entries, None) => structure(entries, |item| as_node(item, None)),
+        OperandKind::List(items) | OperandKind::Tuple(items) if items.iter().any(|item| matches!(item.kind, OperandKind::Dict(..))) => {
+            structures(items, &item.span, |item| as_node(item, None))
+        }
         OperandKind::List(items) | OperandKind::Tuple(items) | OperandKind::Shape(items) if !items.is_empty() => {
             pack(alike(items, "stack", &Arc::from(""))?, item.span.clone())
         }
@@ -67,10 +72,13 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
 /// # Errors
 /// Strings mixed with numbers, structures with different fields, or items that are not tensors.
 pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
-    if !list.iter().all(|item| item.node().is_some_and(|n| n.ty.fields().is_some())) {
+    let is_structure = |item: &Operand| matches!(item.kind, OperandKind::Dict(..)) || item.node().is_some_and(|n| n.ty.fields().is_some());
+    let holds_dicts =
+        |item: &Operand| item.elements().is_some_and(|items| items.iter().any(|item| matches!(item.kind, OperandKind::Dict(..))));
+    if !list.iter().all(|item| is_structure(item) || holds_dicts(item)) {
         return common(list, name, text);
     }
-    let nodes = list.iter().map(strict_node).collect::<ExprResult<Vec<_>>>()?;
+    let nodes = list.iter().map(moved_node).collect::<ExprResult<Vec<_>>>()?;
     let Some(first) = nodes.first() else { return Ok(nodes) };
     let mut element = first.ty.element.clone();
     for (item, node) in list.iter().zip(&nodes) {
@@ -82,8 +90,8 @@ pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<No
     nodes.into_iter().map(|node| with_bytes(node, &element, text)).collect()
 }
 
-/// The common element type of structures to be joined: a text field is bytes if it is bytes in one of them. `None` if
-/// they differ otherwise.
+/// The common element type of structures to be joined: a text field is bytes if it is bytes in one of them, and may be
+/// null if it may in one of them. `None` if they differ otherwise.
 fn beside_bytes(a: &Element, b: &Element) -> Option<Element> {
     let text = |a: &DType, b: &DType| matches!((a, b), (DType::String, DType::Bytes) | (DType::Bytes, DType::String));
     match (a, b) {
@@ -92,8 +100,10 @@ fn beside_bytes(a: &Element, b: &Element) -> Option<Element> {
         (Element::Sparse(a), Element::Sparse(b)) if text(a, b) => Some(Element::Sparse(DType::Bytes)),
         (Element::Struct(a), Element::Struct(b)) if a.len() == b.len() => {
             let fields = a.iter().zip(b).map(|(a, b)| {
-                let ty = Type { element: beside_bytes(&a.ty.element, &b.ty.element)?, ..a.ty.clone() };
-                (a.name == b.name && Type { element: ty.element.clone(), ..b.ty.clone() } == ty).then(|| Field { ty, ..a.clone() })
+                let element = beside_bytes(&a.ty.element, &b.ty.element)?;
+                let (optional, with_nulls) = (a.ty.optional || b.ty.optional, a.ty.with_nulls || b.ty.with_nulls);
+                let ty = |field: &Field| Type { element: element.clone(), optional, with_nulls, ..field.ty.clone() };
+                (a.name == b.name && ty(a) == ty(b)).then(|| Field { ty: ty(a), ..a.clone() })
             });
             fields.collect::<Option<Vec<_>>>().map(Element::Struct)
         }
@@ -290,25 +300,36 @@ pub fn computable(dtype: &DType, name: Option<&str>) -> String {
 
 /// The tensor, checked to have no nulls, of any dtype.
 pub fn not_null(node: Node) -> Node {
-    without(node, false)
+    without(node, AllowedNulls::None)
 }
 
 /// The tensor, checked not to be null itself; its contents may be.
 pub fn present(node: Node) -> Node {
-    without(node, true)
+    without(node, AllowedNulls::InRows)
 }
 
-fn without(node: Node, outermost: bool) -> Node {
-    if !may_hold_nulls(&node.ty) {
+/// An item as a tensor of which whole values are selected or moved: like [`strict_node`], but fields of structures may be
+/// null.
+///
+/// # Errors
+/// The item is not a tensor, or has a foreign dtype.
+pub fn moved_node(item: &Operand) -> ExprResult<Node> {
+    let node = as_node(item, None)?;
+    if node.ty.fields().is_some() { Ok(without(node, AllowedNulls::InFields)) } else { strict(node) }
+}
+
+fn without(node: Node, allowed: AllowedNulls) -> Node {
+    let in_fields = allowed == AllowedNulls::InFields;
+    if !(if in_fields { node.ty.optional || node.ty.with_nulls } else { may_hold_nulls(&node.ty) }) {
         return node;
     }
     let name = match &node.kind {
         NodeKind::Slot { name, .. } | NodeKind::Field { name, .. } => name.clone(),
         _ => UNNAMED.into(),
     };
-    let ty = without_nulls(&node.ty);
+    let ty = if in_fields { Type { optional: false, with_nulls: false, ..node.ty.clone() } } else { without_nulls(&node.ty) };
     let span = node.span.clone();
-    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name, outermost, fits_empty: true } }
+    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name, allowed, fits_empty: true } }
 }
 
 /// The same check for a tensor from which an item is taken; an empty list has none.

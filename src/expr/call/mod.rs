@@ -5,13 +5,14 @@
 //! - [`arguments`]: arguments as tensors, integers, flags, shapes ...
 //! - [`integer`]: integers known before the first record, or one per record.
 //! - [`coerce`]: operands as tensors of one dtype, without nulls; [`pack`]: lists of tensors as one tensor; [`shape`]:
-//!   shapes as tensors.
+//!   shapes as tensors; [`dicts`]: dictionaries as structures.
 //! - [`known`]: what is known about an operand before the first record; [`fold`]: evaluation of constant calls.
 //! - [`subscript`] binds `x[keys]`; [`maps`] binds `m["key"]`.
 
 mod arguments;
 mod binding;
 mod coerce;
+mod dicts;
 mod fold;
 mod function;
 mod integer;
@@ -24,6 +25,7 @@ mod subscript;
 
 pub use binding::{Arg, Call, Written};
 pub use coerce::{alike, as_node, cast_node, common, computable, not_null, strict, strict_node};
+pub use dicts::{key_name, same_keys};
 pub use fold::fold;
 pub use function::{Function, Meaning};
 pub use integer::{Integer, Integers};

@@ -11,7 +11,7 @@
 //! if it is uniform at that point; the outermost remaining axis always is.
 
 use super::binding::Call;
-use super::coerce::{of_item, strict_node};
+use super::coerce::{moved_node, of_item, strict_node};
 use super::integer::{Integer, Integers};
 use super::known::{positive_axis, static_int};
 use crate::error::{Error, Result};
@@ -67,7 +67,8 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
     {
         return element(of, &items, keys);
     }
-    let node = strict_node(of)?;
+    // A key that names a field takes values out of the structures.
+    let node = if keys.iter().any(|key| field_name(key).is_some()) { strict_node(of)? } else { moved_node(of)? };
     if node.ty.is_sparse() {
         return Err(
             ExprError::at(span.clone(), "a sparse tensor cannot be indexed").help("sparse.slice(x, start, size), sparse.to_dense(x)[...]")

@@ -95,7 +95,7 @@ fn index_in(index: i64, length: usize) -> Result<usize> {
 }
 
 fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.moved(0)?;
     if x.ty.is_sparse() {
         return Err(ExprError::at(x.span.clone(), format!("{} expects a ragged or dense tensor, found a sparse one", call.name)));
     }
@@ -163,7 +163,7 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
 }
 
 fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.moved(0)?;
     let indices = call.integers(1)?;
     let batch = call.optional_int(2)?.unwrap_or(0);
     let ragged = last_ragged(&x.ty.dims).is_some();
@@ -255,7 +255,7 @@ fn set_before(bits: &BooleanBuffer, places: &[i64]) -> Vec<i64> {
 }
 
 fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.moved(0)?;
     let mask = mask_of(call, 1)?;
     let levels = mask.rank();
     let ragged = last_ragged(&x.ty.dims).is_some() || last_ragged(&mask.ty.dims).is_some();

@@ -365,7 +365,11 @@ macro_rules! float_loop {
             Float::Acosh => map_slow(v, |x: $t| {
                 // Near 1, the digits of the distance from 1 count.
                 let above = x - 1.0;
-                if x > 1e9 { x.ln() + std::f64::consts::LN_2 as $t } else { (above + (above * (above + 2.0)).sqrt()).ln_1p() }
+                match x {
+                    x if x < 1.0 => <$t>::NAN,
+                    x if x > 1e9 => x.ln() + std::f64::consts::LN_2 as $t,
+                    _ => (above + (above * (above + 2.0)).sqrt()).ln_1p(),
+                }
             }),
             // The logarithm of the library loses digits near -1.
             Float::Atanh => map_slow(v, |x: $t| x.abs().atanh().copysign(x)),

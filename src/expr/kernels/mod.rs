@@ -21,6 +21,7 @@ pub mod script;
 pub mod segment;
 pub mod slice;
 pub mod special;
+pub mod structure;
 pub mod text;
 pub mod time;
 pub mod unicode;

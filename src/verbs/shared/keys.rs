@@ -8,7 +8,8 @@ use crate::expr::names_used;
 use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
-use crate::schema::{DType, Schema};
+use crate::schema::{DType, Field, Schema};
+use crate::tensor::Tensor;
 use crate::tensor::hash::{Identity, row_hashes};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,51 +28,95 @@ impl Keys {
         FieldPath::parse_list(text).map(Keys)
     }
 
+    /// The fields of the key, without repeats, in the order given.
+    ///
+    /// # Errors
+    /// A field that does not exist or has several values in a record; the advice names `verb`.
+    pub fn fields(&self, schema: &Schema, verb: &str) -> Result<Vec<KeyField>> {
+        let mut keys: Vec<KeyField> = Vec::new();
+        for path in &self.0 {
+            let (positions, field) = schema.find(path).map_err(|error| unknown(path, schema, verb, error))?;
+            let (mut fields, mut optional) = (schema.fields.as_slice(), field.ty.optional);
+            for outer in &positions[..positions.len() - 1] {
+                let ty = &fields[*outer].ty;
+                if !ty.dims.is_empty() {
+                    let name = shell_word(&path::quoted(path.last()));
+                    let path_text = shell_word(&path.to_string());
+                    let error = Error::usage("is inside a list, so it has several values in a record").in_field(path);
+                    return Err(error.help(format!(
+                        "make a record of each value first: promote {path_text} then explode {name} then {verb} --by {name}"
+                    )));
+                }
+                optional |= ty.optional;
+                fields = ty.fields().unwrap_or_default();
+            }
+            let mut field = field.clone();
+            field.ty.optional = optional;
+            if keys.iter().all(|key| key.positions != positions) {
+                keys.push(KeyField { path: path.clone(), positions, field });
+            }
+        }
+        Ok(keys)
+    }
+
     /// The positions of the keys in the schema, without repeats, in the order given.
     ///
     /// # Errors
-    /// A field that does not exist or is inside a structure; the advice names `verb`.
+    /// See [`Keys::fields`]; or a field that is inside a structure.
     pub fn positions(&self, schema: &Schema, verb: &str) -> Result<Vec<usize>> {
-        let mut positions = Vec::new();
-        for path in &self.0 {
-            let found = schema.find(path).map_err(|error| {
-                let text = path.to_string();
-                if let Some(names) = matching(path.names(), schema) {
-                    return Error::usage(format!("--by takes names of fields without wildcards, found {}", text.trim_matches('`')))
-                        .help(format!("name the fields: {verb} --by {}", shell_word(&names)));
-                }
-                if !text.contains(['(', '*', '%', '<', '>', '+']) && ![" / ", " // ", " - "].iter().any(|op| text.contains(op)) {
-                    return error;
-                }
-                let map = shell_word(&format!("key = {}", text.trim_matches('`')));
-                error.help(format!("a key must be a field; compute it first: map {map} then {verb} --by key"))
-            })?;
-            match found.0.as_slice() {
-                [position] if positions.contains(position) => {}
-                [position] => positions.push(*position),
-                _ => {
-                    let error = Error::usage("is inside a structure; a key must be a field of the record").in_field(path);
-                    let is_in_list =
-                        schema.fields.iter().any(|field| path.names().first() == Some(&field.name) && !field.ty.dims.is_empty());
-                    let name = shell_word(&path::quoted(path.last()));
-                    return Err(error.help(if is_in_list {
-                        format!(
-                            "make a record of each value first: promote {} then explode {name} then {verb} --by {name}",
-                            shell_word(&path.to_string())
-                        )
-                    } else {
-                        copied_first(path, &format!("{verb} --by"))
-                    }));
-                }
-            }
-        }
-        Ok(positions)
+        let position = |key: KeyField| match key.positions.as_slice() {
+            [position] => Ok(*position),
+            _ => Err(Error::usage("is inside a structure; a key must be a field of the record")
+                .in_field(&key.path)
+                .help(copied_first(&key.path, &format!("{verb} --by")))),
+        };
+        self.fields(schema, verb)?.into_iter().map(position).collect()
     }
 
     /// The names of the fields to read.
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|path| path.names().first().cloned())
     }
+}
+
+/// Adds advice to the error for a key that is not a field.
+fn unknown(path: &FieldPath, schema: &Schema, verb: &str, error: Error) -> Error {
+    let text = path.to_string();
+    if let Some(names) = matching(path.names(), schema) {
+        return Error::usage(format!("--by takes names of fields without wildcards, found {}", text.trim_matches('`')))
+            .help(format!("name the fields: {verb} --by {}", shell_word(&names)));
+    }
+    if !text.contains(['(', '*', '%', '<', '>', '+']) && ![" / ", " // ", " - "].iter().any(|op| text.contains(op)) {
+        return error;
+    }
+    let map = shell_word(&format!("key = {}", text.trim_matches('`')));
+    error.help(format!("a key must be a field; compute it first: map {map} then {verb} --by key"))
+}
+
+/// A field of a key, which can be inside structures that each record has once.
+#[derive(Clone, Debug)]
+pub struct KeyField {
+    /// Its path.
+    pub path: FieldPath,
+    /// Its position in each structure on the way.
+    positions: Vec<usize>,
+    /// Its name and type; null structures make it null.
+    pub field: Field,
+}
+
+impl KeyField {
+    fn of(&self, chunk: &Chunk) -> Result<Tensor> {
+        let Some((first, inner)) = self.positions.split_first() else { return Err(Error::internal("an empty field path")) };
+        inner.iter().try_fold(chunk.columns[*first].clone(), |tensor, position| tensor.as_struct()?.visible_field(*position))
+    }
+}
+
+/// The keys of the records, as columns.
+///
+/// # Errors
+/// The chunk has another schema.
+pub fn key_columns(keys: &[KeyField], chunk: &Chunk) -> Result<Chunk> {
+    chunk.with_columns(keys.iter().map(|key| key.of(chunk)).collect::<Result<_>>()?)
 }
 
 /// Checks the text of a key, as given to `option`: no value of the dtype has another text.

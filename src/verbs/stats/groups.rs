@@ -3,14 +3,14 @@
 use super::collect::{Shares, add};
 use super::report::Group;
 use super::summary::Summary;
-use crate::chunk::{Chunk, Origin};
+use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{self, quoted};
 use crate::printable::shell_word;
 use crate::schema::{DType, Schema};
 use crate::tensor::Tensor;
-use crate::verbs::shared::keys::{KeyTable, Keys};
+use crate::verbs::shared::keys::{KeyField, KeyTable, Keys, key_columns};
 use crate::verbs::shared::shares::text_of;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -48,15 +48,15 @@ pub struct Partition {
     /// Empty summaries of all fields.
     empty: Vec<Summary>,
     /// The fields of `--by`.
-    by: Option<Vec<usize>>,
+    by: Option<Vec<KeyField>>,
     /// Whether the values go to the shares.
     is_shared: bool,
     options: Options,
 }
 
 impl Partition {
-    /// `by` has the positions of the keys. `is_shared`: the values go to the shares.
-    pub fn new(fields: &[Summary], by: Option<Vec<usize>>, is_shared: bool, options: &Options) -> Partition {
+    /// `by` has the keys. `is_shared`: the values go to the shares.
+    pub fn new(fields: &[Summary], by: Option<Vec<KeyField>>, is_shared: bool, options: &Options) -> Partition {
         Partition { empty: fields.iter().map(Summary::part).collect(), by, is_shared, options: options.clone() }
     }
 
@@ -69,8 +69,7 @@ impl Partition {
             let values = if self.is_shared { PartValues::Collected } else { self.summarized(&chunk.columns)? };
             return Ok(GroupParts { keys: None, parts: vec![GroupPart { nrows: chunk.nrows, values }] });
         };
-        let columns = by.iter().map(|key| chunk.columns[*key].clone()).collect();
-        let keys = Chunk::try_new(chunk.nrows, columns, Origin::default())?;
+        let keys = key_columns(by, chunk)?;
         let found = KeyTable::unlimited(&self.options).insert(&keys)?;
         // One group too many ends the run, regardless of the other groups.
         let first = &found.fresh[..found.fresh.len().min(MOST + 1)];
@@ -229,19 +228,18 @@ fn value(array: &ArrayRef, row: usize) -> Result<Value> {
     })
 }
 
-/// The positions and the names of the keys.
+/// The keys and their names.
 ///
 /// # Errors
 /// A field that does not exist, or that is not a scalar string, integer or bool.
-pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<String>)> {
-    let positions = by.positions(schema, verb)?;
-    for position in &positions {
-        let field = &schema.fields[*position];
+pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<KeyField>, Vec<String>)> {
+    let keys = by.fields(schema, verb)?;
+    for KeyField { path, field, .. } in &keys {
         let dtype = field.ty.dtype().filter(|_| field.ty.dims.is_empty() && !field.ty.is_sparse());
         if !dtype.is_some_and(|d| d.is_integer() || matches!(d, DType::String | DType::Bytes | DType::Bool)) {
             let error = Error::usage(format!("--by: expected a string, an integer or a bool, found {}", field.ty));
-            let name = quoted(&field.name);
-            let written = path::in_expression(&field.name);
+            let name = path.to_string();
+            let written = path.in_expression();
             if dtype == Some(&DType::Null) {
                 let schema = shell_word(&format!("{name}: optional string"));
                 return Err(error.in_field(&name).help(format!("it is always null; declare its type: --schema {schema}")));
@@ -260,6 +258,6 @@ pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<usize>, Vec<S
             .in_field(&name));
         }
     }
-    let names = positions.iter().map(|position| quoted(&schema.fields[*position].name).to_string()).collect();
-    Ok((positions, names))
+    let names = keys.iter().map(|key| quoted(&key.field.name).to_string()).collect();
+    Ok((keys, names))
 }

@@ -241,8 +241,8 @@ tokens   in input order    42.1%  ████▎       padded-batch 2\n\
             None => true,
             Some(named) => named.iter().any(|n| path.names().starts_with(n.names())),
         };
-        let (positions, names) = match &self.by {
-            Some(by) => groups::keys(by, schema, Self::NAME).map(|(positions, names)| (Some(positions), Some(names)))?,
+        let (keys, names) = match &self.by {
+            Some(by) => groups::keys(by, schema, Self::NAME).map(|(keys, names)| (Some(keys), Some(names)))?,
             None => (None, None),
         };
         let summaries = |top: &Top| -> Vec<Summary> { schema.fields.iter().map(|f| Summary::new(f, None, 0, top, &is_wanted)).collect() };
@@ -272,7 +272,7 @@ tokens   in input order    42.1%  ████▎       padded-batch 2\n\
         };
         let position = |at: usize, position: usize| if shares.is_some() { at } else { position };
         let digest = Arc::new(Summarize {
-            partition: Partition::new(&fields, positions, shares.is_some(), options),
+            partition: Partition::new(&fields, keys, shares.is_some(), options),
             padded: padded_columns.iter().enumerate().map(|(at, (column, rank))| (position(at, *column), *rank)).collect(),
         });
         let report = Summaries {

@@ -2,11 +2,11 @@
 //!
 //! Semantics: `tf.experimental.StructuredTensor.from_fields`, `from_shape`.
 
-use super::pyval::key_name;
-use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, as_node, static_ints};
+use crate::error::Result;
+use crate::expr::call::{Arg, Call, Function, Integer, as_node, key_name, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::level::{check_count, check_known, check_same, check_uniform, dense_partitions, from_lengths, wrap};
+use crate::expr::kernels::level::{check_count, dense_partitions, from_lengths, wrap};
+use crate::expr::kernels::structure::with_fields;
 use crate::expr::operand::{Operand, OperandKind, describe};
 use crate::expr::types::outermost_uniform;
 use crate::schema::{Dim, Field, Size, Type};
@@ -126,22 +126,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
     let sizes = dims.clone();
     call.one(Type::structure(fields, dims), move |a| {
         let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
-        let Some(first) = tensors.first() else {
-            return Tensor::structure(a.nrows, Vec::new(), None);
-        };
-        for other in &tensors[1..] {
-            check_same(first, other, rank, "the fields")?;
-        }
-        let (outer, below) = first.levels(rank)?;
-        let nrows = below.nrows();
-        let below = tensors.iter().map(|t| t.levels(rank).map(|(_, below)| below.clone())).collect::<Result<Vec<_>>>()?;
-        if nrows != below.first().map_or(nrows, Tensor::nrows) {
-            return Err(Error::internal("fields of other lengths"));
-        }
-        let out = wrap(outer.into_iter().cloned(), Tensor::structure(nrows, below, None)?)?;
-        check_uniform(&out, &sizes)?;
-        check_known(&out, &sizes)?;
-        Ok(out)
+        with_fields(&tensors.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &sizes, a.nrows)
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Semantics: `tf.experimental.StructuredTensor.from_pyval`.
 
-use crate::expr::call::{Call, Function, dtype_named};
+use crate::expr::call::{Call, Function, dtype_named, key_name, same_keys};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::from_lengths;
 use crate::expr::literal;
@@ -171,11 +171,7 @@ fn dicts_value(item: &Operand, levels: usize, spec: Option<&Operand>, depth: usi
         .collect::<ExprResult<Vec<_>>>()?;
     let names = dicts.first().map_or(Ok(Vec::new()), |d| d.iter().map(|(k, _)| key_name(k)).collect::<ExprResult<Vec<_>>>())?;
     all_found(spec, &names, item)?;
-    let alike = |dict: &[(Operand, Operand)]| dict.len() == names.len() && names.iter().all(|name| value_of(dict, name).is_some());
-    if let Some((_, row)) = dicts.iter().zip(&rows).find(|(dict, _)| !alike(dict)) {
-        let keys = if names.is_empty() { "the first has none".to_owned() } else { names.join(", ") };
-        return Err(ExprError::at(row.span.clone(), format!("all dictionaries of a list must have the same keys: {keys}")));
-    }
+    same_keys(&names, dicts.iter().map(|dict| dict.as_slice()).zip(rows.iter().map(|row| &row.span)))?;
     let (mut fields, mut columns) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
     for name in &names {
         let values = dicts.iter().filter_map(|dict| value_of(dict, name).cloned()).collect();
@@ -225,19 +221,4 @@ fn depth_of_dicts(item: &Operand) -> ExprResult<Option<usize>> {
         }
     }
     Ok(found)
-}
-
-/// A field name.
-///
-/// # Errors
-/// The name is not an identifier.
-pub fn key_name(key: &Operand) -> ExprResult<String> {
-    let OperandKind::Literal(Literal::String(name)) = &key.kind else {
-        return Err(ExprError::at(key.span.clone(), format!("expected a name, found {}", key.describe())));
-    };
-    let mut letters = name.chars();
-    if letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Ok(name.clone());
-    }
-    Err(ExprError::at(key.span.clone(), format!("{name:?} is not a valid field name: use letters, digits and _")))
 }
