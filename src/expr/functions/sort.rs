@@ -320,9 +320,13 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         true => values_of_sparse(call, axis == Some(-1))?,
         false => (call.integers(0)?, call.optional_tensor(1)?),
     };
-    let least = if call.given(2).is_some() { call.integer(2)? } else { Integer::Known(0) };
+    // As in TensorFlow, a negative minimum is none.
+    let least = match call.given(2).is_some().then(|| call.integer(2)).transpose()? {
+        Some(Integer::Known(n)) => Integer::Known(n.max(0)),
+        given => given.unwrap_or(Integer::Known(0)),
+    };
     let most = if call.given(3).is_some() { Some(call.integer(3)?) } else { None };
-    if let Some(n) = [Some(&least), most.as_ref()].into_iter().flatten().filter_map(Integer::known).find(|n| *n < 0) {
+    if let Some(n) = most.as_ref().and_then(Integer::known).filter(|n| *n < 0) {
         return Err(call.error(format!("the length {n} is negative")));
     }
     let binary = call.flag(6, false)?;
