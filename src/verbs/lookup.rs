@@ -77,6 +77,8 @@ enum Missing {
     Error,
     /// Set its new fields to null
     Null,
+    /// Omit it
+    Skip,
 }
 
 impl Verb for Lookup {
@@ -101,6 +103,12 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             output: "{\"w\":\"a\",\"token\":7}\n{\"w\":\"z\",\"token\":null}\n",
         },
         Example {
+            about: "omit records whose value is not in the table",
+            args: "lookup user in users.jsonl --take name --missing skip events.jsonl",
+            input: "==> events.jsonl <==\n{\"user\": 2, \"t\": 5}\n{\"user\": 3, \"t\": 7}\n==> users.jsonl <==\n{\"user\": 2, \"name\": \"Bob\"}\n",
+            output: "{\"user\":2,\"t\":5,\"name\":\"Bob\"}\n",
+        },
+        Example {
             about: "the ids of words; 1 for those that are not in the table",
             args: "lookup words in ids.jsonl --key w --take id --missing null then fill-null id=1 texts.jsonl",
             input: "==> texts.jsonl <==\n{\"words\": [\"b\", \"z\", \"a\"]}\n{\"words\": []}\n==> ids.jsonl <==\n{\"w\": \"a\", \"id\": 7}\n{\"w\": \"b\", \"id\": 8}\n",
@@ -114,6 +122,11 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
             return Err(error.help(copied_first(&self.field, "lookup")));
         };
+        if self.missing == Missing::Skip && !field.ty.dims.is_empty() {
+            let error = Error::usage(format!("--missing skip omits records by a single value, but {} is {}", self.field, field.ty));
+            let one = format!("explode {0} then lookup {0}", shell_word(&self.field.to_string()));
+            return Err(error.help(format!("to get null instead: --missing null; to look up one value at a time: {one}")));
+        }
         let request = (self.table.clone(), self.wanted());
         let table = options.tables.get(&request).ok_or_else(|| Error::usage("the table was not read").in_input(self.shown()))?;
         let key = table.schema.index_of(&self.key_name()).ok_or_else(|| Error::internal("a table without its key"))?;
@@ -138,7 +151,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             levels: field.ty.dims.len(),
             from: value_of(&field.ty),
             table: self.shown(),
-            may_miss: self.missing == Missing::Null,
+            missing: self.missing,
             keys: KeyTable::new(Self::NAME, "take the key from a smaller table", options),
             key_type,
             columns: Vec::new(),
@@ -150,6 +163,9 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
 
     fn demand(&self, after: Demand) -> Demand {
         let own = self.field.names().first().cloned();
+        // If records are omitted, the number to read is unknown in advance.
+        let records = after.records.filter(|_| self.missing != Missing::Skip);
+        let after = Demand { records, ..after };
         // Read existing fields with the new names too, so that clashes are reported.
         after.and_fields(own.into_iter().chain(self.taken().map(|(_, new)| new)))
     }
@@ -338,7 +354,7 @@ struct TableRows {
     from: Type,
     /// The name of the table.
     table: String,
-    may_miss: bool,
+    missing: Missing,
     keys: KeyTable,
     key_type: Type,
     /// The fields taken, in key order. If values may have no key, a row for them follows.
@@ -364,7 +380,7 @@ impl TableRows {
         }
         self.nrows = rows.len();
         self.columns = taken.iter().map(|(at, _)| table.columns[*at].gather(&rows)).collect::<Result<_>>()?;
-        if self.may_miss || self.levels > 0 {
+        if self.missing == Missing::Null || self.levels > 0 {
             let filled = |(column, (_, ty)): (&Tensor, &(usize, Type))| Tensor::concat(&[column, &Tensor::fillers(ty, 1)?]);
             self.columns = self.columns.iter().zip(taken).map(filled).collect::<Result<_>>()?;
         }
@@ -379,11 +395,14 @@ impl Map for TableRows {
         let keys = comparable(values, &self.from, &self.key_type)?;
         let found = self.keys.find(&Chunk::try_new(values.nrows(), vec![keys], Origin::default())?);
         let mut rows = Vec::with_capacity(values.nrows());
+        let is_found = |item: &usize| found.get(*item).is_some_and(Option::is_some);
+        let kept: Option<Vec<usize>> = (self.missing == Missing::Skip).then(|| (0..found.len()).filter(is_found).collect());
         for (item, number) in found.into_iter().enumerate() {
-            rows.push(match number {
-                Some(number) => number as usize,
-                None if self.may_miss => self.nrows,
-                None => {
+            match (number, self.missing) {
+                (Some(number), _) => rows.push(number as usize),
+                (None, Missing::Null) => rows.push(self.nrows),
+                (None, Missing::Skip) => {}
+                (None, Missing::Error) => {
                     let (row, is_hidden) = row_of_item(field, self.levels, item)?;
                     if is_hidden {
                         rows.push(self.nrows);
@@ -391,20 +410,28 @@ impl Map for TableRows {
                     }
                     let value = shown(values, item);
                     let error = Error::data(format!("{value} is not in {}", self.table)).in_field(&self.path).at_row(row);
-                    return Err(error.help("to get null instead: --missing null"));
+                    let omit = if self.levels == 0 { "; to omit such records: --missing skip" } else { "" };
+                    return Err(error.help(format!("to get null instead: --missing null{omit}")));
                 }
-            });
+            }
         }
-        let mut columns = chunk.columns.clone();
-        for taken in &self.columns {
-            columns.push(field.map_below(self.levels, &mut |_| taken.gather(&rows))?);
-        }
+        let taken = self.columns.iter().map(|taken| field.map_below(self.levels, &mut |_| taken.gather(&rows)));
+        let taken = taken.collect::<Result<Vec<_>>>()?;
+        let chunk = match kept {
+            Some(kept) if kept.len() < chunk.nrows => chunk.gather(&kept)?,
+            _ => chunk,
+        };
+        let columns = chunk.columns.iter().cloned().chain(taken).collect();
         chunk.with_columns(columns)
     }
 
     /// Rows of scalars are hardly larger than the records that they are added to.
     fn grows(&self) -> bool {
         self.row_nbytes() > if self.levels > 0 { 16 } else { 256 }
+    }
+
+    fn keeps_count(&self) -> bool {
+        self.missing != Missing::Skip
     }
 
     fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
