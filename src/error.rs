@@ -40,6 +40,8 @@ pub enum Kind {
 pub enum Reason {
     /// There is no field with that name.
     UnknownField,
+    /// The input is empty.
+    Empty,
     /// The records have no fields at all.
     NoFields,
     /// An array has a dtype that tensors cannot store.

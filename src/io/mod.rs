@@ -42,7 +42,7 @@ pub use dataset::NamedInput;
 pub use expand::{expand, is_there};
 pub use folder::{Folder, IsDataset};
 pub use input::{Input, inputs};
-pub use names::{STANDARD_INPUT, in_brackets};
+pub use names::{STANDARD_INPUT, in_brackets, in_command, is_pipe, is_standard_input, shown};
 pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, scratch, scratch_directory, write_file};
 #[cfg(test)]
 pub use recognise::format_of;

@@ -9,9 +9,21 @@ pub const STANDARD_INPUT: &str = "standard input";
 /// Standard output in messages.
 pub const STANDARD_OUTPUT: &str = "standard output";
 
+/// The name of an input in messages.
+pub fn shown(name: &OsStr) -> String {
+    if is_standard_input(name) { STANDARD_INPUT.to_owned() } else { name.display().to_string() }
+}
+
 /// The input in a command that a message suggests.
 pub fn in_command(name: &str) -> String {
-    if name == STANDARD_INPUT { "FILE".to_owned() } else { shell_word(name) }
+    if is_pipe(name) { "FILE".to_owned() } else { shell_word(name) }
+}
+
+/// Whether the name means something only to this process: standard input, or a pipe that the shell passes for `<(COMMAND)`.
+pub fn is_pipe(name: &str) -> bool {
+    name == STANDARD_INPUT
+        || is_standard_input(OsStr::new(name))
+        || ["/dev/fd/", "/proc/self/fd/"].iter().any(|start| name.starts_with(start))
 }
 
 /// Whether the name refers to standard input.

@@ -15,18 +15,14 @@ use std::sync::Arc;
 /// Number of bytes of a regular file first read for its schema.
 const SAMPLE_BYTES: u64 = 4 << 20;
 
-/// The options with the result for the baseline of the last verb; `files` are the inputs of the run.
+/// The options with the result for the baseline of the last verb.
 ///
 /// # Errors
-/// The baseline cannot be read, or is an input that cannot be read twice.
-pub fn with_baseline(verbs: &[Box<dyn Parsed>], files: &[OsString], options: Arc<Options>) -> Result<Arc<Options>> {
+/// The baseline cannot be read.
+pub fn with_baseline(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result<Arc<Options>> {
     let Some((file, verb)) = verbs.last().and_then(|verb| Some((verb.baseline()?, verb))) else { return Ok(options) };
     if options.dry_run {
         return Ok(options);
-    }
-    let is_stdin = |name: &OsString| name == "-";
-    if is_stdin(&file) && (files.iter().any(is_stdin) || (files.is_empty() && options.files_from.is_none())) {
-        return Err(Error::usage("standard input is named twice").help("write one of the two to a file first"));
     }
     let own = Options { from: None, files_from: None, input_name: None, on_error: OnError::Fail, ..options.as_ref().clone() };
     let own = Arc::new(own);

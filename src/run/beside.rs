@@ -1,8 +1,9 @@
 //! The files that a command reads and writes besides its inputs and outputs. No file that is read may be replaced
 //! unnoticed, nor may two files be written under one name.
 
+use super::branch::Branches;
 use crate::error::{Error, Result};
-use crate::io::Outputs;
+use crate::io::{Outputs, is_standard_input};
 use crate::options::{OnError, Options};
 use crate::verbs::Parsed;
 use std::ffi::{OsStr, OsString};
@@ -65,6 +66,34 @@ fn refuse_overlap(planned: &[(&'static str, Outputs)], output: &Outputs) -> Resu
         }
         None => Ok(()),
     }
+}
+
+/// Checks that standard input is not read besides the inputs if it is one of them, or for two purposes.
+///
+/// # Errors
+/// Standard input is read twice.
+pub fn refuse_standard_input_twice(verbs: &[Box<dyn Parsed>], files: &[OsString], branches: &Branches, options: &Options) -> Result<()> {
+    let beside = standard_inputs_beside(verbs);
+    if beside > 0 && beside + standard_inputs(files, branches, options) > 1 {
+        return Err(Error::usage("standard input is named twice").help("write one of the two to a file first"));
+    }
+    Ok(())
+}
+
+/// The number of inputs of a chain that read standard input.
+pub fn standard_inputs(files: &[OsString], branches: &Branches, options: &Options) -> usize {
+    let reads_none = options.from.as_deref() == Some("none") || options.files_from.is_some();
+    let reads = |file: &OsString| match branches.get(file) {
+        Some(branch) => standard_inputs_beside(&branch.verbs) + standard_inputs(&branch.files, &branch.branches, &branch.options),
+        None => usize::from(is_standard_input(file)),
+    };
+    files.iter().map(reads).sum::<usize>() + usize::from(files.is_empty() && !reads_none)
+}
+
+/// The number of tables and baselines that are standard input.
+fn standard_inputs_beside(verbs: &[Box<dyn Parsed>]) -> usize {
+    let tables = verbs.iter().flat_map(|verb| verb.tables()).map(|(file, _)| file);
+    tables.chain(verbs.iter().filter_map(|verb| verb.baseline())).filter(|file| is_standard_input(file)).count()
 }
 
 /// The files that are read besides the inputs: tables, constants, a schema, a list of files, a baseline.

@@ -8,7 +8,7 @@ use super::several::{ChainOfInput, Several};
 use super::work::{Load, Work};
 use crate::chunk::Decoded;
 use crate::demand::{Demand, Wanted};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::formats::{FORMATS, Format, Inference, Numbered, Request, Task, Tasks};
 use crate::io::{self, Input};
 use crate::options::{OnError, Options};
@@ -293,7 +293,7 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
     let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });
     let help = format!("if it is meant to be empty, name its format: --from {likely}");
-    Err(error.in_input(first.name().clone()).help(help))
+    Err(error.in_input(first.name().clone()).help(help).because(Reason::Empty))
 }
 
 /// Adds a notice for empty files among others. Shards may be empty, if there are more of them than records.

@@ -72,7 +72,8 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         options.notices.add(text.to_owned(), options.strict)?;
     }
     format::note_quarantine(&options)?;
-    let options = with_baseline(&verbs, &files, with_tables(&verbs, setup(options)?)?)?;
+    beside::refuse_standard_input_twice(&verbs, &files, &branches, &options)?;
+    let options = with_baseline(&verbs, with_tables(&verbs, setup(options)?)?)?;
     let options = match verbs.first().map(|verb| verb.numbers()).transpose()?.flatten() {
         Some(only) => Arc::new(Options { only: Some(Arc::new(only)), ..options.as_ref().clone() }),
         None => options,

@@ -4,13 +4,14 @@ use super::inference::infer;
 use super::inputs::Inputs;
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
+use crate::io::{in_command, is_pipe, shown};
 use crate::options::{OnError, Options, SourceColumns, Table};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::tensor::Tensor;
 use crate::verbs::Parsed;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 /// The options, with the tables that the verbs request.
@@ -24,7 +25,8 @@ pub fn with_tables(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result<A
     }
     let own = Options { from: None, schema: None, files_from: None, input_name: None, on_error: OnError::Fail, ..options.as_ref().clone() };
     let own = Options { source_columns: SourceColumns::default(), ..own };
-    let own = Arc::new(own);
+    // A pipe is read through a temporary copy, as the table is read for its types first.
+    let own = Arc::new(Options { infer_bytes: u64::MAX, ..own });
     let mut tables = Vec::new();
     for (file, fields) in wanted {
         tables.push(((file.clone(), fields.clone()), read(&file, &fields, &own)?));
@@ -33,12 +35,8 @@ pub fn with_tables(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result<A
 }
 
 fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Table> {
-    let mut inputs = Inputs::open(std::slice::from_ref(file), options.clone())?;
-    let name = file.display().to_string();
-    if !inputs.are_regular() {
-        let error = Error::usage("a table is read from files, not from a pipe").in_input(name);
-        return Err(error.help("write it to a file first"));
-    }
+    let mut inputs = Inputs::open(std::slice::from_ref(file), options.clone()).map_err(|e| unopened(e, file))?;
+    let name = shown(file);
     let demand = Demand { fields: Wanted::matching(fields.iter().cloned()), records: None };
     let schema = infer(&mut inputs, &demand, None, options.threads).map_err(|e| unreadable(e, &name))?.schema.plain();
     if let Some(missing) = fields.iter().find(|field| *field != "*" && schema.index_of(field).is_none()) {
@@ -47,14 +45,14 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
         return Err(match (all.find(&FieldPath::name(missing)), inside) {
             (Err(_), Some(path)) => {
                 let error = Error::usage("is inside a structure; --key and --take name fields of the record").in_input(name.as_str());
-                let promote = format!("tatter promote {} {}", shell_word(&path.to_string()), shell_word(&name));
+                let promote = format!("tatter promote {} {}", shell_word(&path.to_string()), in_command(&name));
                 error.in_field(&path).help(format!("move it out first: {promote} -o OUT"))
             }
             (Err(error), None) => match missing.split_once('=').filter(|(_, key)| all.index_of(key).is_some()) {
                 // `lookup user=id in TABLE`
                 Some((field, key)) => Error::usage(format!("unknown field `{missing}`"))
                     .in_input(name.as_str())
-                    .help(format!("name the key of the table with --key: lookup {field} in {} --key {key}", shell_word(&name))),
+                    .help(format!("name the key of the table with --key: lookup {field} in {} --key {key}", in_command(&name))),
                 None => error.in_input(name).help("--key and --take name fields of the table: --key id --take name"),
             },
             (Ok(_), _) => Error::internal("a field of a table was not read"),
@@ -70,7 +68,7 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
         nbytes += decoded.chunk.nbytes() as u64;
         if nbytes > options.max_memory {
             let error = Error::data("this table needs more memory than --max-memory").in_input(name.clone());
-            let both = format!("duckdb -c \"SELECT * FROM 'data.parquet' LEFT JOIN {} USING (KEY)\"", shell_word(&name));
+            let both = format!("duckdb -c \"SELECT * FROM 'data.parquet' LEFT JOIN {} USING (KEY)\"", in_command(&name));
             return Err(error
                 .help("take fewer fields, or raise the limit with --max-memory")
                 .help(format!("to join two large files: {both}")));
@@ -85,7 +83,26 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
     Ok(Table { schema, nrows: rows.nrows, columns: rows.columns })
 }
 
+/// The error for a table that cannot be opened. --from describes the records of the run, not those of the table.
+fn unopened(error: Error, file: &OsStr) -> Error {
+    if error.reason() == Some(&Reason::Empty) {
+        return error.without_help("--from");
+    }
+    let of_table = |line: &String| match line.split_once("--from") {
+        Some((before, given)) if !before.contains('|') && given.trim() != "text" => Some(given.to_owned()),
+        _ => None,
+    };
+    let Some(given) = error.helps().iter().find_map(of_table) else { return error };
+    let format = if given.starts_with(':') { " FORMAT" } else { &given };
+    let name = shown(file);
+    let help = match is_pipe(&name) {
+        true => format!("convert it in the pipe: COMMAND | tatter convert --from{format}"),
+        false => format!("convert it first: tatter convert --from{format} {} -o OUT", in_command(&name)),
+    };
+    error.without_help("--from").help(help)
+}
+
 /// The error for a bad record of a table, to which --on-error does not apply.
 fn unreadable(error: Error, table: &str) -> Error {
-    error.whole_input(&shell_word(table))
+    error.whole_input(&in_command(table))
 }

@@ -8,6 +8,7 @@ use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;
 use crate::error::{Error, Kind, Result};
 use crate::expr;
+use crate::io::{self, in_command};
 use crate::options::{Options, Table};
 use crate::path::{self, FieldPath, in_expression, new_name, quoted};
 use crate::printable::shell_word;
@@ -87,7 +88,7 @@ impl Verb for Lookup {
     const ABOUT: &'static str = "\
 Finds the record of TABLE whose KEY equals FIELD, and appends the fields NAMES of that record. If FIELD is a list or a tensor, each \
 of its values is looked up, and the new fields have its shape; they must be scalars in TABLE. Keys are scalars and must be unique in \
-TABLE; null matches no key. TABLE is a file of any format, kept in memory: its key and the fields taken must fit in --max-memory. The \
+TABLE; null matches no key. TABLE is a file or a pipe of any format, kept in memory: its key and the fields taken must fit in --max-memory. The \
 records of FILE are streamed. --on-error does not apply to TABLE. To join two large files, use DuckDB on Parquet files.";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -177,7 +178,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
 
 impl Lookup {
     fn shown(&self) -> String {
-        self.table.display().to_string()
+        io::shown(&self.table)
     }
 
     /// The field of the table that is the key. For a key inside a structure, its path, which no table has as a field.
@@ -248,7 +249,7 @@ impl Lookup {
 
     fn no_common_type(&self, a: &DType, b: &DType, key: &str) -> Error {
         let error = Error::usage(format!("{} is {a}, but {} in {} is {b}", self.field, quoted(key), self.shown()));
-        let table = shell_word(&self.shown());
+        let table = in_command(&self.shown());
         let name = self.field.in_expression();
         let cast = |to: &DType| format!("cast {}", shell_word(&format!("{}={to}", self.field)));
         let is_decimal = |dtype: &DType| matches!(dtype, DType::Arrow(ty) if ty.is_decimal());
@@ -375,7 +376,7 @@ impl TableRows {
             let (first, second) = (rows[*first as usize] + 1, rows[at] + 1);
             let error = Error::data(format!("records {first} and {second} have the same key")).in_field(quoted(&field.name));
             let help =
-                format!("keep the first of each: tatter unique --by {} {}", shell_word(&quoted(&field.name)), shell_word(&self.table));
+                format!("keep the first of each: tatter unique --by {} {}", shell_word(&quoted(&field.name)), in_command(&self.table));
             return Err(error.in_input(self.table).help(help));
         }
         self.nrows = rows.len();

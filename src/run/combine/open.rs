@@ -5,6 +5,7 @@ use super::member::{Member, OwnChain};
 use crate::error::{Error, Result};
 use crate::io;
 use crate::options::Options;
+use crate::run::beside;
 use crate::run::branch::{Branch, Branches};
 use crate::run::format;
 use crate::run::inputs::Inputs;
@@ -30,7 +31,7 @@ fn combine(several: combine::Combined, branches: &Branches, options: Arc<Options
     if options.from.as_deref() == Some("none") {
         return Err(Error::usage("--from none reads no file, but the first verb combines several inputs"));
     }
-    if standard_inputs(&several.inputs, branches) > 1 {
+    if beside::standard_inputs(&several.inputs, branches, &options) > 1 {
         let error = Error::usage("standard input is named twice");
         return Err(error.help("an input can be a chain that reads a file: [ head 10 data.jsonl ]"));
     }
@@ -86,16 +87,4 @@ fn open_branch(branch: &Branch, text: &OsStr, options: &Options) -> Result<Membe
     let own = with_tables(&branch.verbs, Arc::new(own)).map_err(located)?;
     let inputs = open_chain(&branch.verbs, &branch.files, &branch.branches, own.clone()).map_err(located)?;
     Ok(Member::new(inputs, Some(OwnChain { text: text.clone(), verbs: branch.verbs.clone(), options: own })))
-}
-
-/// The number of inputs that read standard input.
-fn standard_inputs(inputs: &[OsString], branches: &Branches) -> usize {
-    let reads = |input: &OsString| match branches.get(input) {
-        Some(Branch { files, branches, options, .. }) => {
-            let reads_none = options.from.as_deref() == Some("none") || options.files_from.is_some();
-            standard_inputs(files, branches) + usize::from(files.is_empty() && !reads_none)
-        }
-        None => usize::from(input == "-"),
-    };
-    inputs.iter().map(reads).sum()
 }
