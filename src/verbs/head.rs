@@ -21,8 +21,8 @@ impl Verb for Head {
     const SUMMARY: &'static str = "Keep the first N records";
     const ABOUT: &'static str = "\
 Reading stops as soon as N records have been written, so the first records of a huge file or an endless pipe appear at once. \
-Types are inferred from these records only, unless a verb before it computes with values (`map`, `cast`, `assert`, `take-while`) or \
-depends on their number (`filter`).";
+Types are inferred from these records only, unless a verb before it computes with values or chooses records, such as `map`, `cast` \
+and `filter`.";
     const MEANING: &'static str = "tf.data.Dataset.take";
     const OPTIONAL_ARGUMENT: bool = true;
     const EXAMPLES: &'static [Example] = &[

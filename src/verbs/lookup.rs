@@ -64,11 +64,16 @@ struct Taken(Vec<(String, String)>);
 fn parse_taken(text: &str) -> Result<Taken, Error> {
     let one = |part: &str| match path::split(part.trim(), '=')?.as_slice() {
         [ALL] => Ok((ALL.to_owned(), ALL.to_owned())),
-        [name] => new_name(name).map(|name| (name.clone(), name)),
-        [name, new] => Ok((new_name(name)?, new_name(new)?)),
+        [name] => of_table(name).map(|name| (name.clone(), name)),
+        [name, new] => Ok((of_table(name)?, new_name(new)?)),
         _ => Err(Error::usage(format!("expected NAME or NAME=NEW, found {part}"))),
     };
     path::split(text, ',')?.into_iter().map(one).collect::<Result<_>>().map(Taken)
+}
+
+fn of_table(name: &str) -> Result<String, Error> {
+    new_name(name)
+        .map_err(|e| e.help(format!("a field inside a structure is moved out first: tatter promote {} TABLE -o OUT", name.trim())))
 }
 
 /// What to do with a record whose value is not in the table.
