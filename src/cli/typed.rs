@@ -139,7 +139,7 @@ pub struct Typed {
     /// Omit null fields from JSON output
     #[arg(long, help_heading = "Format options")]
     omit_null: bool,
-    /// Read fields of mixed type as `json`
+    /// Read fields of mixed type as `json`; CSV columns as `string`
     #[arg(long, value_name = "json", value_parser = ["json"], hide_possible_values = true, help_heading = "Format options")]
     mixed: Option<String>,
     /// Bytes of piped input from which types are inferred; all: the whole input, read from a temporary copy [default: 64MiB; with --unbuffered, those that arrive first]

@@ -239,6 +239,16 @@ impl ColumnSeen {
         self.firsts[CellKind::Missing as usize].as_ref().filter(|_| self.resolved(CellKind::Missing) == CellKind::Missing)
     }
 
+    /// The type of text, which holds all values.
+    fn as_text(&self) -> Type {
+        let is_empty_null = self.empty.is_some() && self.is_empty_null && !self.is_list;
+        Type {
+            optional: self.is_absent || self.has_nulls || is_empty_null,
+            with_nulls: self.is_list && self.has_null_items,
+            ..Type::tensor(DType::String, if self.is_list { vec![Dim::UNIFORM] } else { Vec::new() })
+        }
+    }
+
     /// The type that holds all observed values, or the conflict.
     fn ty(&self, several: bool) -> Result<Type, Clash> {
         let is_typed = |kind: &CellKind| *kind != CellKind::Missing && self.first(*kind).is_some();
@@ -440,6 +450,7 @@ impl Observed for Seen {
         for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
             match column.ty(self.inputs.len() > 1) {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
+                Err(_) if request.options.mixed => fields.push(Field::new(column.name.clone(), column.as_text())),
                 Err(clash) => {
                     let optional = column.has_nulls || (column.empty.is_some() && column.is_empty_null);
                     let typed = |dtype: &str, optional: bool| match (column.is_list, optional) {
