@@ -37,7 +37,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["fill_null"],
         "x, value",
-        "Replace null values with a value. Null lists stay null, except with the value [], which replaces only them. Times are given as text.",
+        "Replace null values with a value. Null lists stay null, except with the value [], which replaces only them, also lists of structures. Times are given as text.",
         [("fill_null([3, 1], 0)", "[3, 1]")],
         fill_null
     ),
@@ -123,11 +123,12 @@ fn drop_null(call: &mut Call) -> ExprResult<OperandKind> {
 fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     let (node, x) = nullable(call)?;
     let value = call.operand(1)?.clone();
-    if node.ty.fields().is_some() || node.ty.is_sparse() {
+    let is_empty_list = value.elements().is_some_and(|items| items.is_empty());
+    if (node.ty.fields().is_some() && !(is_empty_list && node.ty.rank() > 0)) || node.ty.is_sparse() {
         return Err(ExprError::at(x.span.clone(), format!("fill_null expects a tensor, found {}", describe(&node.ty)))
             .help("fill its fields: st.a = fill_null(st.a, 0); or leave it out: drop_null(st)"));
     }
-    if value.elements().is_some_and(|items| items.is_empty()) {
+    if is_empty_list {
         return fill_lists(call, &node, x, &value);
     }
     let filler = filler_of(call, &node, &value)?;
