@@ -63,8 +63,8 @@ impl Chain {
         }
         if let [before, .., after] = chain.schemas.as_mut_slice() {
             let keeps_records = chain.operators.iter().all(|operator| matches!(operator, Operator::Map(map) if map.keeps_count()));
-            let facts = if keeps_records { before.facts.clone() } else { before.facts.of_other_records() };
-            Arc::make_mut(after).facts = facts;
+            let facts = verbs.iter().fold(before.facts.clone(), |facts, verb| verb.facts(facts));
+            Arc::make_mut(after).facts = if keeps_records { facts } else { facts.of_other_records() };
         }
         Ok(chain)
     }

@@ -215,23 +215,54 @@ fn is_map_below(ty: &DataType, rank: usize) -> bool {
     }
 }
 
-/// The metadata of `datasets` with only the features of the columns that are kept, and the names of the others. `None` if no
-/// feature is left.
-fn with_features(text: &str, is_kept: &dyn Fn(&str) -> bool) -> Option<(String, Vec<String>)> {
+/// The metadata of `datasets` with only the features of the columns that have a new name, under that name, and the names of
+/// the others. `None` if no feature is left.
+fn with_features(text: &str, new_name: &dyn Fn(&str) -> Option<String>) -> Option<(String, Vec<String>)> {
     let mut described: serde_json::Value = serde_json::from_str(text).ok()?;
     let features = described.get_mut("info")?.get_mut("features")?.as_object_mut()?;
     let mut others = Vec::new();
-    features.retain(|name, _| {
-        let kept = is_kept(name);
-        if !kept {
-            others.push(name.clone());
+    for (name, feature) in std::mem::take(features) {
+        match new_name(&name) {
+            Some(new) => {
+                features.insert(new, feature);
+            }
+            None => others.push(name),
         }
-        kept
-    });
+    }
     if features.is_empty() {
         return None;
     }
     Some((described.to_string(), others))
+}
+
+/// The description by pandas, with other names of columns.
+fn with_pandas_names(text: &str, new_name: &dyn Fn(&str) -> String) -> Option<String> {
+    let mut described: serde_json::Value = serde_json::from_str(text).ok()?;
+    for index in described.get_mut("index_columns")?.as_array_mut()? {
+        if let Some(name) = index.as_str() {
+            *index = new_name(name).into();
+        }
+    }
+    for column in described.get_mut("columns")?.as_array_mut()? {
+        // The name of a column in the file; `name` can be any value in pandas.
+        let Some(old) = column.get("field_name").or_else(|| column.get("name")).and_then(|name| name.as_str()) else { continue };
+        let new = new_name(old);
+        if new != old {
+            let column = column.as_object_mut()?;
+            for key in ["name", "field_name"] {
+                if let Some(name) = column.get_mut(key) {
+                    *name = new.as_str().into();
+                }
+            }
+        }
+    }
+    Some(described.to_string())
+}
+
+/// Whether the metadata of GeoParquet describes that column.
+fn describes_geometry(text: &str, name: &str) -> bool {
+    let geo: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    geo.get("columns").is_some_and(|columns| columns.get(name).is_some())
 }
 
 /// What files declare about all records: the metadata of the schema.
@@ -275,6 +306,39 @@ impl Facts {
         !self.described.is_empty()
     }
 
+    /// The facts after columns got other names, all at once: old and new ones.
+    #[must_use]
+    pub fn renamed(&self, names: &[(&str, &str)]) -> Facts {
+        let is_described = |name: &str| self.described.iter().any(|column| column.name == name);
+        let names: Vec<(&str, &str)> = names.iter().filter(|(old, _)| is_described(old)).copied().collect();
+        if names.is_empty() {
+            return self.clone();
+        }
+        let new = |name: &str| names.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new).to_owned();
+        // A name that another column can get is that of a column that was dropped.
+        let is_gone = |name: &str| names.iter().any(|(_, new)| *new == name) && names.iter().all(|(old, _)| *old != name);
+        let mut facts = self.clone();
+        let left = self.described.iter().filter(|column| !is_gone(&column.name));
+        facts.described = left.map(|column| Column { name: new(&column.name), ..column.clone() }).collect();
+        let has_gone = self.described.iter().any(|column| is_gone(&column.name));
+        for key in DESCRIPTIONS.into_iter().chain([GEO]) {
+            let Some(text) = self.metadata.get(key) else { continue };
+            let kept = match key {
+                HUGGINGFACE => with_features(text, &|name| (!is_gone(name)).then(|| new(name))).map(|(kept, _)| kept),
+                PANDAS if !has_gone => with_pandas_names(text, &new),
+                GEO if !names.iter().any(|(old, new)| describes_geometry(text, old) || describes_geometry(text, new)) => Some(text.clone()),
+                _ => None,
+            };
+            match kept {
+                Some(kept) => {
+                    facts.metadata.insert(key.to_owned(), kept);
+                }
+                None => facts.drop_key(key, "describes other columns"),
+            }
+        }
+        facts
+    }
+
     /// The facts that are valid for these columns.
     pub fn valid_for(&self, columns: impl Iterator<Item = Column>) -> Facts {
         let mut facts = self.clone();
@@ -290,8 +354,8 @@ impl Facts {
                 continue;
             }
             let described = self.metadata.get(key).filter(|_| *key == HUGGINGFACE);
-            let is_kept = |name: &str| before(name).is_some_and(has_values_of);
-            let Some((kept, changed)) = described.and_then(|text| with_features(text, &is_kept)) else {
+            let kept_name = |name: &str| before(name).is_some_and(has_values_of).then(|| name.to_owned());
+            let Some((kept, changed)) = described.and_then(|text| with_features(text, &kept_name)) else {
                 facts.drop_key(key, "describes other columns");
                 continue;
             };
@@ -419,6 +483,42 @@ mod tests {
         }
         let other = Facts { metadata: [("owner".to_owned(), "you".to_owned())].into_iter().collect(), ..Facts::default() };
         assert_eq!(facts.join(&other).dropped, [("owner".to_owned(), "differs between the inputs")]);
+    }
+
+    #[test]
+    fn renamed_columns_keep_their_features() {
+        let column = |name: &str| Column { name: name.to_owned(), ty: "int64".to_owned(), is_stored: true };
+        let metadata = |features: &str, pandas: &str| {
+            let pairs = [(HUGGINGFACE, features), (PANDAS, pandas), (GEO, r#"{"columns":{"g":{}}}"#), (SPARK_ROW, "{}")];
+            pairs.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect::<Metadata>()
+        };
+        let pandas = r#"{"index_columns":["a"],"columns":[{"name":"a","field_name":"a"},{"name":"b","field_name":"b"}]}"#;
+        let facts = Facts::of_file(metadata(r#"{"info":{"features":{"a":1,"b":2}}}"#, pandas), ["a", "b", "g"].into_iter().map(column));
+        for (names, features, pandas, columns) in [
+            (
+                vec![("a", "x")],
+                r#"{"info":{"features":{"x":1,"b":2}}}"#,
+                r#"{"index_columns":["x"],"columns":[{"name":"x","field_name":"x"},{"name":"b","field_name":"b"}]}"#,
+                ["x", "b", "g"],
+            ),
+            (
+                vec![("a", "b"), ("b", "a")],
+                r#"{"info":{"features":{"b":1,"a":2}}}"#,
+                r#"{"index_columns":["b"],"columns":[{"name":"b","field_name":"b"},{"name":"a","field_name":"a"}]}"#,
+                ["b", "a", "g"],
+            ),
+        ] {
+            let valid = facts.renamed(&names).valid_for(columns.into_iter().map(column));
+            assert_eq!(valid.metadata.get(HUGGINGFACE).map(String::as_str), Some(features));
+            assert_eq!(valid.metadata.get(PANDAS).map(String::as_str), Some(pandas));
+            assert_eq!(valid.dropped.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), [SPARK_ROW]);
+        }
+        // `drop a then rename b=a`
+        let valid = facts.renamed(&[("b", "a")]).valid_for(["a", "g"].into_iter().map(column));
+        assert_eq!(valid.metadata.get(HUGGINGFACE).map(String::as_str), Some(r#"{"info":{"features":{"a":2}}}"#));
+        assert!(valid.metadata.get(PANDAS).is_none());
+        let valid = facts.renamed(&[("g", "h")]).valid_for(["a", "b", "h"].into_iter().map(column));
+        assert!(valid.metadata.get(GEO).is_none());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{self, FieldPath};
+use crate::schema::facts::Facts;
 use crate::schema::{Element, Field, Schema};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -50,7 +51,8 @@ impl Verb for Rename {
     const SUMMARY: &'static str = "Rename fields";
     const ABOUT: &'static str = "\
 Fields keep their positions and values. All names change at once, so two fields can swap names. A field inside structures is named by \
-its path; the new name may omit the path.";
+its path; the new name may omit the path. Metadata of Hugging Face datasets and pandas that describes a field of the record keeps \
+describing it under its new name.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "rename two fields",
@@ -102,6 +104,14 @@ its path; the new name may omit the path.";
             });
         }
         Ok(Bound { schema: Arc::new(renamed), operator: Operator::Map(Arc::new(Unchanged)) })
+    }
+
+    fn facts(&self, facts: Facts) -> Facts {
+        let of_record = self.pairs.0.iter().filter_map(|(old, new)| match old.names() {
+            [old] => Some((old.as_str(), new.as_str())),
+            _ => None,
+        });
+        facts.renamed(&of_record.collect::<Vec<_>>())
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -17,6 +17,7 @@ use crate::demand::{Demand, RecordNumbers};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::schema::Schema;
+use crate::schema::facts::Facts;
 use std::any::Any;
 use std::ffi::OsString;
 use std::io::Write;
@@ -94,6 +95,11 @@ pub trait Verb: clap::Args + Send + Sync + 'static {
     fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         let _ = (files, options);
         Ok(None)
+    }
+
+    /// What files declare about all records, in terms of the output. Whether it is valid for the fields is checked later.
+    fn facts(&self, facts: Facts) -> Facts {
+        facts
     }
 
     /// Files that are read completely before the run, with the fields needed from each. [`Verb::bind`] finds them in
@@ -461,6 +467,10 @@ pub trait Parsed: Send + Sync {
         let _ = (files, options);
         Ok(None)
     }
+    /// See [`Verb::facts`].
+    fn facts(&self, facts: Facts) -> Facts {
+        facts
+    }
     /// See [`Verb::tables`].
     fn tables(&self) -> Vec<(OsString, Vec<String>)> {
         Vec::new()
@@ -521,6 +531,9 @@ impl<V: Verb> Parsed for Typed<V> {
     }
     fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
         self.0.combine(files, options)
+    }
+    fn facts(&self, facts: Facts) -> Facts {
+        self.0.facts(facts)
     }
     fn tables(&self) -> Vec<(OsString, Vec<String>)> {
         self.0.tables()
