@@ -401,6 +401,9 @@ fn between(message: &str) -> &'static str {
     if verbs.iter().any(|verb| message.starts_with(verb)) { " " } else { ": " }
 }
 
+/// Advice beside a command that passes whole records through jq.
+pub const OLD_JQ: &str = "this needs jq 1.7 or later: earlier versions round integers beyond 2^53";
+
 /// The nearest of `names` to a mistyped `name`, for "did you mean".
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A single letter is not near any other.

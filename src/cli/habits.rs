@@ -1,5 +1,7 @@
 //! Suggests the equivalents of options of other tools.
 
+const LAST_OF_EACH: &str = "to keep the last record of each value: enumerate then sort --by -index then unique --by FIELD";
+
 /// Verbs, their options in other tools, and what to do here.
 const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["sort"], &["-f", "-g", "-k", "--key"], "use --by to name the key: sort --by FIELD"),
@@ -28,11 +30,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["batch", "padded-batch"], &["-n", "--size", "--batch-size"], "the number is a plain argument: batch 32"),
     (&["to-dense"], &["--pad", "--padding"], "did you mean --default?"),
     (&["batch"], &["--pad", "--padded"], "for padded batches, use the verb padded-batch: padded-batch N"),
-    (
-        &["unique"],
-        &["--keep"],
-        "the first of equal records is kept; to keep the last: enumerate then sort --by -index then unique --by FIELD",
-    ),
+    (&["unique"], &["--keep"], LAST_OF_EACH),
     (&["unique"], &["-g", "-f"], "use --by to name the fields: unique --by FIELDS"),
     (&["count"], &["-g", "-f"], "use --by to name the fields: count --by FIELDS"),
     (&["count"], &["-n"], "omit -n: records are counted"),
@@ -69,7 +67,13 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         &["--where", "--filter"],
         "select records with the verb filter: filter CONDITION then ...",
     ),
-    (&["head", "tail"], &["--by", "-g"], "to keep one record for each value: unique --by FIELD"),
+    (
+        &["head"],
+        &["--by", "-g"],
+        "to keep one record for each value: unique --by FIELD; to keep N: \
+         map 'n = 1' then cumsum n --by FIELD then filter 'n_cumsum <= N' then drop n,n_cumsum",
+    ),
+    (&["tail"], &["--by", "-g"], LAST_OF_EACH),
     (
         &["to-dense"],
         &["--length", "--len", "--max-length", "--max-len", "--maxlen", "--size"],
@@ -95,13 +99,22 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["-i", "--input", "--infile", "--in-file", "--file"], "FILEs are plain arguments; use --from for their format"),
     (&["--input-format", "--ifmt", "--ft"], "did you mean --from?"),
     (&["--outfile", "--out-file", "--out"], "did you mean --output?"),
-    (&["--encoding"], "input must be UTF-8; to convert text in another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv"),
+    (&["--encoding"], "input must be UTF-8; to convert text in another encoding: iconv -f cp1252 -t utf-8 FILE | tatter ... --from csv"),
     (
         &["--dtype", "--dtypes", "--types", "--infer-types", "--no-inference"],
         "use --schema to declare types, as in --schema 'FIELD: string'",
     ),
-    (&["--na-values", "--null", "--null-value", "--null-values"], "did you mean --nulls?"),
-    (&["--skip-rows", "--skiprows"], "skip records with the verb skip: skip N then ..."),
+    (&["--na-values", "--null-value", "--null-values"], "did you mean --nulls?"),
+    (&["--skip-rows", "--skiprows", "--skip-lines"], "to omit lines before the header: tail -n +2 FILE | tatter ... --from csv -"),
+    (&["--nrows", "--n-rows", "--n_rows", "--max-rows"], "limit records with the verb head: head N then ..."),
+    (&["--num-shards", "--nshards", "--num_shards"], "did you mean --shards?"),
+    (&["--gzip", "--gz"], "did you mean --compression gzip?"),
+    (&["--zstd"], "did you mean --compression zstd?"),
+    (&["--cols", "--usecols", "--use-cols"], "choose fields with the verb select: select FIELDS then ..."),
+    (&["--chunk-size", "--chunksize", "--batch-rows"], "did you mean --chunk-rows?"),
+    (&["--batch-size"], "to combine records, use the verb batch: batch N; for the records processed at a time: --chunk-rows N"),
+    (&["--header"], "the first line of CSV is read as the header; to name the columns of a file without one: --columns a,b"),
+    (&["--ndjson"], "use --from and --to for formats, as in --to jsonl"),
     (&["--json", "--jsonl", "--csv", "--tsv", "--parquet", "--arrow"], "use --from and --to for formats, as in --to csv"),
     (&["--icsv", "--ijson", "--ijsonl", "--itsv"], "use --from for the format of the input, as in --from csv"),
     (&["--ocsv", "--ojson", "--ojsonl", "--otsv", "--oxtab"], "use --to for the format of the output, as in --to csv"),

@@ -27,7 +27,7 @@ const OPERATORS: &[(&[&str], &str)] = &[
     (&["**"], "power"),
     (&["-x", "+x", "~x"], "sign; logical NOT of a bool, bitwise NOT of an integer"),
     (&["*", "/", "//", "%", "@"], "// rounds down; % is the remainder; @ matrix product"),
-    (&["+", "-"], "sum and difference; + joins strings"),
+    (&["+", "-"], "sum and difference; + joins strings, not lists"),
     (&["<<", ">>"], "shift left, shift right"),
     (&["&"], "bitwise or logical AND"),
     (&["^"], "bitwise or logical XOR"),
@@ -40,7 +40,8 @@ const OPERATORS: &[(&[&str], &str)] = &[
 
 const OPERATOR_NOTES: &str = "\
 `&`, `^` and `|` are logical for bools and bitwise for integers. They bind more tightly than comparisons: write x > 1 and x < 4, or \
-(x > 1) & (x < 4). Arithmetic on integers wraps around at the limits of their dtype, as in TensorFlow.
+(x > 1) & (x < 4). `+` adds the items of lists; to join lists: concat([[1], x, [2]], 0). Arithmetic on integers wraps around at the limits of their dtype, \
+as in TensorFlow.
 ";
 
 const VERSION: &str = "`tatter --version` prints the version, and with -v the build configuration.\n";

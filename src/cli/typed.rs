@@ -228,7 +228,8 @@ impl Typed {
             }
         }
         if self.null_separated && self.files_from.is_none() {
-            return Err(Error::usage("--null has an effect only with --files-from LIST"));
+            let error = Error::usage("--null has an effect only with --files-from LIST");
+            return Err(error.help("to read words of CSV as null: --nulls NA,-"));
         }
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {
             let error = Error::usage(format!("--schema {file}: expected types, found the name of a file"));

@@ -2,7 +2,7 @@
 
 use super::error::{SEARCH_LIST, SEARCH_TEXT};
 use super::functions;
-use crate::error::nearest;
+use crate::error::{OLD_JQ, nearest};
 
 /// Names in other languages, with advice. `{name}` stands for the name.
 const KNOWN: &[(&[&str], &[&str])] = &[
@@ -23,7 +23,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["startswith", "starts_with"], &["write strings.regex_full_match(x, \"(?s)PREFIX.*\")"]),
     (&["endswith", "ends_with"], &["write strings.regex_full_match(x, \"(?s).*SUFFIX\")"]),
     (&["contains", "search", "match", "like", "ilike", "rlike", "regex", "isin"], &[SEARCH_TEXT, SEARCH_LIST]),
-    (&["replace"], &["write strings.regex_replace(x, PATTERN, REPLACEMENT)"]),
+    (&["replace", "strings.replace", "replace_all"], &["write strings.regex_replace(x, PATTERN, REPLACEMENT)"]),
     (&["isnan"], &["did you mean math.is_nan?"]),
     (&["regex_match", "regexp_matches", "fullmatch"], &["did you mean strings.regex_full_match?"]),
     (&["exists", "has", "is_present"], &["write not is_null(x)"]),
@@ -49,9 +49,9 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["right"], &["strings.substr(x, -N, N) returns the last N bytes"]),
     (&["concat_ws"], &["strings.join([x, y], separator=\"-\") joins strings"]),
     (&["split_part"], &["strings.split(x, \"-\")[0] returns a part"]),
-    (&["regexp_replace", "gsub", "sub"], &["did you mean strings.regex_replace?"]),
+    (&["regexp_replace", "regex_replace_all", "str_replace", "str_replace_all", "gsub", "sub"], &["did you mean strings.regex_replace?"]),
     (
-        &["regexp_extract", "regexp_substr", "regex_extract", "str_extract"],
+        &["regexp_extract", "regexp_substr", "regex_extract", "strings.regex_extract", "str_extract", "extract"],
         &["strings.regex_replace(x, \".*(GROUP).*\", \"\\\\1\") returns the text of a group"],
     ),
     (&["tokenize", "word_tokenize", "words", "wordcount", "word_count"], &["strings.split(x) splits text at whitespace"]),
@@ -61,7 +61,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["b64decode", "from_base64", "unbase64"], &["did you mean io.decode_base64?"]),
     (
         &["json", "json_extract", "parse_json", "from_json", "fromjson", "loads", "get_json_object"],
-        &["expressions do not parse JSON; jq does: jq -c '.FIELD |= fromjson' FILE | tatter ... -"],
+        &["expressions do not parse JSON; jq does: jq -c '.FIELD |= fromjson' FILE | tatter ... -", OLD_JQ],
     ),
     (
         &["tonumber", "to_number", "parseFloat", "parse_float", "parseInt", "parse_int", "to_int", "to_float", "atoi"],

@@ -127,7 +127,9 @@ impl Binder<'_> {
     fn none_compared(&self, op: Compare, other: &Operand) -> ExprError {
         let written = text_at(&self.text, &other.span);
         let not = if op == Compare::NotEqual { "not " } else { "" };
-        ExprError::new("comparisons with None are not supported").help(format!("write {not}is_null({written})"))
+        // A condition needs a single answer for a list.
+        let whole = if other.node().is_some_and(|node| node.ty.rank() > 0) { ", level=0" } else { "" };
+        ExprError::new("comparisons with None are not supported").help(format!("write {not}is_null({written}{whole})"))
     }
 
     fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Operand>) -> ExprResult<OperandKind> {

@@ -1,5 +1,7 @@
 //! Directories as inputs: the files in them, or the dataset that they are.
 
+use super::codec::extensions;
+use super::recognise::format_of;
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::collections::BTreeMap;
@@ -84,12 +86,20 @@ fn several(directory: &Path, datasets: &[PathBuf], files: &[PathBuf]) -> Error {
 /// Files with which Hugging Face datasets describe the data beside them.
 const DESCRIPTIONS: [&str; 3] = ["dataset_info.json", "state.json", "dataset_dict.json"];
 
-/// A glob for the most common extension among the files.
+/// A glob for the most common extension among the files. Extensions of formats come first: a README is not data.
 fn glob(directory: &Path, files: &[PathBuf]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let is_data = |path: &&PathBuf| !path.file_name().and_then(OsStr::to_str).is_some_and(|name| DESCRIPTIONS.contains(&name));
-    for extension in files.iter().filter(is_data).filter_map(|path| path.extension()?.to_str()) {
-        *counts.entry(extension).or_default() += 1;
+    // Files of a format, and all files.
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for path in files {
+        let (Some(name), Some(extension)) = (path.file_name().and_then(OsStr::to_str), path.extension().and_then(OsStr::to_str)) else {
+            continue;
+        };
+        if !DESCRIPTIONS.contains(&name) {
+            let format = extensions(name).1.and_then(|extension| format_of(&extension));
+            let (known, all) = counts.entry(extension).or_default();
+            *known += usize::from(format.is_some_and(|format| format != "text"));
+            *all += 1;
+        }
     }
     let extension = counts.into_iter().max_by_key(|(extension, count)| (*count, std::cmp::Reverse(*extension)));
     format!("{}/**/*{}", directory.display(), extension.map_or_else(String::new, |(extension, _)| format!(".{extension}")))
@@ -155,7 +165,14 @@ mod tests {
     fn data_files_are_found_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let names = ["b.x", "a/z.x", "a/_SUCCESS", ".part.crc", "_metadata", "_temporary/0/a.x", "c=1/d.x", "c=0/d.x", "_k=1/e.x"];
-        assert_eq!(glob(Path::new("d"), &["d/dataset_info.json", "d/state.json", "d/a.arrow"].map(PathBuf::from)), "d/**/*.arrow");
+        for (names, want) in [
+            ("dataset_info.json state.json a.arrow", "d/**/*.arrow"),
+            ("README.md a.md b/x.jsonl.gz", "d/**/*.gz"),
+            ("LICENSE a.txt b.txt x.csv", "d/**/*.csv"),
+        ] {
+            let files: Vec<PathBuf> = names.split(' ').map(|name| Path::new("d").join(name)).collect();
+            assert_eq!(glob(Path::new("d"), &files), want);
+        }
         for name in names {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -6,13 +6,13 @@ use super::expand;
 use super::folder::{Folder, IsDataset};
 use super::limits::advised;
 use super::missing::missing;
-use super::names::STANDARD_INPUT;
+use super::names::{STANDARD_INPUT, in_command};
 use super::output::scratch_directory;
 use super::pipe::Pipe;
 use super::recognise::{self, Suspect};
 use super::sharded::Sharded;
 use super::stream::{About, Regular, fill};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, OLD_JQ, Result};
 use crate::options::Options;
 use std::ffi::OsString;
 use std::fs::File;
@@ -90,7 +90,14 @@ impl Input {
                 let error = error.help(format!("the first line is text: {}", line.chars().take(40).collect::<String>()));
                 let error = error.help("to read its lines: --from text");
                 match serde_json::from_str::<serde::de::IgnoredAny>(line) {
-                    Ok(_) => error.help("to make records of JSON values that are not objects: jq -c '{value: .}' FILE | tatter ... -"),
+                    Ok(_) => {
+                        let read = in_command(self.name());
+                        error
+                            .help(format!(
+                                "to make records of JSON values that are not objects: jq -c '{{value: .}}' {read} | tatter ... -"
+                            ))
+                            .help(OLD_JQ)
+                    }
                     Err(_) => error,
                 }
             }

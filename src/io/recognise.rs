@@ -1,5 +1,6 @@
 //! Recognizes inputs that are not data by their first bytes; each message has advice.
 
+use super::codec::{extensions, split_extension};
 use super::names::in_command;
 use crate::error::{Error, Result};
 use crate::printable::{BYTE_ORDER_MARK, shell_word};
@@ -7,9 +8,9 @@ use memchr::memmem;
 
 /// Unsupported compressions, archives and formats, by bytes at an offset: their name, and a command that extracts the contents.
 const FOREIGN: [(usize, &[u8], &str, &str); 9] = [
-    (0, b"BZh", "bzip2", "bzip2 -dc FILE | tatter ... -"),
-    (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ... -"),
-    (0, b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | tatter ... -"),
+    (0, b"BZh", "bzip2", "bzip2 -dc FILE | tatter ...{from} -"),
+    (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ...{from} -"),
+    (0, b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | tatter ...{from} -"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE MEMBER | tatter ... -"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON Lines with Python's h5py"),
     (0, b"Obj\x01", "an Avro file", "python3 -m fastavro FILE | tatter ... -"),
@@ -100,7 +101,8 @@ fn compressed(suspect: &Suspect) -> Option<Error> {
     let (_, command) = [(b"\x1f\x8b".as_slice(), "gzip -dc"), (b"\x28\xb5\x2f\xfd", "zstd -dc")]
         .into_iter()
         .find(|(magic, _)| suspect.head.starts_with(magic))?;
-    Some(Error::data("the data is compressed twice").help(format!("{command} {} | tatter ... -", in_command(suspect.name))))
+    let way_out = format!("{command} {} | tatter ...{} -", in_command(suspect.name), from_option(suspect));
+    Some(Error::data("the data is compressed twice").help(way_out))
 }
 
 fn foreign(suspect: &Suspect) -> Option<Error> {
@@ -116,7 +118,10 @@ fn foreign(suspect: &Suspect) -> Option<Error> {
     }
     let (_, _, what, way_out) =
         FOREIGN.iter().find(|(offset, magic, ..)| suspect.head.get(*offset..).is_some_and(|rest| rest.starts_with(magic)))?;
-    Some(Error::data(format!("this is {what}, which is not supported")).help(way_out.replace("FILE", &in_command(suspect.name))))
+    Some(
+        Error::data(format!("this is {what}, which is not supported"))
+            .help(way_out.replace("{from}", &from_option(suspect)).replace("FILE", &in_command(suspect.name))),
+    )
 }
 
 /// Four ASCII characters of two bytes each, in either byte order, after a byte order mark: two bytes could be the start of a binary
@@ -132,8 +137,18 @@ fn utf16(suspect: &Suspect) -> Option<Error> {
     let low = usize::from(*mark == [0xfe, 0xff] || order == "BE");
     let is_ascii = |pair: &[u8; 2]| pair[1 - low] == 0 && (pair[low].is_ascii_graphic() || pair[low].is_ascii_whitespace());
     let is_utf16 = text.first_chunk::<8>()?.as_chunks::<2>().0.iter().all(is_ascii);
-    let way_out = format!("iconv -f UTF-16{order} -t UTF-8 {} | tatter ... -", in_command(suspect.name));
+    let way_out = format!("iconv -f UTF-16{order} -t UTF-8 {} | tatter ...{} -", in_command(suspect.name), from_option(suspect));
     is_utf16.then(|| Error::data("this is UTF-16, and text must be UTF-8").help(way_out))
+}
+
+/// ` --from FORMAT` for a pipe from the input, if its bytes do not identify the format.
+fn from_option(suspect: &Suspect) -> String {
+    let inner = match suspect.extension {
+        Some("xz" | "bz2" | "lz4" | "gz" | "zst") => extensions(split_extension(suspect.name).0).1,
+        extension => extension.map(str::to_owned),
+    };
+    let format = suspect.from.or_else(|| format_of(&inner?));
+    format.filter(|format| *format == "text" || DELIMITED.contains(format)).map(|format| format!(" --from {format}")).unwrap_or_default()
 }
 
 /// Whether the input is read as JSON or as a format of [`DELIMITED`].

@@ -318,6 +318,8 @@ fn note_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
 /// # Errors
 /// A directory has files of two formats.
 fn one_format_each(opened: &[Opened]) -> Result<()> {
+    // An empty file has no format.
+    let opened: Vec<&Opened> = opened.iter().filter(|opened| !opened.input.is_empty()).collect();
     for pair in opened.windows(2) {
         let [first, second] = pair else { continue };
         let (Some(folder), true) = (first.input.folder(), first.input.folder() == second.input.folder()) else { continue };

@@ -363,7 +363,8 @@ impl Facts {
             // A new column may be one of these under another name.
             let has_new = columns.iter().any(|column| before(&column.name).is_none());
             let changed = changed.into_iter().filter(|name| has_new || columns.iter().any(|column| column.name == *name));
-            facts.dropped.extend(changed.map(|name| (format!("{key} of {name}"), "describes other values")));
+            // The notice puts backquotes around all of it.
+            facts.dropped.extend(changed.map(|name| (format!("{key}` of `{name}"), "no longer describes the field")));
         }
         if let Some(text) = self.metadata.get(GEO) {
             let geo: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
@@ -450,9 +451,9 @@ mod tests {
             (
                 vec![Column { is_stored: false, ..a.clone() }, b.clone()],
                 Some("{\"info\":{\"features\":{\"b\":2}}}"),
-                vec!["huggingface of a"],
+                vec!["huggingface` of `a"],
             ),
-            (vec![column("c", "int64"), b.clone()], Some("{\"info\":{\"features\":{\"b\":2}}}"), vec!["huggingface of a"]),
+            (vec![column("c", "int64"), b.clone()], Some("{\"info\":{\"features\":{\"b\":2}}}"), vec!["huggingface` of `a"]),
             (vec![column("c", "int64")], None, vec![HUGGINGFACE]),
         ] {
             let valid = facts.valid_for(columns.into_iter());

@@ -64,7 +64,7 @@ function cumsum: map 'y = cumsum(x)'.";
         let ty = &field.ty;
         let [position] = positions.as_slice() else {
             let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
-            return Err(error.help(copied_first(&self.field, "cumsum")));
+            return Err(error.help(copied_first(&self.field, "cumsum", schema)));
         };
         let dtype = ty.dtype().filter(|_| ty.dims.is_empty());
         let is_float = match dtype {

@@ -126,7 +126,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
         let (positions, field) = schema.find(&self.field)?;
         let [position] = positions.as_slice() else {
             let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
-            return Err(error.help(copied_first(&self.field, "lookup")));
+            return Err(error.help(copied_first(&self.field, "lookup", schema)));
         };
         if self.missing == Missing::Skip && !field.ty.dims.is_empty() {
             let error = Error::usage(format!("--missing skip omits records by a single value, but {} is {}", self.field, field.ty));

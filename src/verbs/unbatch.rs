@@ -4,7 +4,7 @@ use super::verb::{Bound, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::{FieldPath, quoted};
+use crate::path::{FieldPath, in_expression, quoted};
 use crate::printable::{shell_quoted, shell_word};
 use crate::schema::{Dim, Field, Schema, Size};
 use crate::tensor::RowPartition;
@@ -20,7 +20,7 @@ impl Verb for Unbatch {
     const SUMMARY: &'static str = "Split records along axis 0";
     const ABOUT: &'static str = "\
 The inverse of `batch`: every field loses axis 0, and each of its items becomes a record. All fields of a record must \
-have the same size along axis 0; a scalar has no axis 0, so drop it first. A structured tensor is split into \
+have the same size along axis 0; a scalar has no axis 0, so repeat it for each item or drop it first. A structured tensor is split into \
 structures, a sparse tensor into slices.";
     const MEANING: &'static str = "tf.data.Dataset.unbatch, from_tensor_slices";
     const EXAMPLES: &'static [Example] = &[
@@ -55,6 +55,7 @@ structures, a sparse tensor into slices.";
                     let what = if field.ty.fields().is_some() { "a structure" } else { "a scalar" };
                     let error = Error::usage(format!("is {what} and has no axis 0")).in_field(&name);
                     return Err(promoted(field)
+                        .or_else(|| repeated(schema))
                         .into_iter()
                         .fold(error, Error::help)
                         .help(format!("drop it first: drop {}", shell_word(&name.to_string()))));
@@ -75,6 +76,19 @@ structures, a sparse tensor into slices.";
         let step = Split { names: super::shared::batches::names(schema) };
         Ok(Bound { schema: Arc::new(Schema::new(fields.collect())), operator: Operator::Map(Arc::new(step)) })
     }
+}
+
+/// Advice to give each item the scalars of its record.
+fn repeated(schema: &Schema) -> Option<String> {
+    let list = schema.fields.iter().find(|field| field.ty.rank() > 0 && !field.ty.is_sparse() && !field.ty.optional)?;
+    let scalars: Vec<&Field> = schema.fields.iter().filter(|field| field.ty.dims.is_empty()).collect();
+    if scalars.iter().any(|field| field.ty.dtype().is_none_or(|dtype| !dtype.is_tensor()) || field.ty.optional) {
+        return None;
+    }
+    let list = in_expression(&list.name);
+    let repeat = |field: &&Field| format!("{0} = repeat([{0}], len({list}))", in_expression(&field.name));
+    let map = shell_word(&scalars.iter().map(repeat).collect::<Vec<_>>().join("; "));
+    Some(format!("to give it to each item: map {map} then unbatch"))
 }
 
 /// Advice to turn the sequences in a structure into fields of the record.

@@ -11,6 +11,7 @@ use crate::cli::typed::Typed;
 use crate::path::{FieldPath, in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::Field;
+use crate::verbs::free_name;
 use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
@@ -192,13 +193,12 @@ impl Given<'_> {
             Some(key) => (key.clone(), schema.find(&FieldPath::parse(key).ok()?).ok()?.1),
             None => schema.fields.iter().find(is_structure).map(|field| (quoted(&field.name), field))?,
         };
-        let parts = field.ty.fields().filter(|_| is_structure(&field))?;
+        let (path, parts) = (FieldPath::parse(&key).ok()?, field.ty.fields().filter(|_| is_structure(&field))?);
         let promoted = |part: &Field| {
-            let name = match schema.index_of(&part.name) {
-                Some(_) => format!(" --as {}", shell_word(&quoted(&format!("{}_{}", field.name, part.name)))),
-                None => String::new(),
-            };
-            format!("promote {}{name} then ", shell_word(&format!("{key}.{}", quoted(&part.name))))
+            let path = path.join(&part.name);
+            let name = free_name(&path, &schema);
+            let name = if name == part.name { String::new() } else { format!(" --as {}", shell_word(&quoted(&name))) };
+            format!("promote {}{name} then ", shell_word(&path.to_string()))
         };
         let parts = parts.iter().map(promoted).collect::<String>();
         Some((key, parts))

@@ -150,6 +150,12 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
                     x => format!("strings.to_number({x}, {to}) parses it; strings.as_string(x) formats numbers"),
                 }
             }
+            None if is_text && [a, b].contains(&&DType::Bool) => {
+                match if is_literal || *b != DType::Bool { "x" } else { text_at(text, span) } {
+                    "x" => "strings.as_string(x) formats bools".to_owned(),
+                    x => format!("strings.as_string({x}) formats it"),
+                }
+            }
             None => format!("cast(x, {}) converts numbers", number.unwrap_or(&DType::Int64)),
         })
     };

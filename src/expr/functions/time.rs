@@ -5,7 +5,7 @@
 use super::apply::{pointwise, unary};
 use crate::error::Error;
 use crate::expr::call::{Arg, Call, Function};
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, text_at};
 use crate::expr::eval::Node;
 use crate::expr::kernels::compare::{compare, compare_wide};
 use crate::expr::kernels::datum::Datum;
@@ -90,7 +90,19 @@ fn timestamp(call: &mut Call) -> ExprResult<OperandKind> {
         _ => false,
     };
     if !known {
-        return Err(ExprError::at(x.span.clone(), format!("{} cannot be converted to {}", x.ty, DType::Arrow(Box::new(to)))));
+        let error = ExprError::at(x.span.clone(), format!("{} cannot be converted to {}", x.ty, DType::Arrow(Box::new(to))));
+        let is_float = x.ty.dtype().is_some_and(DType::is_float) && !x.ty.is_sparse();
+        return Err(error.help_if(is_float.then(|| {
+            let per_unit = match unit {
+                TimeUnit::Second => "1000000",
+                TimeUnit::Millisecond => "1000",
+                TimeUnit::Microsecond | TimeUnit::Nanosecond => "1",
+            };
+            let x = text_at(call.text(), &x.span);
+            let counted = if per_unit == "1" { x.to_owned() } else { format!("{x} * {per_unit}") };
+            let unit = if unit == TimeUnit::Nanosecond { "ns" } else { "us" };
+            format!("convert it to whole units: timestamp(cast({counted}, int64), \"{unit}\")")
+        })));
     }
     let x = if x.ty.dtype().is_some_and(DType::is_integer) { call.tensor_of(0, &DType::Int64)? } else { x };
     unary(call, x, DType::Arrow(Box::new(to.clone())), move |array| time_of(array, &to))

@@ -182,7 +182,13 @@ impl TimeReader {
         if nanos.rem_euclid(i128::from(self.time.nanos)) != 0 {
             let error = Error::data(format!("the time {:?} is more precise than {}", shown(text), self.dtype));
             let exact = [(1_000_000, "ms"), (1_000, "us"), (1, "ns")].into_iter().find(|(unit, _)| nanos % unit == 0);
-            return Err(exact.into_iter().fold(error, |error, (_, unit)| error.help(format!("use a smaller unit: {unit}"))));
+            return Err(match (self.time.kind, exact) {
+                (TimeKind::Date, Some((_, unit))) => {
+                    error.help(format!("cast it to a time, then to the date: cast 't=timestamp[{unit}]' then cast t={}", self.dtype))
+                }
+                (_, Some((_, unit))) => error.help(format!("use a smaller unit: {unit}")),
+                (_, None) => error,
+            });
         }
         i64::try_from(nanos.div_euclid(i128::from(self.time.nanos)))
             .map_err(|_| Error::data(format!("the time {:?} is outside the range of {}", shown(text), self.dtype)))

@@ -8,7 +8,7 @@ use super::stream::member_bytes;
 use super::zip::{END, LOCAL};
 use crate::error::{Error, Reason, Result};
 use crate::formats::columnar::source::Source;
-use crate::io::Input;
+use crate::io::{Input, in_command};
 use crate::path::quoted;
 use crate::printable::counted;
 
@@ -45,7 +45,7 @@ pub fn contents(input: &Input) -> Result<Contents> {
         }
     }
     if contents.arrays.is_empty() && contents.unusable.is_empty() && !contents.others.is_empty() {
-        return Err(no_arrays(&contents.others));
+        return Err(no_arrays(&contents.others, input.name()));
     }
     Ok(contents)
 }
@@ -63,11 +63,12 @@ fn array(source: &Source, name: String, member: ZipMember, contents: &mut Conten
     contents.add(name, &prefix, header, nbytes, location)
 }
 
-fn no_arrays(members: &[String]) -> Error {
+fn no_arrays(members: &[String], input: &str) -> Error {
     if members.iter().any(|name| name.ends_with("data.pkl")) {
         return Error::data("this is a PyTorch checkpoint: a pickle, which may contain code and is never loaded")
             .help("save its tensors in Python: safetensors.torch.save_file(torch.load(FILE), \"x.safetensors\")");
     }
     let names: Vec<&str> = members.iter().take(5).map(String::as_str).collect();
-    Error::data(format!("this zip archive contains {} and no NumPy arrays", names.join(", "))).help("unpack it: unzip FILE")
+    Error::data(format!("this zip archive contains {} and no NumPy arrays", names.join(", ")))
+        .help(format!("unpack it: unzip {}", in_command(input)))
 }

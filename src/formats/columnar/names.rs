@@ -49,7 +49,8 @@ pub fn distinct_fields(fields: &mut [Field]) -> Renamed {
 /// The notices, under `--strict`.
 pub fn announce(input: &str, renamed: &Renamed, options: &Options) -> Result<()> {
     renamed.iter().take(NOTICES).try_for_each(|(old, new)| {
-        let text = format!("{input}: two columns are named {}; the later one is read as {}", quoted(old), quoted(new));
+        let named = if old.is_empty() { "have no name".to_owned() } else { format!("are named {}", quoted(old)) };
+        let text = format!("{input}: two columns {named}; the later one is read as {}", quoted(new));
         options.notices.add(text, options.strict)
     })?;
     match renamed.len().saturating_sub(NOTICES) {

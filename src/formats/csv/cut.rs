@@ -1,7 +1,7 @@
 //! Splits input into records and fields, in order. Quotes are resolved here, because only they determine where a record
 //! ends.
 
-use super::dialect::{Dialect, OTHER_ENCODING};
+use super::dialect::Dialect;
 use super::quotes::QuoteCheck;
 use crate::error::{Error, Result};
 use crate::formats::columnar::names;
@@ -119,7 +119,7 @@ impl Cutter {
         let names = match &dialect.columns {
             Some(names) => check(names).map_err(|e| e.in_input(input.name().clone()))?.clone(),
             None => {
-                let mut names = cutter.header()?;
+                let mut names = cutter.header(dialect)?;
                 let shown = names.iter().take(SHOWN_NAMES).cloned().collect::<Vec<_>>().join(", ");
                 let is_record = !names.is_empty() && names.iter().all(|name| name.trim().parse::<f64>().is_ok());
                 let renamed = names::distinct(&mut names);
@@ -140,11 +140,8 @@ impl Cutter {
             && let Some(other) = [',', ';', '\t', '|'].into_iter().find(|other| name.contains(*other))
         {
             let shown = if other == '\t' { "'\\t'".to_owned() } else { format!("'{other}'") };
-            let text = format!(
-                "{}: there is one column, {}; if {shown} separates columns, use --delimiter {shown}",
-                input.name(),
-                crate::path::quoted(name)
-            );
+            let text =
+                format!("{}: there is only one column, `{name}`; if {shown} separates columns, use --delimiter {shown}", input.name());
             let text = match request.options.csv.delimiter {
                 Some(_) => format!("{text}. It applies to input and output; to write with another delimiter, pipe into a second tatter"),
                 None => text,
@@ -160,7 +157,7 @@ impl Cutter {
         &self.names
     }
 
-    fn header(&mut self) -> Result<Vec<String>> {
+    fn header(&mut self, dialect: &Dialect) -> Result<Vec<String>> {
         let mut block = Block::default();
         if !self.record(&mut block)? {
             return Ok(Vec::new());
@@ -169,11 +166,12 @@ impl Cutter {
             let error = Error::data(format!("the header has {MISQUOTED}")).in_input(self.input.clone());
             return Err(error.help(ORDINARY_QUOTES));
         }
+        let other_encoding = dialect.other_encoding(&self.input);
         let name = |number: usize| {
             let name = std::str::from_utf8(block.cell(number));
             name.map(str::to_owned).map_err(|_| {
                 let error = Error::data("the header is not valid UTF-8").in_input(self.input.clone());
-                error.help(format!("is this a text file? {OTHER_ENCODING}"))
+                error.help(format!("is this a text file? {other_encoding}"))
             })
         };
         (0..block.ends.len()).map(name).collect()

@@ -2,7 +2,7 @@
 
 use super::cell::{self, boolean, number, whole};
 use super::cut::{Block, MISQUOTED, ORDINARY_QUOTES};
-use super::dialect::{Dialect, OTHER_ENCODING};
+use super::dialect::Dialect;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
@@ -128,7 +128,7 @@ impl Decoder {
             for error in &errors {
                 // A type other than text would hold it.
                 if !self.read[error.column].is_declared && self.read[error.column].ty.dtype() != Some(&DType::String) {
-                    let fault = self.fault(block, error.row, self.cell_error(error), false);
+                    let fault = self.fault(block, error.row, self.cell_error(block, error), false);
                     return Err(fault.error.with_kind(Kind::Widened));
                 }
             }
@@ -139,7 +139,7 @@ impl Decoder {
                 let kept = is_kept(error);
                 // A skipped record is reported once.
                 if kept != lost.contains(&error.row) && (kept || named.insert(error.row)) {
-                    faults.push((error.row, self.fault(block, error.row, self.cell_error(error), kept)));
+                    faults.push((error.row, self.fault(block, error.row, self.cell_error(block, error), kept)));
                 }
             }
             rows.retain(|row| !lost.contains(row));
@@ -193,10 +193,10 @@ impl Decoder {
         Ok(())
     }
 
-    fn cell_error(&self, error: &CellError) -> Error {
+    fn cell_error(&self, block: &Block, error: &CellError) -> Error {
         let found = Error::data(error.message.clone()).in_field(&self.read[error.column].path);
         match error.message.contains(UTF8) {
-            true => found.help(OTHER_ENCODING),
+            true => found.help(self.dialect.other_encoding(&block.input)),
             false => found,
         }
     }

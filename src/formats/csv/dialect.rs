@@ -2,10 +2,9 @@
 
 use super::cell;
 use crate::error::{Error, Result};
+use crate::io::in_command;
 use crate::options::{CsvOptions, Quote};
-
-/// How to read text that is not UTF-8.
-pub const OTHER_ENCODING: &str = "to convert text in another encoding: iconv -f latin1 -t utf-8 FILE | tatter ... --from csv";
+use crate::printable::shell_quoted;
 
 /// The CSV dialect: how fields are written.
 #[derive(Clone, Debug)]
@@ -90,6 +89,16 @@ impl Dialect {
     /// Whether a field that is neither a number nor a boolean, in a column of these, is null.
     pub fn is_missing(&self, cell: &[u8]) -> bool {
         self.guesses_nulls && cell::is_missing(cell)
+    }
+
+    /// How to read an input that is not UTF-8. Windows-1252 is what Excel writes and, for text, includes Latin-1.
+    pub fn other_encoding(&self, input: &str) -> String {
+        let read = match self.delimiter {
+            b',' => "--from csv".to_owned(),
+            b'\t' => "--from tsv".to_owned(),
+            other => format!("--from csv --delimiter {}", shell_quoted(&char::from(other).to_string())),
+        };
+        format!("to convert text in another encoding: iconv -f cp1252 -t utf-8 {} | tatter ... {read} -", in_command(input))
     }
 
     /// The items of a field.

@@ -8,7 +8,7 @@ use crate::formats::decimal::fits_float64;
 use crate::formats::format::{Observed, Request};
 use crate::options::OnError;
 use crate::path::quoted;
-use crate::printable::{counted, is_or_are, shell_quoted, shell_word};
+use crate::printable::{counted, is_or_are, shell_quoted};
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -335,10 +335,10 @@ impl Seen {
             None => MISQUOTED.to_owned(),
             Some(nfields) => {
                 let columns = counted(self.columns.len() as u64, "column");
-                format!("{}, but there are {columns}", counted(*nfields as u64, "field"))
+                format!("{}, but there {} {columns}", counted(*nfields as u64, "field"), is_or_are(self.columns.len()))
             }
         };
-        let text = format!("{input}: line {line} has {found}: reading the records will fail; see --on-error");
+        let text = format!("{input}: line {line} has {found}, so reading the records will fail; see --on-error");
         request.options.hints.add(text, request.options.strict)
     }
 
@@ -502,16 +502,21 @@ impl Observed for Seen {
             error = error.help(format!("to skip the records with other values: --schema {schema} --on-error skip"));
         }
         let [word, ..] = &words[given..] else { return Err(error) };
-        let meaning = if words.len() > given + 1 { "such strings mean".to_owned() } else { format!("{word:?} means") };
-        if request.options.csv.nulls.is_none() {
+        let is_one = words.len() == given + 1;
+        let strings = if is_one { format!("{word:?}") } else { "such strings".to_owned() };
+        let meaning = if request.options.csv.nulls.is_none() {
             // Words given with --nulls replace those that are null by default.
             self.columns.iter().filter_map(ColumnSeen::missing).for_each(|first| add(first.lossy(), &mut words));
             words.push(String::new());
-        }
+            format!("{strings} and the empty field mean")
+        } else {
+            format!("{strings} {}", if is_one { "means" } else { "mean" })
+        };
         let words = words.join(",");
         // A word such as `-` would look like an option.
         let equals = if words.starts_with('-') { '=' } else { ' ' };
-        Err(error.help(format!("if {meaning} null: --nulls{equals}{}", shell_word(&words))))
+        // The quotes keep a final comma from being read as punctuation.
+        Err(error.help(format!("if {meaning} null: --nulls{equals}{}", shell_quoted(&words))))
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -31,7 +31,7 @@ impl Observation {
     pub fn see(&mut self, cursor: &mut Cursor, request: &Request, here: FirstSeen) -> Parse<()> {
         if cursor.peek() != b'{' {
             cursor.clone().skip_value()?;
-            return Err(cursor.unexpected("an object: a record is a structure of named fields"));
+            return Err(cursor.unexpected("an object").help("a record is a structure of named fields"));
         }
         let mut interest = |key: &str| match Interest::at(&request.declared.fields, key) {
             Interest::All if !request.wanted.includes(key) => Interest::None,

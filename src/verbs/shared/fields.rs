@@ -189,9 +189,19 @@ pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn F
 /// The advice for verbs that work only on top-level fields: copy the field out of its structure.
 ///
 /// `verb` is the verb with the option that takes the name, such as `unique --by`.
-pub fn copied_first(path: &FieldPath, verb: &str) -> String {
-    let map = shell_word(&format!("{} = {}", path::in_expression(path.last()), path.in_expression()));
-    format!("copy it first: map {map} then {verb} {}", shell_word(&path::quoted(path.last())))
+pub fn copied_first(path: &FieldPath, verb: &str, schema: &Schema) -> String {
+    let name = free_name(path, schema);
+    let map = shell_word(&format!("{} = {}", path::in_expression(&name), path.in_expression()));
+    format!("copy it first: map {map} then {verb} {}", shell_word(&path::quoted(&name)))
+}
+
+/// A name for a copy of the field beside the fields of the record: its own, or with the names of as many of the structures around it as
+/// it takes, as in `user_id`.
+pub fn free_name(path: &FieldPath, schema: &Schema) -> String {
+    let names = path.names();
+    let longer = (0..names.len()).rev().map(|start| names[start..].join("_"));
+    let numbered = (2..).map(|number| format!("{}_{number}", names.join("_")));
+    longer.chain(numbered).find(|name| schema.index_of(name).is_none()).unwrap_or_default()
 }
 
 /// Splits `old=new` at the first `=` outside backquotes.
@@ -249,6 +259,13 @@ mod tests {
         ] {
             let error = Patterns::parse(text).and_then(|p| p.resolve(&schema())).expect_err(text);
             assert_eq!(error.to_string(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn copies_get_names_that_are_free() {
+        for (path, want) in [("docs.title", "title"), ("a.b.id", "b_id"), ("b.id", "b_id"), ("a.id", "a_id_2")] {
+            assert_eq!(free_name(&FieldPath::parse(path).unwrap(), &schema()), want);
         }
     }
 

@@ -64,12 +64,13 @@ impl Keys {
     /// # Errors
     /// See [`Keys::fields`]; or a field that is inside a structure.
     pub fn positions(&self, schema: &Schema, verb: &str) -> Result<Vec<usize>> {
-        let position = |key: KeyField| match key.positions.as_slice() {
-            [position] => Ok(*position),
-            _ => Err(Error::usage("is inside a structure; a key must be a field of the record")
-                .in_field(&key.path)
-                .help(copied_first(&key.path, &format!("{verb} --by")))),
-        };
+        let position =
+            |key: KeyField| match key.positions.as_slice() {
+                [position] => Ok(*position),
+                _ => Err(Error::usage("is inside a structure; a key must be a field of the record")
+                    .in_field(&key.path)
+                    .help(copied_first(&key.path, &format!("{verb} --by"), schema))),
+            };
         self.fields(schema, verb)?.into_iter().map(position).collect()
     }
 
