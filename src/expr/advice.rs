@@ -51,7 +51,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["split_part"], &["strings.split(x, \"-\")[0] returns a part"]),
     (&["regexp_replace", "regex_replace_all", "str_replace", "str_replace_all", "gsub", "sub"], &["did you mean strings.regex_replace?"]),
     (
-        &["regexp_extract", "regexp_substr", "regex_extract", "strings.regex_extract", "str_extract", "extract"],
+        &["regexp_extract", "regexp_substr", "regex_extract", "strings.regex_extract", "str_extract"],
         &["strings.regex_replace(x, \".*(GROUP).*\", \"\\\\1\") returns the text of a group"],
     ),
     (&["tokenize", "word_tokenize", "words", "wordcount", "word_count"], &["strings.split(x) splits text at whitespace"]),

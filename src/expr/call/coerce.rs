@@ -293,7 +293,10 @@ pub fn strict(node: Node) -> ExprResult<Node> {
 pub fn computable(dtype: &DType, name: Option<&str>) -> String {
     let to = match dtype {
         DType::Null => return "no record has a value here; declare its dtype with --schema, such as 'x: int64[?]'".to_owned(),
-        DType::Json => return "it is kept as text; declare its type with --schema".to_owned(),
+        DType::Json => {
+            let x = name.unwrap_or("x");
+            return format!("strings.as_string({x}) gives its text; if all its values have one type, declare it with --schema");
+        }
         DType::Arrow(ty) if ty.is_decimal() => Some("float64"),
         dtype => dtype.time().map(|_| "int64"),
     };

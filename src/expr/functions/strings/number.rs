@@ -13,15 +13,16 @@ use crate::expr::kernels::printf::{Format, Notation, parse_float, parse_integer}
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
 use crate::schema::DType;
+use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, LargeStringArray, PrimitiveArray};
 use std::sync::Arc;
 
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.as_string", "as_string", "dtypes.as_string"],
         "input|x, precision=-1, scientific=False, shortest=False, width=-1, fill=\"\"",
-        "Convert numbers and bools to text, formatted as printf would.",
+        "Convert numbers and bools to text, formatted as printf would. Of a field of dtype json: its strings, and other values as JSON.",
         [
             ("strings.as_string([3, 2])", "[\"3\", \"2\"]"),
             ("strings.as_string([3.1415926, 2.71828], precision=2)", "[\"3.14\", \"2.72\"]"),
@@ -41,7 +42,27 @@ pub static FUNCTIONS: &[Function] = &[
 /// Maximum precision and field width.
 const WIDEST: i64 = 10_000;
 
+/// The text of JSON values: a string without its quotes, anything else as JSON.
+fn json_as_string(call: &mut Call) -> ExprResult<OperandKind> {
+    if let Some(i) = (1..6).find(|i| call.given(*i).is_some()) {
+        return Err(call.error(format!("{}: {} is for numbers; this is json", call.name, call.param(i))));
+    }
+    let x = call.sized(0)?;
+    unary(call, x, DType::String, |array| {
+        let text = |json: &str| match json.starts_with('"') {
+            true => serde_json::from_str(json).map_err(|_| Error::internal("text that is not JSON")),
+            false => Ok(json.to_owned()),
+        };
+        let json = array.as_string_opt::<i64>().ok_or_else(|| Error::internal("JSON in another layout"))?;
+        let texts = json.iter().map(|json| json.map(text).transpose()).collect::<Result<LargeStringArray>>()?;
+        Ok(Arc::new(texts) as ArrayRef)
+    })
+}
+
 fn as_string(call: &mut Call) -> ExprResult<OperandKind> {
+    if call.operand(0)?.node().is_some_and(|node| node.ty.dtype() == Some(&DType::Json) && !node.ty.is_sparse()) {
+        return json_as_string(call);
+    }
     let x = call.tensor(0)?;
     let dtype = x.dtype()?.clone();
     let size = |i: usize| -> ExprResult<Option<usize>> {
