@@ -99,7 +99,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["-i", "--input", "--infile", "--in-file", "--file"], "FILEs are plain arguments; use --from for their format"),
     (&["--input-format", "--ifmt", "--ft"], "did you mean --from?"),
     (&["--outfile", "--out-file", "--out"], "did you mean --output?"),
-    (&["--encoding"], "input must be UTF-8; to convert text in another encoding: iconv -f cp1252 -t utf-8 FILE | tatter ... --from csv"),
+    (&["--encoding"], "input must be UTF-8; to convert text in another encoding: iconv -f cp1252 -t utf-8 FILE | tatter ... --from csv -"),
     (
         &["--dtype", "--dtypes", "--types", "--infer-types", "--no-inference"],
         "use --schema to declare types, as in --schema 'FIELD: string'",

@@ -94,6 +94,16 @@ impl Inputs {
         Ok(Inputs { opened, declared, options, several: None, dropped: Wanted::none(), drawn: None })
     }
 
+    /// How to read the field that a message does not find, if directories such as `year=2024` give its values.
+    pub fn field_in_directories(&self, message: &str) -> Option<String> {
+        let directories = self.opened.iter().filter_map(|opened| opened.input.path()?.parent());
+        let mut names = directories.flat_map(Path::iter).filter_map(|directory| Some(directory.to_str()?.split_once('=')?.0));
+        let is_plain = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let name = names.find(|name| is_plain(name) && message.ends_with(&format!("unknown field `{name}`")))?;
+        let map = shell_word(&format!("{name} = strings.regex_replace(file, \"(.*/)?{name}=([^/]*)/.*\", r\"\\2\")"));
+        Some(format!("{name} is in the names of directories, which are not read as fields; to read it: map {map} then ... --source file"))
+    }
+
     /// The inputs that are read side by side.
     pub fn several(&mut self) -> Option<&mut (dyn Several + 'static)> {
         self.several.as_deref_mut()

@@ -169,6 +169,10 @@ impl<'a> Run<'a> {
                     .in_input(first)
                     .help("`tatter validate` lists bad records; --schema 'NAME: TYPE; ...' declares fields")
             }
+            Some(Reason::UnknownField) => {
+                let advice = self.inputs.field_in_directories(error.message());
+                advice.into_iter().fold(error, Error::help)
+            }
             _ => error,
         })
     }

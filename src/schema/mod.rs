@@ -467,6 +467,18 @@ fn dotted(path: &FieldPath, depth: usize) -> String {
     path.names()[depth..].join(".")
 }
 
+/// The field inside one of the structures that has this name, if it is the only one.
+fn inner_field(name: &str, fields: &[Field], outer: Option<&FieldPath>) -> Option<FieldPath> {
+    let mut found = Vec::new();
+    for field in fields {
+        let path = outer.map_or_else(|| FieldPath::name(&field.name), |outer| outer.join(&field.name));
+        let inner = field.ty.fields().unwrap_or(&[]);
+        found.extend(inner.iter().filter(|inner| inner.name == name).map(|inner| path.join(&inner.name)));
+        found.extend(inner_field(name, inner, Some(&path)));
+    }
+    <[FieldPath; 1]>::try_from(found).ok().map(|[path]| path)
+}
+
 fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     let name = &path.names()[depth];
     let outer = FieldPath::try_new(path.names()[..depth].to_vec()).ok();
@@ -504,6 +516,9 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
         Some(near) => {
             let near = outer.map_or_else(|| FieldPath::name(near), |p| p.join(near));
             error.help(format!("did you mean {near}?"))
+        }
+        None if let Some(inner) = inner_field(name, fields, outer.as_ref()).filter(|_| !is_pattern) => {
+            error.help(format!("did you mean {inner}?"))
         }
         None => {
             let names = fields.iter().map(|f| crate::path::quoted(&f.name));

@@ -183,9 +183,7 @@ impl TimeReader {
             let error = Error::data(format!("the time {:?} is more precise than {}", shown(text), self.dtype));
             let exact = [(1_000_000, "ms"), (1_000, "us"), (1, "ns")].into_iter().find(|(unit, _)| nanos % unit == 0);
             return Err(match (self.time.kind, exact) {
-                (TimeKind::Date, Some((_, unit))) => {
-                    error.help(format!("cast it to a time, then to the date: cast 't=timestamp[{unit}]' then cast t={}", self.dtype))
-                }
+                (TimeKind::Date, Some((_, unit))) => error.help(format!("cast it to timestamp[{unit}] first, then to the date")),
                 (_, Some((_, unit))) => error.help(format!("use a smaller unit: {unit}")),
                 (_, None) => error,
             });

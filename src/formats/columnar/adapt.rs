@@ -5,7 +5,7 @@
 
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::demand::RecordNumbers;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, nearest};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
 use crate::printable::{shell_quoted, shell_word};
@@ -141,8 +141,11 @@ impl Columns {
             };
             let all: Vec<String> = missing.iter().map(declared).collect();
             let it = if missing.len() == 1 { "it" } else { "them" };
-            return Err(Error::data(format!("the file has no column {}", quoted(name)))
-                .in_field(quoted(&first.name))
+            let error = Error::data(format!("the file has no column {}", quoted(name))).in_field(quoted(&first.name));
+            let near = nearest(name, positions.keys().copied()).map(|near| format!("did you mean {}?", quoted(near)));
+            return Err(near
+                .into_iter()
+                .fold(error, Error::help)
                 .help(format!("to read {it} as null: --schema {}", shell_quoted(&all.join("; ")))));
         }
         for target in &columns {
