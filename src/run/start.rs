@@ -184,11 +184,15 @@ impl<'a> Run<'a> {
         // Bad records are found and counted only where records are decoded.
         let needs_records = self.options.on_error != OnError::Fail || self.verbs.last().is_none_or(|v| v.needs_records());
         let mut demand = self.verbs.iter().rev().fold(Demand::everything(), |after, verb| verb.demand(after));
-        let of_types = |after: Demand, verb: &Box<dyn Parsed>| match verb.computes() {
-            true => Demand { records: None, ..verb.demand(after) },
-            false => verb.demand(after),
-        };
-        self.types_of = self.verbs.iter().rev().fold(Demand::everything(), of_types).records;
+        self.types_of = self
+            .verbs
+            .iter()
+            .rev()
+            .fold(Demand::everything(), |after, verb| match verb.computes() {
+                true => Demand { records: None, ..verb.demand(after) },
+                false => verb.demand(after),
+            })
+            .records;
         // Records of which no field is needed are not parsed, so bad ones would not be found.
         if self.options.on_error != OnError::Fail && demand.fields.is_none() {
             demand.fields = Wanted::All;
