@@ -298,7 +298,7 @@ impl Node {
                 let value = of.eval(frame)?;
                 let found = match allowed {
                     AllowedNulls::None => value.tensor.first_null_row(),
-                    AllowedNulls::InRows => value.tensor.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i))),
+                    AllowedNulls::InRows => value.tensor.first_own_null(),
                     AllowedNulls::InFields => value.tensor.first_null_row_above_fields(),
                 };
                 match found {

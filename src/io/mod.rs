@@ -29,6 +29,7 @@ mod output;
 mod pipe;
 pub mod ranges;
 mod recognise;
+mod scratch;
 mod sharded;
 pub mod signals;
 mod staging;
@@ -43,8 +44,9 @@ pub use expand::{expand, is_there};
 pub use folder::{Folder, IsDataset};
 pub use input::{Input, inputs};
 pub use names::{STANDARD_INPUT, in_brackets, in_command, is_pipe, is_standard_input, shown};
-pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, scratch, scratch_directory, write_file};
+pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, write_file};
 #[cfg(test)]
 pub use recognise::format_of;
+pub use scratch::{scratch, scratch_directory};
 pub use staging::remove_unfinished;
 pub use target::part_name;

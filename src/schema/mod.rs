@@ -467,15 +467,23 @@ fn dotted(path: &FieldPath, depth: usize) -> String {
     path.names()[depth..].join(".")
 }
 
+/// Calls `see` for every field at any depth, visiting a structure before its fields.
+pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn FnMut(FieldPath, &Field)) {
+    for field in fields {
+        let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
+        see(path.clone(), field);
+        every_field(field.ty.fields().unwrap_or(&[]), Some(&path), see);
+    }
+}
+
 /// The field inside one of the structures that has this name, if it is the only one.
 fn inner_field(name: &str, fields: &[Field], outer: Option<&FieldPath>) -> Option<FieldPath> {
     let mut found = Vec::new();
-    for field in fields {
-        let path = outer.map_or_else(|| FieldPath::name(&field.name), |outer| outer.join(&field.name));
-        let inner = field.ty.fields().unwrap_or(&[]);
-        found.extend(inner.iter().filter(|inner| inner.name == name).map(|inner| path.join(&inner.name)));
-        found.extend(inner_field(name, inner, Some(&path)));
-    }
+    every_field(fields, outer, &mut |path, field| {
+        if field.name == name {
+            found.push(path);
+        }
+    });
     <[FieldPath; 1]>::try_from(found).ok().map(|[path]| path)
 }
 

@@ -7,7 +7,6 @@ use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
 use crate::printable::{counted, is_or_are};
 use crate::schema::{Dim, Size, Type};
-use arrow_buffer::NullBuffer;
 
 /// The dims with axes `outer ..= inner` merged. The merged axis has a known size if all of them do, is ragged if any of
 /// them is and rows can differ, and is uniform otherwise. O(1).
@@ -81,17 +80,7 @@ pub fn promoted_type(structure: &Type, field: &Type) -> Type {
 /// # Errors
 /// There is no such field or axis.
 pub fn promote(structure: &Tensor, axes: usize, field: usize, has_axis: bool) -> Result<Tensor> {
-    let lifted = structure.map_below(axes, &mut |below| {
-        let s = below.as_struct()?;
-        let value = s.fields().get(field).ok_or_else(|| Error::data("no such field"))?;
-        match s.validity() {
-            None => Ok(value.clone()),
-            Some(outer) => {
-                let both = NullBuffer::union(Some(outer), value.validity().as_ref());
-                value.clone().with_validity(both)
-            }
-        }
-    })?;
+    let lifted = structure.map_below(axes, &mut |below| below.as_struct()?.visible_field(field))?;
     match (axes, has_axis) {
         (0, _) => Ok(lifted),
         (axes, true) => merge_axes(&lifted, 0, axes),

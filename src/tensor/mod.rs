@@ -249,30 +249,29 @@ impl Tensor {
         })
     }
 
-    /// The first row that is null or contains a null at any level. O(rows of all levels).
-    pub fn first_null_row(&self) -> Option<usize> {
-        let own = self.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
-        let inner = match self {
-            Tensor::Leaf(_) => None,
-            Tensor::List(list) => list.values.first_null_row().map(|value| row_of(&list.partition, value)),
-            Tensor::Struct(s) => s.fields.iter().filter_map(Tensor::first_null_row).min(),
-            Tensor::Sparse(s) => s.first_null_value().map(|value| row_of(s.entries(), value)),
-        };
-        own.into_iter().chain(inner).min()
+    /// The first row that is null itself. O(rows).
+    pub fn first_own_null(&self) -> Option<usize> {
+        self.validity().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)))
     }
 
-    /// The first row that is null or contains a null list or structure, or a null value outside structures. Fields of
-    /// structures may be null. O(rows of all levels).
+    /// The first row that is null or contains a null at any level. O(rows of all levels).
+    pub fn first_null_row(&self) -> Option<usize> {
+        self.first_null(true)
+    }
+
+    /// The same, but fields of structures may be null.
     pub fn first_null_row_above_fields(&self) -> Option<usize> {
-        match self {
-            Tensor::List(list) => {
-                let own = list.validity.as_ref().and_then(|v| (0..v.len()).find(|i| v.is_null(*i)));
-                let inner = list.values.first_null_row_above_fields().map(|value| row_of(&list.partition, value));
-                own.into_iter().chain(inner).min()
-            }
-            Tensor::Struct(s) => s.validity.as_ref().and_then(|v| (0..v.len()).find(|i| v.is_null(*i))),
-            Tensor::Leaf(_) | Tensor::Sparse(_) => self.first_null_row(),
-        }
+        self.first_null(false)
+    }
+
+    fn first_null(&self, in_fields: bool) -> Option<usize> {
+        let inner = match self {
+            Tensor::List(list) => list.values.first_null(in_fields).map(|value| row_of(&list.partition, value)),
+            Tensor::Struct(s) if in_fields => s.fields.iter().filter_map(Tensor::first_null_row).min(),
+            Tensor::Leaf(_) | Tensor::Struct(_) => None,
+            Tensor::Sparse(s) => s.first_null_value().map(|value| row_of(s.entries(), value)),
+        };
+        self.first_own_null().into_iter().chain(inner).min()
     }
 
     /// Rows `start .. start + len`. Zero-copy for values; partitions are rebased, O(rows).

@@ -3,9 +3,9 @@
 use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padded};
 use super::shared::batches::{batched_chunk, batched_schema, names};
 use super::shared::edit::Edits;
+use super::shared::fields::field_at;
 use super::shared::keys::{KeyTable, check_key_text};
 use super::shared::memory::rows_per_chunk;
-use super::shared::pad_plan::PaddingPlan;
 use super::shared::padding::{AxisSize, PaddingArgs};
 use super::shared::pool::{Pool, RecordId};
 use super::shared::shares::key_text;
@@ -15,9 +15,8 @@ use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
-use crate::path::FieldPath;
 use crate::printable::shell_word;
-use crate::schema::{DType, Dim, Element, Schema, Size};
+use crate::schema::{DType, Schema, Size};
 use crate::tensor::order::sorted_rows;
 use crate::tensor::pad::Target;
 use crate::tensor::{RowPartition, Tensor};
@@ -173,9 +172,11 @@ boundary minus 1. --shape and --default work as in `padded-batch`.";
         let mut padders = Vec::new();
         let mut dense = batched.clone();
         if pads {
-            let (plan, limits) = batch_plan(schema, &self.padding, options)?;
             match self.pad_to_boundary {
-                false => padders.push((plan.edits(&batched, None)?, limits)),
+                false => {
+                    let (plan, limits) = batch_plan(schema, &self.padding, options)?;
+                    padders.push((plan.edits(&batched, None)?, limits));
+                }
                 true => {
                     for boundary in self.boundaries.iter().flat_map(|boundaries| &boundaries.0) {
                         padders.push(to_boundary(schema, &batched, &self.padding, options, *boundary)?);
@@ -256,7 +257,7 @@ fn to_boundary(
     let most = boundary.saturating_sub(1);
     let (mut maxima, mut batched) = (Vec::new(), batched.clone());
     for (field, limit) in plan.fields.iter_mut().zip(&mut limits) {
-        let (_, known) = schema.find(&field.path)?;
+        let (positions, known) = schema.find(&field.path)?;
         // The batch axis, if the field has one, comes first.
         let batch_axes = field.sizes.len() - known.ty.rank();
         // As in TensorFlow, an axis of known size keeps it unless --shape says otherwise.
@@ -265,28 +266,18 @@ fn to_boundary(
             if field.sizes[batch_axes + axis] == AxisSize::Longest && (is_given || !matches!(dim.size, Size::Known(_))) {
                 field.sizes[batch_axes + axis] = AxisSize::Max;
                 limit.targets[axis] = Target::Exact(most);
-                forget_size(&mut batched, &field.path, batch_axes + axis)?;
+                // A known size now depends on the batch.
+                if let Some(field) = field_at(&mut batched.fields, &positions)
+                    && let Size::Known(_) = dim.size
+                {
+                    field.ty.dims[batch_axes + axis].size = Size::Uniform;
+                }
             }
         }
         maxima.push(vec![most; field.sizes.len()]);
     }
-    let edits = PaddingPlan { ..plan }.edits(&batched, Some(&maxima))?;
+    let edits = plan.edits(&batched, Some(&maxima))?;
     Ok((edits, limits))
-}
-
-/// Makes the size of an axis depend on the batch, if it is known.
-fn forget_size(schema: &mut Schema, path: &FieldPath, axis: usize) -> Result<()> {
-    let (positions, _) = schema.find(path)?;
-    let (last, outer) = positions.split_last().ok_or_else(|| Error::internal("an empty field path"))?;
-    let mut fields = &mut schema.fields;
-    for position in outer {
-        let Element::Struct(inner) = &mut fields[*position].ty.element else { return Err(Error::internal("a field inside a value")) };
-        fields = inner;
-    }
-    if let Some(dim) = fields[*last].ty.dims.get_mut(axis).filter(|dim| matches!(dim.size, Size::Known(_))) {
-        *dim = Dim { size: Size::Uniform, ..dim.clone() };
-    }
-    Ok(())
 }
 
 /// A bucket whose records do not fill a batch yet.

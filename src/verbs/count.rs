@@ -72,10 +72,9 @@ NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory
         };
         let keys = by.fields(schema, Self::NAME)?;
         let mut fields: Vec<Field> = keys.iter().map(|key| key.field.clone()).collect();
-        let is_named = |key: &&KeyField, name: &str| key.path.names().len() > 1 && key.field.name == name;
         if let Some((_, field)) = fields.iter().enumerate().find(|(i, field)| fields[..*i].iter().any(|other| other.name == field.name)) {
             let error = Error::usage(format!("two keys would be named {}", quoted(&field.name)));
-            let inner = keys.iter().rev().find(|key| is_named(key, &field.name));
+            let inner = keys.iter().rev().find(|key| key.path.parent().is_some() && key.field.name == field.name);
             return Err(inner.map(|key| copied_first(&key.path, "count --by", schema)).into_iter().fold(error, Error::help));
         }
         if fields.iter().any(|f| f.name == self.name()) {

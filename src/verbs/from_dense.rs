@@ -1,7 +1,7 @@
 //! `from-dense`: removes padding.
 
 use super::shared::edit::{Edits, Kernel, Scope, outer_rank};
-use super::shared::fields::{FieldArgs, Patterns, every_field};
+use super::shared::fields::{FieldArgs, Patterns};
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::path::FieldPath;
 use crate::printable::counted;
 use crate::schema::literal::parse_literal_for;
-use crate::schema::{DType, Dim, Field, Literal, Schema, Type};
+use crate::schema::{DType, Dim, Field, Literal, Schema, Type, every_field};
 use crate::tensor::literal::literal_array;
 use crate::tensor::pad::Side;
 use crate::tensor::trim::{lengths_without, shorten};

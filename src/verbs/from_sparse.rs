@@ -1,13 +1,13 @@
 //! `from-sparse`: converts right-ragged sparse fields to ragged.
 
 use super::shared::edit::{Edits, Scope};
-use super::shared::fields::{FieldArgs, every_field};
+use super::shared::fields::FieldArgs;
 use super::shared::memory::Budget;
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::schema::{Dim, Element, Schema, Size, Type};
+use crate::schema::{Dim, Element, Schema, Size, Type, every_field};
 use crate::tensor::Tensor;
 use crate::tensor::sparsify::ragged_of_sparse;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! `rename old=new,..`: renames fields.
 
-use super::shared::fields::split_assignment;
+use super::shared::fields::{field_at, split_assignment};
 use super::verb::{Bound, Example, Operator, Unchanged, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::schema::facts::Facts;
-use crate::schema::{Element, Field, Schema};
+use crate::schema::{Field, Schema};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -118,18 +118,6 @@ describing it under its new name.";
         // Include the new names, so that a name clash is found in a chain just as in a pipe.
         let names = self.pairs.0.iter().flat_map(|(old, new)| old.names().first().into_iter().chain([new]));
         after.and_fields(names.cloned())
-    }
-}
-
-fn field_at<'a>(fields: &'a mut [Field], positions: &[usize]) -> Option<&'a mut Field> {
-    let (first, rest) = positions.split_first()?;
-    let field = fields.get_mut(*first)?;
-    if rest.is_empty() {
-        return Some(field);
-    }
-    match &mut field.ty.element {
-        Element::Struct(inner) => field_at(inner, rest),
-        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::shared::args::positive;
 use super::shared::edit::{Edits, outer_rank, visit};
-use super::shared::fields::{FieldArgs, every_field};
+use super::shared::fields::FieldArgs;
 use super::shared::memory::Budget;
 use super::shared::pad_plan::{PaddedField, PaddingPlan};
 use super::shared::padding::{AxisSize, PaddingArgs, not_padded};
@@ -13,7 +13,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{DType, Field, Schema, Size, Type};
+use crate::schema::{DType, Field, Schema, Size, Type, every_field};
 use crate::tensor::Tensor;
 use crate::tensor::pad::Side;
 use std::sync::Arc;

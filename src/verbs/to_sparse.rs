@@ -1,14 +1,14 @@
 //! `to-sparse`: converts ragged and dense fields to sparse.
 
 use super::shared::edit::{Edits, Scope, outer_rank};
-use super::shared::fields::{FieldArgs, every_field};
+use super::shared::fields::FieldArgs;
 use super::shared::padding::{AxisSize, PaddingArgs};
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::schema::{Dim, Element, Schema, Size, Type};
+use crate::schema::{Dim, Element, Schema, Size, Type, every_field};
 use crate::tensor::Tensor;
 use crate::tensor::pad::{Target, first_too_large};
 use crate::tensor::sparsify::sparse_of_ragged;

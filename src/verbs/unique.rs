@@ -46,10 +46,7 @@ each other, NaNs equal each other, and 0.0 equals -0.0. The distinct keys are ke
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let keys = match &self.by {
-            Some(by) => Some(by.fields(schema, Self::NAME)?),
-            None => None,
-        };
+        let keys = self.by.as_ref().map(|by| by.fields(schema, Self::NAME)).transpose()?;
         let fold = DistinctKeys {
             verb: Self::NAME,
             schema: schema.clone(),

@@ -1,10 +1,10 @@
 //! Items as tensors: literals become constants, dtypes are unified, nulls are rejected, and constants are evaluated.
 
 use super::dicts::{structure, structures};
-use super::fold::fold;
+use super::fold::computed;
 use super::pack::pack;
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
-use crate::expr::eval::{AllowedNulls, CallNode, Kernel, Node, NodeKind, UNNAMED};
+use crate::expr::eval::{AllowedNulls, Node, NodeKind, UNNAMED};
 use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
@@ -45,7 +45,7 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
     }
     match &item.kind {
         OperandKind::Dict(entries, None) => structure(entries, |item| as_node(item, None)),
-        OperandKind::List(items) | OperandKind::Tuple(items) if items.iter().any(|item| matches!(item.kind, OperandKind::Dict(..))) => {
+        OperandKind::List(items) | OperandKind::Tuple(items) if items.iter().any(is_dict) => {
             structures(items, &item.span, |item| as_node(item, None))
         }
         OperandKind::List(items) | OperandKind::Tuple(items) | OperandKind::Shape(items) if !items.is_empty() => {
@@ -67,14 +67,17 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
     }
 }
 
+fn is_dict(item: &Operand) -> bool {
+    matches!(item.kind, OperandKind::Dict(..))
+}
+
 /// Tensors to be joined: of one dtype, or structures of one type.
 ///
 /// # Errors
 /// Strings mixed with numbers, structures with different fields, or items that are not tensors.
 pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
-    let is_structure = |item: &Operand| matches!(item.kind, OperandKind::Dict(..)) || item.node().is_some_and(|n| n.ty.fields().is_some());
-    let holds_dicts =
-        |item: &Operand| item.elements().is_some_and(|items| items.iter().any(|item| matches!(item.kind, OperandKind::Dict(..))));
+    let is_structure = |item: &Operand| is_dict(item) || item.node().is_some_and(|n| n.ty.fields().is_some());
+    let holds_dicts = |item: &Operand| item.elements().is_some_and(|items| items.iter().any(is_dict));
     if !list.iter().all(|item| is_structure(item) || holds_dicts(item)) {
         return common(list, name, text);
     }
@@ -117,16 +120,8 @@ fn with_bytes(node: Node, element: &Element, text: &Arc<str>) -> ExprResult<Node
         return Ok(node);
     }
     let (from, to) = (node.ty.clone(), Type { element: element.clone(), ..node.ty.clone() });
-    let ty = to.clone();
-    converted(node, ty, text, Kernel::One(Box::new(move |args| args.tensor(0)?.widen(&from, &to))))
-}
-
-/// The tensor that the kernel makes of `node`, of type `ty`.
-fn converted(node: Node, ty: Type, text: &Arc<str>, kernel: Kernel) -> ExprResult<Node> {
-    let span = node.span.clone();
-    let (args, outputs) = (vec![node], vec![ty.clone()]);
-    let call = CallNode { span: span.clone(), text: text.clone(), args, outputs, names: Vec::new(), maps: false, kernel };
-    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
+    let (ty, span) = (to.clone(), node.span.clone());
+    computed(vec![node], ty, span, text.clone(), move |args| args.tensor(0)?.widen(&from, &to))
 }
 
 /// Items as tensors of one dtype; see [`Call::promoted`].
@@ -260,15 +255,15 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
     let element = if sparse { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
     let ty = Type { element, ..node.ty.clone() };
     let (levels, to) = (node.ty.rank(), dtype.clone());
-    let kernel: Kernel = Kernel::One(Box::new(move |args| {
+    let span = node.span.clone();
+    computed(vec![node], ty, span, text.clone(), move |args| {
         if sparse {
             let tensor = args.tensor(0)?;
             let s = entries::sparse(&tensor)?;
             return entries::with_values(s, cast::cast(s.values(), &to)?);
         }
         args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))
-    }));
-    converted(node, ty, text, kernel)
+    })
 }
 
 /// The tensor, checked to have no nulls and a dtype that functions support.

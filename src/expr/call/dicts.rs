@@ -2,16 +2,15 @@
 //!
 //! Semantics: `tf.experimental.StructuredTensor.from_pyval`, whose values are here tensors of each record.
 
-use super::fold::fold;
+use super::fold::computed;
 use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
+use crate::expr::eval::{Args, Node};
 use crate::expr::kernels::structure::with_fields;
 use crate::expr::operand::{Operand, OperandKind, entry};
 use crate::expr::span::Span;
 use crate::expr::types::outermost_uniform;
 use crate::schema::{Dim, Field, Literal, Type};
-use std::sync::Arc;
 
 /// Converts an item to a tensor. A dictionary can contain anything that is converted, including dictionaries.
 pub type ToNode = fn(&Operand) -> ExprResult<Node>;
@@ -92,14 +91,5 @@ fn of_fields(fields: Vec<(String, Node)>, rank: usize, span: Span) -> ExprResult
         let tensors = (0..args.values().len()).map(|i| args.tensor(i)).collect::<Result<Vec<_>>>()?;
         with_fields(&tensors.iter().map(AsRef::as_ref).collect::<Vec<_>>(), &dims, args.nrows)
     };
-    let call = CallNode {
-        span: span.clone(),
-        text: Arc::from(""),
-        args: nodes,
-        outputs: vec![ty.clone()],
-        names: Vec::new(),
-        maps: false,
-        kernel: Kernel::One(Box::new(kernel)),
-    };
-    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
+    computed(nodes, ty, span, "".into(), kernel)
 }

@@ -1,9 +1,12 @@
 //! Constant folding of calls.
 
+use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::{Frame, Node, NodeKind};
+use crate::expr::eval::{Args, CallNode, Frame, Kernel, Node, NodeKind};
+use crate::expr::span::Span;
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::Tensor;
+use std::sync::Arc;
 
 /// Evaluates a tensor of constants immediately, so that unknown sizes become known.
 ///
@@ -17,6 +20,22 @@ pub fn fold(node: Node) -> ExprResult<Node> {
     let value = node.eval(&frame).map_err(|e| ExprError::from(e).or_at(node.span.clone()))?;
     let ty = known(&node.ty, &value.tensor)?;
     Ok(Node { ty, span: node.span, kind: NodeKind::Constant(value.tensor) })
+}
+
+/// What the kernel makes of these tensors, of type `ty`; of constants, immediately. `text`: the expression, for messages.
+///
+/// # Errors
+/// See [`fold`].
+pub fn computed(
+    args: Vec<Node>,
+    ty: Type,
+    span: Span,
+    text: Arc<str>,
+    kernel: impl Fn(&Args) -> Result<Tensor> + Send + Sync + 'static,
+) -> ExprResult<Node> {
+    let (outputs, kernel) = (vec![ty.clone()], Kernel::One(Box::new(kernel)));
+    let call = CallNode { span: span.clone(), text, args, outputs, names: Vec::new(), maps: false, kernel };
+    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
 
 /// The type of a constant, in which every uniform axis has a known size.

@@ -1,9 +1,9 @@
 //! Packs lists of tensors into one tensor, and unpacks the items of a tensor.
 
-use super::fold::fold;
+use super::fold::computed;
 use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
+use crate::expr::eval::{Args, Node};
 use crate::expr::kernels::level::check_uniform;
 use crate::expr::kernels::{join, slice};
 use crate::expr::span::Span;
@@ -34,16 +34,7 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
         check_uniform(&out, &dims)?;
         Ok(out)
     };
-    let call = CallNode {
-        span: span.clone(),
-        text: "".into(),
-        args: nodes,
-        outputs: vec![ty.clone()],
-        names: Vec::new(),
-        maps: false,
-        kernel: Kernel::One(Box::new(kernel)),
-    };
-    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
+    computed(nodes, ty, span, "".into(), kernel)
 }
 
 /// Item `index` of a tensor whose first axis has a known size.
@@ -51,21 +42,11 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
 /// # Errors
 /// The tensor is a constant that does not have this item.
 pub fn nth(node: &Node, index: i64, text: &Arc<str>) -> ExprResult<Node> {
-    let span = node.span.clone();
     let dims = outermost_uniform(node.ty.dims.get(1..).unwrap_or_default().to_vec());
     let ty = Type { dims, ..node.ty.clone() };
-    let call = CallNode {
-        span: span.clone(),
-        text: text.clone(),
-        args: vec![node.clone()],
-        outputs: vec![ty.clone()],
-        names: Vec::new(),
-        maps: false,
-        kernel: Kernel::One(Box::new(move |args| {
-            let tensor = args.tensor(0)?;
-            let list = tensor.as_list()?;
-            slice::items(list.partition(), list.values(), |_| index).map_err(|(row, e)| e.at_row(row))
-        })),
-    };
-    fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
+    computed(vec![node.clone()], ty, node.span.clone(), text.clone(), move |args| {
+        let tensor = args.tensor(0)?;
+        let list = tensor.as_list()?;
+        slice::items(list.partition(), list.values(), |_| index).map_err(|(row, e)| e.at_row(row))
+    })
 }

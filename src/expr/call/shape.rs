@@ -1,10 +1,10 @@
 //! Shapes as tensors.
 
 use super::coerce::as_node;
-use super::fold::fold;
+use super::fold::computed;
 use crate::error::Result;
 use crate::expr::error::ExprResult;
-use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
+use crate::expr::eval::{Args, Node};
 use crate::expr::kernels::cast::{cast, i64s};
 use crate::expr::operand::Operand;
 use crate::expr::span::Span;
@@ -34,7 +34,5 @@ pub fn shape_vector(sizes: &[Operand], span: &Span) -> ExprResult<Node> {
         Tensor::list(RowPartition::uniform(given.len(), args.nrows)?, Tensor::Leaf(values), None)
     };
     let args = nodes.into_iter().flatten().collect();
-    let kernel = Kernel::One(Box::new(kernel));
-    let call = CallNode { span: span.clone(), text: "".into(), args, outputs: vec![ty.clone()], names: Vec::new(), maps: false, kernel };
-    fold(Node { ty, span: span.clone(), kind: NodeKind::Call(Arc::new(call), 0) })
+    computed(args, ty, span.clone(), "".into(), kernel)
 }

@@ -239,11 +239,15 @@ impl ColumnSeen {
         self.firsts[CellKind::Missing as usize].as_ref().filter(|_| self.resolved(CellKind::Missing) == CellKind::Missing)
     }
 
+    /// Whether a field is null for another reason than a word that may mean null.
+    fn has_null_fields(&self) -> bool {
+        self.is_absent || self.has_nulls || (self.empty.is_some() && self.is_empty_null && !self.is_list)
+    }
+
     /// The type of text, which holds all values.
     fn as_text(&self) -> Type {
-        let is_empty_null = self.empty.is_some() && self.is_empty_null && !self.is_list;
         Type {
-            optional: self.is_absent || self.has_nulls || is_empty_null,
+            optional: self.has_null_fields(),
             with_nulls: self.is_list && self.has_null_items,
             ..Type::tensor(DType::String, if self.is_list { vec![Dim::UNIFORM] } else { Vec::new() })
         }
@@ -316,10 +320,7 @@ impl ColumnSeen {
         Ok(Type {
             element: Element::Value(dtype),
             dims,
-            optional: self.is_absent
-                || self.has_nulls
-                || self.missing().is_some()
-                || (self.empty.is_some() && self.is_empty_null && !self.is_list),
+            optional: self.has_null_fields() || self.missing().is_some(),
             with_nulls: self.is_list && self.has_null_items,
         })
     }

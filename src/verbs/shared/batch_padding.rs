@@ -1,7 +1,6 @@
 //! Padding of batches, for `padded-batch` and `bucket`.
 
 use super::edit::{Scope, visit};
-use super::fields::every_field;
 use super::memory::Budget;
 use super::pad_plan::{PaddedField, PaddingPlan};
 use super::padding::{AxisSize, PaddingArgs};
@@ -10,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::printable::shell_word;
-use crate::schema::{DType, Field, Schema, filling};
+use crate::schema::{DType, Field, Schema, every_field, filling};
 use crate::tensor::Tensor;
 use crate::tensor::pad::{Side, Target, first_too_large};
 use crate::verbs::verb::Map;

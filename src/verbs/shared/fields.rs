@@ -4,7 +4,7 @@ use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
-use crate::schema::{Field, Schema};
+use crate::schema::{Element, Field, Schema, every_field};
 
 /// `-f`: limits a verb to some fields.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -177,12 +177,16 @@ fn push_new(paths: &mut Vec<FieldPath>, path: FieldPath) {
     }
 }
 
-/// Calls `see` for every field at any depth, visiting a structure before its fields.
-pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn FnMut(FieldPath, &Field)) {
-    for field in fields {
-        let path = parent.map_or_else(|| FieldPath::name(&field.name), |p| p.join(&field.name));
-        see(path.clone(), field);
-        every_field(field.ty.fields().unwrap_or(&[]), Some(&path), see);
+/// The field at these positions, those of the enclosing structures first.
+pub fn field_at<'a>(fields: &'a mut [Field], positions: &[usize]) -> Option<&'a mut Field> {
+    let (first, rest) = positions.split_first()?;
+    let field = fields.get_mut(*first)?;
+    if rest.is_empty() {
+        return Some(field);
+    }
+    match &mut field.ty.element {
+        Element::Struct(inner) => field_at(inner, rest),
+        _ => None,
     }
 }
 
