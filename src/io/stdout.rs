@@ -4,7 +4,6 @@
 use super::names::STANDARD_OUTPUT;
 use crate::error::{Error, Kind, Result};
 use crate::printable::is_hidden;
-use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fstat, major, minor};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -50,9 +49,6 @@ impl Held {
             // Without line buffering.
             let descriptor = io::stdout().as_fd().try_clone_to_owned().map_err(|e| failed(&e))?;
             let mut file = File::from(descriptor);
-            if was_closed(&file) {
-                return Err(failed(&rustix::io::Errno::BADF.into()));
-            }
             state.start = end_of_regular(&mut file);
             state.file = Some(file);
         }
@@ -150,18 +146,6 @@ fn escaped(bytes: &[u8], partial: &mut Vec<u8>) -> Vec<u8> {
         }
     }
     out
-}
-
-/// Whether standard output was closed (`>&-`): the standard library then opens the null device for reading and writing,
-/// while a shell opens it only for writing.
-fn was_closed(file: &File) -> bool {
-    const NULL_DEVICE: (u32, u32) = (1, 3);
-    let is_null = |found: &Stat| {
-        FileType::from_raw_mode(found.st_mode).is_char_device() && (major(found.st_rdev), minor(found.st_rdev)) == NULL_DEVICE
-    };
-    cfg!(target_os = "linux")
-        && fstat(file).is_ok_and(|found| is_null(&found))
-        && fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::RDWR))
 }
 
 /// The length of a regular file that is written at its end.
