@@ -65,7 +65,7 @@ fn divided_twice(datasets: &Datasets) -> Vec<String> {
 
 fn missing_shards(datasets: &Datasets) -> Vec<String> {
     let mut notices = Vec::new();
-    for ((directory, sharded), (indices, is_dataset)) in datasets {
+    for ((directory, sharded), (indices, _)) in datasets.iter().filter(|(_, (_, is_dataset))| *is_dataset) {
         let nshards = sharded.nshards;
         // Some programs number shards from 1.
         let first = usize::from(indices.contains(&nshards));
@@ -75,7 +75,7 @@ fn missing_shards(datasets: &Datasets) -> Vec<String> {
             .map(|index| directory.join(sharded.name(index)))
             .filter(|path| !path.exists())
             .collect();
-        if let (true, Some(first)) = (*is_dataset, missing.first()) {
+        if let Some(first) = missing.first() {
             let verb = is_or_are(missing.len());
             notices.push(format!("{} of {nshards} shards {verb} missing: {}{}", missing.len(), first.display(), more(missing.len() - 1)));
         }

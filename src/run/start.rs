@@ -30,7 +30,7 @@ use crate::verbs::{Operator, OutputPart, Parsed, Verdict};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A parsed command line.
 pub struct Invocation {
@@ -252,9 +252,9 @@ impl<'a> Run<'a> {
             describe(&self.inputs, &self.targets, &self.options, &progress);
         }
         let outputs = self.targets.outputs.clone();
+        let mut before = vec![("infer types", began.elapsed())];
         loop {
             let written = chain.schemas.last().cloned();
-            let before = began.elapsed();
             let mut reading = demand.clone();
             if let Some(first) = self.verbs.first() {
                 read_less(first.as_ref(), &mut chain, &mut schema, &mut reading);
@@ -271,11 +271,14 @@ impl<'a> Run<'a> {
             match execution.run(&mut self.inputs, schema, chain) {
                 Err(error) if error.kind() == Kind::Widened && may_restart => {
                     may_restart = false;
+                    let spent = |before: &[(_, Duration)]| began.elapsed().saturating_sub(before.iter().map(|(_, spent)| *spent).sum());
+                    before.push(("run until a value needed a wider type", spent(&before)));
                     outputs.iter().try_for_each(|output| output.restart())?;
                     self.inputs.reopen()?;
                     self.options.repeated.take();
                     schema = self.infer(demand, None)?.schema;
                     chain = self.bind(&schema)?;
+                    before.push(("infer types of all records", spent(&before)));
                 }
                 result => {
                     progress.finish();
@@ -285,7 +288,7 @@ impl<'a> Run<'a> {
                         super::describe::describe(format, &schema, &outputs, &done.records, &self.options)?;
                     }
                     self.note_empty_parts(&outputs, &done)?;
-                    done.times.before("infer types", before);
+                    before.iter().rev().for_each(|(does, spent)| done.times.before(does, *spent));
                     ended.add(done, outputs.clone(), format.map_or("", |f| f.name()), progress)?;
                     return Ok(());
                 }

@@ -118,13 +118,13 @@ impl Fold for KeyCounter {
 
     fn finish(&mut self) -> Result<Option<Chunk>> {
         if !self.counts.is_empty() {
-            let mut counts = std::mem::take(&mut self.counts);
+            let counts = std::mem::take(&mut self.counts);
             let mut order: Vec<usize> = (0..counts.len()).collect();
             order.sort_by_key(|key| std::cmp::Reverse(counts[*key]));
+            let mut counts = counts.into_iter();
             let with_counts = |part: Chunk| {
-                let rest = counts.split_off(part.nrows);
                 let mut columns = part.columns;
-                columns.push(Tensor::Leaf(Arc::new(Int64Array::from(std::mem::replace(&mut counts, rest)))));
+                columns.push(Tensor::Leaf(Arc::new(Int64Array::from_iter_values(counts.by_ref().take(part.nrows)))));
                 Chunk::try_new(part.nrows, columns, Origin::default())
             };
             let parts = self.table.take_parts().into_iter().map(with_counts).collect::<Result<_>>()?;

@@ -7,7 +7,7 @@ use super::shared::memory::Budget;
 use super::shared::pad_plan::{PaddedField, PaddingPlan};
 use super::shared::padding::{AxisSize, PaddingArgs, not_padded};
 use super::shared::queue::Queue;
-use super::verb::{Bound, Example, Flow, Fold, Map, Operator, Verb};
+use super::verb::{Bound, ChunkParts, Deferred, Example, Flow, Fold, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -94,7 +94,7 @@ with -f.";
         let positions = plan.fields.iter().map(|f| Ok(schema.find(&f.path)?.0)).collect::<Result<Vec<_>>>()?;
         let maxima = plan.fields.iter().map(|f| vec![0; f.sizes.len()]).collect();
         let queue = Queue::new(Self::NAME, schema, options);
-        let fold = Maxima { schema: schema.clone(), plan, positions, maxima, queue, edits: None };
+        let fold = Maxima { schema: schema.clone(), plan, positions, maxima, queue, edits: None, parts: None };
         Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(fold)) })
     }
 
@@ -222,7 +222,10 @@ struct Maxima {
     positions: Vec<Vec<usize>>,
     maxima: Vec<Vec<usize>>,
     queue: Queue,
-    edits: Option<Edits>,
+    /// The padding to the maxima, which are known at the end.
+    edits: Option<Arc<Edits>>,
+    /// What is left of the chunk that is being padded: padding can multiply its size.
+    parts: Option<ChunkParts>,
 }
 
 impl Fold for Maxima {
@@ -234,14 +237,20 @@ impl Fold for Maxima {
         Ok(Flow::More)
     }
 
-    fn finish(&mut self) -> Result<Option<Chunk>> {
+    fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         let edits = match &self.edits {
-            Some(edits) => edits,
-            None => self.edits.insert(self.plan.edits(&self.schema, Some(&self.maxima))?),
+            Some(edits) => edits.clone(),
+            None => self.edits.insert(Arc::new(self.plan.edits(&self.schema, Some(&self.maxima))?)).clone(),
         };
-        let Some(chunk) = self.queue.pop_front()? else { return Ok(None) };
-        let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
-        edits.apply(chunk).map(Some).map_err(|e| origin.resolve(e, nrows))
+        loop {
+            if let Some(part) = self.parts.as_mut().and_then(Iterator::next) {
+                let part = part?;
+                let (origin, nrows) = (part.origin.clone(), part.nrows);
+                return Ok(Some(Box::new(move || edits.apply(part).map_err(|e| origin.resolve(e, nrows)))));
+            }
+            let Some(chunk) = self.queue.pop_front()? else { return Ok(None) };
+            self.parts = Some(edits.divided(chunk)?);
+        }
     }
 }
 

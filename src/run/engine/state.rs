@@ -248,10 +248,30 @@ impl<'a, W: WorkPiece> State<'a, W> {
 
     /// The runnable job nearest to the output, for a worker that waits for a piece of that line.
     pub fn take_job(&mut self, awaited: Option<Ticket>) -> Option<Job<'a, W>> {
-        let runs = |line: &LineState<W>| (0..line.stations.len()).rev().find(|at| line.can_run(*at, self.window));
-        let Some((number, at)) = self.by_urgency().find_map(|number| Some((number, runs(&self.lines[number])?))) else {
-            return self.take_source(awaited);
-        };
+        // The awaited line first: a search among all lines takes time in proportion to their number, for every piece.
+        if let Some(own) = awaited.filter(|line| self.line(*line).is_some()) {
+            if let Some(at) = self.runnable(own.number) {
+                return self.take_station(own.number, at);
+            }
+            if self.can_read(own.number) {
+                return self.take_origin(own.number);
+            }
+        }
+        let runnable = self.by_urgency().find_map(|number| Some((number, self.runnable(number)?)));
+        if let Some((number, at)) = runnable {
+            return self.take_station(number, at);
+        }
+        let number = self.by_urgency().find(|line| self.can_read(*line) && self.may_read(*line, awaited))?;
+        self.take_origin(number)
+    }
+
+    /// The last station of a line that can run now.
+    fn runnable(&self, number: usize) -> Option<usize> {
+        let line = &self.lines[number];
+        (0..line.stations.len()).rev().find(|at| line.can_run(*at, self.window))
+    }
+
+    fn take_station(&mut self, number: usize, at: usize) -> Option<Job<'a, W>> {
         let to = At { line: self.ticket(number), station: at, is_source: false };
         let line = &mut self.lines[number];
         let station = &mut line.stations[at];
@@ -270,8 +290,7 @@ impl<'a, W: WorkPiece> State<'a, W> {
         })
     }
 
-    fn take_source(&mut self, awaited: Option<Ticket>) -> Option<Job<'a, W>> {
-        let number = self.by_urgency().find(|line| self.can_read(*line) && self.may_read(*line, awaited))?;
+    fn take_origin(&mut self, number: usize) -> Option<Job<'a, W>> {
         let to = At { line: self.ticket(number), station: 0, is_source: true };
         Some(match self.lines[number].origin.take()? {
             Origin::Source(source) => Job::Source(to, source),
@@ -291,8 +310,7 @@ impl<'a, W: WorkPiece> State<'a, W> {
 
     /// Whether there is a job.
     pub fn has_job(&self) -> bool {
-        let can_run = |line: &LineState<W>| (0..line.stations.len()).any(|at| line.can_run(at, self.window));
-        self.active.iter().any(|line| self.can_read(*line) || can_run(&self.lines[*line]))
+        self.active.iter().any(|line| self.can_read(*line) || self.runnable(*line).is_some())
     }
 
     /// Whether the source of an active line may be called now.

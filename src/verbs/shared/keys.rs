@@ -176,7 +176,7 @@ pub struct ChunkKeys {
 }
 
 /// Approximate bytes per key in the table.
-const KEY_NBYTES: u64 = 40;
+const KEY_NBYTES: u64 = 64;
 
 impl KeyTable {
     /// An empty table. `verb` and `way_out` appear in the error when `--max-memory` is exceeded.
