@@ -89,14 +89,13 @@ impl Chunk {
         if positions.is_empty() {
             return Ok(first.slice(0, 0));
         }
-        if parts.len() > positions.len() {
-            let mut used: Vec<usize> = positions.iter().map(|(part, _)| *part).collect();
-            used.sort_unstable();
-            used.dedup();
-            if used.len() < parts.len() {
-                let positions: Vec<_> = positions.iter().map(|(part, row)| (used.partition_point(|u| u < part), *row)).collect();
-                return Chunk::interleave(&used.iter().map(|part| parts[*part].clone()).collect::<Vec<_>>(), &positions);
-            }
+        let mut numbers = vec![None; parts.len()];
+        positions.iter().for_each(|(part, _)| numbers[*part] = Some(0));
+        let used: Vec<usize> = (0..parts.len()).filter(|part| numbers[*part].is_some()).collect();
+        if used.len() < parts.len() {
+            used.iter().enumerate().for_each(|(number, part)| numbers[*part] = Some(number));
+            let positions: Vec<_> = positions.iter().filter_map(|(part, row)| Some((numbers[*part]?, *row))).collect();
+            return Chunk::interleave(&used.iter().map(|part| parts[*part].clone()).collect::<Vec<_>>(), &positions);
         }
         let mut runs: Vec<Run> = Vec::with_capacity(positions.len());
         for (part, row) in positions {

@@ -7,8 +7,8 @@ use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ByteArrayType, LargeBinaryType, LargeUtf8Type};
-use arrow_array::{Array, ArrayRef, GenericByteArray, make_array};
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, i256};
+use arrow_array::{Array, ArrayRef, GenericByteArray, downcast_primitive_array, make_array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, i256};
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, IntervalUnit};
@@ -36,8 +36,8 @@ pub(super) fn native_with_nulls(
     validity: impl FnOnce() -> Option<NullBuffer>,
 ) -> Option<ArrayRef> {
     fn of<N: ArrowNativeType>(arrays: &[&ArrayRef], job: &impl Native, validity: impl FnOnce() -> Option<NullBuffer>) -> Option<ArrayRef> {
-        let values = all_fixed_width::<N>(arrays)?;
-        array_of(job.run(&values.iter().map(|v| v.as_ref()).collect::<Vec<&[N]>>()), arrays[0].data_type(), validity())
+        let values = arrays.iter().map(|array| Some(fixed_bytes(array)?.typed_data())).collect::<Option<Vec<&[N]>>>()?;
+        array_of(job.run(&values), arrays[0].data_type(), validity())
     }
     let ty = arrays.first()?.data_type();
     if arrays.iter().any(|a| a.data_type() != ty) {
@@ -55,27 +55,18 @@ pub(super) fn native_with_nulls(
     }
 }
 
-fn all_fixed_width<N: ArrowNativeType>(arrays: &[&ArrayRef]) -> Option<Vec<ScalarBuffer<N>>> {
-    arrays.iter().map(|array| fixed_width::<N>(array)).collect()
-}
-
 fn array_of<N: ArrowNativeType>(values: Vec<N>, ty: &DataType, validity: Option<NullBuffer>) -> Option<ArrayRef> {
     let data = ArrayData::builder(ty.clone()).len(values.len()).add_buffer(Buffer::from_vec(values)).nulls(validity);
     data.build().ok().map(make_array)
 }
 
-/// The values of an array of that width; `None` if it has another layout.
-fn fixed_width<N: ArrowNativeType>(array: &ArrayRef) -> Option<ScalarBuffer<N>> {
-    let data = array.to_data();
-    let values = data.buffers().first()?.clone();
-    (data.data_type().primitive_width() == Some(size_of::<N>())).then(|| ScalarBuffer::new(values, data.offset(), data.len()))
-}
-
-/// The bytes of the values of an array of fixed width; `None` if it has another layout.
-pub(super) fn fixed_bytes(array: &ArrayRef) -> Option<Buffer> {
-    let data = array.to_data();
-    let width = data.data_type().primitive_width()?;
-    Some(data.buffers().first()?.slice_with_length(data.offset() * width, data.len() * width))
+/// The bytes of the values of an array of fixed width; `None` if it has another layout. Allocates nothing: it is called for
+/// each column of each of many parts.
+pub(super) fn fixed_bytes(array: &ArrayRef) -> Option<&Buffer> {
+    downcast_primitive_array!(
+        array => Some(array.values().inner()),
+        _ => None
+    )
 }
 
 /// The maximum number of values copied at once.

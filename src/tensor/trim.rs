@@ -93,7 +93,7 @@ fn equal_to<'a>(values: &'a ArrayRef, one: &ArrayRef) -> Result<Box<dyn Fn(usize
             let (values, one) = (values.as_binary::<i64>(), one.as_binary::<i64>().value(0).to_owned());
             Box::new(move |i| values.value(i) == one)
         }
-        other => match (fixed_bytes(values), fixed_bytes(one), other.primitive_width()) {
+        other => match (fixed_bytes(values).cloned(), fixed_bytes(one).cloned(), other.primitive_width()) {
             (Some(values), Some(one), Some(width)) => Box::new(move |i| values[i * width..(i + 1) * width] == one[..]),
             _ => return Err(Error::data(format!("{other} values have no padding"))),
         },

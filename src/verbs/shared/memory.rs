@@ -209,10 +209,12 @@ impl NumberedChunks {
 }
 
 impl Slices {
-    /// The rows of all parts in this order, in chunks of about 4 MiB or of `--chunk-rows`.
+    /// The rows of all parts in this order, in chunks of about 4 MiB, or 16 MiB if that is only a few rows, or of `--chunk-rows`.
     pub fn new(chunks: Vec<Chunk>, order: Vec<usize>, options: &Options) -> Slices {
         let parts = NumberedChunks::new(chunks);
-        let by_size = rows_per_chunk(parts.nbytes(), parts.nrows(), 4 << 20);
+        // Records with thousands of fields: each chunk costs some time for every column, however few its rows.
+        let few = rows_per_chunk(parts.nbytes(), parts.nrows(), 16 << 20).min(256);
+        let by_size = rows_per_chunk(parts.nbytes(), parts.nrows(), 4 << 20).max(few);
         let rows_per_chunk = options.chunk_rows.unwrap_or(by_size).clamp(1, MAX_ROWS);
         Slices { parts: Arc::new(parts), order, given: 0, rows_per_chunk }
     }
