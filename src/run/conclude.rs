@@ -9,6 +9,7 @@ use super::times::Times;
 use crate::error::{Error, Result};
 use crate::io::{self, Outputs};
 use crate::message;
+use crate::notice::grouped;
 use crate::options::Options;
 use crate::printable::{counted, one_line, size_left_out};
 use crate::verbs::Verdict;
@@ -190,7 +191,7 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
 
 /// Shows the notices collected so far.
 pub fn show_notices(options: &Options, progress: &Progress) {
-    options.notices.take().iter().for_each(|notice| progress.notice(notice));
+    grouped(options.notices.take()).iter().for_each(|notice| progress.notice(notice));
 }
 
 /// Writes `--summary FILE`. `-` is standard error, because standard output may hold records.

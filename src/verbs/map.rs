@@ -1,6 +1,6 @@
 //! `map`: computes fields.
 
-use super::shared::divided::by_trial;
+use super::shared::divided::{PART_NBYTES, by_trial};
 use super::verb::{Bound, ChunkParts, Example, Map as MapStep, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -70,6 +70,6 @@ impl MapStep for Computes {
     }
 
     fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
-        Ok(Box::new(by_trial(chunk, &|part| self.program.most_nbytes(part)).map(Ok)))
+        Ok(Box::new(by_trial(chunk, PART_NBYTES, &|part| self.program.most_nbytes(part)).map(Ok)))
     }
 }

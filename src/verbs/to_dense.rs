@@ -89,12 +89,12 @@ with -f.";
         let edits = plan.edits(schema, None)?;
         let dense = Arc::new(edits.schema().clone());
         if !plan.needs_maxima() {
-            return Ok(edits.growing().bound());
+            return Ok(edits.growing(options).bound());
         }
         let positions = plan.fields.iter().map(|f| Ok(schema.find(&f.path)?.0)).collect::<Result<Vec<_>>>()?;
         let maxima = plan.fields.iter().map(|f| vec![0; f.sizes.len()]).collect();
         let queue = Queue::new(Self::NAME, schema, options);
-        let fold = Maxima { schema: schema.clone(), plan, positions, maxima, queue, edits: None, parts: None };
+        let fold = Maxima { schema: schema.clone(), options: options.clone(), plan, positions, maxima, queue, edits: None, parts: None };
         Ok(Bound { schema: dense, operator: Operator::Fold(Box::new(fold)) })
     }
 
@@ -218,6 +218,7 @@ fn needs_padding(schema: &Schema, path: &FieldPath, ty: &Type) -> bool {
 /// Holds all records until the longest rows are known.
 struct Maxima {
     schema: Arc<Schema>,
+    options: Options,
     plan: PaddingPlan,
     positions: Vec<Vec<usize>>,
     maxima: Vec<Vec<usize>>,
@@ -240,7 +241,7 @@ impl Fold for Maxima {
     fn finish_deferred(&mut self) -> Result<Option<Deferred>> {
         let edits = match &self.edits {
             Some(edits) => edits.clone(),
-            None => self.edits.insert(Arc::new(self.plan.edits(&self.schema, Some(&self.maxima))?)).clone(),
+            None => self.edits.insert(Arc::new(self.plan.edits(&self.schema, Some(&self.maxima))?.growing(&self.options))).clone(),
         };
         loop {
             if let Some(part) = self.parts.as_mut().and_then(Iterator::next) {

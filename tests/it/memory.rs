@@ -1,4 +1,5 @@
-//! Arrow and Parquet files that stand for more bytes than they have: peak memory, and the messages of those refused.
+//! Peak memory: of Arrow and Parquet files that stand for more bytes than they have (and the messages of those refused), and of
+//! verbs whose results grow.
 
 use crate::inputs::peak_memory;
 use crate::tatter::{BINARY, shell};
@@ -239,6 +240,43 @@ fn pages_whose_values_exceed_the_limit_are_not_decompressed() {
     assert!(message.starts_with(start) && peak < 100 * MIB, "{} MiB: {message}", peak / MIB);
     let (_, message) = run(here, "select c1 then convert wide.parquet --to jsonl --max-memory 200MB");
     assert_eq!(message, "");
+}
+
+#[test]
+fn thousands_of_compressed_columns_take_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..1500).map(|n| n % 50)));
+    let batch = RecordBatch::try_from_iter((0..3000).map(|n| (format!("c{n}"), numbers.clone()))).unwrap();
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default())).build();
+    let mut writer = ArrowWriter::try_new(File::create(here.join("wide.parquet")).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let (peak, message) = run(here, "convert wide.parquet --to csv --threads 1");
+    assert!(message.is_empty() && peak < 200 * MIB, "{} MiB: {message}", peak / MIB);
+}
+
+#[test]
+fn counts_of_many_keys_take_memory_in_proportion_to_the_keys() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let lines: String = (0..200_000).map(|n| format!("{{\"key\":{n}}}\n")).collect();
+    std::fs::write(here.join("keys.jsonl"), lines).unwrap();
+    let (peak, message) = run(here, "count --by key keys.jsonl --chunk-rows 500");
+    assert!(message.is_empty() && peak < 150 * MIB, "{} MiB: {message}", peak / MIB);
+}
+
+#[test]
+fn padding_to_the_longest_row_of_the_input_takes_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let long = "1,".repeat(1999) + "1";
+    let lines: String = (0..20_000).map(|n| format!("{{\"x\":[{}]}}\n", if n == 9_000 { &long } else { "1" })).collect();
+    std::fs::write(here.join("x.jsonl"), lines).unwrap();
+    for size in ["max", "2000"] {
+        let (peak, message) = run(here, &format!("to-dense --shape x=[{size}] x.jsonl --max-memory 2MiB"));
+        assert!(message.is_empty() && peak < 150 * MIB, "{size}: {} MiB: {message}", peak / MIB);
+    }
 }
 
 /// In `DELTA_BYTE_ARRAY`, a value may consist of the start of the value before.

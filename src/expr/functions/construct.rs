@@ -343,8 +343,9 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(call.error(format!("one_hot: axis is {axis}; it must be -1 or from 0 to {rank}")));
     }
     let axis = call.axis(4, axis, rank + 1)?;
-    if axis < rank && last_ragged(&x.ty.dims).is_some() {
-        return Err(call.error("one_hot of a ragged tensor adds the new axis last"));
+    let nragged = last_ragged(&x.ty.dims).map_or(0, |at| at + 1);
+    if axis < nragged {
+        return Err(call.error(format!("one_hot of a ragged tensor adds the new axis after the ragged ones: axis {nragged} to {rank}")));
     }
     let item = |i: usize, default: i128, call: &Call| {
         call.given(i).cloned().unwrap_or(Operand { kind: OperandKind::Literal(Literal::Int(default)), span: call.span.clone() })
@@ -365,7 +366,7 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
     ty.dims.insert(axis, last.clone());
     let dims = ty.dims.clone();
     // The new axis is created last and then moved to its position.
-    let perm: Vec<usize> = (0..axis).chain([rank]).chain(axis..rank).collect();
+    let perm: Vec<usize> = (nragged..axis).chain([rank]).chain(axis..rank).map(|at| at - nragged).collect();
     call.one(ty, move |args| {
         let tensor = x.of(args)?;
         let owners = merged(&tensor, 0, x.rank())?;
@@ -392,7 +393,7 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
             }
             Tensor::list(partition_of(&last, lengths)?, Tensor::Leaf(take(&both, &places)?), None)
         })?;
-        if axis == rank { Ok(out) } else { transposed(&out, &perm, &dims) }
+        if axis == rank { Ok(out) } else { out.map_below(nragged, &mut |t| transposed(t, &perm, &dims[nragged..])) }
     })
 }
 

@@ -8,16 +8,17 @@
 //!
 //! This is the only place in a format with locks, because the shared state is a position in a file.
 
-use super::failure::{damaged, lifted};
+use super::failure::damaged;
 use super::measure::Measures;
 use super::opened::Opened;
+use super::row_groups;
 use super::sizes::{Limits, Suspect};
 use crate::chunk::even_shares;
 use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use arrow_array::ArrayRef;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, TryLockError};
@@ -126,12 +127,12 @@ impl Lanes {
         let (reader, measures) = match &mut lane.reader {
             Some(reader) => reader,
             None => {
-                let (source, metadata) = (self.opened.source.clone(), self.opened.metadata.clone());
+                let metadata = &self.opened.metadata;
                 let mask = ProjectionMask::roots(metadata.parquet_schema(), lane.roots.iter().copied());
-                let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata);
-                let builder = builder.with_row_groups(vec![self.group]).with_projection(mask).with_batch_size(self.range_rows);
+                let levels = row_groups::levels(metadata, mask)?;
+                let reader = row_groups::reader(&self.opened, vec![self.group], &levels, self.range_rows, None)?;
                 let measures = Measures::new(self.opened.clone(), (self.group, self.first), 0, lane.suspects.clone(), self.limits)?;
-                lane.reader.insert((builder.build().map_err(lifted)?, measures))
+                lane.reader.insert((reader, measures))
             }
         };
         measures.before(self.range_rows)?;

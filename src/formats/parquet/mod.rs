@@ -31,6 +31,7 @@ mod opened;
 mod pages;
 mod ranges;
 mod read;
+mod row_groups;
 mod schema;
 mod sizes;
 mod write;

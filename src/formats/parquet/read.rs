@@ -1,9 +1,10 @@
 //! Reads row groups, or ranges of their rows, as tasks.
 
-use super::failure::{damaged, lifted};
+use super::failure::damaged;
 use super::measure::Measures;
 use super::opened::Opened;
 use super::ranges::{RowRange, RowRanges};
+use super::row_groups;
 use super::sizes::Limits;
 use crate::chunk::{Chunk, Decoded, Origin, Rows};
 use crate::demand::RecordNumbers;
@@ -16,8 +17,7 @@ use crate::formats::format::{Inference, Numbered, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::schema::Schema;
 use arrow_array::{Array, ArrayRef};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::{FieldLevels, ProjectionMask};
 use std::sync::Arc;
 
 /// If at least 1 in this many rows is required, all rows are decoded.
@@ -76,9 +76,10 @@ impl Reader for ParquetReader {
         opened.check_readable(columns.roots())?;
         opened.remarks(columns.roots()).try_for_each(|text| request.options.notices.add(text, request.options.strict))?;
         let mask = ProjectionMask::roots(opened.metadata.parquet_schema(), columns.roots().iter().copied());
-        let ranges = RowRanges::new(opened.clone(), mask.clone(), columns.roots(), request);
+        let levels = row_groups::levels(&opened.metadata, mask.clone())?;
+        let ranges = RowRanges::new(opened.clone(), mask, columns.roots(), request);
         let limits = Limits::new(&request.options);
-        let decode = Arc::new(Decode { opened, columns, mask, limits });
+        let decode = Arc::new(Decode { opened, columns, levels, limits });
         Ok(Box::new(ranges.map(move |rows| {
             let (rows, decode) = (rows?, decode.clone());
             Ok(Box::new(move || decode.rows(rows)) as Task<Decoded>)
@@ -89,7 +90,7 @@ impl Reader for ParquetReader {
 struct Decode {
     opened: Arc<Opened>,
     columns: Columns,
-    mask: ProjectionMask,
+    levels: FieldLevels,
     limits: Limits,
 }
 
@@ -150,14 +151,9 @@ impl Decode {
         }
         let mut measures = self.measures(&rows)?;
         measures.iter_mut().try_for_each(|(measures, nrows)| measures.before(*nrows))?;
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.opened.source.clone(), self.opened.metadata.clone())
-            .with_row_groups(rows.groups.clone().collect())
-            .with_projection(self.mask.clone())
-            .with_batch_size(nrows.max(1));
-        if rows.skip > 0 || rows.only.is_some() {
-            builder = builder.with_row_selection(rows.selection()?);
-        }
-        let reader = builder.with_limit(nrows).build().map_err(lifted)?;
+        let all = rows.groups.clone().map(|group| self.opened.rows[group]).fold(0, u64::saturating_add);
+        let selection = (rows.only.is_some() || rows.skip > 0 || rows.nrows < all).then(|| rows.selection()).transpose()?;
+        let reader = row_groups::reader(&self.opened, rows.groups.clone().collect(), &self.levels, nrows, selection)?;
         let (mut parts, mut faults) = (Vec::new(), Vec::new());
         let (mut seen, mut nbytes) = (0usize, 0usize);
         for batch in reader {

@@ -16,10 +16,10 @@ pub fn by_nbytes(chunk: Chunk, row_nbytes: usize) -> impl Iterator<Item = Chunk>
     of_rows(chunk, (PART_NBYTES / row_nbytes.max(1)).max(1))
 }
 
-/// Parts with as many rows as fit, judging by the memory that `nbytes` measures for the results of some rows; a single
-/// part if it fails for them.
-pub fn by_trial(chunk: Chunk, nbytes: &dyn Fn(&Chunk) -> Option<usize>) -> impl Iterator<Item = Chunk> + Send + use<> {
-    let rows = chunk.rows_by_trial(PART_NBYTES, nbytes);
+/// Parts with as many rows as fit in `limit` bytes, judging by the memory that `nbytes` measures for the results of some
+/// rows; a single part if it fails for them.
+pub fn by_trial(chunk: Chunk, limit: usize, nbytes: &dyn Fn(&Chunk) -> Option<usize>) -> impl Iterator<Item = Chunk> + Send + use<> {
+    let rows = chunk.rows_by_trial(limit, nbytes);
     of_rows(chunk, rows)
 }
 

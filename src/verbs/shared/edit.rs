@@ -3,9 +3,11 @@
 //! A verb supplies the new type of a field and a kernel for its values. This module finds the enclosing structure,
 //! keeps everything else unchanged, and maps the row in a kernel's error to the record.
 
-use super::divided::by_trial;
+use super::divided::{PART_NBYTES, by_trial};
+use super::memory::Budget;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::options::Options;
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::time::TimeType;
@@ -99,6 +101,8 @@ pub struct Edits {
     filling: OnceLock<Option<Arc<str>>>,
     /// See [`Edits::growing`].
     grows: bool,
+    /// Approximate output bytes for one part of a chunk.
+    part_nbytes: usize,
 }
 
 struct Edit {
@@ -111,7 +115,14 @@ struct Edit {
 impl Edits {
     /// Starts without changes.
     pub fn new(schema: &Schema) -> Edits {
-        Edits { schema: schema.clone(), edits: Vec::new(), original: schema.clone(), filling: OnceLock::new(), grows: false }
+        Edits {
+            schema: schema.clone(),
+            edits: Vec::new(),
+            original: schema.clone(),
+            filling: OnceLock::new(),
+            grows: false,
+            part_nbytes: PART_NBYTES,
+        }
     }
 
     /// The schema after the changes so far.
@@ -196,8 +207,9 @@ impl Edits {
     }
 
     /// The fields may take many times the memory after the changes.
-    pub fn growing(self) -> Edits {
-        Edits { grows: true, ..self }
+    pub fn growing(self, options: &Options) -> Edits {
+        let share = usize::try_from(Budget::limit(options) / 4).unwrap_or(usize::MAX);
+        Edits { grows: true, part_nbytes: share.min(PART_NBYTES), ..self }
     }
 }
 
@@ -217,7 +229,7 @@ impl Map for Edits {
     }
 
     fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
-        Ok(Box::new(by_trial(chunk, &|part| self.apply(part.clone()).ok().map(|result| result.nbytes())).map(Ok)))
+        Ok(Box::new(by_trial(chunk, self.part_nbytes, &|part| self.apply(part.clone()).ok().map(|result| result.nbytes())).map(Ok)))
     }
 }
 
