@@ -34,24 +34,22 @@ const MANY: usize = 5;
 /// So many of their fields are named.
 const NAMED: usize = 3;
 
-/// Notices to show: those that say the same of many fields or files (`FIELD: TEXT`) become one.
+/// Notices to show, in the same order: those that say the same of many fields or files (`FIELD: TEXT`) become one.
 pub fn grouped(notices: Vec<String>) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for notice in notices {
-        let (field, text) = notice.split_once(": ").unwrap_or(("", &notice));
-        let place = *places.entry(text.to_owned()).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push((text.to_owned(), Vec::new()));
-        }
-        groups[place].1.push(field.to_owned());
+    let parts = |notice: &str| notice.split_once(": ").map(|(field, text)| (field.to_owned(), text.to_owned()));
+    let mut fields: HashMap<String, Vec<String>> = HashMap::new();
+    for (field, text) in notices.iter().filter_map(|notice| parts(notice)) {
+        fields.entry(text).or_default().push(field);
     }
-    let line = |field: &str, text: &str| if field.is_empty() { text.to_owned() } else { format!("{field}: {text}") };
-    let lines = groups.iter().flat_map(|(text, fields)| match fields.len() {
-        n if n < MANY => fields.iter().map(|field| line(field, text)).collect(),
-        _ => vec![line(&listed(fields.iter(), NAMED), text)],
-    });
-    lines.collect()
+    fields.retain(|_, fields| fields.len() >= MANY);
+    let line = |notice: String| match parts(&notice) {
+        Some((first, text)) if fields.get(&text).is_some_and(|fields| fields[0] == first) => {
+            Some(format!("{}: {text}", listed(fields[&text].iter(), NAMED)))
+        }
+        Some((_, text)) if fields.contains_key(&text) => None,
+        _ => Some(notice),
+    };
+    notices.into_iter().filter_map(line).collect()
 }
 
 /// A number shared by its clones; any thread can add to it.
@@ -79,7 +77,8 @@ mod tests {
         let of = |fields: &[&str]| fields.iter().map(|field| format!("{field}: is cut")).collect::<Vec<_>>();
         assert_eq!(grouped(of(&["a", "b"])), ["a: is cut", "b: is cut"]);
         let mut many = of(&["a", "b", "c", "d", "e"]);
-        many.extend(["a: is new".to_owned(), "3 files are read".to_owned()]);
-        assert_eq!(grouped(many), ["a, b, c, and 2 more: is cut", "a: is new", "3 files are read"]);
+        many.insert(1, "aa: is new".to_owned());
+        many.push("3 files are read".to_owned());
+        assert_eq!(grouped(many), ["a, b, c, and 2 more: is cut", "aa: is new", "3 files are read"]);
     }
 }

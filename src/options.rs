@@ -65,6 +65,8 @@ pub struct Options {
     pub on_error: OnError,
     /// Exit with 0 for up to that many bad records; one more fails the run.
     pub max_errors: Option<u64>,
+    /// Bad records and values of the inputs before, if each input has its own output.
+    pub bad_before: u64,
     /// Maximum size of a record, such as a line or a TFRecord, in bytes.
     pub max_record_bytes: u64,
     /// Memory for verbs that hold records.
@@ -173,6 +175,7 @@ impl Default for Options {
             with: Vec::new(),
             on_error: OnError::default(),
             max_errors: None,
+            bad_before: 0,
             max_record_bytes: 256 << 20,
             max_memory: 1 << 30,
             temp_dir: None,

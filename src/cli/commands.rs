@@ -119,7 +119,7 @@ records. The files must not be compressed.",
         run: |matches, options, out| {
             let page = matches.get_one::<String>("PAGE").map(String::as_str);
             match (page, &options.output) {
-                (None, Some(directory)) => man::write_all(std::path::Path::new(directory), COMMANDS)?,
+                (None, Some(directory)) => man::write_all(std::path::Path::new(directory), COMMANDS, options, out)?,
                 (Some(_), Some(_)) => return Err(Error::usage("man --output writes all pages; it takes no PAGE")),
                 (page, None) => {
                     let text = man::page(page.unwrap_or("tatter"), COMMANDS)?;

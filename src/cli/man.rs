@@ -5,12 +5,15 @@ use super::help;
 use super::standalone::Standalone;
 use super::typed::Typed;
 use crate::error::{Error, Result, nearest};
+use crate::io::Outputs;
+use crate::options::Options;
 use crate::screen::wrapped;
 use crate::verbs::combine::brackets;
 use crate::verbs::{Entry, Example, VERBS};
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
+use std::io::Write;
 use std::path::Path;
 
 /// All pages, with file names.
@@ -60,14 +63,24 @@ pub fn page(name: &str, commands: &[Standalone]) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// Writing fails.
-pub fn write_all(directory: &Path, commands: &[Standalone]) -> Result<()> {
-    let failed = |path: &Path, e: &std::io::Error| Error::io(&path.display().to_string(), "cannot write", e);
-    std::fs::create_dir_all(directory).map_err(|e| failed(directory, &e))?;
+pub fn write_all(directory: &Path, commands: &[Standalone], options: &Options, out: &mut dyn Write) -> Result<()> {
+    let failed = |name: &str, e: &std::io::Error| Error::io(name, "cannot write", e);
+    if !options.dry_run {
+        std::fs::create_dir_all(directory).map_err(|e| failed(&directory.display().to_string(), &e))?;
+    }
+    let mut outputs = Vec::new();
     for (name, text) in pages(commands)? {
         let path = directory.join(name);
-        std::fs::write(&path, text).map_err(|e| failed(&path, &e))?;
+        if options.dry_run {
+            writeln!(out, "output  {}", path.display()).map_err(|e| failed("standard output", &e))?;
+            continue;
+        }
+        let output = Outputs::plan(&Options { output: Some(path.into()), is_output_literal: true, shards: None, ..options.clone() })?;
+        let mut page = output.create(0)?;
+        page.write_all(&text).and_then(|()| page.flush()).map_err(|e| failed(output.name(), &e))?;
+        outputs.push(output);
     }
-    Ok(())
+    outputs.iter().try_for_each(Outputs::commit)
 }
 
 /// The width of unfilled text.

@@ -31,7 +31,7 @@ pub struct Typed {
     /// Format of the output [default: by extension; jsonl for standard output and for a name without extension]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     to: Option<String>,
-    /// Name of standard input in messages
+    /// Name of standard input in messages, for --source and for random numbers
     #[arg(long, value_name = "NAME", help_heading = "Files")]
     input_name: Option<String>,
     /// Read names of more files and directories from LIST, one per line; `-` is standard input
@@ -154,7 +154,7 @@ pub struct Typed {
     /// TFDS: read class labels as their names
     #[arg(long, help_heading = "Format options")]
     class_names: bool,
-    /// libsvm: index of the first feature [default: on input 0 if any index is 0, else 1; on output 1]
+    /// libsvm: index of the first feature [default: on input 0 if any index is 0, else 1; on output that of the input, else 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1), help_heading = "Format options")]
     index_base: Option<i64>,
     /// libsvm, Matrix Market, SciPy: sum the values of a row that have the same index

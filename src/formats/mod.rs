@@ -14,6 +14,7 @@ mod columnar;
 mod csv;
 mod cut;
 mod decimal;
+mod dense_shape;
 pub mod format;
 mod json_members;
 mod jsonl;

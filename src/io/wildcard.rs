@@ -15,14 +15,16 @@ pub fn has_wildcard(name: &str) -> bool {
     name.contains(['*', '?', '['])
 }
 
-/// The files that match a glob, sorted by name.
+/// The files that match a glob, sorted by name. If the glob ends in `/`, or no file matches, the directories.
 ///
 /// # Errors
 /// The pattern is malformed, a directory cannot be read, or nothing matches.
 pub fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::from(if pattern.starts_with('/') { "/" } else { "" })];
     let mut column = 0;
-    for part in pattern.split('/') {
+    // A final `**` means the files at any depth.
+    let files = if pattern == "**" || pattern.ends_with("/**") { "*" } else { "" };
+    for part in pattern.split('/').chain([files]) {
         if !part.is_empty() {
             let step = Step::new(part, pattern, column)?;
             let mut next = Vec::new();
@@ -31,7 +33,9 @@ pub fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
         }
         column += part.chars().count() + 1;
     }
-    found.retain(|path| !path.as_os_str().is_empty() && !path.is_dir());
+    found.retain(|path| !path.as_os_str().is_empty());
+    let (directories, files): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.is_dir());
+    let mut found = if pattern.ends_with('/') || files.is_empty() { directories } else { files };
     found.sort();
     // Two `**` can reach a file in several ways.
     found.dedup();
@@ -127,13 +131,16 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         }
-        let table: [(&str, &[&str]); 8] = [
+        let table: [(&str, &[&str]); 11] = [
             ("*.x", &["a.x", "?"]),
             ("?.x", &["a.x"]),
             ("[ac].?", &["a.x", "c.y"]),
             (".*.x", &[".hidden.x"]),
             ("*/*.x", &["d/e.x"]),
+            ("*/", &["d"]),
+            ("d*", &["d"]),
             ("**/*.x", &["a.x", "?", "d/e.x", "d/f/g.x"]),
+            ("d/**", &["d/e.x", "d/f/g.x"]),
             ("d/**/g.x", &["d/f/g.x"]),
             ("**/**/g.x", &["d/f/g.x"]),
         ];

@@ -41,6 +41,11 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Bad records and values so far.
+    pub fn nbad(&self) -> u64 {
+        self.counts.skipped + self.counts.nulled
+    }
+
     /// Starts without runs.
     pub fn new(manifest: Option<Manifest>, beside: Beside) -> Ended {
         let (listed, first_faults) = (Vec::new(), Vec::new());
@@ -187,6 +192,18 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
         .collect();
     let more = if records + values > places.len() as u64 { "; ..." } else { "" };
     format!("{}: {}{more}", parts.join(", "), places.join("; "))
+}
+
+/// Refuses a summary and a manifest of a run that writes no records.
+///
+/// # Errors
+/// One is wanted.
+pub fn refuse_counts(options: &Options) -> Result<()> {
+    let given = [("--summary", options.summary.is_some()), ("--manifest", options.manifest.is_some())];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Error::usage(format!("{option}: this run has no counts, because it writes no records"))),
+        None => Ok(()),
+    }
 }
 
 /// Shows the notices collected so far.

@@ -132,7 +132,12 @@ impl Execution<'_> {
         let mut sink = Sink {
             end,
             values,
-            policy: FaultPolicy { skip: skip || takes_faults, max_errors: self.options.max_errors, quarantine },
+            policy: FaultPolicy {
+                skip: skip || takes_faults,
+                max_errors: self.options.max_errors,
+                bad_before: self.options.bad_before,
+                quarantine,
+            },
             counts: Counts::default(),
             records: BTreeMap::new(),
             first_faults: Vec::new(),

@@ -1,5 +1,6 @@
 //! `tatter index`: writes the offsets of the records of TFRecord files, for random access.
 
+use super::conclude::refuse_counts;
 use crate::error::{Error, Result};
 use crate::formats::{self, IndexForm, write_index};
 use crate::io::{Input, Outputs, expand};
@@ -14,6 +15,7 @@ use std::io::Write;
 /// # Errors
 /// A file is not a complete TFRecord or is a pipe, or an index cannot be written.
 pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
+    refuse_counts(options)?;
     let found = expand(files, options, &|_| false)?;
     if options.output.is_some() && found.len() > 1 {
         return Err(Error::usage(format!("-o names one index, but there are {} files", found.len()))
@@ -34,6 +36,11 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
         if output.replaces(&path) {
             let error = Error::usage("the index would replace its file").in_input(path.display().to_string());
             return Err(error.help("omit -o: the index is written next to the file"));
+        }
+        if options.dry_run {
+            let line = format!("output  {} (an index)\n", one_line(output.name()));
+            out.write_all(line.as_bytes()).map_err(|e| Error::io("standard output", "cannot write", &e))?;
+            continue;
         }
         let mut index = output.create(0)?;
         let records = write_index(&input, form, &mut index)?;

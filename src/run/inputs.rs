@@ -295,7 +295,11 @@ impl Inputs {
 /// # Errors
 /// All inputs are empty, at least one is a file, and neither `--from` nor `--schema` is given.
 fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
-    if options.from.is_some() || options.schema.is_some() || !inputs.iter().all(|input| input.is_empty()) {
+    if options.from.is_some()
+        || options.schema.is_some()
+        || !inputs.iter().all(|input| input.is_empty())
+        || inputs.iter().any(|i| is_half(i))
+    {
         return Ok(());
     }
     let Some(first) = inputs.iter().find(|input| input.path().is_some() && input.is_regular()) else { return Ok(()) };
@@ -304,6 +308,13 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });
     let help = format!("if it is meant to be empty, name its format: --from {likely}");
     Err(error.in_input(first.name().clone()).help(help).because(Reason::Empty))
+}
+
+/// Whether it is one of the two files of a dataset, and the other one is not empty: no record may have a value.
+fn is_half(input: &Input) -> bool {
+    let Some(path) = input.path() else { return false };
+    let pairs = FORMATS.iter().filter_map(|format| format.pair());
+    pairs.flatten().any(|other| std::fs::metadata(path.with_extension(other)).is_ok_and(|found| found.len() > 0))
 }
 
 /// Adds a notice for empty files among others. Shards may be empty, if there are more of them than records.
@@ -347,7 +358,12 @@ fn one_format_each(opened: &[Opened]) -> Result<()> {
 /// Checks that `--split` is used with a dataset to read or write.
 fn check_split(opened: &[Opened], options: &Options) -> Result<()> {
     let is_written = || options.to.as_deref().and_then(crate::formats::find).is_some_and(|format| format.has_splits());
-    match (&options.split, opened.iter().any(|opened| opened.format.has_splits()) || is_written()) {
+    let is_read = opened.iter().any(|opened| opened.format.has_splits());
+    match (&options.split, is_read || is_written()) {
+        (Some(split), true) if !is_read && split.contains('[') => {
+            Err(Error::usage(format!("--split {split}: no input has splits to take a part of"))
+                .help("to take some records of other inputs: head, skip, sample, split"))
+        }
         (Some(split), false) => Err(Error::usage(format!("--split {split}: no input has splits"))
             .help("only a TensorFlow Datasets directory has splits; to take some records of other inputs: head, skip, sample, split")),
         _ => Ok(()),

@@ -47,6 +47,8 @@ pub struct FaultPolicy {
     pub skip: bool,
     /// Maximum number of invalid records; one more fails the run.
     pub max_errors: Option<u64>,
+    /// Those before this run.
+    pub bad_before: u64,
     /// The file that invalid records are written to, and its name.
     pub quarantine: Option<(String, Box<dyn Write + Send>)>,
 }
@@ -108,10 +110,10 @@ impl Sink<'_> {
             line.push('\n');
             file.write_all(line.as_bytes()).map_err(|e| Error::io(name, "cannot write", &e))?;
         }
-        let total = self.counts.skipped + self.counts.nulled;
+        let total = self.policy.bad_before + self.counts.skipped + self.counts.nulled;
         match self.policy.max_errors {
             Some(most) if total > most => {
-                let found = match (self.counts.skipped, self.counts.nulled) {
+                let found = match (self.policy.bad_before + self.counts.skipped, self.counts.nulled) {
                     (records, 0) => counted(records, "bad record"),
                     (0, values) => counted(values, "bad value"),
                     _ => format!("{total} bad values and records"),

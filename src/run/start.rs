@@ -6,7 +6,7 @@ use super::beside::{self, Beside};
 use super::branch::Branches;
 use super::chain::{Chain, read_less, reads_less};
 use super::combine::open_chain;
-use super::conclude::{Ended, conclude, show_notices};
+use super::conclude::{Ended, conclude, refuse_counts, show_notices};
 use super::drawn;
 use super::encode::new_writer;
 use super::execute::{Done, Execution};
@@ -100,7 +100,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
         let output = Some(targets::name_in(directory, &inputs, &own)?);
         // Without --to, the format is that of the input.
         let to = own.to.clone().or_else(|| inputs.format_name().map(str::to_owned));
-        let own = Options { output, to, ..own };
+        let own = Options { output, to, bad_before: ended.nbad(), ..own };
         let targets = Targets::plan(last, &own)?;
         early = Run::new(&verbs, inputs, targets, &own, &ended)?.start(&mut ended)?;
     }
@@ -214,6 +214,7 @@ impl<'a> Run<'a> {
             return self.explain(&chain).map(Some);
         }
         if last_is_report && !needs_records {
+            refuse_counts(&self.options)?;
             return self.report_on_schema(chain).map(Some);
         }
         if let Some(drawn) = drawn::plan(self.verbs, &self.options, is_stated, self.inputs.nbytes(), || self.inputs.numbered())? {

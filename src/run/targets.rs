@@ -40,6 +40,10 @@ impl Targets {
                 continue;
             }
             let mut output = Outputs::plan(&Options { output: name, ..options.clone() })?;
+            if let (true, Some(verb)) = (is_report && output.distribution() != Distribution::Single, last) {
+                let error = Error::usage(format!("{} writes its report to one file, not to several", verb.name()));
+                return Err(error.in_input(output.name().clone()));
+            }
             if !is_report {
                 let own = format::of_output(&output, options)?;
                 if let Some(first) = format.filter(|first| first.name() != own.name()) {

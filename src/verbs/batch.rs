@@ -48,7 +48,7 @@ and the largest dense shape of the batch. Nulls are kept.
 
 With --max-values a batch also ends before a record that would bring the number of values in FIELD (counting all its axes) above the \
 limit; a record above the limit becomes a separate batch. `batch all` keeps all records in memory (see --max-memory). With \
---drop-remainder every batch has N records, and the size of axis 0 is known.";
+--drop-remainder and without --max-values every batch has N records, and the size of axis 0 is known.";
     const MEANING: &'static str = "tf.data.Dataset.batch, ragged_batch";
     const EXAMPLES: &'static [Example] = &[
         Example {

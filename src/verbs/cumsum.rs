@@ -36,6 +36,7 @@ pub struct Cumsum {
 
 impl Verb for Cumsum {
     const NAME: &'static str = "cumsum";
+    const COMPUTES: bool = true;
     const SUMMARY: &'static str = "Add running totals of a field across records";
     const ABOUT: &'static str = "\
 Appends a field with the sum of FIELD over this record and all records before it (with --by, only those with the same key). Integers are \

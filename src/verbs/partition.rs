@@ -22,7 +22,7 @@ pub struct Partition {
     field: FieldPath,
     #[command(flatten)]
     by: By,
-    /// With --value-rowids: field that contains the number of rows, needed if the last rows are empty
+    /// Field that contains the number of rows; --value-rowids needs it if the last rows are empty
     #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse, requires = "value_rowids")]
     nrows: Option<FieldPath>,
     /// Keep the partition field

@@ -1,7 +1,7 @@
 //! The arguments of a call, in the forms that functions need.
 
 use super::binding::{Arg, Call};
-use super::coerce::{as_node, as_they_are, cast_node, common, moved_node, not_null, present, strict, strict_node};
+use super::coerce::{as_node, as_they_are, cast_node, common, index_node, moved_node, not_null, present, strict, strict_node};
 use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, static_text};
 use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
@@ -26,6 +26,16 @@ impl Call {
     pub fn any(&mut self, i: usize) -> ExprResult<Arg> {
         let node = self.beside_bytes(strict_node(self.operand(i)?)?)?;
         Ok(self.push(node))
+    }
+
+    /// Argument `i` as a ragged or dense tensor of any elements, including structures.
+    ///
+    /// # Errors
+    /// The argument is a sparse tensor, or not a tensor.
+    pub fn nested(&mut self, i: usize) -> ExprResult<Arg> {
+        let arg = self.any(i)?;
+        self.not_sparse(&arg)?;
+        Ok(arg)
     }
 
     /// Argument `i` for functions that select or move whole values: like [`Call::any`], but fields of structures may be
@@ -107,9 +117,7 @@ impl Call {
         let node = strict_node(&item)?;
         let node = match node.ty.dtype() {
             // An empty list has no dtype.
-            Some(d) if d.is_integer() || (item.is_literal() && constant_values(&node) == Some(0)) => {
-                cast_node(node, &DType::Int64, self.text())?
-            }
+            Some(d) if d.is_integer() || (item.is_literal() && constant_values(&node) == Some(0)) => index_node(node, self.text())?,
             _ => return Err(self.wrong(i, "of an integer dtype")),
         };
         let arg = self.push(node);
@@ -127,7 +135,7 @@ impl Call {
         if !(empty || node.ty.dtype().is_some_and(DType::is_integer)) {
             return Err(ExprError::at(item.span.clone(), format!("{}: expected integers, found {}", self.name, item.describe())));
         }
-        let node = cast_node(node, &DType::Int64, self.text())?;
+        let node = index_node(node, self.text())?;
         let arg = self.push(node);
         self.plain(&arg)?;
         Ok(arg)
@@ -339,11 +347,20 @@ impl Call {
             Element::Value(_) => Ok(()),
             Element::Struct(_) => Err(ExprError::at(arg.span.clone(), format!("{} expects a tensor, found a structure", self.name))
                 .help("take one of its fields: st.name, st[\"name\"]")),
-            Element::Sparse(_) => {
-                Err(ExprError::at(arg.span.clone(), format!("{} expects a ragged or dense tensor, found a sparse one", self.name))
-                    .help(format!("sparse.to_dense({0}) or RaggedTensor.from_sparse({0}) converts it", text_at(self.text(), &arg.span))))
-            }
+            Element::Sparse(_) => self.not_sparse(arg),
         }
+    }
+
+    /// Rejects sparse tensors.
+    ///
+    /// # Errors
+    /// The argument is a sparse tensor.
+    pub fn not_sparse(&self, arg: &Arg) -> ExprResult<()> {
+        if !arg.ty.is_sparse() {
+            return Ok(());
+        }
+        let error = ExprError::at(arg.span.clone(), format!("{} expects a ragged or dense tensor, found a sparse one", self.name));
+        Err(error.help(format!("sparse.to_dense({0}) or RaggedTensor.from_sparse({0}) converts it", text_at(self.text(), &arg.span))))
     }
 
     /// The type of an item that must be a dense tensor; `advice` says what to do with any other item.

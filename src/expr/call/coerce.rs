@@ -3,6 +3,7 @@
 use super::dicts::{structure, structures};
 use super::fold::computed;
 use super::pack::pack;
+use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::{AllowedNulls, Node, NodeKind, UNNAMED};
 use crate::expr::kernels::{cast, entries};
@@ -12,6 +13,7 @@ use crate::expr::span::Span;
 use crate::expr::types::{may_hold_nulls, promote, without_nulls};
 use crate::schema::{DType, Element, Field, Literal, Type};
 use crate::tensor::Tensor;
+use arrow_array::ArrayRef;
 use std::sync::Arc;
 
 /// Converts an item to a tensor. Literals become constants, of `dtype` if it holds them.
@@ -243,6 +245,19 @@ fn is_name(text: &str) -> bool {
 /// # Errors
 /// There is no such conversion.
 pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node> {
+    converted(node, dtype, text, cast::cast)
+}
+
+/// Casts integers to int64 to be used as indices, sizes or lengths: what int64 does not hold becomes its largest value, which is
+/// out of range wherever the value was.
+///
+/// # Errors
+/// See [`cast_node`].
+pub fn index_node(node: Node, text: &Arc<str>) -> ExprResult<Node> {
+    converted(node, &DType::Int64, text, cast::saturated)
+}
+
+fn converted(node: Node, dtype: &DType, text: &Arc<str>, convert: fn(&ArrayRef, &DType) -> Result<ArrayRef>) -> ExprResult<Node> {
     if node.ty.dtype() == Some(dtype) {
         return Ok(node);
     }
@@ -260,9 +275,9 @@ pub fn cast_node(node: Node, dtype: &DType, text: &Arc<str>) -> ExprResult<Node>
         if sparse {
             let tensor = args.tensor(0)?;
             let s = entries::sparse(&tensor)?;
-            return entries::with_values(s, cast::cast(s.values(), &to)?);
+            return entries::with_values(s, convert(s.values(), &to)?);
         }
-        args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(cast::cast(t.as_leaf()?, &to)?)))
+        args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(convert(t.as_leaf()?, &to)?)))
     })
 }
 

@@ -24,7 +24,7 @@ mod signature;
 mod subscript;
 
 pub use binding::{Arg, Call, Written};
-pub use coerce::{alike, as_node, cast_node, common, computable, not_null, strict, strict_node};
+pub use coerce::{alike, as_node, cast_node, common, computable, index_node, not_null, strict, strict_node};
 pub use dicts::{key_name, same_keys};
 pub use fold::fold;
 pub use function::{Function, Meaning};

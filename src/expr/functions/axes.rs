@@ -14,7 +14,7 @@ use crate::tensor::transpose::{is_permutation, transposed_places};
 
 pub static FUNCTIONS: &[Function] = &[
     function!(["expand_dims"], "input|x, axis", "Insert an axis of size 1.", [("expand_dims([1, 2], axis=1)", "[[1], [2]]")], |c| {
-        let x = c.any(0)?;
+        let x = c.nested(0)?;
         let axis = c.int(1)?;
         let axis = c.axis(1, axis, x.rank() + 1)?;
         let mut ty = x.ty.clone();
@@ -52,7 +52,7 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.nested(0)?;
     let mut axes = match call.ints(1)?.filter(|axes| !axes.is_empty() || last_ragged(&x.ty.dims).is_some()) {
         Some(axes) => axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?,
         None if last_ragged(&x.ty.dims).is_some() => return Err(call.error("squeeze of a ragged tensor needs an axis")),
@@ -95,7 +95,7 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn merge_dims(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.nested(0)?;
     let (outer, inner) = (call.int(1)?, call.int(2)?);
     let (outer, inner) = (call.axis(1, outer, x.rank())?, call.axis(2, inner, x.rank())?);
     if outer > inner {
@@ -113,7 +113,7 @@ fn merge_dims(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.nested(0)?;
     let shape = call.all_integers(1)?;
     let place = call.operand(1)?.span.clone();
     let known: Option<Vec<i64>> = shape.iter().map(Integer::known).collect();
@@ -170,7 +170,7 @@ fn filled(shape: &[i64], n: usize, sizes: &[usize]) -> Option<Vec<usize>> {
 }
 
 fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.nested(0)?;
     if x.ty.is_sparse() {
         return Err(ExprError::at(x.span.clone(), "transpose expects a dense tensor, found a sparse one").help("use sparse.transpose(x)"));
     }

@@ -205,6 +205,8 @@ fn pad(call: &Call) -> ExprResult<String> {
         _ => "0",
     };
     let is_literal = call.given(3).is_none_or(|value| matches!(value.kind, OperandKind::Literal(_)));
+    // Another dtype is promoted.
+    let is_other = !is_literal && call.given(3).and_then(Operand::node).is_some_and(|node| node.ty.dtype() != ty.dtype());
     let mut padded = "tensor".to_owned();
     for (axis, [before, after]) in pairs.iter().enumerate().filter(|(_, pair)| pair.iter().any(|n| n != "0")) {
         let size = format!("shape(identity(tensor))[{axis}]");
@@ -222,6 +224,7 @@ fn pad(call: &Call) -> ExprResult<String> {
                 // Converted directly to the tensor's dtype: going through float32 would lose digits.
                 let value = match ty.dtype() {
                     Some(DType::String | DType::Bytes) => constant.to_owned(),
+                    _ if is_other => constant.to_owned(),
                     _ => format!("{}({constant}, identity(tensor).dtype)", if is_literal { "constant" } else { "cast" }),
                 };
                 let of = |n: &str| if n == "0" { None } else { Some(format!("fill([{}], {value})", sizes(n))) };

@@ -126,7 +126,7 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
 }
 
 fn split(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.nested(0)?;
     if x.rank() == 0 && matches!(x.ty.dtype(), Some(DType::String | DType::Bytes)) {
         let error = ExprError::at(call.span.clone(), "split divides tensors along an axis; this is a string");
         return Err(error.help("to split text: strings.split(x, sep=\"-\")"));
@@ -291,7 +291,7 @@ fn row_of_parts(sizes: &[i64], length: usize) -> Result<Vec<usize>, String> {
 }
 
 fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.nested(0)?;
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
     let known = match (x.ty.dims[axis].size, call.optional_int(1)?) {

@@ -154,7 +154,9 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
             let (p, q) = (&left[*p as usize], &right[*q as usize]);
             let ((m, k), (other, n)) = (p.size(), q.size());
             let record = || record_below(aligned.partitions.iter(), i);
-            if k != other {
+            // A matrix without rows does not determine the number of its columns.
+            let is_open = (m, k) == (0, 0) && !p.transposed || (other, n) == (0, 0) && q.transposed;
+            if k != other && !is_open {
                 return Err(Error::data(format!("rows of {k} items do not match columns of {other}")).at_row(record()));
             }
             count = check_count(m.checked_mul(n).and_then(|c| c.checked_add(count)), record())?;

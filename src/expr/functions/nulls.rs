@@ -132,6 +132,10 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
         return fill_lists(call, &node, x, &value);
     }
     let filler = filler_of(call, &node, &value)?;
+    if filler.ty.fields().is_some() && node.ty.fields().is_none() {
+        let message = format!("fill_null: the value must be {}, not {}", describe(&node.ty), describe(&filler.ty));
+        return Err(ExprError::at(value.span.clone(), message));
+    }
     let element = filler.ty.element.clone();
     let rank = filler.ty.rank();
     let Some(level) = node.ty.rank().checked_sub(rank) else {

@@ -226,7 +226,7 @@ pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
     {
         let rows = node.clone();
         let rows = call.push(rows);
-        let values = call.any(0)?;
+        let values = call.nested(0)?;
         return rewrap(call, rows, values, 2);
     }
     let mut given = ENCODINGS.iter().filter(|(i, _)| call.given(*i).is_some());
@@ -241,7 +241,7 @@ pub fn partition_outer_dimension(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn compose_from(call: &mut Call, encoding: PartitionEncoding, at: usize, nrows_at: usize) -> ExprResult<OperandKind> {
-    let values = call.any(0)?;
+    let values = call.nested(0)?;
     let numbers = if encoding == PartitionEncoding::UniformRowLength { call.scalar_integer(at)? } else { call.integers(at)? };
     check_vector(&numbers, encoding)?;
     let with_nrows =
@@ -367,7 +367,7 @@ fn rows_of(
 
 /// Adds several partitions above axis 0, outermost first.
 pub fn nested(call: &mut Call, encoding: PartitionEncoding) -> ExprResult<OperandKind> {
-    let mut values = call.any(0)?;
+    let mut values = call.nested(0)?;
     let first = values.clone();
     let partitions: Vec<Operand> = call.list(1)?;
     let nrows: Option<Vec<Operand>> =

@@ -45,7 +45,7 @@ pub static FUNCTIONS: &[Function] = &[
         "Reverse the order of items along axes.",
         [("reverse([[3, 1], [2]], axis=[1])", "[[1, 3], [2]]")],
         |c| {
-            let x = c.any(0)?;
+            let x = c.nested(0)?;
             let axes = c.ints(1)?.ok_or_else(|| c.error("reverse needs its axes"))?;
             // TensorFlow does not check the axes of a scalar.
             let axes = if x.rank() == 0 { Vec::new() } else { axes };
@@ -71,7 +71,7 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 fn tile(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.nested(0)?;
     let multiples = call.all_integers(1)?;
     let place = call.operand(1)?.span.clone();
     if multiples.len() != x.rank() {
@@ -136,7 +136,7 @@ fn repeated_rows(tensor: &Tensor, axis: usize, write: impl Fn(usize, Range<usize
 }
 
 fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.nested(0)?;
     // A scalar is repeated as a vector with one item.
     let axis = match call.optional_int(2)? {
         Some(axis) => call.axis(2, axis, x.rank().max(1))?,

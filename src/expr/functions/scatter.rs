@@ -47,28 +47,28 @@ pub static FUNCTIONS: &[Function] = &[
         "tensor|x, indices, updates",
         "The tensor with the updates added at the indices.",
         [("tensor_scatter_nd_add([1, 2, 3, 4], [[0], [2], [0]], [9, 8, 10])", "[20, 2, 11, 4]")],
-        |call| reduced(call, "sum", str::to_owned)
+        |call| added(call, str::to_owned)
     ),
     formula!(
         ["tensor_scatter_nd_sub", "tensor_scatter_sub"],
         "tensor|x, indices, updates",
         "The tensor with the updates subtracted at the indices.",
         [("tensor_scatter_nd_sub([1, 2, 3, 4], [[0], [2]], [9, 8])", "[-8, 2, -5, 4]")],
-        |call| reduced(call, "sum", |updates| format!("(zeros_like({updates}) - {updates})"))
+        |call| added(call, |updates| format!("(zeros_like({updates}) - {updates})"))
     ),
     formula!(
         ["tensor_scatter_nd_max"],
         "tensor|x, indices, updates",
         "The tensor with, at each index, the larger of its value and the update.",
         [("tensor_scatter_nd_max([1, 2, 3, 4], [[0], [3]], [9, 2])", "[9, 2, 3, 4]")],
-        |call| reduced(call, "max", str::to_owned)
+        |call| chosen(call, "max", '>')
     ),
     formula!(
         ["tensor_scatter_nd_min"],
         "tensor|x, indices, updates",
         "The tensor with, at each index, the smaller of its value and the update.",
         [("tensor_scatter_nd_min([1, 2, 3, 4], [[0], [3]], [9, 2])", "[1, 2, 3, 2]")],
-        |call| reduced(call, "min", str::to_owned)
+        |call| chosen(call, "min", '<')
     ),
     formula!(
         ["dynamic_stitch"],
@@ -163,9 +163,21 @@ impl Scatter {
         format!("reshape({updates}, [size({}){}])", self.ids, self.inner)
     }
 
+    /// The tensor as rows.
+    fn own(&self) -> String {
+        format!("reshape(tensor, [{}{}])", self.nrows, self.inner)
+    }
+
     /// The rows of the tensor followed by those of the updates.
     fn all(&self, updates: &str) -> String {
-        format!("concat([reshape(tensor, [{}{}]), {}], 0)", self.nrows, self.inner, self.rows(updates))
+        format!("concat([{}, {}], 0)", self.own(), self.rows(updates))
+    }
+
+    /// The tensor, with these rows where it has an update. The start of a reduction is no value: not even -0.0 may change.
+    fn updated(&self, rows: &str) -> String {
+        let ones = ", 1".repeat(self.inner.matches(", ").count());
+        let count = format!("math.unsorted_segment_sum(ones_like({0}), {0}, {1})", self.ids, self.nrows);
+        self.shaped(&format!("where(reshape({count} > 0, [{}{ones}]), {rows}, {})", self.nrows, self.own()))
     }
 
     /// The row index of each item of [`Scatter::all`].
@@ -190,10 +202,18 @@ fn own_dtype(call: &Call) -> ExprResult<String> {
     Ok(if is_literal { "constant(updates, identity(tensor).dtype)" } else { "updates" }.to_owned())
 }
 
-fn reduced(call: &Call, reduction: &str, derived: impl Fn(&str) -> String) -> ExprResult<String> {
+fn added(call: &Call, derived: impl Fn(&str) -> String) -> ExprResult<String> {
     let scatter = Scatter::over(call)?;
     let (all, ids) = (scatter.all(&derived(&own_dtype(call)?)), scatter.all_ids());
-    Ok(scatter.shaped(&format!("math.unsorted_segment_{reduction}({all}, {ids}, {})", scatter.nrows)))
+    Ok(scatter.updated(&format!("math.unsorted_segment_sum({all}, {ids}, {})", scatter.nrows)))
+}
+
+/// Takes updates that are larger or smaller than the values; NaN is neither.
+fn chosen(call: &Call, reduction: &str, better: char) -> ExprResult<String> {
+    let scatter = Scatter::over(call)?;
+    let updates = format!("math.unsorted_segment_{reduction}({}, {}, {})", scatter.rows(&own_dtype(call)?), scatter.ids, scatter.nrows);
+    let own = scatter.own();
+    Ok(scatter.updated(&format!("where({updates} {better} {own}, {updates}, {own})")))
 }
 
 fn stitch(call: &Call) -> ExprResult<String> {

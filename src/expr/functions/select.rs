@@ -256,6 +256,7 @@ fn set_before(bits: &BooleanBuffer, places: &[i64]) -> Vec<i64> {
 
 fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.moved(0)?;
+    call.not_sparse(&x)?;
     let mask = mask_of(call, 1)?;
     let levels = mask.rank();
     let ragged = last_ragged(&x.ty.dims).is_some() || last_ragged(&mask.ty.dims).is_some();

@@ -4,6 +4,7 @@ use super::dialect::Dialect;
 use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
 use crate::formats::decimal::{put_float16, put_float32, put_integer};
+use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
 use crate::notice::Tally;
@@ -43,6 +44,7 @@ struct Lists {
 pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str, options: &Options) -> Result<Box<dyn Writer>> {
     for field in &schema.fields {
         check(field, &dialect, format).map_err(|e| e.in_field(quoted(&field.name)))?;
+        dense_shape::note(field, format, options)?;
     }
     if schema.fields.is_empty() {
         return Err(Error::usage(format!("{format} needs a column, but the records have no fields")).because(Reason::NoFields));

@@ -358,6 +358,13 @@ fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, p
             .in_field(path)
             .help("write the entries as a list: --schema with the type {key: string, value: ...}[?] instead of map<string, ...>"));
     }
+    if let (1, Some("b64"), View::String(texts)) = (entries.len(), sorted.first().copied(), &values.view)
+        && !values.is_null(entries.start)
+        && STANDARD.decode(texts.value(entries.start)).is_ok()
+    {
+        let error = Error::data("a map {\"b64\": ...} would read back as bytes").in_field(path);
+        return Err(error.help("write another format, such as Arrow: --to arrow-file"));
+    }
     out.push(b'{');
     for (i, entry) in entries.enumerate() {
         if i > 0 {

@@ -4,6 +4,7 @@ use super::names::{INDEX_BASE, LABEL, QID};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::decimal::put_integer;
+use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
 use crate::formats::matrix::value::{Texts, is_writable};
@@ -62,6 +63,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             "rename a field (rename y=label) or add one (map label=0)"
         }));
     };
+    dense_shape::note(&schema.fields[features], "libsvm", options)?;
     let base = options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
     let names = schema.fields.iter().map(|f| f.name.clone()).collect();
     let encoder = Arc::new(LineEncoder { label, qid: schema.index_of(QID), features, names, base });

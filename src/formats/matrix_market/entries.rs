@@ -1,7 +1,8 @@
 //! The values of a matrix, while being read.
 
 use super::banner::{Field, Symmetry};
-use crate::formats::decimal::{float, integer, is_rounded};
+use crate::formats::decimal::{float, float32, integer, is_rounded};
+use crate::schema::DType;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
 use std::sync::Arc;
 
@@ -29,11 +30,21 @@ impl Values {
     ///
     /// # Errors
     /// The expected form.
-    pub fn push<'a>(&mut self, words: &mut impl Iterator<Item = &'a [u8]>) -> Result<(), &'static str> {
+    pub fn push<'a>(&mut self, words: &mut impl Iterator<Item = &'a [u8]>, is_float32: bool) -> Result<(), &'static str> {
         let mut number = |expected: &'static str| {
             let word = words.next().unwrap_or_default();
             let (value, _) = float(word, |_| false).ok_or(expected)?;
-            if is_rounded(word, value) { Err("a number that float64 can represent exactly") } else { Ok(value) }
+            if is_rounded(word, value) {
+                return Err("a number that float64 can represent exactly");
+            }
+            if !is_float32 {
+                return Ok(value);
+            }
+            let whole: Option<i128> = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
+            match whole.is_none_or(|whole| DType::Float32.holds_integer(whole)) {
+                true => Ok(f64::from(float32(value, word))),
+                false => Err("a number that float32 can represent exactly"),
+            }
         };
         match self {
             Values::Bools(count) => *count += 1,

@@ -9,7 +9,7 @@ use crate::formats::decimal::integer;
 use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Tasks};
 use crate::formats::matrix::read::{HeldRows, RowBlock, RowSource, Shape, check_held, tasks};
 use crate::io::Input;
-use crate::schema::Schema;
+use crate::schema::{DType, Schema};
 use crate::tensor::gather::take;
 use arrow_array::ArrayRef;
 use std::io::{BufRead, BufReader, Read};
@@ -70,6 +70,11 @@ impl Lines {
     }
 }
 
+/// Whether values are read as float32, which rounds their text once.
+fn is_declared_float32(request: &Request) -> bool {
+    request.declared.fields.iter().any(|field| field.ty.dtype() == Some(&DType::Float32))
+}
+
 /// A file up to its first entry.
 struct Opened {
     lines: Lines,
@@ -113,6 +118,7 @@ impl Opened {
     fn coordinate(mut self, request: &Request) -> Result<Box<dyn RowSource>> {
         check_held(self.nrows.saturating_mul(16), request)?;
         let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Values::new(self.banner.field));
+        let is_float32 = is_declared_float32(request);
         let lines = &mut self.lines;
         for entry in 0..self.nentries {
             if entry % CHECKED_ENTRIES == 0 {
@@ -126,7 +132,7 @@ impl Opened {
             let (Some(row), Some(column)) = (index(self.nrows), index(self.ncolumns)) else {
                 return Err(lines.expected(&format!("a row from 1 to {} and a column from 1 to {}", self.nrows, self.ncolumns)));
             };
-            if let Err(what) = values.push(&mut words) {
+            if let Err(what) = values.push(&mut words, is_float32) {
                 return Err(lines.expected(&format!("{what} after row and column")));
             }
             if words.next().is_some() {
@@ -163,6 +169,7 @@ impl Opened {
         let (nrows, ncolumns) = (usize::try_from(self.nrows), usize::try_from(self.ncolumns));
         let (Ok(nrows), Ok(ncolumns)) = (nrows, ncolumns) else { return Err(too_many()) };
         let mut values = Values::new(self.banner.field);
+        let is_float32 = is_declared_float32(request);
         // The position in file order of each value of the matrix.
         let mut order = vec![0; nrows * ncolumns];
         let mut next = 0;
@@ -180,7 +187,7 @@ impl Opened {
                         return Err(Error::data(format!("the file ends before the value of row {} and column {}", row + 1, column + 1)));
                     }
                     let mut words = self.lines.words();
-                    let pushed = values.push(&mut words);
+                    let pushed = values.push(&mut words, is_float32);
                     if let Err(what) = pushed.and_then(|()| words.next().map_or(Ok(()), |_| Err("one value in each line"))) {
                         return Err(self.lines.expected(what));
                     }

@@ -5,6 +5,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::arrays::spool::Spool;
 use crate::formats::decimal::put_integer;
+use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::matrix::value::Texts;
 use crate::formats::matrix::write::the_sparse_field;
@@ -60,6 +61,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         Some(real) => real,
         None => the_sparse_field(schema, "matrix-market")?,
     };
+    dense_shape::note(field, "matrix-market", options)?;
     let Element::Sparse(dtype) = &field.ty.element else { return Err(Error::internal("a sparse field that is not sparse")) };
     let ncolumns = match field.ty.dims.first().map(|dim| dim.size) {
         Some(Size::Known(n)) => i64::try_from(n).unwrap_or(0),

@@ -98,7 +98,9 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
                     quoted(first),
                     quoted(other)
                 );
-                return Err(Error::usage(error).help(format!("keep only that field: select {}", shell_word(&quoted(first)))));
+                let is_row = |field: &&Field| field.ty.rank() == 1 && field.ty.dtype().is_some_and(DType::is_integer);
+                let list = schema.fields.iter().find(is_row).map_or(first, |field| &field.name);
+                return Err(Error::usage(error).help(format!("keep only that field: select {}", shell_word(&quoted(list)))));
             }
         }
     }

@@ -13,9 +13,9 @@ use crate::notice::Notices;
 use crate::options::{self, Options};
 use crate::path::quoted;
 use crate::schema;
-use crate::tensor::Tensor;
 use crate::tensor::arrow::encoded::dictionaries;
 use crate::tensor::arrow::to_arrow;
+use crate::tensor::{Tensor, row_of};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Date64Type;
 use arrow_array::{Array, ArrayRef};
@@ -188,8 +188,19 @@ impl Encode for GroupEncoder {
 }
 
 /// Parquet stores dates as days.
-fn whole_days(array: &ArrayRef) -> Result<()> {
+fn whole_days(tensor: &Tensor) -> Result<()> {
     const DAY: i64 = 86_400_000;
+    let array = match tensor {
+        Tensor::Leaf(array) => array,
+        Tensor::List(list) => {
+            let partition = list.partition();
+            let (start, end) = (partition.start(0), partition.start(partition.nrows()));
+            let outer = |e: Error| e.locate(|at| at.row = at.row.map(|row| row_of(partition, start + row)));
+            return whole_days(&list.values().slice(start, end - start)).map_err(outer);
+        }
+        Tensor::Struct(structure) => return structure.fields().iter().try_for_each(whole_days),
+        Tensor::Sparse(_) => return Ok(()),
+    };
     match array.as_primitive_opt::<Date64Type>() {
         Some(dates) => match (0..dates.len()).find(|i| dates.is_valid(*i) && dates.value(*i) % DAY != 0) {
             Some(row) => Err(Error::data(format!(
@@ -312,8 +323,8 @@ impl GroupEncoder {
     fn array(&self, index: usize, window: &Tensor) -> Result<ArrayRef> {
         let field = self.schema.field(index);
         let in_field = |e: Error| e.in_field(quoted(field.name()));
+        whole_days(window).map_err(in_field)?;
         let mut array = to_arrow(window, &self.memory[index]).map_err(in_field)?;
-        whole_days(&array).map_err(in_field)?;
         if array.data_type() != field.data_type() {
             let strict = CastOptions { safe: false, ..Default::default() };
             let beyond = |_| {

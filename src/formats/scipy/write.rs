@@ -7,6 +7,7 @@ use crate::formats::arrays::element::{Element, ElementKind};
 use crate::formats::arrays::npy_header::Header;
 use crate::formats::arrays::spool::Spool;
 use crate::formats::arrays::zip::Archive;
+use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::matrix::write::the_sparse_field;
 use crate::options::Options;
@@ -51,6 +52,7 @@ struct CsrWriter {
 /// The records are not a single sparse field.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let field = the_sparse_field(schema, "scipy")?;
+    dense_shape::note(field, "scipy", options)?;
     let dtype = field.ty.dtype().cloned().unwrap_or(DType::Null);
     let known = match field.ty.dims.first().map(|dim| dim.size) {
         Some(Size::Known(n)) => i64::try_from(n).ok(),

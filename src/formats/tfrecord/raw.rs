@@ -5,6 +5,7 @@ use super::values::{Append, Bytes};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::Array;
@@ -41,8 +42,9 @@ pub fn check(schema: &Schema) -> Result<()> {
                 .in_field(quoted(&field.name)))
         }
         fields => {
+            let name = fields.iter().find(|field| is_bytes(field)).map_or("NAME".to_owned(), |field| shell_word(&quoted(&field.name)));
             Err(Error::usage(format!("--raw-records writes one field of bytes or text, but the records have {} fields", fields.len()))
-                .help("keep only that field: select NAME"))
+                .help(format!("keep only that field: select {name}")))
         }
     }
 }

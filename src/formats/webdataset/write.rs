@@ -1,7 +1,7 @@
 //! Writes records as members: a file for each field, all with the same key. Output is reproducible: no times, no
 //! owners.
 
-use super::names::{KEY, MemberKind, is_integer, is_json, of_extension, split};
+use super::names::{KEY, MemberKind, is_about_archive, is_integer, is_json, of_extension, split};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
@@ -147,6 +147,11 @@ impl Encode for MemberEncoder {
 
 /// Whether a record with that key reads back as one.
 fn check_key(key: &str, last: Option<&str>) -> Result<()> {
+    if is_about_archive(key) && key.contains('/') {
+        return Err(Error::data(format!(
+            "{key:?} would not be read back as a key: members in a directory such as __meta__ describe the archive"
+        )));
+    }
     if split(&format!("{key}.x")).is_none_or(|(read, _)| read != key) || key.contains('\0') {
         if key.is_empty() || key.ends_with('/') {
             let error = Error::data(format!("{key:?} is not a key: it must end in a name"));

@@ -5,7 +5,7 @@
 
 mod facts;
 
-use super::conclude::show_notices;
+use super::conclude::{refuse_counts, show_notices};
 use super::progress::Progress;
 use super::records::Records;
 use crate::chunk::{Decoded, Rest};
@@ -36,6 +36,7 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     if a == "-" && b == "-" {
         return Err(Error::usage("only one of the two can be standard input"));
     }
+    refuse_counts(options)?;
     let output = options.output.as_ref().map(|_| Outputs::plan(options)).transpose()?.filter(|output| !output.is_stdout());
     if let Some(output) = &output {
         output.refuse_inputs(&[a, b].map(|file| ReadFile::from(PathBuf::from(file))))?;

@@ -37,10 +37,10 @@ pub struct Pack {
     /// Maximum number of open rows, or of sequences sorted at a time: larger values reduce padding and use more memory
     #[arg(long, value_name = "N", value_parser = positive, default_value_t = WINDOW)]
     window: usize,
-    /// Value appended to each sequence, such as tokens=2
+    /// Value appended to each sequence, such as tokens=2, or 2 for all fields
     #[arg(long = "separator", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     separators: Vec<FieldValue>,
-    /// Padding value, such as labels=-100 [default: 0, "", False]
+    /// Padding value, such as labels=-100, or -1 for all fields [default: 0, "", False]
     #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     defaults: Vec<FieldValue>,
     /// What to do with a sequence longer than a row [default: error]

@@ -111,7 +111,7 @@ of threads.
 
 The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
 maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to K, or 2048 if that is more; \
-with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate that is within about 1% of the true number. \
+with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate, usually within 1% of the true number. \
 Dates, times and durations have no mean, no median and no histogram with numbers, only a line of bars.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \

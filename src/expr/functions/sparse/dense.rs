@@ -4,7 +4,7 @@
 
 use super::shared::{dense, is_vector, one_per_axis, plain, rows_of, said, sparse};
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, cast_node, strict_node};
+use crate::expr::call::{Arg, Call, Function, Integer, index_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{dtype_of, i64s, native};
@@ -153,7 +153,7 @@ fn to_indicator(call: &mut Call) -> ExprResult<OperandKind> {
     if x.rank() == 0 {
         return Err(ExprError::at(x.span.clone(), format!("{}: a tensor without axes has no rows", call.name)));
     }
-    let ids = cast_node(strict_node(&item)?, &DType::Int64, call.text())?;
+    let ids = index_node(strict_node(&item)?, call.text())?;
     let x = call.push(ids);
     let vocabulary = call.integer(1)?;
     if vocabulary.known().is_some_and(|n| n < 0) {
