@@ -40,7 +40,10 @@ const KNOWN_SIBLINGS: &[&str] = &[];
 
 /// Below the top level, siblings in `formats` and `verbs` must not use each other; these are shared.
 const SHARED: &[(&str, &[&str])] = &[
-    ("formats", &["format", "columnar", "arrays", "matrix", "cut", "decimal", "dense_shape", "lines", "json_members", "riegeli", "tfrecord"]),
+    (
+        "formats",
+        &["format", "columnar", "arrays", "matrix", "cut", "decimal", "dense_shape", "lines", "json_members", "riegeli", "tfrecord"],
+    ),
     ("verbs", &["verb", "combine", "shared"]),
 ];
 
