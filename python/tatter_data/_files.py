@@ -44,7 +44,9 @@ def open_system(name: str) -> tuple[Any, str]:
     """The file system of a name and the path in it: a local path, or a URL that PyArrow or fsspec knows."""
     scheme, mark, _ = name.partition("://")
     if not mark:
-        return fs.LocalFileSystem(), os.path.abspath(name)
+        path = os.path.abspath(name)
+        # A final slash means folders.
+        return fs.LocalFileSystem(), os.path.join(path, "") if name.endswith("/") else path
     if scheme == "file":
         return fs.LocalFileSystem(), name[len("file://") :]
     try:
@@ -128,7 +130,8 @@ class _Search:
         if shards:
             return self._shards(path, shards)
         if _GLOB.search(path):
-            return _without_indices(sorted(self._matches(path), key=_order))
+            matches = sorted(self._matches(path), key=_order)
+            return _without_indices([file for match in matches for file in self._contents(match)])
         return [f"{path}.idx"] if self.tree.is_file(f"{path}.bin") and self.tree.is_file(f"{path}.idx") else []
 
     def _shards(self, path: str, match: re.Match[str]) -> list[str]:
@@ -175,12 +178,20 @@ class _Search:
             self._descend(path, files, datasets, values)
 
     def _matches(self, pattern: str) -> Iterator[str]:
+        """The files that match a glob; if it ends in `/`, or no file matches, the folders."""
+        parts = pattern.split("/")
+        if parts[-1] == "**":
+            parts.append("*")
         found = ["/" if pattern.startswith("/") else ""]
-        for part in pattern.split("/"):
+        for part in parts:
             if part:
                 found = [path for base in found for path in self._step(base, part)]
         # Two `**` can reach a file in several ways.
-        return (path for path in dict.fromkeys(found) if path and not self.tree.is_folder(path))
+        paths = [path for path in dict.fromkeys(found) if path]
+        files = [path for path in paths if not self.tree.is_folder(path)]
+        if pattern.endswith("/") or not files:
+            return iter([path for path in paths if self.tree.is_folder(path)])
+        return iter(files)
 
     def _step(self, base: str, part: str) -> Iterator[str]:
         """The matches of one part of a glob in a folder."""

@@ -63,6 +63,9 @@ JSON = "*.jsonl"
         "tree/s/",
         "tree/link",
         f"tree/link/{JSON}",
+        "tree/s/**",
+        "tree/[s]/",
+        "tree/[s]",
     ],
 )
 def test_names_are_expanded_as_by_the_program(tree, name):
@@ -78,7 +81,7 @@ def test_files_that_belong_to_another_are_not_inputs(tree):
 
 
 def test_what_does_not_exist(tree):
-    names = ["none.jsonl", "none*.jsonl", "tree/s/**", "tree/n@3.jsonl"]
+    names = ["none.jsonl", "none*.jsonl", "tree/a*/", "tree/n@3.jsonl"]
     assert expand(names) == names
     for name in names:
         with pytest.raises(FileNotFoundError, match=name.replace("*", r"\*")):
