@@ -220,6 +220,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The options with the seed of a verb, if one is given.
+    pub fn with_seed(&self, seed: Option<u64>) -> Options {
+        Options { seed: seed.unwrap_or(self.seed), ..self.clone() }
+    }
+
     /// The width that a report on standard output must fit; `None` if it goes to a file or the width is unknown.
     pub fn columns(&self) -> Option<usize> {
         let is_stdout = self.output.as_ref().is_none_or(|output| output == "-");

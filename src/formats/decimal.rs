@@ -1,5 +1,6 @@
 //! Decimal numbers in text formats.
 
+use crate::schema::DType;
 use half::f16;
 
 /// Powers of ten that a float64 holds exactly.
@@ -50,6 +51,16 @@ pub fn fits_float64(text: &str) -> bool {
 
 /// The smallest float32 at and above which every float32 is a whole number, but not every whole number is a float32.
 pub const WHOLE: f32 = (1u32 << f32::MANTISSA_DIGITS) as f32;
+
+/// The whole number that a text consists of.
+pub fn whole(text: &[u8]) -> Option<i128> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Whether a text is a whole number that float32 does not represent.
+pub fn is_too_wide(text: &[u8]) -> bool {
+    whole(text).is_some_and(|whole| !DType::Float32.holds_integer(whole))
+}
 
 /// Appends an integer. Up to eight digits are written as one word: copying text of arbitrary length takes a function
 /// call.

@@ -40,7 +40,12 @@ impl Reader for OneRecord {
         let nrecords = usize::from(request.records != Some(0));
         Ok(Box::new((0..nrecords).map(|_| {
             let task: Task<Decoded> = Box::new(|| {
-                Ok(Decoded { chunk: Chunk::try_new(1, Vec::new(), Origin::default())?, faults: Vec::new(), nbytes: 0, offsets: Vec::new() })
+                Ok(Decoded {
+                    chunk: Chunk::try_new(1, Vec::new(), Origin::of_stream(1))?,
+                    faults: Vec::new(),
+                    nbytes: 0,
+                    offsets: Vec::new(),
+                })
             });
             Ok(task)
         })))

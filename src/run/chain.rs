@@ -5,6 +5,7 @@ use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
 use crate::options::{Options, named};
 use crate::schema::Schema;
+use crate::schema::replaced::note_replaced;
 use crate::verbs::{Bound, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
 
@@ -57,7 +58,11 @@ impl Chain {
             if matches!(bound.operator, Operator::Report(_)) != verb.is_report() {
                 return Err(Error::internal(format!("{} does not say whether it reports", verb.name())));
             }
-            chain.schemas.push(bound.schema);
+            let mut after = bound.schema;
+            if !Arc::ptr_eq(&before, &after) {
+                note_replaced(&before.fields, &mut after);
+            }
+            chain.schemas.push(after);
             chain.operators.push(bound.operator);
             chain.names.push(verb.name());
         }

@@ -20,7 +20,7 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
     let share = sample_bytes.map(|n| n / inputs.iter().count().max(1) as u64).map(|n| n.max(least));
     // An output without records has the fields of the first.
     let demand = &Demand { records: demand.records.map(|n| n.max(1)), ..demand.clone() };
-    let request = inputs.request(demand.clone(), share);
+    let request = inputs.request_types(demand.clone(), share);
     match inputs.several() {
         Some(several) => several.infer(demand, share, threads),
         None => infer_files(inputs.iter_mut(), &request, threads),

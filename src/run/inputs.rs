@@ -38,12 +38,22 @@ pub struct Inputs {
     dropped: Wanted,
     /// The only records of `opened` to read, in output order.
     drawn: Option<Drawn>,
+    /// See [`Inputs::infer_from_all`].
+    infers_from_all: bool,
 }
 
 impl Inputs {
     /// Inputs that are read side by side.
     pub fn of_several(several: Box<dyn Several>, options: Arc<Options>) -> Inputs {
-        Inputs { opened: Vec::new(), declared: Arc::default(), options, several: Some(several), dropped: Wanted::none(), drawn: None }
+        Inputs {
+            opened: Vec::new(),
+            declared: Arc::default(),
+            options,
+            several: Some(several),
+            dropped: Wanted::none(),
+            drawn: None,
+            infers_from_all: false,
+        }
     }
 
     /// Divides the files into groups of these sizes, each a separate input.
@@ -56,6 +66,7 @@ impl Inputs {
             several: None,
             dropped: Wanted::none(),
             drawn: None,
+            infers_from_all: false,
         };
         sizes.iter().map(&mut group).collect()
     }
@@ -91,7 +102,7 @@ impl Inputs {
             // A temporary copy can be read again, like a file.
             opened.iter().filter(|opened| !opened.input.is_regular()).try_for_each(|opened| opened.input.file().map(|_| ()))?;
         }
-        Ok(Inputs { opened, declared, options, several: None, dropped: Wanted::none(), drawn: None })
+        Ok(Inputs { opened, declared, options, several: None, dropped: Wanted::none(), drawn: None, infers_from_all: false })
     }
 
     /// How to read the field that a message does not find, if directories such as `year=2024` give its values.
@@ -123,6 +134,7 @@ impl Inputs {
             several: self.several.as_ref().map(|several| several.closed()),
             dropped: self.dropped.clone(),
             drawn: None,
+            infers_from_all: self.infers_from_all,
         }
     }
 
@@ -201,6 +213,22 @@ impl Inputs {
     /// Does not infer the types of the fields that match these patterns: they are dropped first.
     pub fn ignore_types(&mut self, dropped: Wanted) {
         self.dropped = dropped;
+    }
+
+    /// Infers the types from all records, even if only some are read.
+    pub fn infer_from_all(&mut self) {
+        self.infers_from_all = true;
+    }
+
+    /// Whether [`Inputs::infer_from_all`] was called.
+    pub fn infers_from_all(&self) -> bool {
+        self.infers_from_all
+    }
+
+    /// The request to the readers for inference.
+    pub fn request_types(&self, demand: Demand, sample_bytes: Option<u64>) -> Request {
+        let request = self.request(demand, sample_bytes);
+        if self.infers_from_all { Request { only: None, records: None, ..request } } else { request }
     }
 
     /// Restricts reading to these records, in order.

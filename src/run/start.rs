@@ -342,10 +342,13 @@ impl<'a> Run<'a> {
             // A field may appear, or get its type, after the sample or the records that are needed.
             Err(error)
                 if matches!(error.kind(), Kind::Usage | Kind::Data)
-                    && (!inferred.is_settled || self.types_of.is_some())
+                    && (!inferred.is_settled
+                        || self.types_of.is_some()
+                        || (self.options.only.is_some() && !self.inputs.infers_from_all()))
                     && self.inputs.are_regular() =>
             {
                 self.types_of = None;
+                self.inputs.infer_from_all();
                 self.inputs.reopen()?;
                 self.infer_and_bind_all(demand, None)
             }

@@ -29,6 +29,11 @@ const DIFFERS: &str = "differs between the inputs";
 /// GeoParquet's key, which describes only some columns: <https://geoparquet.org/releases/v1.1.0/>.
 const GEO: &str = "geo";
 
+/// The prefixes of metadata that describes the type of a field.
+pub const OF_THE_TYPE: [&str; 3] = ["ARROW:extension:", "PARQUET:logical_type", NOTED_TYPE];
+/// The key of a type in the notation that the type in the file does not tell.
+pub const NOTED_TYPE: &str = "tatter:type";
+
 /// How a field is written to a columnar file, in addition to its type.
 #[derive(Clone, Debug, Default)]
 pub enum Storage {
@@ -65,7 +70,66 @@ pub struct Stored {
     pub dropped: Arc<[(String, &'static str)]>,
 }
 
+impl Stored {
+    /// A list of such fields. Metadata of the field, such as its unit, is that of the list; metadata of its type remains
+    /// that of the items.
+    fn list(&self, size: Option<i32>) -> Stored {
+        let (of_items, of_list): (Vec<_>, Vec<_>) = pairs(&self.field).partition(|(key, _)| OF_THE_TYPE.iter().any(|p| key.starts_with(p)));
+        let of_items = of_items.into_iter().filter(|(key, _)| key != NOTED_TYPE).collect::<Metadata>();
+        let item = Arc::new(self.field.as_ref().clone().with_name("element").with_metadata(of_items));
+        let list = size.map_or(DataType::List(item.clone()), |size| DataType::FixedSizeList(item, size));
+        let list = ArrowField::new(self.field.name(), list, true).with_metadata(of_list.into_iter().collect::<Metadata>());
+        Stored { field: Arc::new(list), ..self.clone() }
+    }
+
+    /// The items of such a field, if it is a list, with the metadata of both except for that of the type of the list.
+    fn item(&self) -> Option<Stored> {
+        let item = list_item(self.field.data_type())?;
+        let mut dropped = self.dropped.to_vec();
+        dropped.extend(self.field.metadata().get(EXTENSION[0]).map(|name| (name.clone(), "describes the lists")));
+        let own = pairs(&self.field).filter(|(key, _)| !OF_THE_TYPE.iter().any(|prefix| key.starts_with(prefix)));
+        let item = item.as_ref().clone().with_name(self.field.name()).with_metadata(own.chain(pairs(item)).collect::<Metadata>());
+        Some(Stored { field: Arc::new(item), dropped: dropped.into(), ..self.clone() })
+    }
+}
+
+fn pairs(field: &ArrowField) -> impl Iterator<Item = (String, String)> + '_ {
+    field.metadata().iter().map(|(key, value)| (key.clone(), value.clone()))
+}
+
 impl Storage {
+    /// The storage of a list of such fields; `size` is that of all lists, if it is the same.
+    pub fn list(&self, size: Option<i32>) -> Storage {
+        match self {
+            Storage::Arrow(stored) => Storage::Arrow(stored.list(size)),
+            Storage::WithoutMetadata(_) => self.clone(),
+            _ => Storage::default(),
+        }
+    }
+
+    /// The storage of the items of such a field, which is a list.
+    pub fn item(&self) -> Storage {
+        match self {
+            Storage::Arrow(stored) => stored.item().map_or_else(|| self.replaced(), Storage::Arrow),
+            Storage::WithoutMetadata(_) => self.clone(),
+            _ => Storage::default(),
+        }
+    }
+
+    /// The storage of a field that a verb computes in the place of this one.
+    pub fn replaced(&self) -> Storage {
+        let keys: BTreeMap<String, &str> = match self {
+            Storage::Arrow(stored) => pairs(&stored.field)
+                .filter(|(key, _)| !OF_THE_TYPE[1..].iter().any(|prefix| key.starts_with(prefix)) && key != EXTENSION[1])
+                .map(|(key, value)| (if key == EXTENSION[0] { value } else { key }, "describes the field before the verbs"))
+                .chain(stored.dropped.iter().cloned())
+                .collect(),
+            Storage::WithoutMetadata(keys) => keys.iter().cloned().collect(),
+            _ => BTreeMap::new(),
+        };
+        if keys.is_empty() { Storage::Inferred } else { Storage::WithoutMetadata(keys.into_iter().collect()) }
+    }
+
     /// The given field, without known dictionaries.
     pub fn of(field: ArrowField) -> Storage {
         Storage::Arrow(Stored { field: Arc::new(field), dictionaries: Arc::default(), dropped: Arc::default() })

@@ -144,13 +144,13 @@ pub fn parse_time(text: &str) -> Option<i128> {
     text.0.is_empty().then_some(time)
 }
 
-/// Parses an ISO 8601 duration of days, hours, minutes and seconds to nanoseconds.
+/// Parses an ISO 8601 duration of weeks, days, hours, minutes and seconds to nanoseconds. The last part may have a fraction.
 pub fn parse_duration(text: &str) -> Option<i128> {
     let mut text = Text(text.as_bytes());
     let negative = text.one_of(b"-").is_some();
     text.one_of(b"P")?;
     let (mut nanos, mut in_time, mut nparts) = (0i128, false, 0);
-    let mut units: &[(u8, i128)] = &[(b'D', DAY_SECONDS), (b'H', 3600), (b'M', 60), (b'S', 1)];
+    let mut units: &[(u8, i128)] = &[(b'W', 7 * DAY_SECONDS), (b'D', DAY_SECONDS), (b'H', 3600), (b'M', 60), (b'S', 1)];
     while !text.0.is_empty() {
         if !in_time && text.one_of(b"T").is_some() {
             in_time = true;
@@ -159,12 +159,12 @@ pub fn parse_duration(text: &str) -> Option<i128> {
         let inner_negative = text.one_of(b"-").is_some();
         let whole = text.digits(1, 19)?;
         let fraction = text.fraction()?;
-        let unit = text.one_of(b"DHMS")?;
+        let unit = text.one_of(b"WDHMS")?;
         let at = units.iter().position(|(letter, _)| *letter == unit)?;
-        if (unit == b'D') == in_time || (fraction != 0 && unit != b'S') {
+        if b"WD".contains(&unit) == in_time || (fraction != 0 && !text.0.is_empty()) {
             return None;
         }
-        let part = whole * units[at].1 * NANOS + fraction;
+        let part = (whole * NANOS + fraction) * units[at].1;
         nanos += if inner_negative { -part } else { part };
         units = &units[at + 1..];
         nparts += 1;
@@ -344,10 +344,12 @@ mod tests {
         ] {
             assert_eq!(parse_datetime(text), None, "{text}");
         }
-        for text in ["P", "PT", "P1H", "PT1D", "PT1.5H", "PT1S1M", "1S", "P1Y"] {
+        for text in ["P", "PT", "P1H", "PT1D", "PT1.5H1S", "PT1S1M", "1S", "P1Y", "P1D1W"] {
             assert_eq!(parse_duration(text), None, "{text}");
         }
         assert_eq!(parse_duration("P1DT2H3M4.5S"), Some(93_784 * NANOS + NANOS / 2));
+        assert_eq!(parse_duration("-P1W"), Some(-604_800 * NANOS));
+        assert_eq!(parse_duration("PT1.5M"), Some(90 * NANOS));
         assert_eq!(fixed_offset("Europe/Berlin"), None);
         assert_eq!(fixed_offset("+02:00"), Some(7_200 * NANOS));
     }

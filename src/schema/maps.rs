@@ -4,7 +4,7 @@
 //! is a property of the field's storage, which is valid while the innermost axis is the axis of the entries.
 
 use super::facts::Storage;
-use super::{Dim, Element, Field, Size, Type, uuid};
+use super::{Dim, Element, Field, Size, Type};
 
 /// The names of the fields of an entry.
 pub const ENTRY: [&str; 2] = ["key", "value"];
@@ -28,11 +28,14 @@ impl Field {
         // Entries are never null.
         ty.with_nulls &= !(is_map && rank == 1);
         let field = Field::new(self.name.clone(), ty);
-        let storage = match self.storage.extension() {
+        let storage = match &self.storage {
+            Storage::Arrow(_) | Storage::WithoutMetadata(_) if rank > self.ty.rank() => match field.ty.dims.first().map(|dim| dim.size) {
+                Some(Size::Known(size)) => self.storage.list(i32::try_from(size).ok()),
+                _ => self.storage.list(None),
+            },
+            Storage::Arrow(_) | Storage::WithoutMetadata(_) => self.storage.item(),
             _ if is_map => Storage::Map { declared: false, rank },
-            _ if self.is_uuid() => uuid::storage(&field.ty),
-            Some(name) => Storage::WithoutMetadata([(name.to_owned(), "describes the field before its axes changed")].into()),
-            None => Storage::default(),
+            _ => Storage::default(),
         };
         Field { storage, ..field }
     }

@@ -25,6 +25,7 @@ pub mod literal;
 pub mod maps;
 pub mod nested;
 pub mod notation;
+pub mod replaced;
 pub mod time;
 pub mod unify;
 pub mod uuid;

@@ -44,6 +44,22 @@ pub fn int128(array: &ArrayRef) -> Result<Vec<i128>> {
     }
 }
 
+/// The values of an array of any integer type, those beyond int64 as the largest int64; those of nulls are arbitrary.
+/// Zero-copy if they are int64, otherwise O(values).
+///
+/// # Errors
+/// Not integers, which is a bug.
+pub fn saturated(array: &ArrayRef) -> Result<ScalarBuffer<i64>> {
+    if let Some(array) = array.as_primitive_opt::<Int64Type>() {
+        return Ok(array.values().clone());
+    }
+    downcast_integer_array! {
+        array => Ok(array.values().iter().map(|number| i64::try_from(*number).unwrap_or(i64::MAX)).collect()),
+        DataType::Null => Ok(vec![0; array.len()].into()),
+        other => Err(not_integers(other)),
+    }
+}
+
 /// The numbers as an array of an integer type: `[n]`. O(n).
 ///
 /// # Errors

@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 /// Whether values of the type have a text form.
 pub fn has_text(ty: &DataType) -> bool {
-    is_time(ty) || matches!(ty, DataType::FixedSizeBinary(_)) || arrow_cast::can_cast_types(ty, &DataType::LargeUtf8)
+    let is_plain = !matches!(ty, DataType::Union(..)) && arrow_cast::can_cast_types(ty, &DataType::LargeUtf8);
+    is_plain || is_time(ty) || matches!(ty, DataType::FixedSizeBinary(_))
 }
 
 /// The texts of UUIDs, of 16 bytes: `0f8fad5b-d9cb-469f-a165-70867728950e`. Source: RFC 9562. O(values).

@@ -76,6 +76,11 @@ limit; a record above the limit becomes a separate batch. `batch all` keeps all 
             BatchSize::Of(n) if is_known => Size::Known(n as u64),
             _ => Size::Uniform,
         };
+        for (n, limit) in self.max_values.iter().enumerate() {
+            if self.max_values[..n].iter().any(|other| other.path == limit.path) {
+                return Err(Error::usage(format!("--max-values appears twice for {}", limit.path)));
+            }
+        }
         let limits = self.max_values.iter().map(|limit| Ok((schema.find(&limit.path)?.0, limit.nvals))).collect::<Result<Vec<_>>>()?;
         let batches = Batches::new("batch", self.size, self.drop_remainder, schema, options).with_limits(limits);
         Ok(Bound { schema: batched_schema(schema, size), operator: Operator::Fold(Box::new(batches)) })

@@ -17,11 +17,11 @@ use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
 use crate::printable::shell_word;
 use crate::schema::{DType, Schema, Size};
+use crate::tensor::ints::saturated;
 use crate::tensor::order::sorted_rows;
 use crate::tensor::pad::Target;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, LargeBinaryArray};
 use arrow_cast::cast;
 use arrow_schema::DataType;
@@ -123,8 +123,8 @@ impl Verb for Bucket {
 Without --boundaries, there is a bucket for each value of EXPR: a string, an integer or a bool. With --boundaries, EXPR is a length, and a \
 record goes into the bucket for its length; a length equal to a boundary belongs to the next bucket. A bucket is written as a batch as \
 soon as it reaches its batch size; the remaining records are written at the end, in order of boundary or key. The records of open buckets \
-are kept in memory (see --max-memory). With --pad every batch is padded to its longest record; with --pad-to-boundary, to the bucket's \
-boundary minus 1. --shape and --default work as in `padded-batch`.";
+are kept in memory (see --max-memory). With --pad every batch is padded to its longest record; with --pad-to-boundary, which needs no --pad, to \
+the bucket's boundary minus 1. --shape and --default work as in `padded-batch`.";
     const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length, group_by_window";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -343,11 +343,11 @@ impl Buckets {
         match &mut self.numbering {
             Numbering::Lengths { by, boundaries, to_boundary } => {
                 let lengths = by.eval(chunk)?;
-                let lengths = cast(lengths.as_leaf()?, &DataType::Int64).map_err(|e| Error::data(e.to_string()))?;
-                let lengths = lengths.as_primitive::<Int64Type>();
-                let number = |row: usize| match lengths.is_null(row) {
+                let lengths = lengths.as_leaf()?;
+                let (numbers, nulls) = (saturated(lengths)?, lengths.logical_nulls());
+                let number = |row: usize| match nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
                     true => Err(is_null(row)),
-                    false => between(lengths.value(row), boundaries, *to_boundary).map_err(|e| e.at_row(row)),
+                    false => between(numbers[row], boundaries, *to_boundary).map_err(|e| e.at_row(row)),
                 };
                 (0..chunk.nrows).map(number).collect()
             }

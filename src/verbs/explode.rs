@@ -106,9 +106,7 @@ fn set_type(fields: &mut [Field], positions: &[usize], ty: &Type) {
     match &mut field.ty.element {
         _ if rest.is_empty() => {
             let exploded = field.with_outer_axes(ty.clone());
-            // File metadata of the whole field, such as its comment, also applies to its items.
-            let storage = if exploded.is_map() || exploded.is_uuid() { exploded.storage } else { field.storage.clone() };
-            *field = Field { ty: exploded.ty, storage, ..field.clone() };
+            *field = Field { ty: exploded.ty, storage: exploded.storage, ..field.clone() };
         }
         Element::Struct(inner) => set_type(inner, rest, ty),
         _ => {}

@@ -27,9 +27,9 @@ pub struct FromDense {
     /// Fields that contain the row lengths, one for each axis, such as x/lengths
     #[arg(long, value_name = "FIELD,..", value_parser = Patterns::parse)]
     lengths: Option<Patterns>,
-    /// Axis from which --padding removes values
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    ragged_rank: usize,
+    /// Axis from which --padding removes values [default: 1, or 0 for a vector]
+    #[arg(long, value_name = "K", conflicts_with = "lengths")]
+    ragged_rank: Option<usize>,
     /// Side of a row that is padded
     #[arg(long, value_name = "SIDE", default_value = "right", value_parser = ["left", "right"])]
     side: String,
@@ -70,7 +70,7 @@ than the row's size is treated as that size, a negative length as 0. Nulls are a
                 every_field(&schema.fields, None, &mut |path, field| {
                     let is_meant = match &named {
                         Some(named) => named.contains(&path),
-                        None => fits(text, &field.ty, self.ragged_rank),
+                        None => fits(text, &field.ty, axis_of(&field.ty, self.ragged_rank)),
                     };
                     if is_meant {
                         paths.push(path);
@@ -108,10 +108,17 @@ fn literal(text: &str, dtype: &DType) -> Result<Literal> {
     parse_literal_for(text, Some(dtype)).map_err(|_| Error::usage(format!("--padding: expected a value of {dtype}, found `{text}`")))
 }
 
+/// The axis from which padding is removed. The values of a vector are one row.
+fn axis_of(ty: &Type, ragged_rank: Option<usize>) -> usize {
+    match ragged_rank {
+        None | Some(1) if ty.rank() == 1 => 0,
+        given => given.unwrap_or(1),
+    }
+}
+
 /// Whether the field has the axis, and a dtype that the padding value fits.
-fn fits(text: &str, ty: &Type, ragged_rank: usize) -> bool {
+fn fits(text: &str, ty: &Type, axis: usize) -> bool {
     let Some(dtype) = ty.dtype().filter(|d| d.is_tensor() && !ty.is_sparse()) else { return false };
-    let axis = if ty.rank() == 1 { 0 } else { ragged_rank };
     let is_text = matches!(dtype, DType::String | DType::Bytes);
     let is_number = crate::schema::literal::parse_literal(text).is_ok_and(|l| !matches!(l, Literal::String(_) | Literal::Bytes(_)));
     axis < ty.rank() && is_text != is_number && literal(text, dtype).is_ok_and(|l| literal_array(&l, dtype).is_ok())
@@ -134,10 +141,10 @@ fn check_type(ty: &Type, axis: usize) -> Result<&DType> {
     Ok(dtype)
 }
 
-fn strip(edits: &mut Edits, path: &FieldPath, text: &str, ragged_rank: usize, side: Side) -> Result<()> {
+fn strip(edits: &mut Edits, path: &FieldPath, text: &str, ragged_rank: Option<usize>, side: Side) -> Result<()> {
     let field = path.clone();
     edits.change(path, |ty| {
-        let axis = if ty.rank() == 1 { 0 } else { ragged_rank };
+        let axis = axis_of(ty, ragged_rank);
         let dtype = check_type(ty, axis)?;
         let padding = literal_array(&literal(text, dtype)?, dtype)?;
         let stripped = Type { dims: shortened(&ty.dims, axis), ..ty.clone() };
@@ -180,7 +187,7 @@ fn cut(edits: &mut Edits, path: &FieldPath, lengths: &FieldPath, side: Side) -> 
                     return Err(Error::data(error).in_field(&by).at_row(top).on_axis(outer + level));
                 }
             }
-            let lengths: Vec<usize> = ints::numbers(leaf)?.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
+            let lengths: Vec<usize> = ints::saturated(leaf.as_leaf()?)?.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
             tensors[position] = tensors[position].map_below(axis, &mut |rows| shorten(rows, &lengths, side))?;
             Ok(tensors)
         }) as Kernel)

@@ -22,8 +22,8 @@ pub struct Partition {
     field: FieldPath,
     #[command(flatten)]
     by: By,
-    /// Field that contains the number of rows; --value-rowids needs it if the last rows are empty
-    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse, requires = "value_rowids")]
+    /// Field that contains the number of rows; needed with --value-rowids if the last rows are empty
+    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse, conflicts_with = "uniform")]
     nrows: Option<FieldPath>,
     /// Keep the partition field
     #[arg(long)]

@@ -64,6 +64,7 @@ name is an error. One random number is drawn for each record, so the output depe
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let options = &options.with_seed(self.seed);
         let target = parse_shares(&self.target, "--target", true)?;
         let initial = match &self.initial {
             None => None,
@@ -79,7 +80,7 @@ name is an error. One random number is drawn for each record, so the output depe
             names,
             target,
             initial,
-            random: Random::of(Stream::RejectionResample, self.seed.unwrap_or(options.seed)),
+            random: Random::of(Stream::RejectionResample, options.seed),
         };
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
     }

@@ -40,7 +40,7 @@ pub struct Split {
     /// With --into, divide the records of each value in the same proportions
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     stratify: Option<Keys>,
-    /// With --into, seed for random numbers [default: the global --seed]
+    /// Seed for --into, and for random functions in the expressions [default: the global --seed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -135,7 +135,8 @@ groups. Files that an earlier run wrote for other values are kept.";
     }
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let seed = self.seed.unwrap_or(options.seed);
+        let options = &options.with_seed(self.seed);
+        let seed = options.seed;
         let route = match (&self.into, &self.by) {
             (None, Some(by)) => Route::Values { names: Arc::new(Named::new(by, schema, options)?), key: by.clone() },
             (None, None) => {

@@ -273,6 +273,7 @@ def same(found, expected, types=True):
 def run(harness):
     for seed in SEEDS:
         harness.check(f"arrow to arrow, seed {seed}", lambda: arrow(harness, seed))
+        harness.check(f"batched and unbatched, seed {seed}", lambda: batched(harness, seed))
         harness.check(f"arrow stream of several dictionaries, seed {seed}", lambda: stream(harness, seed))
         harness.check(f"parquet to parquet, seed {seed}", lambda: parquet(harness, seed))
         harness.check(f"arrow to JSON lines and back, seed {seed}", lambda: jsonl(harness, seed))
@@ -287,6 +288,12 @@ def is_valid(table):
     return True
 
 
+def extended(field):
+    """Whether it has an extension type, inside or outside, which batches lose with a notice."""
+    inside = [field.type.field(i) for i in range(field.type.num_fields)] if not pa.types.is_dictionary(field.type) else []
+    return isinstance(field.type, pa.BaseExtensionType) or b"ARROW:extension:name" in (field.metadata or {}) or any(map(extended, inside))
+
+
 def arrow(harness, seed):
     table = Facts(seed).table(*SIZES.get(seed % 25, (5, 30)))
     if not is_valid(table):
@@ -297,6 +304,19 @@ def arrow(harness, seed):
     harness.run("convert", source, "-o", out)
     with pa.memory_map(out) as file:
         same(ipc.open_stream(file).read_all().combine_chunks(), ipc.open_file(source).read_all().combine_chunks())
+
+
+def batched(harness, seed):
+    """Batches of records, and their records again, are the records. Items of lists may be null."""
+    table = Facts(seed).table(*SIZES.get(seed % 25, (5, 30)))
+    if not is_valid(table) or any(extended(field) for field in table.schema):
+        return
+    source, out = harness.path("facts.arrow"), harness.path("facts-out.arrow")
+    with ipc.new_file(source, table.schema) as writer:
+        writer.write_table(table, max_chunksize=11)
+    harness.run("batch", "4", "then", "unbatch", source, "-o", out)
+    with pa.memory_map(out) as file:
+        same(ipc.open_file(file).read_all().combine_chunks(), ipc.open_file(source).read_all().combine_chunks())
 
 
 def stream(harness, seed):

@@ -191,8 +191,10 @@ fn sizes_by_label(inputs: &[(Type, Vec<char>)], wrong: &dyn Fn(&str) -> ExprErro
                 let axis = if is_open(label) { "an axis of `...`".to_owned() } else { label.to_string() };
                 return Err(wrong(&format!("gives {axis} the sizes {m} and {}", own.formula)));
             }
-            Some(other) if other.known.is_some() || !is_open(label) => other,
+            Some(other) if other.known.is_some() => other,
             Some(_) if own.known.is_some() => own,
+            // A matrix without rows has no columns.
+            Some(other) if !is_open(label) => Axis { known: None, formula: format!("maximum({}, {})", other.formula, own.formula) },
             Some(other) => Axis { known: None, formula: format!("where({0} == 1, {1}, {0})", other.formula, own.formula) },
         };
         sizes.insert(label, all);

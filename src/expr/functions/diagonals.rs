@@ -22,13 +22,15 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["linalg.diag_part", "matrix_diag_part"],
-        "input|x, k=0",
-        "Diagonal k of matrices.",
-        [("linalg.diag_part([[1, 2], [3, 4]])", "[1, 4]"), ("linalg.diag_part([[1, 2], [3, 4]], k=-1)", "[3]")],
-        |call| {
-            matrices(call)?;
-            part(call, number(call)?)
-        }
+        "input|x, k=0, padding_value=None, align=\"RIGHT_LEFT\"",
+        "Diagonal k of matrices, or, with k=(LOWER, UPPER), these diagonals as rows, from the upper one. Shorter ones are padded with \
+         padding_value (0). align says on which side the values of those above and below the main diagonal are.",
+        [
+            ("linalg.diag_part([[1, 2], [3, 4]])", "[1, 4]"),
+            ("linalg.diag_part([[1, 2], [3, 4]], k=-1)", "[3]"),
+            ("linalg.diag_part([[1, 2], [3, 4]], k=(-1, 0))", "[[1, 4], [3, 0]]")
+        ],
+        parts
     ),
     formula!(
         ["linalg.trace", "trace"],
@@ -124,17 +126,22 @@ fn nothing(ty: &Type, of: &str) -> ExprResult<String> {
     })
 }
 
+/// The argument `padding_value`, or the zero of the dtype, as a formula.
+fn padding(call: &Call, i: usize, ty: &Type, of: &str) -> ExprResult<String> {
+    Ok(match call.given(i) {
+        None => nothing(ty, of)?,
+        Some(value) if value.is_literal() => format!("constant(padding_value, identity({of}).dtype)"),
+        Some(_) => "padding_value".to_owned(),
+    })
+}
+
 fn diag(call: &Call) -> ExprResult<String> {
     let ty = dense(call)?;
     if ty.rank() == 0 {
         return Err(call.error("linalg.diag expects a vector, found a scalar"));
     }
     let k = number(call)?;
-    let elsewhere = match call.given(4) {
-        None => nothing(&ty, "diagonal")?,
-        Some(value) if value.is_literal() => "constant(padding_value, identity(diagonal).dtype)".to_owned(),
-        Some(_) => "padding_value".to_owned(),
-    };
+    let elsewhere = padding(call, 4, &ty, "diagonal")?;
     let last = ty.rank() - 1;
     let length = format!("shape(identity(diagonal))[{last}]");
     // The row and column at which the diagonal starts.
@@ -162,13 +169,67 @@ fn diag(call: &Call) -> ExprResult<String> {
     Ok(format!("where(expand_dims(range({rows}), 1) + {k} == range(size({within})), expand_dims({values}, -1), {elsewhere})"))
 }
 
+/// The diagonals that `k` names.
+fn parts(call: &Call) -> ExprResult<String> {
+    let ty = matrices(call)?;
+    let (lower, upper) = match call.given(1).and_then(|k| k.elements()) {
+        None => return part(call, number(call)?),
+        Some(_) => match call.ints(1)?.as_deref() {
+            Some([k]) => (*k, *k),
+            Some([lower, upper]) if lower <= upper && upper - lower < MAX_DIAGONALS => (*lower, *upper),
+            _ => {
+                return Err(
+                    call.error("linalg.diag_part: k must be a diagonal, or the lower and the upper one of several, such as (-1, 1)")
+                );
+            }
+        },
+    };
+    if lower == upper {
+        return part(call, lower);
+    }
+    let align = call.string(3)?.unwrap_or("RIGHT_LEFT".to_owned());
+    // Whether the diagonals above and below the main one are aligned right.
+    let (above, below) = match align.as_str() {
+        "RIGHT_LEFT" => (true, false),
+        "LEFT_RIGHT" => (false, true),
+        "LEFT_LEFT" => (false, false),
+        "RIGHT_RIGHT" => (true, true),
+        _ => {
+            let message = format!("linalg.diag_part: align must be RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT, not {align:?}");
+            return Err(call.error(message));
+        }
+    };
+    let value = padding(call, 2, &ty, "input")?;
+    let longest = length(&ty, lower.max(0).min(upper));
+    let row = |k: i64| {
+        let missing = format!("{longest} - {}", length(&ty, k));
+        let is_right = (above && k >= 0) || (below && k <= 0);
+        let around = if is_right { format!("[{missing}, 0]") } else { format!("[0, {missing}]") };
+        let outer = "[0, 0], ".repeat(ty.rank() - 2);
+        Ok(format!("pad({}, [{outer}{around}], constant_values={value})", part(call, k)?))
+    };
+    let rows = (lower..=upper).rev().map(row).collect::<ExprResult<Vec<_>>>()?;
+    Ok(format!("stack([{}], axis={})", rows.join(", "), ty.rank() - 2))
+}
+
+/// Maximum number of diagonals to take at once, each of which is a formula.
+const MAX_DIAGONALS: i64 = 1000;
+
+/// The length of diagonal `k` of `input`, which has the type `ty`.
+fn length(ty: &Type, k: i64) -> String {
+    let size = |axis: usize| format!("shape(identity(input))[{axis}]");
+    let (down, right) = ((-k).max(0), k.max(0));
+    format!("minimum({} - {down}, {} - {right})", size(ty.rank() - 2), size(ty.rank() - 1))
+}
+
 /// Diagonal `k` of `input`.
 fn part(call: &Call, k: i64) -> ExprResult<String> {
-    let rank = matrices(call)?.rank();
+    let ty = matrices(call)?;
+    let rank = ty.rank();
     let size = |axis: usize| format!("shape(identity(input))[{axis}]");
     let (rows, columns) = (size(rank - 2), size(rank - 1));
     let (down, right) = ((-k).max(0), k.max(0));
-    let length = format!("minimum({rows} - {down}, {columns} - {right})");
+    let length = length(&ty, k);
     let places = format!("(range({length}) + {down}) * {columns} + range({length}) + {right}");
     let outer: String = (0..rank - 2).map(|axis| format!("{}, ", size(axis))).collect();
     Ok(format!("gather(reshape(input, [{outer}{rows} * {columns}]), {places}, axis={})", rank - 2))

@@ -96,9 +96,7 @@ fn index_in(index: i64, length: usize) -> Result<usize> {
 
 fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandKind> {
     let x = call.moved(0)?;
-    if x.ty.is_sparse() {
-        return Err(ExprError::at(x.span.clone(), format!("{} expects a ragged or dense tensor, found a sparse one", call.name)));
-    }
+    call.not_sparse(&x)?;
     let indices = call.integers(1)?;
     let ragged = last_ragged(&x.ty.dims).is_some() || last_ragged(&indices.ty.dims).is_some();
     // For dense tensors, negative batch_dims are also the default axis, which then counts from the last axis.

@@ -204,6 +204,11 @@ impl<'a> Encoder<'a> {
         matches!(self.view, View::Null) || self.nulls.as_ref().is_some_and(|n| n.is_null(row))
     }
 
+    /// Whether the value of a row is text that reads as bytes under the key "b64".
+    fn is_base64(&self, row: usize) -> bool {
+        matches!(&self.view, View::String(texts) if !self.is_null(row) && STANDARD.decode(texts.value(row)).is_ok())
+    }
+
     /// Writes the value of a row.
     ///
     /// # Errors
@@ -339,9 +344,7 @@ impl<'a> Object<'a> {
     fn check_form(&self, row: usize) -> Result<()> {
         if let [EncodedMember { key, values }] = self.fields.as_slice()
             && key == b"\"b64\":"
-            && let View::String(texts) = &values.view
-            && !values.is_null(row)
-            && STANDARD.decode(texts.value(row)).is_ok()
+            && values.is_base64(row)
         {
             return Err(Error::data("a structure {\"b64\": ...} would read back as bytes").help("rename its field"));
         }
@@ -358,10 +361,7 @@ fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, p
             .in_field(path)
             .help("write the entries as a list: --schema with the type {key: string, value: ...}[?] instead of map<string, ...>"));
     }
-    if let (1, Some("b64"), View::String(texts)) = (entries.len(), sorted.first().copied(), &values.view)
-        && !values.is_null(entries.start)
-        && STANDARD.decode(texts.value(entries.start)).is_ok()
-    {
+    if sorted == ["b64"] && values.is_base64(entries.start) {
         let error = Error::data("a map {\"b64\": ...} would read back as bytes").in_field(path);
         return Err(error.help("write another format, such as Arrow: --to arrow-file"));
     }

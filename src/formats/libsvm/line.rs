@@ -1,6 +1,6 @@
 //! The grammar of a line: `[label[,label]...] [qid:N] index:value ... [# comment]`.
 
-use crate::formats::decimal::{WHOLE, float, float32, integer, is_rounded};
+use crate::formats::decimal::{WHOLE, float, float32, integer, is_rounded, is_too_wide, whole};
 use crate::formats::matrix::value::MatrixValue;
 use crate::schema::DType;
 
@@ -48,16 +48,6 @@ impl Number for f32 {
 
 /// The number of digits of [`WHOLE`].
 const WHOLE_DIGITS: usize = 8;
-
-/// The whole number that a text consists of.
-fn whole(text: &[u8]) -> Option<i128> {
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
-/// Whether a text is a whole number that float32 does not represent.
-fn is_too_wide(text: &[u8]) -> bool {
-    whole(text).is_some_and(|whole| !DType::Float32.holds_integer(whole))
-}
 
 impl Number for i64 {
     #[inline(always)]

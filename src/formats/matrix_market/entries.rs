@@ -1,8 +1,7 @@
 //! The values of a matrix, while being read.
 
 use super::banner::{Field, Symmetry};
-use crate::formats::decimal::{float, float32, integer, is_rounded};
-use crate::schema::DType;
+use crate::formats::decimal::{float, float32, integer, is_rounded, is_too_wide};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
 use std::sync::Arc;
 
@@ -40,10 +39,9 @@ impl Values {
             if !is_float32 {
                 return Ok(value);
             }
-            let whole: Option<i128> = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
-            match whole.is_none_or(|whole| DType::Float32.holds_integer(whole)) {
-                true => Ok(f64::from(float32(value, word))),
-                false => Err("a number that float32 can represent exactly"),
+            match is_too_wide(word) {
+                true => Err("a number that float32 can represent exactly"),
+                false => Ok(f64::from(float32(value, word))),
             }
         };
         match self {

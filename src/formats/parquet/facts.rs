@@ -2,7 +2,7 @@
 //! unit differs from the stored one, and, from statistics, which columns have nulls.
 
 use super::{annotation, logical};
-use crate::schema::nested::fields_of;
+use crate::schema::nested::{fields_of, list_item};
 use crate::tensor::arrow::extension;
 use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, TimeUnit};
 use base64::Engine;
@@ -100,7 +100,7 @@ impl<'a> Columns<'a> {
 
     fn data_type(&mut self, field: &Field, node: &Node, hint: Option<&Field>, level: i16) -> DataType {
         let ty = field.data_type();
-        if node.is_primitive() && !matches!(ty, DataType::List(_) | DataType::LargeList(_)) {
+        if node.is_primitive() && list_item(ty).is_none() {
             let leaf = self.leaf;
             self.leaf += 1;
             return match (ty, hint.map(Field::data_type)) {
@@ -129,7 +129,11 @@ impl<'a> Columns<'a> {
                 let all = nodes.map(|(i, (node, f))| self.field(f, node, inside(hint, f.name(), i).as_deref(), level, false));
                 DataType::Struct(all.collect())
             }
-            DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) => {
+            DataType::List(f)
+            | DataType::LargeList(f)
+            | DataType::ListView(f)
+            | DataType::LargeListView(f)
+            | DataType::FixedSizeList(f, _) => {
                 let hint = inside(hint, f.name(), 0);
                 let done = match element(node, f) {
                     Some((element, repeats)) => self.field(f, element, hint.as_deref(), level + 1, repeats),
@@ -138,6 +142,8 @@ impl<'a> Columns<'a> {
                 match ty {
                     DataType::List(_) => DataType::List(done),
                     DataType::LargeList(_) => DataType::LargeList(done),
+                    DataType::ListView(_) => DataType::ListView(done),
+                    DataType::LargeListView(_) => DataType::LargeListView(done),
                     DataType::FixedSizeList(_, size) => DataType::FixedSizeList(done, *size),
                     other => other.clone(),
                 }

@@ -440,6 +440,26 @@ impl Observation {
         Some(Field { source, ..Field::new(field, ty) })
     }
 
+    /// Finds out how the sparse vector `name` of unknown size is stored: its notation is also that of tf.io.VarLenFeature.
+    fn locate(&self, field: &mut Field, name: &str, named: &BTreeMap<&str, &Feature>, request: &Request) {
+        match self.sparse(&values_name(name), named, request).filter(|found| field.source.is_empty() && found.ty.rank() == 1) {
+            Some(found) => field.source = found.source,
+            None => field.storage = Storage::ValuesOnly,
+        }
+    }
+
+    /// [`Self::locate`] for the fields of the structure `name`.
+    fn locate_inside(&self, fields: &mut [Field], name: &str, named: &BTreeMap<&str, &Feature>, request: &Request) {
+        for field in fields {
+            let name = format!("{name}.{}", field.name);
+            if is_plain_vector(field) {
+                self.locate(field, &name, named, request);
+            } else if let (Element::Struct(inner), true) = (&mut field.ty.element, field.ty.dims.is_empty()) {
+                self.locate_inside(inner, &name, named, request);
+            }
+        }
+    }
+
     /// A declared field, with what the features say of it.
     ///
     /// # Errors
@@ -448,14 +468,9 @@ impl Observation {
         let name = field.name.as_str();
         let is_empty = |features: &HashSet<String>| !features.iter().any(|f| f != name && named.contains_key(f.as_str()));
         let ty = &field.ty;
-        let is_vector = ty.is_sparse() && ty.rank() == 1 && !matches!(ty.dims[0].size, Size::Known(_));
         let mut field = field.clone();
-        if is_vector && field.source.at.is_empty() {
-            // The notation of tf.io.VarLenFeature is also that of a sparse vector whose size is unknown.
-            match self.sparse(&values_name(name), named, request).filter(|found| field.source.is_empty() && found.ty.rank() == 1) {
-                Some(found) => field.source = found.source,
-                None => field.storage = Storage::ValuesOnly,
-            }
+        if is_plain_vector(&field) {
+            self.locate(&mut field, name, named, request);
         } else if (ty.is_sparse() || ty.fields().is_some())
             && named.contains_key(name)
             && is_empty(&declared_features(std::slice::from_ref(&field)))
@@ -471,6 +486,8 @@ impl Observation {
             let seen = named.get(name).and_then(|feature| feature.kinds.iter().flatten().min());
             let error = seen.iter().fold(error, |error, seen| error.in_input(seen.input.clone()));
             return Err(error.help("to see the types of the features: schema FILE, without --schema"));
+        } else if let (Element::Struct(inner), true) = (&mut field.ty.element, field.ty.dims.is_empty()) {
+            self.locate_inside(inner, name, named, request);
         }
         Ok(field)
     }
@@ -584,6 +601,12 @@ fn check(scalars: &Scalars, seen: &[(&str, &Feature)]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether it is a sparse vector of unknown size whose indices are not declared.
+fn is_plain_vector(field: &Field) -> bool {
+    let ty = &field.ty;
+    ty.is_sparse() && ty.rank() == 1 && !matches!(ty.dims[0].size, Size::Known(_)) && field.source.at.is_empty()
 }
 
 /// The names of the features from which the fields of `--schema` are read.

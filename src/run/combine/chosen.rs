@@ -8,10 +8,9 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::run::engine::{Lines, Merge};
 use crate::run::work::{Load, Work};
+use crate::tensor::ints::saturated;
 use crate::verbs::combine::{Chooser, Sources};
 use arrow_array::Array;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -200,9 +199,10 @@ impl List {
             let Some(chunk) = self.feed.next_chunk(lines, 0, &mut read)? else { return Ok(None) };
             work.faults.append(&mut read.faults);
             let column = chunk.columns.get(self.position).ok_or_else(|| Error::internal("a list without its field"))?;
-            let wide = arrow_cast::cast(column.as_leaf()?, &arrow_schema::DataType::Int64);
-            let wide = wide.map_err(|e| Error::data(e.to_string()).in_input(self.feed.name.clone()))?;
-            self.numbers = Some((chunk, wide.as_primitive::<Int64Type>().clone()));
+            let column = column.as_leaf()?;
+            let numbers = saturated(column)?;
+            let nulls = column.logical_nulls();
+            self.numbers = Some((chunk, arrow_array::Int64Array::new(numbers, nulls)));
             self.row = 0;
         }
     }

@@ -4,7 +4,7 @@ use crate::schema::{DType, Element, Size, Type, notation};
 use arrow_schema::Metadata;
 
 /// The metadata key.
-pub const KEY: &str = "tatter:type";
+pub use crate::schema::facts::NOTED_TYPE as KEY;
 
 /// The note for a field's own axes and items; fields of structures have separate notes.
 pub fn write(ty: &Type) -> String {

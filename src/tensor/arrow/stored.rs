@@ -1,15 +1,13 @@
 //! Fields written in the form in which their file stores them.
 
 use super::field::{ArrowForm, from_arrow_field};
-use super::{encoded, extension, note};
-use crate::schema::nested::{innermost, with_fields};
+use super::{encoded, extension};
+use crate::schema::facts::OF_THE_TYPE;
+use crate::schema::nested::{innermost, list_item, with_fields};
 use crate::schema::{Element, Field, Type};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Metadata};
 use std::sync::Arc;
-
-/// Metadata that describes the values, and is valid only for the original type.
-const OF_THE_TYPE: [&str; 3] = ["ARROW:extension:", "PARQUET:logical_type", note::KEY];
 
 /// The field as stored in its file, if its type is still the stored one.
 pub fn field(field: &Field, form: ArrowForm) -> Option<ArrowField> {
@@ -36,7 +34,8 @@ pub fn metadata(field: &Field) -> Metadata {
 /// The extension type of the stored field, if the field, as changed by a verb, does not preserve it.
 pub fn lost(field: &Field) -> Option<String> {
     let stored = field.storage.arrow()?;
-    let name = stored.metadata().get(extension::NAME)?;
+    let items = std::iter::successors(Some(stored), |f| list_item(f.data_type()).map(|item| item.as_ref()));
+    let name = items.filter_map(|f| f.metadata().get(extension::NAME)).next()?;
     let form = ArrowForm::default();
     (self::field(field, form).is_none()
         && from_arrow_field(stored).is_ok_and(|read| read.ty.element != field.ty.element || read.ty.dims != field.ty.dims))

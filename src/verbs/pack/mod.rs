@@ -35,8 +35,9 @@ pub struct Pack {
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     strategy: Strategy,
     /// Maximum number of open rows, or of sequences sorted at a time: larger values reduce padding and use more memory
-    #[arg(long, value_name = "N", value_parser = positive, default_value_t = WINDOW)]
-    window: usize,
+    /// [default: 1000]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    window: Option<usize>,
     /// Value appended to each sequence, such as tokens=2, or 2 for all fields
     #[arg(long = "separator", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     separators: Vec<FieldValue>,
@@ -110,6 +111,9 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
             }
             (_, overflow) => overflow.unwrap_or(Overflow::Error),
         };
+        if self.window.is_some() && matches!(self.strategy, Strategy::Concat) {
+            return Err(Error::usage("--strategy concat fills one row at a time; --window applies only to the other strategies"));
+        }
         let packed = self.packed(schema)?;
         // The packed fields, segment_ids and positions.
         let row_nbytes = (packed.len() as u64 + 2).saturating_mul(8).saturating_mul(self.length as u64);
@@ -139,7 +143,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         fields.extend([Field::new(SEGMENT_IDS, numbers()), Field::new(POSITIONS, numbers())]);
         let filling = filling::filling(schema, packed.iter().map(|field| &field.path));
         let layout = RowLayout { packed, names: names(schema), length: self.length, positions: self.positions, filling };
-        let rows = OpenRows::new(self.strategy, self.length, self.window);
+        let rows = OpenRows::new(self.strategy, self.length, self.window.unwrap_or(WINDOW));
         let pool = Pool::new("pack", "use a smaller --window, or drop fields first (select)", options);
         let fold = Packing::new(layout, rows, pool, (overflow, self.empty), options);
         Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(fold)) })

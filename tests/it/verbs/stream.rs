@@ -169,9 +169,9 @@ proptest! {
         let data: Vec<Value> = lengths.iter().enumerate().map(|(i, n)| json!({ "id": i, "t": vec![10 * (i + 1); *n] })).collect();
         let (length_text, window_text) = (length.to_string(), window.to_string());
         let mut verbs = words("pack -f t --default t=-1 --chunk-rows 2 --strategy");
-        verbs.extend([strategy, "--length", &length_text, "--window", &window_text]);
+        verbs.extend([strategy, "--length", &length_text]);
         if separator { verbs.extend(["--separator", "7"]); }
-        if strategy != "concat" { verbs.extend(["--overflow", overflow]); }
+        if strategy != "concat" { verbs.extend(["--overflow", overflow, "--window", &window_text]); }
         let want = packed(&data, length, window, strategy, separator, overflow == "drop" && strategy != "concat");
         let out = records(&run(&verbs, "id: int64; t: int64[?]", &data));
         prop_assert_eq!(&out, &want);
