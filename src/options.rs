@@ -141,6 +141,8 @@ pub struct Options {
     pub tables: Arc<BTreeMap<(OsString, Vec<String>), Table>>,
     /// The baseline that a report compares with.
     pub baseline: Option<Arc<dyn Any + Send + Sync>>,
+    /// Whether another input of the command, such as a table, may be the one with the splits of `--split`.
+    pub splits_beside: bool,
     /// Hints about inferred types, shown only by `schema`.
     pub hints: Notices,
     /// The records that the first verb keeps, by number in each input; `None` if it must see all.
@@ -212,6 +214,7 @@ impl Default for Options {
             arrays: Arc::default(),
             tables: Arc::default(),
             baseline: None,
+            splits_beside: false,
             hints: Notices::default(),
             only: None,
             source: None,

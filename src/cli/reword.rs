@@ -191,6 +191,10 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if let Some(wrong) = as_argument(word, command, owner, &words) {
         return wrong;
     }
+    if word.starts_with("-=") {
+        let error = Error::usage(format!("`{word}` looks like an option"));
+        return error.help(format!("after `--` it is standard input with a share: {name} -- {word}"));
+    }
     let error = Error::usage(format!("`{name}` has no option {}", word.split('=').next().unwrap_or(word)));
     if Path::new(word).exists() {
         return error.help(format!("for a file of that name, write ./{word}"));

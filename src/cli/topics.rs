@@ -41,7 +41,7 @@ const OPERATORS: &[(&[&str], &str)] = &[
 const OPERATOR_NOTES: &str = "\
 `&`, `^` and `|` are logical for bools and bitwise for integers. They bind more tightly than comparisons: write x > 1 and x < 4, or \
 (x > 1) & (x < 4). `+` adds the items of lists; to join lists: concat([[1], x, [2]], 0). Arithmetic on integers wraps around at the limits of their dtype, \
-as in TensorFlow.
+as in TensorFlow. A 64-bit integer and a float are compared exactly, without rounding the integer.
 ";
 
 const VERSION: &str = "`tatter --version` prints the version, and with -v the build configuration.\n";

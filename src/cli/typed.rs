@@ -2,7 +2,7 @@
 //! page and completions.
 
 use crate::error::{Error, Result, nearest};
-use crate::formats::FORMATS;
+use crate::formats::{FORMATS, Format};
 use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Quote, Scalars, SourceColumns, When};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
@@ -310,7 +310,8 @@ impl Typed {
 
 /// The format with this name, or whose files have it as their extension.
 fn known_format(name: &str, option: &str) -> Result<&'static str> {
-    let names = || FORMATS.iter().map(|f| f.name());
+    let can_be = |format: &&&dyn Format| option != "--to" || format.name() != "none";
+    let names = || FORMATS.iter().filter(can_be).map(|f| f.name());
     let by_extension = || FORMATS.iter().find(|format| format.extensions().contains(&name)).map(|format| format.name());
     if let Some(known) = names().find(|known| *known == name).or_else(by_extension) {
         return Ok(known);

@@ -3,6 +3,7 @@
 //! Every value is either a tensor with one row per record or a constant, with one row for all records. Calls get whole
 //! columns; nothing is dispatched per record.
 
+use super::error::text_at;
 use super::kernels::level::check_nbytes;
 use super::span::{Span, name_text, underlined};
 use crate::error::{Error, Result};
@@ -304,6 +305,10 @@ impl Node {
                 match found {
                     None => Ok(value),
                     Some(row) => {
+                        let name = match &of.kind {
+                            NodeKind::Call(call, _) if **name == *UNNAMED => text_at(&call.text, &call.span),
+                            _ => name,
+                        };
                         let error = null_error(&value.tensor, &self.ty, name, false, false).at_row(row);
                         Err(if *fits_empty || value.tensor.validity().is_none() { error } else { error.without_help(AS_EMPTY) })
                     }

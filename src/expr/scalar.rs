@@ -63,6 +63,12 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
         let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
         return Err(ExprError::at(expr.span, message)
             .help(match (node.ty.dtype(), node.ty.fields()) {
+                (Some(DType::Bool), _)
+                    if node.ty.optional
+                        && let Some(x) = first_argument(text, "is_null(") =>
+                {
+                    format!("is_null({x}, level=0) tests the whole field")
+                }
                 (Some(DType::Bool), _) => format!(
                     "reduce_any({text}) or reduce_all({text}) gives one bool{}",
                     match first_argument(text, "is_null(") {

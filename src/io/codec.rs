@@ -125,6 +125,9 @@ impl Encoder {
 pub fn extensions(name: &str) -> (Option<Codec>, Option<String>) {
     let name = name.rsplit('/').next().unwrap_or(name);
     let (stem, mut extension) = split_extension(without_shard(name));
+    if extension.as_deref() == Some("tgz") {
+        return (Some(Codec::Gzip), Some("tar".to_owned()));
+    }
     let codec = EXTENSIONS.iter().find(|(e, _)| Some(*e) == extension.as_deref()).map(|(_, c)| *c);
     if codec.is_some() {
         extension = split_extension(without_shard(stem)).1;
@@ -247,6 +250,7 @@ mod tests {
             (".hidden", None, None),
             ("a.TFRecord.GZ", Some(Codec::Gzip), Some("tfrecord")),
             ("a.zst", Some(Codec::Zstd), None),
+            ("a-00000-of-00008.tgz", Some(Codec::Gzip), Some("tar")),
             ("x/a-00000-of-00008.parquet", None, Some("parquet")),
             ("a.tfrecord-00000-of-00008", None, Some("tfrecord")),
             ("a.tfrecord-00000-of-00008.gz", Some(Codec::Gzip), Some("tfrecord")),

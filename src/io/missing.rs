@@ -15,7 +15,11 @@ pub fn missing(path: &Path) -> Error {
         return Error::new(Kind::Io, "the name of an input is empty").help("is a shell variable empty? `-` means standard input");
     }
     let error = Error::new(Kind::Io, "no such file").in_input(path.display().to_string());
-    if path.to_str().and_then(|name| name.split_once('{')?.1.split_once('}')).is_some_and(|(inside, _)| inside.contains(',')) {
+    if path
+        .to_str()
+        .and_then(|name| name.split_once('{')?.1.split_once('}'))
+        .is_some_and(|(inside, _)| inside.contains(',') || inside.contains(".."))
+    {
         return error.help("the shell expands braces only outside quotes");
     }
     if let Ok(target) = std::fs::read_link(path) {

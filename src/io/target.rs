@@ -123,7 +123,8 @@ impl Target {
         let Some(file) = file.filter(|_| !name.ends_with('/')) else {
             let error = Error::usage(format!("{name} is not the name of a file"));
             let directory = shell_word(name.trim_end_matches('/'));
-            return Err(error.help(format!("to write one file for each input to a directory: --output-dir {directory}")));
+            let create = if path.is_dir() { String::new() } else { format!("; create it first: mkdir -p {directory}") };
+            return Err(error.help(format!("to write one file for each input to a directory: --output-dir {directory}{create}")));
         };
         Ok(Target::Files(directory(name, path.parent().unwrap_or(Path::new("")))?, Names::Single(file)))
     }

@@ -25,11 +25,13 @@ pub fn with_baseline(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result
         return Ok(options);
     }
     let own = Options { from: None, files_from: None, input_name: None, on_error: OnError::Fail, ..options.as_ref().clone() };
-    let own = Arc::new(own);
+    let own = Arc::new(Options { splits_beside: true, ..own });
     let mut inputs = Inputs::open(std::slice::from_ref(&file), own.clone())?;
+    let has_splits = inputs.have_splits();
     let demand = verb.demand(Demand::everything());
     let report = read(&file, std::slice::from_ref(verb), &mut inputs, &demand, &own)?;
-    Ok(Arc::new(Options { baseline: Some(report), ..options.as_ref().clone() }))
+    let splits_beside = options.splits_beside || has_splits;
+    Ok(Arc::new(Options { baseline: Some(report), splits_beside, ..options.as_ref().clone() }))
 }
 
 type Baseline = Arc<dyn std::any::Any + Send + Sync>;

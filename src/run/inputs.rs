@@ -14,7 +14,8 @@ use crate::io::{self, Input};
 use crate::options::{OnError, Options};
 use crate::printable::shell_word;
 use crate::schema::leaves::leaves;
-use crate::schema::{Schema, notation};
+use crate::schema::{Element, Field, Schema, Type, notation};
+use crate::tensor::arrow::from_arrow_field;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -97,7 +98,9 @@ impl Inputs {
         };
         let opened: Vec<Opened> = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
         one_format_each(&opened)?;
-        check_split(&opened, &options)?;
+        if !options.splits_beside {
+            check_split(opened.iter().any(|opened| opened.format.has_splits()), &options)?;
+        }
         if options.infer_bytes == u64::MAX {
             // A temporary copy can be read again, like a file.
             opened.iter().filter(|opened| !opened.input.is_regular()).try_for_each(|opened| opened.input.file().map(|_| ()))?;
@@ -113,6 +116,11 @@ impl Inputs {
         let name = names.find(|name| is_plain(name) && message.ends_with(&format!("unknown field `{name}`")))?;
         let map = shell_word(&format!("{name} = strings.regex_replace(file, \"(.*/)?{name}=([^/]*)/.*\", r\"\\2\")"));
         Some(format!("{name} is in the names of directories, which are not read as fields; to read it: map {map} then ... --source file"))
+    }
+
+    /// Whether an input has splits.
+    pub fn have_splits(&self) -> bool {
+        self.iter().any(|opened| opened.format.has_splits())
     }
 
     /// The inputs that are read side by side.
@@ -383,10 +391,12 @@ fn one_format_each(opened: &[Opened]) -> Result<()> {
     Ok(())
 }
 
-/// Checks that `--split` is used with a dataset to read or write.
-fn check_split(opened: &[Opened], options: &Options) -> Result<()> {
+/// Checks that `--split` is used with a dataset to read or write. `is_read`: an input has splits.
+///
+/// # Errors
+/// It is not.
+pub fn check_split(is_read: bool, options: &Options) -> Result<()> {
     let is_written = || options.to.as_deref().and_then(crate::formats::find).is_some_and(|format| format.has_splits());
-    let is_read = opened.iter().any(|opened| opened.format.has_splits());
     match (&options.split, is_read || is_written()) {
         (Some(split), true) if !is_read && split.contains('[') => {
             Err(Error::usage(format!("--split {split}: no input has splits to take a part of"))
@@ -434,11 +444,29 @@ fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>)
     let request = Request::everything(Arc::default(), options.clone());
     let inferred = format.reader(input, options).map(|reader| reader?.infer(&request)).transpose()?;
     match inferred {
-        Some(Inference::Known(schema)) => Ok(schema),
+        Some(Inference::Known(mut schema)) => {
+            // What the values of this file are must not restrict those of others.
+            schema.fields.iter_mut().for_each(widen);
+            Ok(schema)
+        }
         _ => {
             let error = Error::usage(format!("{} does not store the types of its fields", format.name()));
             Err(error.help(types_of(&name)).in_input(name))
         }
+    }
+}
+
+/// Allows nulls wherever the file that stores the field does.
+fn widen(field: &mut Field) {
+    fn allow(ty: &mut Type, stored: &Type) {
+        ty.optional |= stored.optional;
+        ty.with_nulls |= stored.with_nulls;
+        if let (Element::Struct(inner), Element::Struct(stored)) = (&mut ty.element, &stored.element) {
+            inner.iter_mut().zip(stored).for_each(|(own, stored)| allow(&mut own.ty, &stored.ty));
+        }
+    }
+    if let Some(stored) = field.storage.arrow().and_then(|stored| from_arrow_field(stored).ok()) {
+        allow(&mut field.ty, &stored.ty);
     }
 }
 

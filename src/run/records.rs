@@ -27,6 +27,11 @@ impl Records {
         Ok(Records { inputs: Inputs::open(&[file.as_ref().to_owned()], options.clone())?, options })
     }
 
+    /// Whether the dataset has splits.
+    pub fn has_splits(&self) -> bool {
+        self.inputs.have_splits()
+    }
+
     /// The schema of all records or, for a pipe, of its first `--infer-bytes`.
     ///
     /// # Errors

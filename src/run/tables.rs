@@ -26,16 +26,17 @@ pub fn with_tables(verbs: &[Box<dyn Parsed>], options: Arc<Options>) -> Result<A
     let own = Options { from: None, schema: None, files_from: None, input_name: None, on_error: OnError::Fail, ..options.as_ref().clone() };
     let own = Options { source_columns: SourceColumns::default(), ..own };
     // A pipe is read through a temporary copy, as the table is read for its types first.
-    let own = Arc::new(Options { infer_bytes: u64::MAX, ..own });
-    let mut tables = Vec::new();
+    let own = Arc::new(Options { infer_bytes: u64::MAX, splits_beside: true, ..own });
+    let (mut tables, mut splits_beside) = (Vec::new(), options.splits_beside);
     for (file, fields) in wanted {
-        tables.push(((file.clone(), fields.clone()), read(&file, &fields, &own)?));
+        let inputs = Inputs::open(std::slice::from_ref(&file), own.clone()).map_err(|e| unopened(e, &file))?;
+        splits_beside |= inputs.have_splits();
+        tables.push(((file.clone(), fields.clone()), read(&file, &fields, inputs, &own)?));
     }
-    Ok(Arc::new(Options { tables: Arc::new(tables.into_iter().collect()), ..options.as_ref().clone() }))
+    Ok(Arc::new(Options { tables: Arc::new(tables.into_iter().collect()), splits_beside, ..options.as_ref().clone() }))
 }
 
-fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Table> {
-    let mut inputs = Inputs::open(std::slice::from_ref(file), options.clone()).map_err(|e| unopened(e, file))?;
+fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Options>) -> Result<Table> {
     let name = shown(file);
     let demand = Demand { fields: Wanted::matching(fields.iter().cloned()), records: None };
     let schema = infer(&mut inputs, &demand, None, options.threads).map_err(|e| unreadable(e, &name))?.schema.plain();
@@ -53,7 +54,7 @@ fn read(file: &OsString, fields: &[String], options: &Arc<Options>) -> Result<Ta
                 Some((field, key)) => Error::usage(format!("unknown field `{missing}`"))
                     .in_input(name.as_str())
                     .help(format!("name the key of the table with --key: lookup {field} in {} --key {key}", in_command(&name))),
-                None => error.in_input(name).help("--key and --take name fields of the table: --key id --take name"),
+                None => error.in_input(name).help("--key and --take name fields of the table"),
             },
             (Ok(_), _) => Error::internal("a field of a table was not read"),
         });

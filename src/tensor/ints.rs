@@ -3,7 +3,7 @@
 use super::{RowPartition, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray, downcast_integer, downcast_integer_array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
@@ -50,14 +50,10 @@ pub fn int128(array: &ArrayRef) -> Result<Vec<i128>> {
 /// # Errors
 /// Not integers, which is a bug.
 pub fn saturated(array: &ArrayRef) -> Result<ScalarBuffer<i64>> {
-    if let Some(array) = array.as_primitive_opt::<Int64Type>() {
-        return Ok(array.values().clone());
+    if let Some(array) = array.as_primitive_opt::<UInt64Type>() {
+        return Ok(array.values().iter().map(|number| i64::try_from(*number).unwrap_or(i64::MAX)).collect());
     }
-    downcast_integer_array! {
-        array => Ok(array.values().iter().map(|number| i64::try_from(*number).unwrap_or(i64::MAX)).collect()),
-        DataType::Null => Ok(vec![0; array.len()].into()),
-        other => Err(not_integers(other)),
-    }
+    if array.data_type() == &DataType::Null { Ok(vec![0; array.len()].into()) } else { int64(array) }
 }
 
 /// The numbers as an array of an integer type: `[n]`. O(n).

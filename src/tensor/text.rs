@@ -241,9 +241,17 @@ impl Reading {
         let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && text.parse::<f64>().is_ok();
         let count = unit_of(ty).filter(|_| text.parse::<i64>().is_ok()).map(|unit| format!("{text} {}", unit_name(unit)));
         let form = form(ty);
+        let finer = match ty {
+            DataType::Timestamp(_, zone) => Some(DataType::Timestamp(TimeUnit::Nanosecond, zone.clone())),
+            DataType::Time32(_) | DataType::Time64(_) => Some(DataType::Time64(TimeUnit::Nanosecond)),
+            DataType::Duration(_) => Some(DataType::Duration(TimeUnit::Nanosecond)),
+            _ => None,
+        };
+        let fits = |finer: &DataType| matches!(read_time(text, finer, 1), Reading::Value(nanos) if i64::try_from(nanos).is_ok());
+        let finer = finer.filter(|finer| finer != ty && fits(finer)).map_or_else(String::new, |finer| format!("; {} can", name(&finer)));
         let (text, ty) = (if is_number { text.to_owned() } else { shown(text) }, name(ty));
         match self {
-            Reading::Inexact => format!("{ty} cannot represent {text} exactly"),
+            Reading::Inexact => format!("{ty} cannot represent {text} exactly{finer}"),
             Reading::Outside => format!("{text} is outside the range of {ty}"),
             Reading::Zoned => format!("{ty} has no zone for the UTC offset of {text}; timestamp[us, UTC] reads it"),
             Reading::Local => format!("expected a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z, found {text}"),

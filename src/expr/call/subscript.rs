@@ -23,7 +23,7 @@ use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::below_structure;
-use crate::printable::counted_axes;
+use crate::printable::{counted, counted_axes};
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use std::sync::Arc;
@@ -207,7 +207,7 @@ impl Axes {
         if let (Size::Known(n), Integer::Known(i)) = (dim.size, &index)
             && (*i >= n as i64 || *i < -(n as i64))
         {
-            return Err(ExprError::at(key.span.clone(), format!("index {i} is out of range for {n} items")));
+            return Err(ExprError::at(key.span.clone(), format!("index {i} is out of range for {}", counted(n, "item"))));
         }
         if let Some(next) = self.rest.last_mut().filter(|next| self.leading && next.size == Size::Ragged) {
             *next = Dim::UNIFORM;
@@ -242,10 +242,9 @@ fn element(of: &Operand, items: &[Operand], keys: &[Operand]) -> ExprResult<Oper
         return Ok(OperandKind::List(chosen));
     }
     let index = static_int(key).ok_or_else(|| ExprError::at(key.span.clone(), format!("expected an integer, found {}", key.describe())))?;
-    positive_axis(index, items.len())
-        .and_then(|i| items.get(i))
-        .map(|item| item.kind.clone())
-        .ok_or_else(|| ExprError::at(key.span.clone(), format!("index {index} is out of range for {} items", items.len())))
+    positive_axis(index, items.len()).and_then(|i| items.get(i)).map(|item| item.kind.clone()).ok_or_else(|| {
+        ExprError::at(key.span.clone(), format!("index {index} is out of range for {}", counted(items.len() as u64, "item")))
+    })
 }
 
 fn field_name(key: &Operand) -> Option<String> {

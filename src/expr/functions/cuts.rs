@@ -197,7 +197,9 @@ fn reverse_sequence(call: &mut Call) -> ExprResult<OperandKind> {
                 return Err(Error::data(format!("found {} sequence lengths for {rows} slices", own.len())).at_row(record));
             }
             if let Some(bad) = own.iter().find(|length| !usize::try_from(**length).is_ok_and(|length| length <= n || rows == 0)) {
-                return Err(Error::data(format!("the sequence length {bad} is out of range for {n} items")).at_row(record));
+                return Err(
+                    Error::data(format!("the sequence length {bad} is out of range for {}", counted(n as u64, "item"))).at_row(record)
+                );
             }
             let stride = |axis: usize| sizes[axis + 1..].iter().map(|size| size[record]).product::<usize>();
             let (step, outer) = (stride(steps), stride(batch));

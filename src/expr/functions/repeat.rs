@@ -180,7 +180,12 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
         repeated_rows(&whole, axis, |record, range, places| {
             let repeats = &numbers[own.map_or(record..record + 1, |p| p.range(record))];
             if own.is_some() && repeats.len() != range.len() && repeats.len() != 1 {
-                return Err(Error::data(format!("found {} repeats for {} items", repeats.len(), range.len())).at_row(record));
+                return Err(Error::data(format!(
+                    "found {} for {}",
+                    counted(repeats.len() as u64, "repeat"),
+                    counted(range.len() as u64, "item")
+                ))
+                .at_row(record));
             }
             for (i, item) in range.enumerate() {
                 let n = repeats[if repeats.len() == 1 { 0 } else { i }];

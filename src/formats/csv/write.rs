@@ -43,7 +43,7 @@ struct Lists {
 /// A field is neither a scalar nor a list of scalars.
 pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str, options: &Options) -> Result<Box<dyn Writer>> {
     for field in &schema.fields {
-        check(field, &dialect, format).map_err(|e| e.in_field(quoted(&field.name)))?;
+        check(field, schema, &dialect, format).map_err(|e| e.in_field(quoted(&field.name)))?;
         dense_shape::note(field, format, options)?;
     }
     if schema.fields.is_empty() {
@@ -62,16 +62,21 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str, options: &Op
 /// Maximum number of fields of a structure for which the verbs that move them out are spelled out.
 const PROMOTED: usize = 5;
 
-fn check(field: &Field, dialect: &Dialect, format: &str) -> Result<()> {
-    let ty = &field.ty;
+fn check(field: &Field, schema: &Schema, dialect: &Dialect, format: &str) -> Result<()> {
+    let (outer, ty) = (field, &field.ty);
     let name = quoted(&field.name);
     let refused = |what: &str| Error::usage(format!("{format} cannot store {what}, but this is {ty}"));
     let Some(dtype) = ty.dtype() else {
         let error = refused("structures").help("use --to jsonl");
         return Err(match ty.fields() {
             Some(inner) if ty.dims.is_empty() && inner.len() <= PROMOTED => {
-                let path = |field: &Field| shell_word(&format!("{name}.{}", quoted(&field.name)));
-                let moves: String = inner.iter().map(|field| format!("promote {} then ", path(field))).collect();
+                let promoted = |field: &Field| {
+                    let path = shell_word(&format!("{name}.{}", quoted(&field.name)));
+                    let is_taken = schema.index_of(&field.name).is_some();
+                    let new = is_taken.then(|| format!(" --as {}", shell_word(&quoted(&format!("{}_{}", outer.name, field.name)))));
+                    format!("promote {path}{} then ", new.unwrap_or_default())
+                };
+                let moves: String = inner.iter().map(promoted).collect();
                 error.help(format!("or move its fields out: {moves}drop {}", shell_word(&name)))
             }
             _ => error.help("or move its fields out with promote"),

@@ -9,7 +9,7 @@ use crate::formats::arrays::spool::Spool;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::options::{MegatronOptions, Options};
 use crate::path::quoted;
-use crate::printable::shell_word;
+use crate::printable::{listed, shell_word};
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -91,13 +91,10 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             DOCUMENT => document = Some(at),
             MODE => mode = Some(at),
             _ if tokens.is_none() => tokens = Some(at),
-            other => {
+            _ => {
                 let first = tokens.and_then(|at| schema.fields.get(at)).map_or("", |field| &field.name);
-                let error = format!(
-                    "megatron stores one list of tokens per record, but the records have the fields {} and {}",
-                    quoted(first),
-                    quoted(other)
-                );
+                let names = listed(schema.fields.iter().map(|field| quoted(&field.name)), 5);
+                let error = format!("megatron stores one list of tokens per record, but the records have the fields {names}");
                 let is_row = |field: &&Field| field.ty.rank() == 1 && field.ty.dtype().is_some_and(DType::is_integer);
                 let list = schema.fields.iter().find(is_row).map_or(first, |field| &field.name);
                 return Err(Error::usage(error).help(format!("keep only that field: select {}", shell_word(&quoted(list)))));

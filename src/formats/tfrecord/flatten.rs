@@ -7,7 +7,7 @@ use super::wire::FeatureKind;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::path::FieldPath;
+use crate::path::{FieldPath, quoted};
 use crate::printable::{counted, shell_quoted, shell_word};
 use crate::schema::facts::Storage;
 use crate::schema::filling::{fill_itself_or_drop, fill_or_drop};
@@ -56,7 +56,7 @@ pub fn check(schema: &Schema, options: &Options, sequences: bool) -> Result<()> 
     if let Some((name, path)) = names.iter().find(|(name, _)| !seen.insert(name.as_str())) {
         return Err(Error::usage(format!("two fields would become the feature `{name}`"))
             .in_field(path)
-            .help("choose another name for one of them: rename old=new"));
+            .help(format!("choose another name for one of them: {}", new_name(path))));
     }
     for (name, path) in &names {
         let other = name
@@ -94,6 +94,11 @@ impl Check<'_> {
             Element::Value(dtype) | Element::Sparse(dtype) => {
                 if let DType::Arrow(_) = dtype {
                     let error = Error::usage(format!("a tf.Example cannot store {dtype}")).in_field(path);
+                    if dtype.time().is_some() {
+                        let cast = |to: &str| format!("cast {}", shell_word(&format!("{}={to}", path)));
+                        let text = format!("to store its text: {}; a count of its units: {}", cast("string"), cast("int64"));
+                        return Err(error.help(text));
+                    }
                     return Err(error.help(format!("it stores integers, floats, strings and bytes; {}", drop())));
                 }
                 if *dtype == DType::Float64 {
@@ -131,15 +136,23 @@ impl Check<'_> {
     }
 }
 
+/// The command that renames a field.
+fn new_name(path: &FieldPath) -> String {
+    format!("rename {}", shell_word(&format!("{path}={}", quoted(&format!("{}_2", path.last())))))
+}
+
 /// Advice to declare the dense_shape of a sparse field.
 fn declared(path: &FieldPath, dtype: Option<&DType>, shape: &[u64]) -> String {
     let ty = Type::sparse(dtype.cloned().unwrap_or(DType::Null), shape.iter().map(|n| Dim::known(*n)).collect());
     let fields = path.names().iter().rev().fold(None, |inner: Option<Field>, name| {
         Some(Field::new(name, inner.map_or_else(|| ty.clone(), |inner| Type::structure(vec![inner], Vec::new()))))
     });
+    let sizes: Vec<String> = shape.iter().map(u64::to_string).collect();
+    let (name, sizes) = (path.in_expression(), sizes.join(", "));
     format!(
-        "if it is a field of the input, declare its size: --schema {}",
-        shell_quoted(&fields.map_or_else(String::new, |field| field.to_string()))
+        "if it is a field of the input, declare its size: --schema {}; otherwise set it: map {}",
+        shell_quoted(&fields.map_or_else(String::new, |field| field.to_string())),
+        shell_word(&format!("{name} = sparse.reset_shape({name}, [{sizes}])"))
     )
 }
 

@@ -16,6 +16,11 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Advice to write the index of a file again.
+fn rebuild(file: &str) -> String {
+    format!("rebuild the index: tatter index {}", shell_word(file))
+}
+
 /// Maximum length of a line or pair.
 const ENTRY_NBYTES: u64 = 64;
 const PAIR: u64 = 16;
@@ -238,7 +243,9 @@ impl Index {
                 Ok(Entry { record, offset, length })
             } else {
                 let error = Error::data(format!("record {record} starts at byte {offset}, but the previous one ends at {end}"));
-                Err(error.in_input(name.clone()).help("rebuild the index: tatter index FILE"))
+                Err(error
+                    .in_input(name.clone())
+                    .help(rebuild(name.strip_suffix(".idx").or_else(|| name.strip_suffix(".offsets")).unwrap_or("FILE"))))
             })
         }))
     }

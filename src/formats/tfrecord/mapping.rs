@@ -15,8 +15,8 @@ use super::packing::Packing;
 use super::wire::FeatureKind;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
-use crate::path::FieldPath;
-use crate::printable::{counted, counted_axes};
+use crate::path::{FieldPath, quoted};
+use crate::printable::{counted, counted_axes, shell_word};
 use crate::schema::{DType, Dim, Element, Field, Literal, PartitionEncoding, Schema, Size, Source, SplitBy, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -197,6 +197,13 @@ impl Mapping {
             return Err(Error::usage("a structure cannot be part of a leaf"));
         };
         if let DType::Arrow(_) = dtype {
+            if dtype.time().is_some() {
+                let ty = dtype.to_string();
+                let to = ty.strip_prefix("arrow<").and_then(|ty| ty.strip_suffix('>')).unwrap_or(&ty);
+                let cast = shell_word(&format!("{}={to}", quoted(name)));
+                return Err(Error::usage(format!("a feature of a tf.Example cannot store {dtype}"))
+                    .help(format!("declare it as it is stored, string or int64, and convert it: cast {cast}")));
+            }
             return Err(Error::usage(format!("a feature of a tf.Example cannot store {dtype}"))
                 .help("it stores integers, floats, strings or bytes"));
         }

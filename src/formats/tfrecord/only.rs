@@ -149,7 +149,7 @@ impl Places {
         error
             .in_input(self.name.clone())
             .locate(|at| at.records = Some((entry.record, entry.record)))
-            .help("rebuild the index: tatter index FILE")
+            .help("if it has changed, rebuild the index: tatter index FILE")
     }
 }
 

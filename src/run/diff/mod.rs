@@ -6,6 +6,7 @@
 mod facts;
 
 use super::conclude::{refuse_counts, show_notices};
+use super::inputs::check_split;
 use super::progress::Progress;
 use super::records::Records;
 use crate::chunk::{Decoded, Rest};
@@ -46,7 +47,9 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     }
     // A record left out would shift all later ones.
     let whole = Options { on_error: OnError::Fail, ..options.clone() };
+    let whole = Options { splits_beside: true, ..whole };
     let (mut left, mut right) = (Records::open(a, &whole)?, Records::open(b, &whole)?);
+    check_split(left.has_splits() || right.has_splits(), options)?;
     let schemas = (left.schema().map_err(|e| unreadable(e, a, options))?, right.schema().map_err(|e| unreadable(e, b, options))?);
     let names = [a, b].map(|name| name.display().to_string());
     let difference = match unify::unify_named(&schemas.0, &schemas.1, [&shown(&names[0]), &shown(&names[1])]) {

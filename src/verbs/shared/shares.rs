@@ -31,11 +31,13 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
     }
     let sum: f64 = shares.iter().map(|(_, share)| share).sum();
     if (sum - 1.0).abs() > 1e-6 {
-        let error = Error::usage(format!("{option}: the shares must add up to 1, not {sum}"));
+        // Without the digits of a binary fraction.
+        let rounded = |share: f64| (share * 1e6).round() / 1e6;
+        let shown = if rounded(sum) == 1.0 { sum } else { rounded(sum) };
+        let error = Error::usage(format!("{option}: the shares must add up to 1, not {shown}"));
         if let ([(name, share)], true) = (&shares[..], sum < 1.0) {
             let rest = if name == "test" { "train" } else { "test" };
-            // Without the digits of a binary fraction.
-            let left = ((1.0 - share) * 1e6).round() / 1e6;
+            let left = rounded(1.0 - share);
             let both = shell_word(&format!("{name}={share},{rest}={left}"));
             return Err(error.help(format!("name the part with the rest of the records: {option} {both}")));
         }
