@@ -25,7 +25,7 @@ import pyarrow as pa
 from ._child import start, stop, tell
 from ._errors import TatterError, TatterNotice
 from ._find import find_tatter
-from ._options import Chain, Paths, chain_words, option_words, path_words, split_words
+from ._options import Chain, Name, Paths, chain_words, option_words, path_words, split_words
 from ._ragged import Ragged, Sparse
 from ._records import Records
 from ._stream import Data, Source
@@ -33,7 +33,7 @@ from ._stream import Data, Source
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import Options, WriteOptions
+    from ._options import Options, RunOptions, WriteOptions
 
 __all__ = ["Ragged", "Records", "Sparse", "TatterError", "TatterNotice", "find_tatter", "pipe", "read", "run", "schema", "write"]
 
@@ -43,7 +43,7 @@ def read(paths: Paths, chain: Chain | None = None, *, progress: bool | None = No
 
     Args:
         paths: A file, a directory, a quoted glob, shards (``x@8.tfrecord``), or a list of these, in any format
-            that the program reads.
+            that the program reads. It may be empty with ``files_from=LIST``, a file of names.
         chain: Verbs, as one line or as a list of words.
         progress: Whether to show progress; by default only in notebooks.
         options: The program's global options: ``threads=2``, ``schema="id: int64"``, ``on_error="skip"``.
@@ -54,7 +54,8 @@ def read(paths: Paths, chain: Chain | None = None, *, progress: bool | None = No
     >>> read(path, "map 'n = len(x)' then drop x").to_arrow().to_pylist()
     [{'id': 1, 'n': 2}, {'id': 2, 'n': 1}]
     """
-    return Records(path_words(paths), chain_words(chain), dict(options), progress=progress)
+    names = path_words(paths, more=bool(options.get("files_from")))
+    return Records(names, chain_words(chain), dict(options), progress=progress)
 
 
 def pipe(data: Data, chain: Chain | None = None, *, progress: bool | None = None, **options: Unpack[Options]) -> Records:
@@ -72,7 +73,7 @@ def pipe(data: Data, chain: Chain | None = None, *, progress: bool | None = None
     return Records([], chain_words(chain), dict(options), source=Source(data), progress=progress)
 
 
-def write(data: Data, path: str | os.PathLike[str], *, chain: Chain | None = None, **options: Unpack[WriteOptions]) -> None:
+def write(data: Data, path: Name, *, chain: Chain | None = None, **options: Unpack[WriteOptions]) -> None:
     """Writes data to a file, in the format given by its name.
 
     The file appears under its name only when it is complete. `data` is `Records` or anything that `pipe` accepts.
@@ -80,7 +81,8 @@ def write(data: Data, path: str | os.PathLike[str], *, chain: Chain | None = Non
     Args:
         path: The output; ``out@8.tfrecord`` writes eight shards.
         chain: Verbs to apply first.
-        options: The program's global options: ``compression="zstd"``, ``to="parquet"``.
+        options: The program's global options: ``compression="zstd"``, ``to="parquet"``. They replace the same options of
+            `Records`, and False takes a flag of theirs back; those that say how to read the input cannot be changed.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "x.tfrecord")
@@ -104,7 +106,7 @@ def schema(paths: Paths, chain: Chain | None = None, **options: Unpack[Options])
     return read(paths, chain, **options).schema
 
 
-def run(words: Chain, input: str | bytes | None = None, **options: Unpack[WriteOptions]) -> str:
+def run(words: Chain, input: str | bytes | None = None, **options: Unpack[RunOptions]) -> str:
     """Runs the program and returns its standard output.
 
     Args:

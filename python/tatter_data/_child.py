@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -20,6 +21,12 @@ from ._find import find_tatter
 
 #: Pipe capacity in bytes: with the default, every 64 KiB costs a context switch.
 _PIPE_BYTES = 1 << 20
+#: The bytes before each message of an Arrow stream.
+_MARK = b"\xff\xff\xff\xff"
+#: The options that the program advises.
+_ADVISED = re.compile(r"--(?:(on-error|mixed) ([a-z]+)|(in-place|force|no-verify)|(max-memory|max-record-bytes))\b")
+#: What to do about text where records are expected.
+_PRINTING = "tatter_data.run returns what the program prints"
 #: Seconds for a stopped program to remove its temporary files.
 _GRACE = 5.0
 #: Seconds for the feed to notice that the program has ended.
@@ -108,7 +115,7 @@ class Child:
         self._feeder = None if feed is None else _thread(_feed, self._process, feed, self._faults)
 
     @property
-    def stdout(self) -> IO[bytes]:
+    def stdout(self) -> Any:
         """The program's standard output."""
         assert self._process.stdout is not None
         return self._process.stdout
@@ -117,17 +124,23 @@ class Child:
         """The schema and the record batches of the Arrow stream on standard output.
 
         Raises:
-            TatterError: The program failed. The iterator raises it too, at its end.
+            TatterError: The program failed, or has printed text. The iterator raises it too, at its end.
         """
         try:
-            reader = pa.ipc.open_stream(self.stdout)
+            # Text could be taken for the length of the metadata.
+            is_arrow = _MARK.startswith(self.stdout.peek(len(_MARK))[: len(_MARK)])
+            reader = pa.ipc.open_stream(self.stdout) if is_arrow else None
         except BaseException as error:
             self._failed(error)
+        if reader is None:
+            self.finish()
+            raise printed()
         return reader.schema, self._rest(reader)
 
     def _rest(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         try:
             while True:
+                self._check_owner()
                 try:
                     batch = reader.read_next_batch()
                 except StopIteration:
@@ -139,14 +152,20 @@ class Child:
         finally:
             self.close()
 
-    def finish(self) -> None:
-        """Waits for the program to end.
+    def _check_owner(self) -> None:
+        if os.getpid() != self._owner:
+            raise RuntimeError("an iterator of records cannot be read in a forked process; start it there: iter(records)")
+
+    def finish(self) -> bytes:
+        """Waits for the program to end, and returns the rest of its output.
 
         Raises:
             TatterError: The program failed.
+            RuntimeError: This process is a fork of the one that has started the program.
         """
+        self._check_owner()
         try:
-            self.stdout.read()
+            rest: bytes = self.stdout.read()
             code = self._process.wait()
             # A fault of the feed ends the program. One after the program's end concerns records that were not needed.
             faults = list(self._faults)
@@ -160,6 +179,7 @@ class Child:
         if code:
             raise _of_records(TatterError.of(stderr, code if code > 0 else 128 - code))
         tell(stderr)
+        return rest
 
     def _failed(self, error: BaseException) -> None:
         """Raises the error of the program or the feed that ended the stream, or else `error` itself."""
@@ -211,7 +231,7 @@ def start(words: Sequence[str], stdin: int) -> subprocess.Popen[bytes]:
         total, longest = sum(len(os.fsencode(word)) for word in words), max(words, key=len)
         raise ValueError(
             f"the command line is too long: {len(words)} words of {total} bytes, the longest starting with {longest[:40]!r}; "
-            "name files by a pattern or with files_from=LIST, write a schema to a file (schema='@FILE'), and pass arrays with with_"
+            "name files by a pattern or in a file (paths [] and files_from=LIST), write a schema to a file (schema='@FILE'), and pass arrays with with_"
         ) from None
 
 
@@ -221,13 +241,33 @@ def _thread(target: Any, *args: Any) -> threading.Thread:
     return thread
 
 
+def printed() -> TatterError:
+    """The error for a command that has succeeded, but printed text, such as its help."""
+    return TatterError(f"the command prints text, not records\n  {_PRINTING}", code=2)
+
+
 def _of_records(error: TatterError) -> TatterError:
-    """The error, in terms of this package where it is about ``--output`` or ``--to``, which this package sets."""
+    """The error, in terms of this package where it is about options, some of which this package sets."""
     for option, what in ("--output", "file"), ("--to", "format"):
         if error.message.startswith(f"{option} appears twice"):
             return TatterError(f"a chain has no output {what}; write its records: tatter_data.write(records, path)", code=error.code)
     message, found, _ = error.message.partition(": --to arrow has no effect")
-    return TatterError(f"{message}\n  tatter_data.run returns what the program prints", code=error.code) if found else error
+    if found:
+        return TatterError(f"{message}\n  {_PRINTING}", code=error.code)
+    first, *advice = error.message.split("\n")
+    lines = [first, *(_ADVISED.sub(_keyword, line) for line in advice)]
+    return TatterError("\n".join(lines), error.file, error.record, error.field, error.code, error.output)
+
+
+def _keyword(option: re.Match[str]) -> str:
+    """An option of the program as an argument.
+
+    >>> _ADVISED.sub(_keyword, "with --on-error skip, --in-place or --max-memory")
+    'with on_error="skip", in_place=True or max_memory=N'
+    """
+    name, word, flag, number = option.groups()
+    value = f'"{word}"' if word else "True" if flag else "N"
+    return f"{(name or flag or number).replace('-', '_')}={value}"
 
 
 def stop(process: subprocess.Popen[bytes], owner: int) -> None:
@@ -273,16 +313,29 @@ def _feed(process: subprocess.Popen[bytes], feed: Feed, faults: list[BaseExcepti
 
 
 def arrow_feed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Feed:
-    """Record batches as an Arrow stream. Its end marker is written only after the last batch."""
+    """Record batches as an Arrow stream. Its end marker is written only after the last batch.
+
+    The feed raises a ValueError if a batch has another schema.
+    """
 
     def feed(pipe: Input) -> None:
         writer = pa.ipc.new_stream(pipe, schema)
-        for batch in batches:
+        for number, batch in enumerate(batches, 1):
+            if not batch.schema.equals(schema):
+                raise ValueError(f"record batch {number}: {_difference(schema, batch.schema)}")
             writer.write_batch(batch)
             pipe.flush()  # The next batch may be a long time coming.
         writer.close()
 
     return feed
+
+
+def _difference(expected: pa.Schema, found: pa.Schema) -> str:
+    if expected.names != found.names:
+        return f"expected the fields {', '.join(expected.names)} of the first batch, found {', '.join(found.names)}"
+    one, other = next((one, other) for one, other in zip(expected, found) if not one.equals(other))
+    parts = [f"{part.type}{'' if part.nullable else ' not null'}" for part in (one, other)]
+    return f"{one.name}: expected {parts[0]} as in the first batch, found {parts[1]}; cast it: batch.cast(schema)"
 
 
 def notation(schema: pa.Schema) -> str:

@@ -16,7 +16,8 @@ class TatterError(RuntimeError):
     """A failure of the program `tatter`.
 
     Attributes:
-        message: The full message printed by the program, without the leading ``error:``.
+        message: The full message printed by the program, without the leading ``error:``. Where records are read or written,
+            the options in its advice are named as arguments: ``on_error="skip"``.
         file: The input, as named by the user, if the message names one.
         record: The record, counted from 1 within its input; for a range, the first record.
         field: The path of the field.

@@ -27,26 +27,49 @@ if TYPE_CHECKING:
         list, and ``schema`` a pyarrow.Schema. ``tatter --help`` describes each option.
         """
 
+        # Input.
         from_: str
+        files_from: str | os.PathLike[str]
+        null: bool
+        input_name: str
         schema: str | pa.Schema
+        source: str | Sequence[str]
+        infer_bytes: int | str
+        mixed: str
+        scalar: str | Sequence[str]
+        no_verify: bool
+        split: str
+        class_names: bool
+        index_base: int
+        sum_duplicates: bool
+        delimiter: str
+        quote: str
+        list_separator: str
+        nulls: str | Sequence[str]
+        columns: str | Sequence[str]
+        raw_records: bool
+        raw_members: bool
+        documents: bool
+        # Running.
         threads: int
         chunk_rows: int
+        row_group_rows: int
         seed: int
-        arg: Mapping[str, Any]
+        arg: Mapping[str, Any] | Sequence[str]
         with_: Mapping[str, str | os.PathLike[str]]
+        temp_dir: str | os.PathLike[str]
+        max_memory: int | str
+        unbuffered: bool
+        tensor_types: bool | str
+        # Bad input and messages.
         on_error: str
         max_errors: int
         max_record_bytes: int | str
-        max_memory: int | str
         strict: bool
         quiet: bool
-        scalar: str | Sequence[str]
-        tensor_types: bool
-        no_verify: bool
-        mixed: str
-        infer_bytes: int | str
-        input_name: str
-        row_group_rows: int
+        verbose: bool
+        explain_time: bool
+        summary: str | os.PathLike[str]
 
     class WriteOptions(Options, total=False):
         """The additional options for outputs."""
@@ -54,14 +77,31 @@ if TYPE_CHECKING:
         to: str
         shards: int
         force: bool
+        no_clobber: bool
+        in_place: bool
+        durable: bool
+        manifest: str | os.PathLike[str]
         compression: str
         omit_null: bool
+        name: str
+        vocab_size: int
+        smallest_dtype: bool
+        append_eod: int
+
+    class RunOptions(WriteOptions, total=False):
+        """The additional options of whole command lines."""
+
+        output: str | os.PathLike[str]
+        output_dir: str | os.PathLike[str]
+        dry_run: bool
 
 
 #: A chain of verbs: a line in shell syntax, or a list of words.
-Chain: TypeAlias = "str | Sequence[str]"
+Chain: TypeAlias = "str | Sequence[str | bytes | os.PathLike[str]]"
+#: The name of a file.
+Name: TypeAlias = "str | bytes | os.PathLike[str]"
 #: One or more input files: names, quoted globs, shards (``name@8.ext``).
-Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+Paths: TypeAlias = "Name | Iterable[Name]"
 
 
 def chain_words(chain: Chain | None) -> list[str]:
@@ -113,16 +153,19 @@ def split_words(line: Chain | None) -> list[str]:
     """The words of a line, as a shell splits it.
 
     Raises:
+        TypeError: This is not a line or a list of words.
         ValueError: A quote is not closed.
     """
+    if isinstance(line, (bytes, os.PathLike, Mapping)) or not isinstance(line, (Iterable, type(None))):
+        raise TypeError(f"expected verbs, as one line or as a list of words, found {type(line).__name__}")
     try:
         return shlex.split(line) if isinstance(line, str) else [_text(word) for word in line or ()]
     except ValueError:
         raise ValueError(f"a quote is not closed: {line}") from None
 
 
-def path_words(paths: Paths) -> list[str]:
-    """The names of input files.
+def path_words(paths: Paths, more: bool = False) -> list[str]:
+    """The names of input files; there may be none if an option names `more`.
 
     >>> path_words("a.jsonl"), path_words(["a", "b"])
     (['a.jsonl'], ['a', 'b'])
@@ -137,7 +180,7 @@ def path_words(paths: Paths) -> list[str]:
     if isinstance(paths, Mapping) or hasattr(paths, "read") or not isinstance(paths, Iterable):
         raise _not_names(paths)
     names = [_name(path) for path in paths]
-    if not names:
+    if not names and not more:
         raise ValueError("no input file is given")
     if "-" in names:
         raise ValueError("standard input cannot be read: pass its records to pipe, or its text to run; a file of this name is ./-")
@@ -166,7 +209,7 @@ def _not_names(found: Any) -> TypeError:
     return TypeError(f"expected the names of files, found {type(found).__name__}; pipe(data, chain) takes data in memory")
 
 
-def output_word(path: str | os.PathLike[str]) -> str:
+def output_word(path: Name) -> str:
     """The option that names the output.
 
     Raises:
@@ -192,6 +235,11 @@ _SET = {
 _SET_BY_READING = {**_SET, "to": "tatter_data.write(records, PATH, to=...) writes a format"}
 #: Options that can be given more than once; others take words separated by commas.
 _REPEATABLE = ("arg", "with")
+#: Options that say how to read the input, which also apply to the output if the format is the same.
+_OF_INPUT = (
+    "from files-from null input-name schema source infer-bytes mixed scalar split class-names index-base sum-duplicates delimiter "
+    "quote list-separator nulls columns raw-records raw-members documents"
+).split()
 
 
 def check_options(options: Mapping[str, Any], writing: bool = False) -> None:
@@ -205,6 +253,34 @@ def check_options(options: Mapping[str, Any], writing: bool = False) -> None:
             raise TypeError(f"{name} is not an option here: {instead}")
 
 
+def merged(first: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of records and those of writing them, for one run. A later option replaces the same earlier one, False
+    takes it back, and constants are added.
+
+    >>> merged({"threads": 1, "strict": True, "arg": {"k": 1}}, {"threads": 2, "strict": False, "arg": {"n": 2}})
+    {'threads': 2, 'strict': False, 'arg': {'k': 1, 'n': 2}}
+
+    Raises:
+        ValueError: A later option would change how the input is read.
+    """
+    options = {_option(name): value for name, value in first.items()}
+    for name, value in later.items():
+        option = _option(name)
+        earlier = options.get(option)
+        if value is None:
+            continue
+        if option in _REPEATABLE and earlier:
+            both = isinstance(earlier, Mapping) and isinstance(value, Mapping)
+            value = {**earlier, **value} if both else [*_texts(option, earlier), *_texts(option, value)]
+        elif option in _OF_INPUT and earlier is not None and not _is_false(earlier) and earlier != value:
+            raise ValueError(
+                f"{name} is already set for reading the records, and the same run cannot have another for writing; "
+                f"tatter_data.write(tatter_data.pipe(records), path, {name}=...) starts a second one"
+            )
+        options[option] = value
+    return options
+
+
 def option_words(options: Mapping[str, Any]) -> list[str]:
     """Options as words of a command line.
 
@@ -214,26 +290,38 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
     ['--scalar=a,b']
 
     Raises:
-        TypeError: A value of ``arg`` is of a type that expressions do not have.
+        TypeError: An option takes no dictionary, or a value of ``arg`` is of a type that expressions do not have.
         ValueError: A value of ``arg`` has no literal in expressions, or a word of a list contains a comma.
     """
     words: list[str] = []
     for name, value in options.items():
-        name = name.rstrip("_").replace("_", "-")
-        option = f"--{name}"
+        option = _option(name)
         if value is None or _is_false(value):
             continue
         if _is_true(value):
-            words.append(option)
-        elif isinstance(value, Mapping):
-            text = literal if name == "arg" else _text
-            words += [f"{option}={key}={_named(name, key, each, text)}" for key, each in value.items()]
-        elif isinstance(value, (list, tuple)):
-            texts = [_text(each) for each in value]
-            words += [f"{option}={text}" for text in (texts if name in _REPEATABLE else [_joined(name, texts)])]
+            words.append(f"--{option}")
         else:
-            words.append(f"{option}={_text(value)}")
+            words += [f"--{option}={text}" for text in _texts(option, value)]
     return words
+
+
+def _option(name: str) -> str:
+    """The name of an option as the program spells it."""
+    return name.rstrip("_").replace("_", "-")
+
+
+def _texts(option: str, value: Any) -> list[str]:
+    """The values of an option, one for each time that it is given."""
+    if isinstance(value, Mapping):
+        if option not in _REPEATABLE:
+            expected = "text or a pyarrow.Schema" if option == "schema" else "no dictionary"
+            raise TypeError(f"{option}: expected {expected}, found {type(value).__name__}")
+        text = literal if option == "arg" else _text
+        return [f"{key}={_named(option, key, each, text)}" for key, each in value.items()]
+    if isinstance(value, (list, tuple)):
+        texts = [_text(each) for each in value]
+        return texts if option in _REPEATABLE else [_joined(option, texts)]
+    return [_text(value)]
 
 
 def _is_true(value: Any) -> bool:

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+#: The metadata key for properties of a field that its Arrow type cannot express, such as that it is sparse.
+NOTE = b"tatter:type"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Ragged:
     """A ragged tensor: flat values and one array of row splits for each ragged axis, outermost first.
 
@@ -60,7 +63,7 @@ class Ragged:
         return [row if isinstance(row, list) else row.tolist() for row in self]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sparse:
     """A sparse tensor of all records: ``indices`` of shape [count, rank] (record first), ``values``, ``dense_shape``.
 

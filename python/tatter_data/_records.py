@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from ._child import Child, Feed, arrow_feed
+from ._child import Child, Feed, arrow_feed, printed
 from ._files import expand
-from ._options import TO_PYTHON, Chain, begin_chain, chain_words, check_options, option_words, output_word, split_chain
+from ._options import TO_PYTHON, Chain, Name, begin_chain, chain_words, check_options, merged, option_words, output_word, split_chain
 from ._progress import Progress
 from ._stream import Source
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import WriteOptions
     from ._torch import TatterDataset
 
 
@@ -101,6 +103,8 @@ class Records:
             return self._with(chain=begin_chain(["shard", f"{number}/{count}"], self._chain))
         if self._source is not None:
             raise ValueError("only files are sharded by file")
+        if self._options.get("files_from"):
+            raise ValueError("the files that files_from names are not sharded by file; shard by record")
         verb = self._chain[0]
         if verb in ("choose", "zip"):
             raise ValueError(f"{verb} needs all of its inputs, so they cannot be sharded by file; shard by record")
@@ -132,9 +136,9 @@ class Records:
         }
         return Records(**{**parts, **changes})
 
-    def command(self, more: Sequence[str] = ()) -> list[str]:
-        """The command line of the program without its name; `more` has additional options."""
-        words = [*option_words(self._options), *more]
+    def command(self, words: Sequence[str] | None = None) -> list[str]:
+        """The command line of the program without its name; `words` are its options, by default those of the records."""
+        words = option_words(self._options) if words is None else words
         if self._source is not None:
             return [*words, *self._chain, "--from=arrow", "-"]
         first, rest = split_chain(self._chain)
@@ -143,8 +147,9 @@ class Records:
             return [*words, *first, *map(_unlike_words, self._files), "then", *rest]
         return [*words, *self._chain, "--", *self._files]
 
-    def _child(self, more: Sequence[str] | None = None, feed: Feed | None = None) -> Child:
-        command = self.command(option_words(TO_PYTHON) if more is None else more)  # Before the data is opened, which may be possible only once.
+    def _child(self, words: Sequence[str] | None = None, feed: Feed | None = None) -> Child:
+        # Before the data is opened, which may be possible only once.
+        command = self.command(option_words({**self._options, **TO_PYTHON}) if words is None else words)
         if feed is None and self._source is not None:
             feed = self._feed()
         return Child(command, feed=feed)
@@ -155,10 +160,11 @@ class Records:
         schema, batches = (self._source.schema, []) if empty else self._source.open()
         return arrow_feed(schema, batches)
 
-    def write(self, path: str | os.PathLike[str], **options: Any) -> None:
+    def write(self, path: Name, **options: Unpack[WriteOptions]) -> None:
         """Writes the records to a file, without passing them through Python. See `tatter_data.write`."""
         check_options(options, writing=True)
-        self._child([*option_words(options), output_word(path)]).finish()
+        if self._child([*option_words(merged(self._options, options)), output_word(path)]).finish():
+            raise printed()
 
     def __getattr__(self, name: str) -> Any:
         hint = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
@@ -258,14 +264,28 @@ class Records:
         return TatterDataset(self, shard, rank, world_size)
 
     def to_awkward(self) -> Any:
-        """All records as an Awkward array; nulls become option types."""
-        import awkward
+        """All records as an Awkward array; nulls become option types, and maps lists of structures of `key` and `value`.
 
-        return awkward.from_arrow(self.to_arrow())
+        Raises:
+            TypeError: Awkward has no type for a field, such as a decimal.
+        """
+        from ._awkward import to_awkward
+
+        return to_awkward(self.to_arrow())
 
     def to_pandas(self) -> Any:
-        """All records as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
+        """All records as a pandas DataFrame.
+
+        The dtypes are those of `pyarrow.Table.to_pandas`, except where it would round integers: integers with nulls are of a
+        nullable dtype (``Int64``), and values with such integers inside, such as lists, of a `pandas.ArrowDtype`.
+
+        >>> import tatter_data as td
+        >>> td.pipe({"x": [2**53 + 1, None]}).to_pandas()["x"].tolist()
+        [9007199254740993, <NA>]
+        """
+        from ._pandas import to_pandas
+
+        return to_pandas(self.to_arrow())
 
     def __repr__(self) -> str:
         source = ", ".join(self._files) if self._source is None else str(self._source)

@@ -33,7 +33,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
+
+from ._tensors import decoded
 
 _NARROW = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0), pa.float16(): pa.float32()}
 
@@ -49,8 +51,25 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 
 def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
-    """The Arrow schema that Spark expects of records with this Spark schema."""
+    """The Arrow schema that Spark expects of records with this Spark schema.
+
+    Raises:
+        TypeError: A field contains variants, which PySpark would not read back.
+    """
+    for field in schema:
+        _refuse_variants(field.name, field.dataType)
     return to_arrow_schema(schema, timezone=timezone)
+
+
+def _refuse_variants(path: str, kind: DataType) -> None:
+    if kind.typeName() == "variant":
+        raise TypeError(f"{path}: variants have no equivalent; pass their text with to_json, or leave the field out with drop")
+    if isinstance(kind, StructType):
+        for field in kind:
+            _refuse_variants(f"{path}.{field.name}", field.dataType)
+    parts = [getattr(kind, part) for part in ("elementType", "keyType", "valueType") if hasattr(kind, part)]
+    for part in parts:
+        _refuse_variants(path, part)
 
 
 def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -65,7 +84,7 @@ def _cast(array: pa.Array, to: pa.DataType) -> pa.Array:
     if isinstance(array.type, pa.BaseExtensionType):
         return _cast(array.storage, to)
     if pa.types.is_dictionary(array.type):
-        return _cast(array.dictionary_decode(), to)
+        return _cast(decoded(array), to)
     if pa.types.is_run_end_encoded(array.type):
         return _cast(pc.run_end_decode(array), to)
     mask = array.is_null() if array.null_count else None

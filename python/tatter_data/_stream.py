@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from ._values import column
+from ._values import array, field, field_name, objects, refuse_objects
 
 #: Any object with an Arrow stream or array (pyarrow, Polars, pandas, DuckDB, `Records`), an iterable of
 #: record batches or tables, a list of dictionaries (one per record), or a dictionary of columns.
@@ -98,25 +99,17 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
         return data.schema, data.to_batches()
     if isinstance(data, Mapping):
         return stream(_table(data))
-    if hasattr(data, "__arrow_c_stream__"):
-        _refuse_objects(data)
-        try:
-            reader = pa.RecordBatchReader.from_stream(data)
-        except pa.ArrowInvalid as error:
-            if "non-struct" not in str(error):
-                raise
-            raise TypeError(f"expected records, found a {type(data).__name__}, which is one column; pass a dictionary: {{'name': column}}") from None
-        return reader.schema, reader
-    if hasattr(data, "__arrow_c_array__"):
-        return stream(pa.record_batch(data))
+    if type(data).__name__ == "ndarray":
+        raise _one_column(data)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return _exported(data)
     if _are_records(data):
         return stream(_of_records(data))
     if hasattr(data, "to_batches") and hasattr(data, "schema"):  # pyarrow.dataset.Dataset
         return data.schema, data.to_batches()
-    if type(data).__name__ == "LazyFrame":
-        raise TypeError("a LazyFrame has no records yet; pass data.collect()")
-    if not isinstance(data, Iterable):
-        raise TypeError(f"expected data, found {type(data).__name__}")
+    instead = _instead(data)
+    if instead or not isinstance(data, Iterable):
+        raise TypeError(f"expected data, found {type(data).__name__}{instead}")
     batches = _batches(data)
     first = next(batches, None)
     if first is None:
@@ -124,12 +117,53 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     return first.schema, itertools.chain([first], batches)
 
 
-def _refuse_objects(data: Any) -> None:
-    """Polars exports the addresses of Python objects."""
-    if type(data).__module__.split(".")[0] == "polars":
-        for name, ty in getattr(data, "schema", {}).items():
-            if str(ty) == "Object":
-                raise TypeError(f"{name}: Arrow has no columns of Python objects; cast it, or drop it")
+def _exported(data: Any) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+    """The schema and the record batches of an object with an Arrow stream or array."""
+    package = type(data).__module__.split(".")[0]
+    if package == "polars" and hasattr(data, "get_columns"):
+        for column in data.get_columns():
+            refuse_objects(column.name, column)
+    if package == "pandas" and hasattr(data, "columns"):
+        return stream(_of_frame(data))
+    try:
+        if not hasattr(data, "__arrow_c_stream__"):
+            return stream(pa.record_batch(data))
+        reader = pa.RecordBatchReader.from_stream(data)
+    except pa.ArrowInvalid as error:
+        if "non-struct" not in str(error):
+            raise
+        raise _one_column(data) from None
+    return reader.schema, reader
+
+
+def _one_column(data: Any) -> TypeError:
+    return TypeError(f"expected records, found a {type(data).__name__}, which is one column; pass a dictionary: {{'name': column}}")
+
+
+def _of_frame(frame: Any) -> pa.Table:
+    """A data frame of pandas, as pandas exports it, but columns of objects as those of a dictionary."""
+    places = [place for place, dtype in enumerate(frame.dtypes) if dtype == object]
+    blank = frame.copy(deep=False)
+    for place in places:
+        blank.isetitem(place, None)
+    table = pa.Table.from_pandas(blank)
+    for place in places:
+        name = table.column_names[place]
+        table = table.set_column(place, name, array(name, objects(frame.iloc[:, place])))
+    return table
+
+
+def _instead(data: Any) -> str:
+    """What to write instead of passing an object that has the data but no records."""
+    if type(data).__name__ == "LazyFrame":
+        return ", which has no records yet; pass data.collect()"
+    if type(data).__module__.split(".")[0] == "awkward":
+        return "; pass awkward.to_arrow_table(data, extensionarray=False)"
+    if isinstance(data, (str, os.PathLike)):
+        return "; tatter_data.read(path) reads a file"
+    if isinstance(data, (bytes, bytearray)) or hasattr(data, "read"):
+        return "; tatter_data.read(path) reads a file, and tatter_data.run(words, input=...) the content of one"
+    return ""
 
 
 def _are_records(data: Data) -> bool:
@@ -161,10 +195,5 @@ def _of_records(records: list[Mapping[str, Any]]) -> pa.RecordBatch | pa.Table:
 
 
 def _table(columns: Mapping[str, Any]) -> pa.Table:
-    return pa.table({_name(name): column(name, values) for name, values in columns.items()})
-
-
-def _name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a field is a string, found {name!r}")
-    return name
+    parts = [field(field_name(name), values) for name, values in columns.items()]
+    return pa.table([values for _, values in parts], pa.schema([part for part, _ in parts]))

@@ -14,21 +14,31 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ._ragged import Ragged, Sparse
+from ._ragged import NOTE, Ragged, Sparse
 
-#: The metadata key for properties of a field that its Arrow type cannot express.
-_NOTE = b"tatter:type"
-
+#: Types for the values of views.
+_OF_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 #: An axis: its row splits, or the common size of its rows.
 Axis: TypeAlias = "np.ndarray | int"
 
 
 @dataclass(frozen=True)
-class Column:
-    """A leaf field over all records: the `axes` after the record axis, outermost first, and the flat values."""
+class _Leaf:
+    """A leaf field over all records: the names of the structures around it and its own, and the number of records."""
 
-    path: str
+    names: tuple[str, ...]
     nrows: int
+
+    @property
+    def path(self) -> str:
+        """The names with dots between them."""
+        return ".".join(self.names)
+
+
+@dataclass(frozen=True)
+class Column(_Leaf):
+    """The `axes` of a field after the record axis, outermost first, and the flat values."""
+
     axes: tuple[Axis, ...]
     values: tuple[pa.Array, ...]
     type: pa.DataType
@@ -55,7 +65,7 @@ class Column:
 
     def numpy(self) -> np.ndarray:
         """The flat values with the inner shape; strings as an object array. A view of Arrow's memory if possible."""
-        parts = [_to_numpy(self.path, part) for part in self.values or (pa.nulls(0, self.type),)]
+        parts = [_to_numpy(self.names, part) for part in self.values or (pa.nulls(0, self.type),)]
         flat = parts[0] if len(parts) == 1 else np.concatenate(parts)
         nrows = self.nrows
         for axis in self.ragged_axes:
@@ -64,11 +74,9 @@ class Column:
 
 
 @dataclass(frozen=True)
-class SparseColumn:
-    """A sparse field over all records."""
+class SparseColumn(_Leaf):
+    """A sparse field."""
 
-    path: str
-    nrows: int
     row_splits: np.ndarray
     indices: np.ndarray
     values: tuple[pa.Array, ...]
@@ -82,7 +90,7 @@ class SparseColumn:
         indices = np.concatenate([records[:, None], self.indices], axis=1)
         rank = self.dense_shapes.shape[1]
         largest = self.dense_shapes.max(axis=0) if self.nrows else np.zeros(rank, np.int64)
-        values = Column(self.path, len(indices), (), self.values, self.type).numpy()
+        values = Column(self.names, len(indices), (), self.values, self.type).numpy()
         return Sparse(indices, values, np.concatenate([np.array([self.nrows], np.int64), largest]), self.dense_shapes)
 
 
@@ -95,7 +103,7 @@ def columns(data: pa.Table | pa.RecordBatch) -> Iterator[Column | SparseColumn]:
     paths: set[str] = set()
     for field, column in zip(data.schema, data.columns):
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        for leaf in _walk(field.name, field, chunks, data.num_rows, ()):
+        for leaf in _walk((field.name,), field, chunks, data.num_rows, ()):
             if leaf.path in paths:
                 raise ValueError(f"two fields have the path {leaf.path}; rename one in the chain: {_renaming(leaf.path, data.schema)}")
             paths.add(leaf.path)
@@ -105,65 +113,90 @@ def columns(data: pa.Table | pa.RecordBatch) -> Iterator[Column | SparseColumn]:
 def _renaming(path: str, schema: pa.Schema) -> str:
     """The verb that renames the field whose name is this path, or else the one that contains it."""
     name = path if path in schema.names else path.partition(".")[0]
-    quoted = f"`{name}`" if "." in name else name
-    return f"rename '{quoted}={name.replace('.', '_')}_2'"
+    other = name.replace(".", "_") + "_2"
+    return f"rename {_word(f'{quoted((name,))}={other}')}"
 
 
-def _walk(path: str, field: pa.Field, chunks: list[pa.Array], nrows: int, axes: tuple[Axis, ...]) -> Iterator[Column | SparseColumn]:
+def quoted(names: tuple[str, ...]) -> str:
+    """The path of a field in the program's notation: names with special characters are in backquotes.
+
+    >>> quoted(("a.b", "c"))
+    '`a.b`.c'
+    """
+    special = [not name or any(c in ".,=*` " or not c.isprintable() for c in name) for name in names]
+    return ".".join("`" + name.replace("`", "``") + "`" if is_special else name for name, is_special in zip(names, special))
+
+
+def _word(text: str) -> str:
+    """A word of a chain in quotes."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def _walk(
+    names: tuple[str, ...], field: pa.Field, chunks: list[pa.Array], nrows: int, axes: tuple[Axis, ...]
+) -> Iterator[Column | SparseColumn]:
     kind = field.type
     if isinstance(kind, pa.FixedShapeTensorType):
         sizes = tuple(int(size) for size in kind.shape)
-        _no_nulls(path, chunks)
+        _no_nulls(names, chunks)
         flat = [chunk.storage.flatten() for chunk in chunks]
         if kind.permutation is not None and kind.permutation != list(range(len(sizes))):
-            flat = [_permuted(path, part, sizes, kind.permutation) for part in flat]
+            flat = [_permuted(names, part, sizes, kind.permutation) for part in flat]
             sizes = tuple(sizes[axis] for axis in kind.permutation)
-        yield Column(path, nrows, axes + sizes, tuple(flat), kind.value_type)
+        yield Column(names, nrows, axes + sizes, tuple(flat), kind.value_type)
         return
     if isinstance(kind, pa.BaseExtensionType):
         plain = pa.field(field.name, kind.storage_type, field.nullable, field.metadata)
-        yield from _walk(path, plain, [chunk.storage for chunk in chunks], nrows, axes)
+        yield from _walk(names, plain, [chunk.storage for chunk in chunks], nrows, axes)
         return
     if pa.types.is_dictionary(kind):
-        plain = pa.field(field.name, kind.value_type, field.nullable, field.metadata)
-        yield from _walk(path, plain, [chunk.dictionary_decode() for chunk in chunks], nrows, axes)
+        plain = pa.field(field.name, _OF_VIEWS.get(kind.value_type, kind.value_type), field.nullable, field.metadata)
+        yield from _walk(names, plain, [decoded(chunk) for chunk in chunks], nrows, axes)
         return
     if pa.types.is_run_end_encoded(kind):
         plain = pa.field(field.name, kind.value_type, field.nullable, field.metadata)
-        yield from _walk(path, plain, [pc.run_end_decode(chunk) for chunk in chunks], nrows, axes)
+        yield from _walk(names, plain, [pc.run_end_decode(chunk) for chunk in chunks], nrows, axes)
         return
-    _no_nulls(path, chunks)
+    _no_nulls(names, chunks)
     if pa.types.is_fixed_size_list(kind):
         inner = [chunk.flatten() for chunk in chunks]
-        yield from _walk(path, kind.value_field, inner, nrows, (*axes, kind.list_size))
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or _is_list_view(kind):
-        splits, inner = _partition(chunks)
-        yield from _walk(path, kind.value_field, inner, nrows, (*axes, splits))
+        yield from _walk(names, kind.value_field, inner, nrows, (*axes, kind.list_size))
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or is_list_view(kind):
+        splits, inner = partition(chunks)
+        yield from _walk(names, kind.value_field, inner, nrows, (*axes, splits))
     elif pa.types.is_map(kind):
-        splits, inner = _partition(chunks)
+        splits, inner = partition(chunks)
         for i, part in enumerate((kind.key_field, kind.item_field)):
-            yield from _walk(f"{path}.{('key', 'value')[i]}", part, [chunk.flatten()[i] for chunk in inner], nrows, (*axes, splits))
+            yield from _walk((*names, ("key", "value")[i]), part, [chunk.flatten()[i] for chunk in inner], nrows, (*axes, splits))
     elif pa.types.is_struct(kind):
         if not axes and _is_sparse(field):
-            yield _sparse(path, kind, chunks, nrows)
+            yield _sparse(names, kind, chunks, nrows)
             return
         flat = [chunk.flatten() for chunk in chunks]
         for i in range(kind.num_fields):
             part = kind.field(i)
-            yield from _walk(f"{path}.{part.name}", part, [chunk[i] for chunk in flat], nrows, axes)
+            yield from _walk((*names, part.name), part, [chunk[i] for chunk in flat], nrows, axes)
     else:
-        yield Column(path, nrows, axes, tuple(chunks), kind)
+        yield Column(names, nrows, axes, tuple(chunks), kind)
 
 
-def _partition(chunks: list[pa.Array]) -> tuple[np.ndarray, list[pa.Array]]:
+def decoded(array: pa.DictionaryArray) -> pa.Array:
+    """The values of a dictionary-encoded array."""
+    values = array.dictionary
+    # Arrow has no function that takes values of views.
+    values = values.cast(_OF_VIEWS[values.type]) if values.type in _OF_VIEWS else values
+    return values.take(array.indices)
+
+
+def partition(chunks: list[pa.Array]) -> tuple[np.ndarray, list[pa.Array]]:
     """The row splits of all chunks, and the values in them."""
     splits = [np.zeros(1, np.int64)]
     inner = []
     total = 0
     for chunk in chunks:
-        if _is_list_view(chunk.type):
+        if is_list_view(chunk.type):
             # The rows of a view can be anywhere in its values; `flatten` puts them in order.
-            values, ends = chunk.flatten(), np.cumsum(chunk.value_lengths().to_numpy(), dtype=np.int64)
+            values, ends = chunk.flatten(), np.cumsum(chunk.value_lengths().fill_null(0).to_numpy(), dtype=np.int64)
         else:
             offsets = chunk.offsets.to_numpy(zero_copy_only=True).astype(np.int64)
             first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
@@ -174,36 +207,37 @@ def _partition(chunks: list[pa.Array]) -> tuple[np.ndarray, list[pa.Array]]:
     return np.concatenate(splits), inner
 
 
-def _is_list_view(kind: pa.DataType) -> bool:
+def is_list_view(kind: pa.DataType) -> bool:
+    """Whether a type is that of lists whose rows can be anywhere in their values."""
     return pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
 
 
-def _permuted(path: str, flat: pa.Array, sizes: tuple[int, ...], permutation: list[int]) -> pa.Array:
+def _permuted(names: tuple[str, ...], flat: pa.Array, sizes: tuple[int, ...], permutation: list[int]) -> pa.Array:
     """The values of tensors that are stored with these sizes, in the order of their permuted axes."""
-    tensors = _to_numpy(path, flat).reshape(-1, *sizes)
+    tensors = _to_numpy(names, flat).reshape(-1, *sizes)
     return pa.array(tensors.transpose(0, *(axis + 1 for axis in permutation)).ravel(), flat.type)
 
 
 def _is_sparse(field: pa.Field) -> bool:
-    return (field.metadata or {}).get(_NOTE, b"").startswith(b"sparse<") and [part.name for part in field.type] == [
+    return (field.metadata or {}).get(NOTE, b"").startswith(b"sparse<") and [part.name for part in field.type] == [
         "indices",
         "values",
         "dense_shape",
     ]
 
 
-def _sparse(path: str, kind: pa.StructType, chunks: list[pa.Array], nrows: int) -> SparseColumn:
+def _sparse(names: tuple[str, ...], kind: pa.StructType, chunks: list[pa.Array], nrows: int) -> SparseColumn:
     parts = [chunk.flatten() for chunk in chunks]
     for i, part in enumerate(("indices", "values", "dense_shape")):
-        _no_nulls(f"{path}.{part}", [part_of[i] for part_of in parts])
+        _no_nulls((*names, part), [part_of[i] for part_of in parts])
     rank = kind.field("dense_shape").type.list_size
-    splits, indices = _partition([part[0] for part in parts])
-    _, values = _partition([part[1] for part in parts])
+    splits, indices = partition([part[0] for part in parts])
+    _, values = partition([part[1] for part in parts])
     pairs = [part.flatten().to_numpy() for part in indices]
     shapes = [part[2].flatten().to_numpy() for part in parts]
     empty = [np.zeros(0, np.int64)]
     return SparseColumn(
-        path,
+        names,
         nrows,
         splits,
         np.concatenate(empty + pairs).reshape(-1, rank),
@@ -213,31 +247,37 @@ def _sparse(path: str, kind: pa.StructType, chunks: list[pa.Array], nrows: int) 
     )
 
 
-def _no_nulls(path: str, chunks: list[pa.Array]) -> None:
+def _no_nulls(names: tuple[str, ...], chunks: list[pa.Array]) -> None:
     if any(chunk.null_count for chunk in chunks):
         is_number = pa.types.is_integer(chunks[0].type) or pa.types.is_floating(chunks[0].type)
-        zeros = f"fill-null '{path}=0'" if is_number and path.replace(".", "").isidentifier() else "`fill-null`"
+        zeros = f"fill-null {_word(f'{quoted(names)}=0')}" if is_number else "`fill-null`"
         raise ValueError(
-            f"the field {path} has nulls, which tensors cannot represent; in the chain, fill them with {zeros} "
+            f"the field {'.'.join(names)} has nulls, which tensors cannot represent; in the chain, fill them with {zeros} "
             "or drop such records with `filter`"
         )
 
 
-def _to_numpy(path: str, part: pa.Array) -> np.ndarray:
-    _no_nulls(path, [part])
+def _to_numpy(names: tuple[str, ...], part: pa.Array) -> np.ndarray:
+    _no_nulls(names, [part])
     types, kind = pa.types, part.type
     shares_memory = types.is_integer(kind) or types.is_floating(kind) or types.is_timestamp(kind) or types.is_duration(kind)
     try:
         array: np.ndarray = part.to_numpy(zero_copy_only=shares_memory)
     except pa.ArrowException as error:
-        raise TypeError(f"NumPy has no dtype for the field {path}: {error}; {remedy(path, kind)}") from None
+        raise TypeError(f"NumPy has no dtype for the field {'.'.join(names)}: {error}; {remedy(names, kind)}") from None
     return array
 
 
-def remedy(path: str, kind: pa.DataType) -> str:
+def remedy(names: tuple[str, ...], kind: pa.DataType) -> str:
     """How to get tensors of records with a field that has no dtype."""
     to = "int64" if pa.types.is_temporal(kind) and not pa.types.is_interval(kind) else "string"
-    return f"cast it in the chain: cast '{path}={to}', or leave it out: drop '{path}'"
+    path = quoted(names)
+    return f"cast it in the chain: cast {_word(f'{path}={to}')}, or leave it out: {dropping(names)}"
+
+
+def dropping(names: tuple[str, ...]) -> str:
+    """The verb that drops a field."""
+    return f"drop {_word(quoted(names))}"
 
 
 def to_numpy(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:

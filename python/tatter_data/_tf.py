@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import tensorflow as tf
 
-from ._tensors import Column, SparseColumn, columns, remedy
+from ._tensors import Column, SparseColumn, columns, dropping, remedy
 
 
 def to_tf(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
@@ -25,8 +25,8 @@ def to_tf(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
 def _tensor(column: Column | SparseColumn) -> Any:
     if isinstance(column, SparseColumn):
         sparse = column.sparse()
-        return tf.SparseTensor(sparse.indices, _dense(column.path, sparse.values, column.type), sparse.dense_shape)
-    tensor = _dense(column.path, column.numpy(), column.type)
+        return tf.SparseTensor(sparse.indices, _dense(column.names, sparse.values, column.type), sparse.dense_shape)
+    tensor = _dense(column.names, column.numpy(), column.type)
     # The number of rows of each axis, which cannot be inferred from a uniform axis without values.
     rows = [column.nrows]
     for axis in column.ragged_axes:
@@ -39,14 +39,14 @@ def _tensor(column: Column | SparseColumn) -> Any:
     return tensor
 
 
-def _dense(path: str, values: np.ndarray, kind: pa.DataType) -> Any:
+def _dense(names: tuple[str, ...], values: np.ndarray, kind: pa.DataType) -> Any:
     if _is_text(kind):
         # The type of strings cannot be inferred from an empty array.
         return tf.constant(values, dtype=tf.string, shape=values.shape)
     if pa.types.is_null(kind):
         return tf.zeros(values.shape, tf.string)
     if values.dtype.kind in "OmM":
-        raise TypeError(f"TensorFlow has no dtype for the field {path}: {kind}; {remedy(path, kind)}")
+        raise TypeError(f"TensorFlow has no dtype for the field {'.'.join(names)}: {kind}; {remedy(names, kind)}")
     return tf.convert_to_tensor(values)
 
 
@@ -80,7 +80,7 @@ def dataset(schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) 
         if isinstance(column, Column) and not column.ragged_axes and 0 in column.inner_shape:
             # unbatch() ends the process if it slices such a tensor.
             what = f"tf.data cannot take apart batches of the field {column.path}, whose rows have no values"
-            raise ValueError(f"{what}; drop it in the chain: drop '{column.path}'")
+            raise ValueError(f"{what}; drop it in the chain: {dropping(column.names)}")
     signature = {column.path: _relaxed(tf.nest.map_structure(_spec, _element(column))) for column in leaves}
     # TensorFlow slices the elements from the batches, not Python.
     return tf.data.Dataset.from_generator(generate, output_signature=signature).unbatch().map(_own_shapes)

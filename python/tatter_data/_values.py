@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from ._ragged import Ragged
+from ._ragged import NOTE, Ragged, Sparse
 
 #: Types of pandas and NumPy that stand for a missing value or hold some, by name: neither package need be installed.
 _MISSING = {"NaTType", "NAType", "MaskedConstant"}
+_NUMPY_TIMES = {"datetime64", "timedelta64"}
 _MASKED = "MaskedArray"
 _ARRAY = "ndarray"
+#: The names of Arrow's types in the program's notation, where they differ.
+_NOTATION = {"halffloat": "float16", "float": "float32", "double": "float64", "binary": "bytes"}
 
 
-def array(name: str, values: Sequence[Any]) -> pa.Array:
+def array(name: str, values: Iterable[Any]) -> pa.Array:
     """The values of a field, with the type that Arrow infers, or nanoseconds or uint64 if they need it.
 
     Masked values and `NaT` are null, and arrays of any rank are lists.
@@ -26,33 +30,25 @@ def array(name: str, values: Sequence[Any]) -> pa.Array:
     DataType(uint64)
 
     Raises:
-        ValueError: The values have no common type, or a text is not valid Unicode; the message names the field. Dates mixed
-            with times, and times with and without a time zone, have no common type.
+        TypeError: A value is a set, or a name in a dictionary is not a string.
+        ValueError: The values have no common type, or a text is not valid Unicode. Dates mixed with times, times with and
+            without a time zone, and NumPy times of different units have no common type.
+        pyarrow.ArrowException: Arrow has no type for the values.
+
+    The message names the field.
     """
-    if not (_MISSING | {_MASKED, _ARRAY}).isdisjoint(kind.__name__ for kind in _kinds(values)):
-        values = [_plain(value) for value in values]
-    try:
-        found = pa.array(values)
-    except OverflowError:
-        # Arrow infers no unsigned types.
-        try:
-            return pa.array(values, pa.uint64())
-        except (OverflowError, pa.ArrowException):
-            message = f"{name}: an integer does not fit in int64; give its type with a pyarrow.Table, or make it a string"
-            raise ValueError(message) from None
-    except UnicodeEncodeError as error:
-        raise ValueError(f"{name}: {error}") from None
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise type(error)(f"{name}: {error}") from None
-    if not _has_times(found.type):
-        return found
-    fitting = _fitting(name, found.type, values)
-    return found if fitting == found.type else pa.array(values, fitting)
+    values = _plain(values)
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds and all(issubclass(kind, Mapping) for kind in kinds):
+        return _of_mappings(name, values)
+    if kinds and all(issubclass(kind, (list, tuple)) or _is_array(kind) for kind in kinds):
+        return _of_lists(name, values)
+    return _of_scalars(name, values, kinds)
 
 
 def column(name: str, values: Any) -> Any:
-    """A column of a dictionary as something that `pyarrow.table` accepts: a list, an array of any rank (axis 0 is that of
-    the records), a tensor of TensorFlow or Torch, or a column that Arrow knows.
+    """A column of a dictionary as something that `pyarrow.table` accepts: an iterable, an array of any rank (axis 0 is that
+    of the records), a tensor of TensorFlow or Torch, or a column that Arrow knows.
 
     >>> import numpy
     >>> column("x", numpy.arange(4, dtype=">i4").reshape(2, 2)).to_pylist()
@@ -60,33 +56,168 @@ def column(name: str, values: Any) -> Any:
 
     Raises:
         TypeError: This is not a column, or Arrow has no type for its numbers.
-        ValueError: See `array`.
+        ValueError: See `array`; or row splits or indices do not fit the values.
     """
-    if isinstance(values, (list, tuple)):
-        return array(name, values)
     if isinstance(values, (str, bytes, bytearray, set, frozenset, Mapping)):
         # Their items would be records: characters, or values in no certain order.
         raise TypeError(f"{name}: expected a column, such as a list or an array, found {type(values).__name__}")
     if isinstance(values, Ragged):
         return _of_ragged(name, values)
+    if isinstance(values, Sparse):
+        return _of_sparse(name, values)
     if hasattr(values, "row_splits") and callable(getattr(values, "to_list", None)):
         return array(name, values.to_list())
-    kind = type(values)
-    if kind.__module__.split(".")[0] in ("tensorflow", "torch") and callable(getattr(values, "numpy", None)):
+    package = type(values).__module__.split(".")[0]
+    if package in ("tensorflow", "torch") and callable(getattr(values, "numpy", None)):
         values = values.numpy()
-        kind = type(values)
-    if kind.__name__ in (_ARRAY, _MASKED):
+    if _is_array(type(values)):
         return _of_numpy(name, values)
-    if not hasattr(values, "__iter__") and not any(hasattr(values, f"__arrow_c_{form}__") for form in ("array", "stream")):
-        raise TypeError(f"{name}: expected a column, such as a list or an array, found {kind.__name__}")
-    return values
+    if package == "pandas":
+        return array(name, objects(values)) if getattr(values, "dtype", None) == object else _known(name, values)
+    refuse_objects(name, values)
+    if hasattr(values, "__arrow_c_stream__"):
+        return pa.chunked_array(values)
+    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_array__"):
+        return _known(name, values)
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"{name}: expected a column, such as a list or an array, found {type(values).__name__}")
+    return array(name, values)
 
 
-def _of_ragged(name: str, ragged: Ragged) -> pa.Array:
-    items = column(name, ragged.values)
-    for splits in reversed(ragged.row_splits):
-        items = pa.LargeListArray.from_arrays(column(name, splits).cast(pa.int64()), items)
-    return items
+def objects(values: Any) -> list[Any]:
+    """The values of a pandas column of objects, with None for those that pandas regards as missing."""
+    import pandas
+
+    return [None if missing else value for value, missing in zip(values, pandas.isna(values))]
+
+
+def refuse_objects(name: str, column: Any) -> None:
+    """Refuses a Polars column of Python objects, of which Polars exports the addresses.
+
+    Raises:
+        TypeError: This is one.
+    """
+    if type(column).__module__.split(".")[0] == "polars" and str(getattr(column, "dtype", "")) == "Object":
+        raise TypeError(f"{name}: Arrow has no columns of Python objects; cast it, or drop it")
+
+
+def field(name: str, values: Any) -> tuple[pa.Field, Any]:
+    """A column of a dictionary, see `column`, and its field."""
+    found = column(name, values)
+    if not isinstance(values, Sparse):
+        return pa.field(name, found.type), found
+    dtype, rank = found.type.field("values").type.value_type, found.type.field("dense_shape").type.list_size
+    note = f"sparse<{_NOTATION.get(str(dtype), dtype)}>[{', '.join(['?'] * rank)}]"
+    return pa.field(name, found.type, nullable=False, metadata={NOTE: note.encode()}), found
+
+
+def _of_mappings(name: str, values: Sequence[Any]) -> pa.Array:
+    keys = dict.fromkeys(itertools.chain.from_iterable(value for value in values if value is not None))
+    if not keys:
+        return pa.array([None if value is None else {} for value in values], pa.struct([]))
+    parts = [array(f"{name}.{field_name(key)}", [None if value is None else value.get(key) for value in values]) for key in keys]
+    return pa.StructArray.from_arrays(parts, list(keys), mask=_mask(values))
+
+
+def field_name(name: Any) -> str:
+    """The name of a field.
+
+    Raises:
+        TypeError: This is not a string.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a field is a string, found {name!r}")
+    return name
+
+
+def _of_lists(name: str, values: Sequence[Any]) -> pa.Array:
+    known = [value for value in values if value is not None]
+    # Arrays of one dtype keep it.
+    if all(map(_is_array, set(map(type, known)))) and len({(value.ndim, value.dtype) for value in known}) == 1 == known[0].ndim:
+        import numpy
+
+        is_masked = any(type(value).__name__ == _MASKED for value in known)
+        items = _of_numpy(name, (numpy.ma if is_masked else numpy).concatenate(known))
+    else:
+        items = array(name, itertools.chain.from_iterable(known))
+    offsets = list(itertools.accumulate((0 if value is None else len(value) for value in values), initial=0))
+    if offsets[-1] < 2**31:
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=_mask(values))
+    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), items, mask=_mask(values))
+
+
+def _mask(values: Sequence[Any]) -> pa.Array | None:
+    mask = [value is None for value in values]
+    return pa.array(mask) if any(mask) else None
+
+
+def _of_scalars(name: str, values: Sequence[Any], kinds: set[type]) -> pa.Array:
+    named = {kind.__name__ for kind in kinds}
+    if named & _NUMPY_TIMES:
+        return _of_numpy_times(name, values)
+    if any(issubclass(kind, (set, frozenset)) for kind in kinds):
+        raise TypeError(f"{name}: a set has no order; pass a list, such as sorted(values)")
+    _check_times(name, values, kinds)
+    if len(kinds) > 1 and "uint64" in named:
+        # Arrow would take them for int64.
+        values = [value.item() if type(value).__name__ == "uint64" else value for value in values]
+    try:
+        found = _inferred(values)
+        fitting = _fitting(found.type, values)
+        return found if fitting == found.type else pa.array(values, fitting)
+    except OverflowError:
+        message = f"{name}: an integer does not fit in int64; give its type with a pyarrow.Table, or make it a string"
+        raise ValueError(message) from None
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name}: {error}") from None
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        odd = [value for value in values if isinstance(value, decimal.Decimal) and not value.is_finite()]
+        raise type(error)(f"{name}: Arrow has no decimal {odd[0]}" if odd else f"{name}: {error}") from None
+
+
+def _inferred(values: Sequence[Any]) -> pa.Array:
+    try:
+        found = pa.array(values)
+    except OverflowError:
+        # Arrow infers no unsigned types.
+        try:
+            return pa.array(values, pa.uint64())
+        except pa.ArrowException:
+            raise OverflowError from None
+    if isinstance(found, pa.ChunkedArray):
+        # More than 2 GiB of text; a list cannot contain chunks.
+        return pa.array(values, pa.large_string() if pa.types.is_string(found.type) else pa.large_binary())
+    return found
+
+
+def _check_times(name: str, values: Sequence[Any], kinds: set[type]) -> None:
+    """Refuses times that Arrow would cut or take for one another."""
+    times = [kind for kind in kinds if issubclass(kind, datetime.datetime)]
+    if times and any(issubclass(kind, datetime.date) and not issubclass(kind, datetime.datetime) for kind in kinds):
+        raise ValueError(f"{name}: dates and times are mixed; make all of them datetime.datetime")
+    if times and len({value.tzinfo is None for value in values if isinstance(value, datetime.datetime)}) > 1:
+        raise ValueError(f"{name}: times with and without a time zone are mixed")
+    if datetime.time in kinds and any(isinstance(value, datetime.time) and value.tzinfo is not None for value in values):
+        raise ValueError(f"{name}: Arrow has no times of day with a time zone; pass datetime.datetime, or value.replace(tzinfo=None)")
+
+
+def _fitting(ty: pa.DataType, values: Sequence[Any]) -> pa.DataType:
+    """The inferred type, with nanoseconds where a value has some."""
+    if pa.types.is_timestamp(ty) and any(getattr(value, "nanosecond", 0) for value in values):
+        return pa.timestamp("ns", ty.tz)
+    if pa.types.is_duration(ty) and any(getattr(value, "nanoseconds", 0) for value in values):
+        return pa.duration("ns")
+    return ty
+
+
+def _of_numpy_times(name: str, values: Sequence[Any]) -> pa.Array:
+    import numpy
+
+    kinds = {str(value.dtype) if isinstance(value, numpy.generic) else type(value).__name__ for value in values if value is not None}
+    if len(kinds) > 1:
+        raise ValueError(f"{name}: {' and '.join(sorted(kinds))} are mixed; convert all values to one of them")
+    (dtype,) = kinds
+    return _of_numpy(name, numpy.array(["NaT" if value is None else value for value in values], dtype))
 
 
 def _of_numpy(name: str, values: Any) -> pa.Array:
@@ -94,13 +225,16 @@ def _of_numpy(name: str, values: Any) -> pa.Array:
         raise TypeError(f"{name}: expected an array whose axis 0 is the record axis, found a single value")
     if values.dtype.kind in "cV":
         raise TypeError(f"{name}: Arrow has no arrays of {values.dtype}; pass its parts as separate columns")
-    if values.dtype.kind == "O" or (values.ndim > 1 and type(values).__name__ == _MASKED):
+    if values.dtype.kind == "O":
         return array(name, values.tolist())
+    values = _base(values)
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
-    if values.ndim == 1:
-        return pa.array(values)
-    found = pa.array(values.reshape(-1))
+    try:
+        found = pa.array(values.reshape(-1))
+    except pa.ArrowNotImplementedError:
+        units = "; convert it with astype, to seconds, milliseconds, microseconds or nanoseconds" if values.dtype.kind in "mM" else ""
+        raise TypeError(f"{name}: Arrow has no arrays of {values.dtype}{units}") from None
     if 0 in values.shape:
         ty = found.type
         for size in reversed(values.shape[1:]):
@@ -111,51 +245,98 @@ def _of_numpy(name: str, values: Any) -> pa.Array:
     return found
 
 
-def _kinds(values: Sequence[Any]) -> set[type]:
-    """The types of the values, and of those in lists and dictionaries."""
-    kinds = set(map(type, values))
-    lists = [value for value in values if isinstance(value, (list, tuple))]
-    lists += [list(value.values()) for value in values if isinstance(value, Mapping)]
-    inner = set(map(type, itertools.chain.from_iterable(lists)))
-    if any(issubclass(kind, (list, tuple, Mapping)) for kind in inner):
-        inner |= _kinds(list(itertools.chain.from_iterable(lists)))
-    return kinds | inner
+def _known(name: str, values: Any) -> Any:
+    """A column that Arrow knows, such as one of pandas."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise type(error)(f"{name}: {error}") from None
 
 
-def _plain(value: Any) -> Any:
+def _whole(values: Any) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _of_ragged(name: str, ragged: Ragged) -> pa.Array:
+    items = _whole(column(name, ragged.values))
+    for axis, splits in reversed(list(enumerate(ragged.row_splits, 1))):
+        splits = _integers(name, f"the row splits of axis {axis}", splits, 1)
+        what = f"{name}: the row splits of axis {axis}"
+        if not len(splits) or splits[0] != 0:
+            raise ValueError(f"{what} start at 0, found {splits[0] if len(splits) else 'none'}")
+        if (splits[1:] < splits[:-1]).any():
+            raise ValueError(f"{what} never decrease, found {splits[1:][splits[1:] < splits[:-1]][0]} after a larger one")
+        if splits[-1] != len(items):
+            raise ValueError(f"{what} end at the number of values or rows inside, {len(items)}, found {splits[-1]}")
+        items = pa.LargeListArray.from_arrays(pa.array(splits), items)
+    return items
+
+
+def _of_sparse(name: str, sparse: Sparse) -> pa.Array:
+    """A structure of the indices, values and dense shape of each record."""
+    import numpy
+
+    shapes = _integers(name, "dense_shapes", sparse.dense_shapes, 2)
+    indices = _integers(name, "indices", sparse.indices, 2)
+    nrows, rank = shapes.shape
+    values = _whole(column(name, sparse.values))
+    if indices.shape != (len(values), rank + 1):
+        raise ValueError(
+            f"{name}: expected indices of shape [{len(values)}, {rank + 1}] (a row for each value, and the axis of the records first), "
+            f"found {list(indices.shape)}"
+        )
+    records, inner = indices[:, 0], indices[:, 1:]
+    if (records[1:] < records[:-1]).any():
+        raise ValueError(f"{name}: the indices are not in the order of the records; sort them, and the values with them")
+    if len(records) and not 0 <= records[0] <= records[-1] < nrows:
+        raise ValueError(f"{name}: expected indices of {nrows} records, found {records[0]} to {records[-1]}")
+    outside = ((inner < 0) | (inner >= shapes[records])).any(axis=1)
+    if outside.any():
+        at = int(outside.argmax())
+        raise ValueError(f"{name}: the index {inner[at].tolist()} is outside of its record's dense shape {shapes[records[at]].tolist()}")
+    splits = pa.array(numpy.searchsorted(records, numpy.arange(nrows + 1)), pa.int32())
+    points, shape = (pa.FixedSizeListArray.from_arrays(pa.array(part.reshape(-1)), rank) for part in (inner, shapes))
+    parts = {"indices": pa.ListArray.from_arrays(splits, points), "values": pa.ListArray.from_arrays(splits, values), "dense_shape": shape}
+    return pa.StructArray.from_arrays(parts.values(), list(parts))
+
+
+def _integers(name: str, what: str, values: Any, rank: int) -> Any:
+    """An array of int64, of NumPy, PyTorch or a list."""
+    import numpy
+
+    found = numpy.asarray(values)
+    if found.ndim != rank or (found.dtype.kind not in "iu" and found.size):
+        raise ValueError(f"{name}: {what}: expected integers of rank {rank}, found {found.dtype} of rank {found.ndim}")
+    return found.astype(numpy.int64)
+
+
+def _plain(values: Iterable[Any]) -> list[Any]:
+    """The values, with None for missing ones, and those of arrays of rank 0."""
+    plain = list(values)
+    arrays = {kind for kind in set(map(type, plain)) if _is_array(kind)}
+    if arrays:
+        plain = [_base(value) if type(value) in arrays else value for value in plain]
+        plain = [value[()] if getattr(value, "ndim", None) == 0 else value for value in plain]
+    if not (_MISSING | _NUMPY_TIMES).isdisjoint(kind.__name__ for kind in set(map(type, plain))):
+        plain = [None if _is_missing(value) else value for value in plain]
+    return plain
+
+
+def _is_array(kind: type) -> bool:
+    """Whether a type is that of arrays of NumPy, or based on it, such as `numpy.memmap`."""
+    return any(base.__name__ == _ARRAY for base in kind.__mro__)
+
+
+def _base(values: Any) -> Any:
+    """An array without the ways of a type based on it: the rows of a matrix are matrices."""
+    if type(values).__name__ in (_ARRAY, _MASKED):
+        return values
+    import numpy
+
+    return numpy.asarray(values)
+
+
+def _is_missing(value: Any) -> bool:
     kind = type(value).__name__
-    if kind in _MISSING:
-        return None
-    if kind == _MASKED:
-        return value.tolist()
-    if kind == _ARRAY:
-        # Arrow accepts arrays of rank 1 as lists, and keeps their type.
-        return value if value.ndim == 1 else [_plain(row) for row in value] if value.ndim else value[()]
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _has_times(ty: pa.DataType) -> bool:
-    return pa.types.is_temporal(ty) or any(_has_times(ty.field(i).type) for i in range(ty.num_fields))
-
-
-def _fitting(name: str, ty: pa.DataType, values: Sequence[Any]) -> pa.DataType:
-    """The inferred type, with nanoseconds where a value has some."""
-    known = [value for value in values if value is not None]
-    if pa.types.is_struct(ty):
-        inner = [ty.field(i) for i in range(ty.num_fields)]
-        return pa.struct([field.with_type(_fitting(f"{name}.{field.name}", field.type, [v.get(field.name) for v in known])) for field in inner])
-    if pa.types.is_list(ty):
-        if not _has_times(ty):
-            return ty
-        return pa.list_(_fitting(name, ty.value_type, list(itertools.chain.from_iterable(known))))
-    if pa.types.is_date(ty) and any(isinstance(value, datetime.datetime) for value in known):
-        raise ValueError(f"{name}: dates and times are mixed; make all of them datetime.datetime")
-    if pa.types.is_timestamp(ty):
-        if len({value.tzinfo is None for value in known if isinstance(value, datetime.datetime)}) > 1:
-            raise ValueError(f"{name}: times with and without a time zone are mixed")
-        return pa.timestamp("ns", ty.tz) if any(getattr(value, "nanosecond", 0) for value in known) else ty
-    if pa.types.is_duration(ty) and any(getattr(value, "nanoseconds", 0) for value in known):
-        return pa.duration("ns")
-    return ty
+    # NaT differs from itself.
+    return kind in _MISSING or (kind in _NUMPY_TIMES and bool(value != value))

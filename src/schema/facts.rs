@@ -3,7 +3,7 @@
 //! These facts are carried with every field and schema that verbs leave unchanged, and written by formats that can
 //! store them. They are ignored in comparisons: two fields with the same name and type are equal.
 
-use super::nested::{list_item, replaced};
+use super::nested::{list_item, replaced, with_fields};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field as ArrowField, Metadata};
 use std::collections::BTreeMap;
@@ -83,14 +83,25 @@ impl Stored {
     }
 
     /// The items of such a field, if it is a list, with the metadata of both except for that of the type of the list.
-    fn item(&self) -> Option<Stored> {
+    /// `with_nulls`: lists among them have nulls, which the lists around them may have had.
+    fn item(&self, with_nulls: bool) -> Option<Stored> {
         let item = list_item(self.field.data_type())?;
         let mut dropped = self.dropped.to_vec();
         dropped.extend(self.field.metadata().get(EXTENSION[0]).map(|name| (name.clone(), "describes the lists")));
         let own = pairs(&self.field).filter(|(key, _)| !OF_THE_TYPE.iter().any(|prefix| key.starts_with(prefix)));
-        let item = item.as_ref().clone().with_name(self.field.name()).with_metadata(own.chain(pairs(item)).collect::<Metadata>());
+        let ty = if with_nulls { with_nullable_items(item.data_type()) } else { item.data_type().clone() };
+        let metadata = own.chain(pairs(item)).collect::<Metadata>();
+        let item = item.as_ref().clone().with_name(self.field.name()).with_data_type(ty).with_metadata(metadata);
         Some(Stored { field: Arc::new(item), dropped: dropped.into(), ..self.clone() })
     }
+}
+
+/// The type with nullable items in its lists.
+fn with_nullable_items(ty: &DataType) -> DataType {
+    if list_item(ty).is_none() {
+        return ty.clone();
+    }
+    with_fields(ty, |item| Arc::new(item.as_ref().clone().with_nullable(true).with_data_type(with_nullable_items(item.data_type()))))
 }
 
 fn pairs(field: &ArrowField) -> impl Iterator<Item = (String, String)> + '_ {
@@ -107,10 +118,10 @@ impl Storage {
         }
     }
 
-    /// The storage of the items of such a field, which is a list.
-    pub fn item(&self) -> Storage {
+    /// The storage of the items of such a field, which is a list; `with_nulls`: lists among them have nulls.
+    pub fn item(&self, with_nulls: bool) -> Storage {
         match self {
-            Storage::Arrow(stored) => stored.item().map_or_else(|| self.replaced(), Storage::Arrow),
+            Storage::Arrow(stored) => stored.item(with_nulls).map_or_else(|| self.replaced(), Storage::Arrow),
             Storage::WithoutMetadata(_) => self.clone(),
             _ => Storage::default(),
         }

@@ -33,7 +33,7 @@ impl Field {
                 Some(Size::Known(size)) => self.storage.list(i32::try_from(size).ok()),
                 _ => self.storage.list(None),
             },
-            Storage::Arrow(_) | Storage::WithoutMetadata(_) => self.storage.item(),
+            Storage::Arrow(_) | Storage::WithoutMetadata(_) => self.storage.item(field.ty.with_nulls),
             _ if is_map => Storage::Map { declared: false, rank },
             _ => Storage::default(),
         };

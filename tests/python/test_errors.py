@@ -3,7 +3,9 @@
 import io
 import os
 import pickle
+import re
 import warnings
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -107,6 +109,15 @@ def test_first_guesses_name_what_works(docs):
             td.read(docs, verb).to_arrow()
 
 
+def test_advice_names_options_as_arguments(lines):
+    with pytest.raises(td.TatterError, match='with on_error="skip"'):
+        td.read(lines("x.jsonl", [{"a": "x"}]), schema="a: int64").to_arrow()
+    path = lines("y.jsonl", [{"a": 1}])
+    with pytest.raises(td.TatterError, match="allow it with in_place=True"):
+        td.write(td.read(path), path)
+    td.write(td.read(path), path, in_place=True)
+
+
 def test_bad_records_may_be_left_out(tmp_path):
     path = tmp_path / "bad.jsonl"
     path.write_text('{"a": 1}\n{"a": [}\n{"a": 3}\n')
@@ -146,6 +157,31 @@ def test_nulls_are_refused_where_tensors_are_asked_for():
     with pytest.raises(ValueError, match="the field x has nulls.*fill-null 'x=0'"):
         records.to_numpy()
     assert records.then("fill-null x=0").to_numpy()["x"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("data", [{"a.b": [1, None]}, {"a b": [1, None]}, {"it's": [1, None]}, {"a": [{"b,c": 1}, {"b,c": None}]}])
+def test_advice_quotes_names(data):
+    records = td.pipe(data)
+    with pytest.raises(ValueError, match="has nulls") as caught:
+        records.to_numpy()
+    advice = re.search("fill them with (fill-null .*) or drop", str(caught.value))[1]
+    assert [array.tolist() for array in records.then(advice).to_numpy().values()] == [[1, 0]]
+
+
+@pytest.mark.parametrize(
+    "read", [lambda f: td.read(f, help=True).to_arrow(), lambda f: td.schema(f, version=True), lambda f: td.schema(f, "head --help")]
+)
+def test_text_is_no_arrow_stream(docs, read, tmp_path):
+    with pytest.raises(td.TatterError, match="prints text, not records\n  tatter_data.run returns"):
+        read(docs)
+    with pytest.raises(td.TatterError, match="prints text, not records"):
+        td.write(td.read(docs, "head --help"), tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize("chain", [b"head 1", 5, Path("x"), {"head": 1}])
+def test_what_is_no_chain_is_said(docs, chain):
+    with pytest.raises(TypeError, match=f"expected verbs, as one line or as a list of words, found {type(chain).__name__}"):
+        td.read(docs, chain)
 
 
 def test_times_are_printed(docs, tmp_path, capfd):

@@ -92,6 +92,40 @@ def test_a_schema_of_pyarrow_is_one(docs):
     assert td.read(docs, schema=types).schema.types[0] == pa.float64()
 
 
+def test_an_option_of_writing_replaces_that_of_reading(docs, lines, tmp_path):
+    out = tmp_path / "x.jsonl"
+    records = td.read(docs, "head 1 then map 'y = k + j'", threads=1, seed=1, strict=True, arg={"k": 1, "j": 5})
+    td.write(records, out, threads=2, seed=2, arg={"j": 2})
+    assert td.read(out).to_arrow()["y"].to_pylist() == [3]
+    empty = lines("empty.jsonl", [])
+    records = td.read([docs, empty], strict=True)
+    with pytest.raises(td.TatterError, match="is empty"):
+        td.write(records, out)
+    with pytest.warns(td.TatterNotice, match="is empty"):
+        td.write(records, out, strict=False)
+    records = td.read(docs, schema="id: int64")
+    td.write(records, out, schema="id: int64")
+    with pytest.raises(
+        ValueError, match=r"schema is already set for reading .*tatter_data.write\(tatter_data.pipe\(records\), path, schema="
+    ):
+        td.write(records, out, schema="id: int32")
+
+
+def test_names_of_files_in_a_file(lines, tmp_path):
+    (tmp_path / "list").write_text(lines("x.jsonl", [{"x": 1}, {"x": 2}]) + "\n")
+    records = td.read([], files_from=tmp_path / "list")
+    assert records.to_arrow()["x"].to_pylist() == [1, 2]
+    assert [records.shard(i, 2).to_arrow()["x"].to_pylist() for i in range(2)] == [[1], [2]]
+    with pytest.raises(ValueError, match="files_from .*shard by record"):
+        records.shard(0, 2, by="file")
+
+
+@pytest.mark.parametrize(("option", "expected"), [("schema", "text or a pyarrow.Schema"), ("scalar", "no dictionary")])
+def test_an_option_without_names_takes_no_dictionary(docs, option, expected):
+    with pytest.raises(TypeError, match=f"{option}: expected {expected}, found dict"):
+        td.read(docs, **{option: {"id": "int32"}}).to_arrow()
+
+
 def test_names_may_be_bytes(tmp_path):
     name = os.fsencode(tmp_path / "n\udcff.jsonl")
     td.write({"x": [1]}, name)

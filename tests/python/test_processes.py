@@ -125,6 +125,20 @@ def test_a_fork_does_not_end_the_program_of_its_parent(large):
     assert rows + sum(batch.num_rows for batch in batches) == 500_000
 
 
+def test_a_forked_process_does_not_read_the_iterator_of_its_parent():
+    batches = iter(td.pipe((pa.record_batch({"x": np.arange(1000)}) for _ in range(50)), chunk_rows=1000))
+    next(batches)
+    child = os.fork()
+    if child == 0:
+        try:
+            next(batches)
+        except RuntimeError as error:
+            os._exit(7 if "forked process" in str(error) else 8)
+        os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert 1000 <= sum(batch.num_rows for batch in batches) + 1000 <= 50_000
+
+
 def test_the_module_runs_as_the_program(docs):
     words = [sys.executable, "-m", "tatter_data"]
     assert subprocess.run([*words, "count", docs], capture_output=True, text=True, check=False).stdout == "5\n"

@@ -164,6 +164,48 @@ def test_awkward(records):
     assert ak.to_list(records.to_awkward()) == RECORDS
 
 
+STRINGS = pa.array(["a", None])
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int64())), [[{"key": "a", "value": 1}], None]),
+        (pa.array([[1], [2, 3], None], pa.list_view(pa.int64())), [[1], [2, 3], None]),
+        (STRINGS.cast(pa.string_view()), ["a", None]),
+        (pa.array([["a", "b"], None], pa.list_(pa.string_view(), 2)), [["a", "b"], None]),
+        (pa.array([{"s": "a"}, None], pa.struct({"s": pa.string_view()})), [{"s": "a"}, None]),
+        (STRINGS.dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string())), ["a", None]),
+        (pa.DictionaryArray.from_arrays(pa.array([0, None]), pa.array(["a"], pa.string_view())), ["a", None]),
+        (pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array([5])), [5, 5]),
+        (pa.array([[], None], pa.list_(pa.int64(), 0)), [[], None]),
+        (pa.ExtensionArray.from_storage(pa.json_(), STRINGS), ["a", None]),
+        (pa.FixedShapeTensorArray.from_numpy_ndarray(np.arange(4).reshape(1, 2, 2)), [[[0, 1], [2, 3]]]),
+    ],
+)
+def test_awkward_arrays_of_types_that_awkward_does_not_take(array, expected):
+    ak = pytest.importorskip("awkward")
+    assert ak.to_list(td.pipe(pa.table({"x": array})).to_awkward()["x"]) == expected
+
+
+def test_awkward_names_the_field_of_a_type_without_equivalent():
+    pytest.importorskip("awkward")
+    records = td.pipe(pa.table({"y": [1], "x": pa.array([1]).cast(pa.decimal128(21, 2))}))
+    with pytest.raises(TypeError, match="Awkward has no type for the field x: decimal128.*cast 'x=string'"):
+        records.to_awkward()
+    assert records.then("cast 'x=string'").to_awkward()["x"].to_list() == ["1.00"]
+
+
+def test_categories_of_views_are_strings():
+    array = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["a", "b"], pa.string_view()))
+    assert td.pipe(pa.table({"x": array})).to_numpy()["x"].tolist() == ["b", "a"]
+
+
+def test_tensors_are_compared_by_identity():
+    one, other = (td.Ragged(np.arange(2), (np.array([0, 2]),)) for _ in range(2))
+    assert one == one and one != other and len({one, other}) == 2
+
+
 @pytest.fixture
 def tf():
     return pytest.importorskip("tensorflow")

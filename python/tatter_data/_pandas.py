@@ -1,0 +1,43 @@
+"""Arrow tables as pandas data frames without rounded integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas
+import pyarrow as pa
+
+
+def to_pandas(table: pa.Table) -> Any:
+    """The frame of `pyarrow.Table.to_pandas`, but a column of integers with nulls is of a nullable dtype, and one with such
+    integers inside of an Arrow dtype: pandas would make floats of them.
+
+    >>> to_pandas(pa.table({"x": [2**53 + 1, None], "y": [1, 2]})).dtypes.tolist()
+    [Int64Dtype(), dtype('int64')]
+    """
+    frame = table.to_pandas()
+    index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    columns = [column for name, column in zip(table.column_names, table.columns) if name not in index]
+    for place, column in enumerate(columns):
+        if not any(map(_has_null_integers, column.chunks)) or isinstance(frame.dtypes.iloc[place], pandas.api.extensions.ExtensionDtype):
+            continue
+        if pa.types.is_integer(column.type):
+            dtype = str(column.type).replace("i", "I", 1).replace("u", "U", 1)
+            frame.isetitem(place, pandas.api.types.pandas_dtype(dtype).__from_arrow__(column))
+        else:
+            frame.isetitem(place, pandas.arrays.ArrowExtensionArray(column))
+    return frame
+
+
+def _has_null_integers(array: pa.Array) -> bool:
+    """Whether there are integers beside nulls, at any depth."""
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_null_integers(array.storage)
+    if pa.types.is_struct(kind):
+        return any(map(_has_null_integers, array.flatten()))
+    if pa.types.is_map(kind):
+        return any(_has_null_integers(part) for part in (array.keys, array.items))
+    if kind.num_fields == 1 and hasattr(array, "flatten"):
+        return _has_null_integers(array.flatten())
+    return pa.types.is_integer(kind) and array.null_count > 0
