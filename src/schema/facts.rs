@@ -98,10 +98,13 @@ impl Stored {
 
 /// The type with nullable items in its lists.
 fn with_nullable_items(ty: &DataType) -> DataType {
-    if list_item(ty).is_none() {
-        return ty.clone();
+    let opened = |field: &ArrowField| field.clone().with_data_type(with_nullable_items(field.data_type()));
+    match ty {
+        DataType::Dictionary(key, values) => DataType::Dictionary(key.clone(), Box::new(with_nullable_items(values))),
+        DataType::RunEndEncoded(ends, values) => DataType::RunEndEncoded(ends.clone(), Arc::new(opened(values))),
+        _ if list_item(ty).is_some() => with_fields(ty, |item| Arc::new(opened(item).with_nullable(true))),
+        _ => ty.clone(),
     }
-    with_fields(ty, |item| Arc::new(item.as_ref().clone().with_nullable(true).with_data_type(with_nullable_items(item.data_type()))))
 }
 
 fn pairs(field: &ArrowField) -> impl Iterator<Item = (String, String)> + '_ {

@@ -324,13 +324,13 @@ def batched(harness, seed):
 
 
 def opened(field):
-    """The field with nullable items in its lists."""
+    """The field with nullable lists, and items of lists."""
     ty = field.type
     kinds = [(pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list), (pa.types.is_list_view, pa.list_view),
              (pa.types.is_large_list_view, pa.large_list_view), (pa.types.is_fixed_size_list, lambda item: pa.list_(item, ty.list_size))]
     for is_kind, make in kinds:
         if is_kind(ty):
-            return field.with_type(make(opened(ty.value_field).with_nullable(True)))
+            return field.with_type(make(opened(ty.value_field).with_nullable(True))).with_nullable(True)
     if pa.types.is_struct(ty):
         return field.with_type(pa.struct([opened(ty.field(i)) for i in range(ty.num_fields)]))
     return field
