@@ -30,9 +30,14 @@ const DIFFERS: &str = "differs between the inputs";
 const GEO: &str = "geo";
 
 /// The prefixes of metadata that describes the type of a field.
-pub const OF_THE_TYPE: [&str; 3] = ["ARROW:extension:", "PARQUET:logical_type", NOTED_TYPE];
+const OF_THE_TYPE: [&str; 3] = ["ARROW:extension:", "PARQUET:logical_type", NOTED_TYPE];
 /// The key of a type in the notation that the type in the file does not tell.
 pub const NOTED_TYPE: &str = "tatter:type";
+
+/// Whether the metadata with this key describes the type of the field.
+pub fn is_of_the_type(key: &str) -> bool {
+    OF_THE_TYPE.iter().any(|prefix| key.starts_with(prefix))
+}
 
 /// How a field is written to a columnar file, in addition to its type.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +79,7 @@ impl Stored {
     /// A list of such fields. Metadata of the field, such as its unit, is that of the list; metadata of its type remains
     /// that of the items.
     fn list(&self, size: Option<i32>) -> Stored {
-        let (of_items, of_list): (Vec<_>, Vec<_>) = pairs(&self.field).partition(|(key, _)| OF_THE_TYPE.iter().any(|p| key.starts_with(p)));
+        let (of_items, of_list): (Vec<_>, Vec<_>) = pairs(&self.field).partition(|(key, _)| is_of_the_type(key));
         let of_items = of_items.into_iter().filter(|(key, _)| key != NOTED_TYPE).collect::<Metadata>();
         let item = Arc::new(self.field.as_ref().clone().with_name("element").with_metadata(of_items));
         let list = size.map_or(DataType::List(item.clone()), |size| DataType::FixedSizeList(item, size));
@@ -88,7 +93,7 @@ impl Stored {
         let item = list_item(self.field.data_type())?;
         let mut dropped = self.dropped.to_vec();
         dropped.extend(self.field.metadata().get(EXTENSION[0]).map(|name| (name.clone(), "describes the lists")));
-        let own = pairs(&self.field).filter(|(key, _)| !OF_THE_TYPE.iter().any(|prefix| key.starts_with(prefix)));
+        let own = pairs(&self.field).filter(|(key, _)| !is_of_the_type(key));
         let ty = if with_nulls { with_nullable_items(item.data_type()) } else { item.data_type().clone() };
         let metadata = own.chain(pairs(item)).collect::<Metadata>();
         let item = item.as_ref().clone().with_name(self.field.name()).with_data_type(ty).with_metadata(metadata);
@@ -132,15 +137,20 @@ impl Storage {
 
     /// The storage of a field that a verb computes in the place of this one.
     pub fn replaced(&self) -> Storage {
-        let keys: BTreeMap<String, &str> = match self {
+        let keys = match self {
             Storage::Arrow(stored) => pairs(&stored.field)
-                .filter(|(key, _)| !OF_THE_TYPE[1..].iter().any(|prefix| key.starts_with(prefix)) && key != EXTENSION[1])
-                .map(|(key, value)| (if key == EXTENSION[0] { value } else { key }, "describes the field before the verbs"))
+                .filter_map(|(key, value)| if key == EXTENSION[0] { Some(value) } else { Some(key).filter(|key| !is_of_the_type(key)) })
+                .map(|lost| (lost, "describes the field before the verbs"))
                 .chain(stored.dropped.iter().cloned())
                 .collect(),
             Storage::WithoutMetadata(keys) => keys.iter().cloned().collect(),
             _ => BTreeMap::new(),
         };
+        Storage::without(keys)
+    }
+
+    /// The storage of a field for which files declare metadata that is not kept: the keys, and why.
+    fn without(keys: BTreeMap<String, &'static str>) -> Storage {
         if keys.is_empty() { Storage::Inferred } else { Storage::WithoutMetadata(keys.into_iter().collect()) }
     }
 
@@ -191,10 +201,7 @@ impl Storage {
                 Storage::Arrow(Stored { field: Arc::new(joined), dictionaries, dropped: dropped.into() })
             }
             _ if self.is_map(rank) && other.is_map(rank) => Storage::Map { declared: false, rank },
-            _ => match self.keys().chain(other.keys()).collect::<BTreeMap<_, _>>() {
-                keys if keys.is_empty() => Storage::Inferred,
-                keys => Storage::WithoutMetadata(keys.into_iter().collect()),
-            },
+            _ => Storage::without(self.keys().chain(other.keys()).collect()),
         }
     }
 

@@ -197,15 +197,14 @@ impl Mapping {
             return Err(Error::usage("a structure cannot be part of a leaf"));
         };
         if let DType::Arrow(_) = dtype {
-            if dtype.time().is_some() {
-                let ty = dtype.to_string();
-                let to = ty.strip_prefix("arrow<").and_then(|ty| ty.strip_suffix('>')).unwrap_or(&ty);
-                let cast = shell_word(&format!("{}={to}", quoted(name)));
-                return Err(Error::usage(format!("a feature of a tf.Example cannot store {dtype}"))
-                    .help(format!("declare it as it is stored, string or int64, and convert it: cast {cast}")));
+            let error = Error::usage(format!("a feature of a tf.Example cannot store {dtype}"));
+            if dtype.time().is_none() {
+                return Err(error.help("it stores integers, floats, strings or bytes"));
             }
-            return Err(Error::usage(format!("a feature of a tf.Example cannot store {dtype}"))
-                .help("it stores integers, floats, strings or bytes"));
+            let ty = dtype.to_string();
+            let to = ty.strip_prefix("arrow<").and_then(|ty| ty.strip_suffix('>')).unwrap_or(&ty);
+            let cast = shell_word(&format!("{}={to}", quoted(name)));
+            return Err(error.help(format!("declare it as it is stored, string or int64, and convert it: cast {cast}")));
         }
         let named = source.values.clone();
         let (values, shape) = if ty.is_sparse() {

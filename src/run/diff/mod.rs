@@ -46,8 +46,7 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
         }
     }
     // A record left out would shift all later ones.
-    let whole = Options { on_error: OnError::Fail, ..options.clone() };
-    let whole = Options { splits_beside: true, ..whole };
+    let whole = Options { on_error: OnError::Fail, splits_beside: true, ..options.clone() };
     let (mut left, mut right) = (Records::open(a, &whole)?, Records::open(b, &whole)?);
     check_split(left.has_splits() || right.has_splits(), options)?;
     let schemas = (left.schema().map_err(|e| unreadable(e, a, options))?, right.schema().map_err(|e| unreadable(e, b, options))?);

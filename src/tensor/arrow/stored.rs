@@ -2,7 +2,7 @@
 
 use super::field::{ArrowForm, from_arrow_field};
 use super::{encoded, extension};
-use crate::schema::facts::OF_THE_TYPE;
+use crate::schema::facts::is_of_the_type;
 use crate::schema::nested::{innermost, list_item, with_fields};
 use crate::schema::{Element, Field, Type};
 use arrow_array::ArrayRef;
@@ -27,7 +27,7 @@ pub fn field(field: &Field, form: ArrowForm) -> Option<ArrowField> {
 /// The metadata of the stored field that is valid regardless of the type.
 pub fn metadata(field: &Field) -> Metadata {
     let Some(stored) = field.storage.arrow() else { return Metadata::default() };
-    let kept = stored.metadata().iter().filter(|(key, _)| !OF_THE_TYPE.iter().any(|prefix| key.starts_with(prefix)));
+    let kept = stored.metadata().iter().filter(|(key, _)| !is_of_the_type(key));
     kept.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
