@@ -364,7 +364,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     let known = Known { accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))), outline: &outlined };
     let suggestions = synonyms::suggestions(name, index, words, &known);
     if !suggestions.is_empty() {
-        return suggestions.into_iter().fold(error, Error::help);
+        return suggestions.iter().enumerate().fold(error, |error, (i, command)| error.help(suggested(i == 0, command)));
     }
     if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
         let rest: String = words.verbs[0][1..].iter().map(|word| format!(" {}", typed(std::slice::from_ref(word)))).collect();
@@ -379,6 +379,16 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     }
 }
 
+/// The line that suggests a command.
+fn suggested(is_first: bool, command: &str) -> String {
+    match (is_first, command.contains("duckdb ")) {
+        (true, false) => format!("did you mean: {command}"),
+        (false, false) => format!("or: {command}"),
+        (true, true) => format!("DuckDB can do it: {command}"),
+        (false, true) => format!("or, with DuckDB: {command}"),
+    }
+}
+
 /// The command for an SQL query or a jq path that is given where a verb is expected.
 fn foreign_program(name: &str, index: usize, words: &Words) -> Option<String> {
     if index > 0 || words.verbs.len() > 1 {
@@ -386,7 +396,8 @@ fn foreign_program(name: &str, index: usize, words: &Words) -> Option<String> {
     }
     let rest = words.verbs[0].get(1..)?;
     let query = if ["sql", "query"].contains(&name) { rest.first()?.to_str()? } else { name };
-    sql::equivalent(query, |table| Path::new(table).is_file()).or_else(|| {
+    let meant = sql::equivalent(query, |table| Path::new(table).is_file()).map(|command| suggested(true, &command));
+    meant.or_else(|| {
         let field = path_of_jq(name)?;
         let files = if rest.is_empty() { String::new() } else { format!(" {}", typed(rest)) };
         Some(format!("to print a field: tatter select {}{files}", shell_word(&field)))

@@ -452,6 +452,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         "kb" => 1_000,
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
         _ => return Err(format!("`{unit}` is not a unit of bytes; write 1000, 64KiB or 2GiB")),
     };
     let number: u64 = digits.trim().parse().map_err(|_| "expected a number of bytes, such as 1000, 64KiB or 2GiB".to_owned())?;

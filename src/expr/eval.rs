@@ -4,11 +4,11 @@
 //! columns; nothing is dispatched per record.
 
 use super::error::text_at;
-use super::kernels::level::check_nbytes;
 use super::span::{Span, name_text, underlined};
 use crate::error::{Error, Result};
 use crate::schema::time::TimeType;
 use crate::schema::{DType, Size, Type};
+use crate::tensor::limits::check_nbytes;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;

@@ -4,6 +4,7 @@
 
 use super::error::{ExprError, ExprResult};
 use crate::schema::{DType, Dim, Literal, Size, Type};
+use crate::tensor::limits::{MAX_VALUES, TOO_MANY_VALUES};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::*;
 use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
@@ -304,8 +305,8 @@ pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprRe
     if let Some(axis) = lengths.iter().position(|level| level.iter().any(|n| *n != level[0])) {
         return Err(ExprError::new(format!("the rows of axis {axis} differ in length, so they do not fill the shape {shape:?}")));
     }
-    let n = shape.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|n| *n <= 1 << 28);
-    let n = n.ok_or_else(|| ExprError::new("the constant would have more than 2^28 values"))?;
+    let n = shape.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|n| *n <= MAX_VALUES as u64);
+    let n = n.ok_or_else(|| ExprError::new(TOO_MANY_VALUES))?;
     let dtype = dtype_of(&values, dtype)?;
     let mut tensor = Tensor::Leaf(leaf(&values, &dtype)?);
     if values.len() == 1 && lengths.len() < 2 {

@@ -41,6 +41,7 @@ pub fn below_limit<T>(chunk: &Chunk, evaluate: &dyn Fn(&Chunk) -> Result<T>, joi
             let second = below_limit(&chunk.slice(middle, chunk.nrows - middle), evaluate, join);
             join(first, second.map_err(|e| after(middle, e))?)
         }
+        Err(error) if is_too_large(&error) => Err(error.locate(|at| at.row = at.row.or(Some(0)))),
         result => result,
     }
 }

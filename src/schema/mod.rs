@@ -23,6 +23,7 @@ pub mod iso8601;
 pub mod leaves;
 pub mod literal;
 pub mod maps;
+mod names;
 pub mod nested;
 pub mod notation;
 pub mod replaced;

@@ -1,5 +1,6 @@
 //! Gathers rows by index, in any order, with repeats.
 
+use super::limits::check_repeated;
 use super::take::{Gathered, Run, is_worth_a_slice, leaf_runs, native_with_nulls};
 use super::{List, RowPartition, Sparse, Struct, Tensor};
 use crate::error::{Error, Result};
@@ -26,7 +27,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// Only if memory runs out: indices must be less than the number of rows.
+    /// Rows are repeated, and the result would have more than 2^28 values or 4 GiB of strings. Indices must be less than the number of
+    /// rows.
     pub fn gather(&self, rows: &[usize]) -> Result<Tensor> {
         if let (Some(first), true) = (rows.first(), is_worth_a_slice(rows.len(), self.nrows()) && rows.windows(2).all(|w| w[1] == w[0] + 1))
         {
@@ -45,7 +47,7 @@ impl Tensor {
                 fields: s.fields.iter().map(|f| f.gather(rows)).collect::<Result<_>>()?,
             }),
             Tensor::Sparse(s) => {
-                let numbers = value_numbers(s.entries(), rows);
+                let numbers = value_numbers(s.entries(), rows)?;
                 let dims = s.ndims();
                 let indices: ScalarBuffer<i64> = numbers.iter().flat_map(|n| s.index_of(*n)).copied().collect();
                 let shapes: ScalarBuffer<i64> = rows.iter().flat_map(|r| s.shape_of(*r)).copied().collect();
@@ -57,23 +59,24 @@ impl Tensor {
 }
 
 /// The indices of the values of the given rows, row by row.
-fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Vec<usize> {
-    let mut numbers = Vec::with_capacity(rows.iter().map(|r| partition.row_length(*r)).sum());
+fn value_numbers(partition: &RowPartition, rows: &[usize]) -> Result<Vec<usize>> {
+    let count = rows.iter().map(|r| partition.row_length(*r)).fold(0, usize::saturating_add);
+    check_repeated(count, partition.nvals())?;
+    let mut numbers = Vec::with_capacity(count);
     for &row in rows {
         numbers.extend(partition.range(row));
     }
-    numbers
+    Ok(numbers)
 }
 
 /// The values of the array at indices `rows`, in that order. O(values taken).
 ///
 /// # Errors
-/// More bytes than an array can hold.
+/// Strings are repeated, and would take more than 4 GiB.
 pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
     if let Some(out) = native_with_nulls(&[array], &Gathered(rows), || gather_validity(array.nulls(), rows)) {
         return Ok(out);
     }
-    check_text(array, rows)?;
     if let Some(bools) = array.as_boolean_opt() {
         let values = BooleanBuffer::collect_bool(rows.len(), |i| bools.value(rows[i]));
         return Ok(Arc::new(BooleanArray::new(values, gather_validity(array.nulls(), rows))));
@@ -100,22 +103,6 @@ pub fn take_or_null(array: &ArrayRef, rows: &[usize], nulls: Option<&NullBuffer>
 fn runs_of(rows: &[usize]) -> Vec<Run> {
     let run = |rows: &[usize]| Run { part: 0, start: rows[0], end: rows[0] + rows.len() };
     rows.chunk_by(|a, b| a + 1 == *b).map(run).collect()
-}
-
-/// Rejects repeating strings if they would take more than 4 GiB.
-fn check_text(array: &ArrayRef, rows: &[usize]) -> Result<()> {
-    const MOST: i64 = 1 << 32;
-    let offsets = match array.data_type() {
-        _ if rows.len() <= array.len() => return Ok(()),
-        DataType::LargeUtf8 => array.as_string::<i64>().value_offsets(),
-        DataType::LargeBinary => array.as_binary::<i64>().value_offsets(),
-        _ => return Ok(()),
-    };
-    let length = |row: &usize| offsets.get(row + 1).zip(offsets.get(*row)).map_or(0, |(end, start)| end - start);
-    match rows.iter().map(length).fold(0i64, i64::saturating_add) {
-        n if n > MOST => Err(Error::data(format!("repeated strings would take {n} bytes, more than 4 GiB"))),
-        _ => Ok(()),
-    }
 }
 
 fn gather_validity(validity: Option<&NullBuffer>, rows: &[usize]) -> Option<NullBuffer> {

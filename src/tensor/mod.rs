@@ -49,6 +49,7 @@ pub mod gather;
 pub mod hash;
 pub mod interner;
 pub mod ints;
+pub mod limits;
 pub mod literal;
 pub mod merge;
 pub mod nulls;

@@ -3,6 +3,7 @@
 //! Native values are copied in blocks of fixed size that are truncated afterwards. Copies with a length known only at
 //! run time are function calls, which would dominate the cost of short rows.
 
+use super::limits::{check_repeated, check_repeated_nbytes};
 use super::{List, RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
@@ -153,7 +154,7 @@ impl Native for Runs<'_> {
         if self.0.iter().all(|run| run.end - run.start == 1) {
             return self.0.iter().map(|run| values[run.part][run.start]).collect();
         }
-        let mut out = with_room(self.0.iter().map(|r| r.end - r.start).sum());
+        let mut out = with_room(total(self.0));
         self.0.iter().for_each(|run| push_row(&mut out, values[run.part], run.start, run.end));
         out
     }
@@ -167,7 +168,7 @@ pub(super) fn is_worth_a_slice(taken: usize, nrows: usize) -> bool {
 /// The rows of all runs, in order. The parts have the same type. O(values taken); lists are taken by their ends.
 ///
 /// # Errors
-/// Parts of different kinds, which is a bug.
+/// Rows are repeated, and the result would have more than 2^28 values or 4 GiB of strings. Parts of different kinds, which is a bug.
 pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
     if let ([part], [run]) = (parts, runs)
         && is_worth_a_slice(run.end - run.start, part.nrows())
@@ -185,7 +186,7 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
         Tensor::List(_) => {
             let lists = parts.iter().map(|p| p.as_list()).collect::<Result<Vec<_>>>()?;
             let partitions: Vec<&RowPartition> = lists.iter().map(|l| l.partition()).collect();
-            let nrows: usize = runs.iter().map(|r| r.end - r.start).sum();
+            let nrows: usize = total(runs);
             let uniform = partitions[0].uniform_row_length();
             let out = match uniform.filter(|n| partitions.iter().all(|p| p.uniform_row_length() == Some(*n))) {
                 Some(n) => RowPartition::uniform(n, nrows)?,
@@ -197,6 +198,7 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
                 .iter()
                 .map(|r| Run { part: r.part, start: partitions[r.part].start(r.start), end: partitions[r.part].start(r.end) })
                 .collect();
+            check_repeated(total(&below), lists.iter().map(|l| l.values().nrows()).sum())?;
             Tensor::list(out, take_runs(&lists.iter().map(|l| l.values()).collect::<Vec<_>>(), &below)?, validity_of(parts, runs))
         }
         Tensor::Struct(s) => {
@@ -204,10 +206,15 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
             let fields = (0..s.fields().len())
                 .map(|i| take_runs(&structs.iter().filter_map(|s| s.fields().get(i)).collect::<Vec<_>>(), runs))
                 .collect::<Result<_>>()?;
-            Tensor::structure(runs.iter().map(|r| r.end - r.start).sum(), fields, validity_of(parts, runs))
+            Tensor::structure(total(runs), fields, validity_of(parts, runs))
         }
         Tensor::Sparse(_) => sparse_runs(parts, runs),
     }
+}
+
+/// The number of rows in these runs.
+fn total(runs: &[Run]) -> usize {
+    runs.iter().map(|run| run.end - run.start).sum()
 }
 
 /// Which of the rows are null.
@@ -220,7 +227,7 @@ fn runs_of_validity(validities: &[Option<&NullBuffer>], runs: &[Run]) -> Option<
     if validities.iter().all(Option::is_none) {
         return None;
     }
-    let mut bits = BooleanBufferBuilder::new(runs.iter().map(|r| r.end - r.start).sum());
+    let mut bits = BooleanBufferBuilder::new(total(runs));
     for run in runs {
         match validities[run.part] {
             Some(validity) if run.end - run.start > 8 => {
@@ -254,31 +261,32 @@ fn sparse_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
 /// The values of all runs, in order. O(values taken).
 ///
 /// # Errors
-/// Arrays of different types, which is a bug, or more bytes than an array can hold.
+/// See [`take_runs`].
 pub fn leaf_runs(arrays: &[&ArrayRef], runs: &[Run]) -> Result<ArrayRef> {
     let validity = || runs_of_validity(&arrays.iter().map(|array| array.nulls()).collect::<Vec<_>>(), runs);
     if let Some(out) = native_with_nulls(arrays, &Runs(runs), validity) {
         return Ok(out);
     }
     let text = match arrays.first().map(|array| array.data_type()) {
-        Some(DataType::LargeUtf8) => text_runs::<LargeUtf8Type>(arrays, runs),
-        Some(DataType::LargeBinary) => text_runs::<LargeBinaryType>(arrays, runs),
+        Some(DataType::LargeUtf8) => text_runs::<LargeUtf8Type>(arrays, runs)?,
+        Some(DataType::LargeBinary) => text_runs::<LargeBinaryType>(arrays, runs)?,
         _ => None,
     };
     text.map_or_else(|| any_runs(arrays, runs), Ok)
 }
 
 /// Strings or bytes of several arrays; `None` for other types.
-fn text_runs<T>(arrays: &[&ArrayRef], runs: &[Run]) -> Option<ArrayRef>
+fn text_runs<T>(arrays: &[&ArrayRef], runs: &[Run]) -> Result<Option<ArrayRef>>
 where
     T: ByteArrayType<Offset = i64>,
 {
-    let texts = arrays.iter().map(|array| array.as_bytes_opt::<T>()).collect::<Option<Vec<_>>>()?;
+    let Some(texts) = arrays.iter().map(|array| array.as_bytes_opt::<T>()).collect::<Option<Vec<_>>>() else { return Ok(None) };
     let parts: Vec<(&[i64], &[u8])> = texts.iter().map(|text| (text.value_offsets(), text.value_data())).collect();
-    let nrows: usize = runs.iter().map(|run| run.end - run.start).sum();
-    let mut offsets = Vec::with_capacity(nrows + 1);
+    let nbytes = runs.iter().map(|run| (parts[run.part].0[run.end] - parts[run.part].0[run.start]) as usize).sum();
+    check_repeated_nbytes(nbytes, parts.iter().map(|(_, values)| values.len()).sum())?;
+    let mut offsets = Vec::with_capacity(total(runs) + 1);
     offsets.push(0i64);
-    let mut bytes = with_room(nrows.saturating_mul(mean_length(&parts)));
+    let mut bytes = with_room(nbytes);
     for run in runs {
         let (splits, values) = parts[run.part];
         let splits = &splits[run.start..=run.end];
@@ -289,14 +297,7 @@ where
     let validities: Vec<Option<&NullBuffer>> = texts.iter().map(|text| text.nulls()).collect();
     let nulls = runs_of_validity(&validities, runs);
     let text = GenericByteArray::<T>::try_new(OffsetBuffer::new(offsets.into()), Buffer::from_vec(bytes), nulls);
-    text.ok().map(|text| Arc::new(text) as ArrayRef)
-}
-
-/// The mean length of the values in these offsets, rounded up.
-fn mean_length(parts: &[(&[i64], &[u8])]) -> usize {
-    let total: i64 = parts.iter().map(|(offsets, _)| offsets[offsets.len() - 1] - offsets[0]).sum();
-    let nrows: usize = parts.iter().map(|(offsets, _)| offsets.len() - 1).sum();
-    (total as usize).div_ceil(nrows.max(1))
+    Ok(text.ok().map(|text| Arc::new(text) as ArrayRef))
 }
 
 /// [`leaf_runs`] of arrays of any type.
@@ -306,7 +307,7 @@ fn any_runs(arrays: &[&ArrayRef], runs: &[Run]) -> Result<ArrayRef> {
         return Err(Error::internal(format!("values of {} among values of {}", other.data_type(), first.data_type())));
     }
     let data: Vec<_> = arrays.iter().map(|a| a.to_data()).collect();
-    let mut out = MutableArrayData::new(data.iter().collect(), false, runs.iter().map(|r| r.end - r.start).sum());
+    let mut out = MutableArrayData::new(data.iter().collect(), false, total(runs));
     for run in runs {
         out.try_extend(run.part, run.start, run.end).map_err(|e| Error::data(e.to_string()))?;
     }
@@ -409,7 +410,11 @@ impl Native for RowsOf<'_> {
 
 impl List {
     /// The values of the rows with these indices, row by row. O(values taken).
+    ///
+    /// # Errors
+    /// See [`take_runs`].
     pub(super) fn values_of(&self, rows: &[usize]) -> Result<Tensor> {
+        check_repeated(rows.iter().map(|row| self.partition.row_length(*row)).fold(0, usize::saturating_add), self.values().nrows())?;
         if let Tensor::Leaf(array) = self.values()
             && let Some(out) = native(&[array], &RowsOf { splits: &self.partition.row_splits(), rows })
         {

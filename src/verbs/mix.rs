@@ -86,6 +86,9 @@ follows the closing bracket: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl 
             return Err(error.help(format!("write {name}=WEIGHT, or leave out all weights for equal ones")));
         }
         let weights: Vec<f64> = weights.into_iter().map(|weight| weight.unwrap_or(1.0)).collect();
+        // Only their ratios matter, but their sum must be finite.
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let weights: Vec<f64> = if largest > MAX_WEIGHT { weights.iter().map(|weight| weight / largest).collect() } else { weights };
         let (seed, stop) = (self.seed.unwrap_or(options.seed), self.stop);
         let draws = move || -> Box<dyn Chooser> {
             Box::new(Draws { weights: weights.clone(), has_ended: vec![false; weights.len()], random: Random::of(Stream::Mix, seed), stop })
@@ -93,6 +96,9 @@ follows the closing bracket: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl 
         Ok(Some(Combined { inputs, each_file: false, how: Combination::Chosen(Arc::new(draws)) }))
     }
 }
+
+/// The sum of many weights up to this one is finite.
+const MAX_WEIGHT: f64 = 1e300;
 
 /// Parses `FILE=WEIGHT` or `FILE`. An existing file with exactly that name takes precedence.
 fn weighted(word: &OsStr) -> Result<(OsString, Option<f64>)> {

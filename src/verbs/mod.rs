@@ -63,7 +63,6 @@ mod windows;
 mod zip;
 
 pub use shared::divided::by_nbytes;
-pub use shared::fields::free_name;
 pub use shared::memory::Budget;
 pub use verb::{
     Bound, ChunkParts, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, OutputPart, Parsed, Report, Route, Unchanged,

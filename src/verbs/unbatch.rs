@@ -54,7 +54,7 @@ structures, a sparse tensor into slices.";
                 None => {
                     let what = if field.ty.fields().is_some() { "a structure" } else { "a scalar" };
                     let error = Error::usage(format!("is {what} and has no axis 0")).in_field(&name);
-                    return Err(promoted(field)
+                    return Err(promoted(field, schema)
                         .or_else(|| repeated(schema))
                         .into_iter()
                         .fold(error, Error::help)
@@ -92,11 +92,9 @@ fn repeated(schema: &Schema) -> Option<String> {
 }
 
 /// Advice to turn the sequences in a structure into fields of the record.
-fn promoted(field: &Field) -> Option<String> {
-    let inner = field.ty.fields()?.iter().find(|inner| inner.ty.rank() > 0)?;
-    let path = FieldPath::name(&*field.name).join(&inner.name);
-    let [path, inner, field] = [path.to_string(), quoted(&inner.name), quoted(&field.name)].map(|name| shell_word(&name));
-    Some(format!("move its sequences out first: promote {path} --as {inner} then drop {field}"))
+fn promoted(field: &Field, schema: &Schema) -> Option<String> {
+    let verbs = schema.moved_out(&FieldPath::name(&*field.name), |part| part.ty.rank() > 0)?;
+    Some(format!("move its sequences out first: {verbs}"))
 }
 
 struct Split {

@@ -6,7 +6,7 @@ use super::shared::windowing::Windowing;
 use super::verb::{Bound, ChunkParts, Example, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::literal::parse_literal_for;
@@ -133,6 +133,10 @@ impl Map for Multiplying {
 /// The index of an item, and the item.
 const ITEM_NBYTES: u64 = 16;
 
+fn too_large() -> Error {
+    Error::data("its windows need more memory than is allowed").help("make them smaller or fewer")
+}
+
 /// `[n, (a), ...]` becomes `[n, (w), (s), ...]`. Copies the values: O(windows * size).
 ///
 /// # Errors
@@ -149,8 +153,7 @@ fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>, max_it
             let len = windowing.len(first, end - start);
             let filled = if padded.is_some() { windowing.size } else { len };
             if rows.len().saturating_add(filled) > max_items {
-                let error = Error::data("its windows need more memory than is allowed").at_row(row);
-                return Err(error.help("make them smaller or fewer, or raise the limit with --max-memory"));
+                return Err(too_large().at_row(row).help("or raise the limit with --max-memory"));
             }
             rows.extend((0..len).map(|number| start + first + number * windowing.stride));
             rows.resize(rows.len() + filled - len, values.nrows());
@@ -160,7 +163,9 @@ fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>, max_it
     }
     let is_known = windowing.drop_remainder || padded.is_some();
     let windows = if is_known { RowPartition::uniform(windowing.size, lengths.len())? } else { RowPartition::from_row_lengths(lengths)? };
-    let items = padded.as_ref().unwrap_or(values).gather(&rows)?;
+    // Its items may be long lists.
+    let items =
+        padded.as_ref().unwrap_or(values).gather(&rows).map_err(|e| if e.reason() == Some(&Reason::TooLarge) { too_large() } else { e })?;
     let outer = match partition.uniform_row_length() {
         Some(n) => RowPartition::uniform(windowing.starts(n).count(), partition.nrows())?,
         None => RowPartition::from_row_lengths(counts)?,

@@ -105,7 +105,7 @@ def _(d):
 
 @call("count_nonzero", 2)
 def _(d):
-    return reduced(d, "math.count_nonzero", dense(d, ALL + ["bool"], 0, 3), dtype=lambda: 'tf.' + d.one('int32', 'int64'))
+    return reduced(d, "math.count_nonzero", dense(d, ALL + ["bool"], 0, 3), dtype=lambda: 'tf.' + d.one('int32', 'int64', 'bool'))
 
 
 @call("nn.moments", 2)
@@ -184,7 +184,7 @@ def scattered(d, shape, low=0):
 def _(d):
     shape = [d.int(1, 5) for _ in range(d.int(1, 3))]
     indices, dims = scattered(d, shape, -1 if d.chance(0.05) else 0)
-    return f"tf.scatter_nd({indices}, {d.of(d.some(NUMBERS), dims, low=-9, high=9)}, {[size - d.chance(0.03) for size in shape]})"
+    return f"tf.scatter_nd({indices}, {d.of(d.some(ALL), dims, low=-9, high=9)}, {[size - d.chance(0.03) for size in shape]})"
 
 
 @call("tensor_scatter_nd", 5)
@@ -241,16 +241,50 @@ def _(d):
     return f"tf.ensure_shape({x}, {[d.one(None, d.known(x, axis) + d.chance(0.1)) for axis in range(d.rank(x))]})"
 
 
-@call("linalg.diag", 2)
+ALIGN = ["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"]
+
+
+def band(d, rows, columns):
+    """The lower and the upper of several diagonals of a matrix, rarely outside it, and the options that name them."""
+    if d.chance(0.05):
+        rows, columns = rows + 1, columns + 1
+    lower = d.int(-max(rows - 1, 0), max(columns - 1, 0))
+    upper = d.int(lower, max(columns - 1, 0))
+    return lower, upper, f", k=({lower}, {upper})" + options(d, align=lambda: repr(d.some(ALIGN)))
+
+
+def diagonals(d, dtype, outer, rows, columns, lower, upper):
+    """Values for these diagonals."""
+    longest = max(min(rows + min(upper, 0), columns - max(lower, 0)), 0) + d.chance(0.03)
+    return d.of(dtype, outer + ([] if lower == upper else [upper - lower + 1]) + [longest])
+
+
+@call("linalg.diag", 4)
 def _(d):
-    x = dense(d, NUMBERS, 1, 3)
-    return f"tf.linalg.diag({x}{options(d, k=lambda: d.int(-2, 2))})"
+    if d.chance(0.5):
+        x = dense(d, NUMBERS, 1, 3)
+        return f"tf.linalg.diag({x}{options(d, k=lambda: d.int(-2, 2))})"
+    dtype, rows, columns = d.some(ALL), d.int(1, 4), d.int(1, 4)
+    lower, upper, k = band(d, rows, columns)
+    x = diagonals(d, dtype, [d.int(0, 2)] * d.int(0, 1), rows, columns, lower, upper)
+    return f"tf.linalg.diag({x}{k}{options(d, num_rows=lambda: rows, num_cols=lambda: columns)})"
 
 
-@call("linalg.diag_part", 2)
+@call("linalg.diag_part", 3)
 def _(d):
     x = dense(d, NUMBERS, 2, 3)
-    return f"tf.linalg.{d.one('diag_part', 'diag_part', 'trace')}({x})"
+    if d.chance(0.4):
+        return f"tf.linalg.{d.one('diag_part', 'diag_part', 'trace')}({x})"
+    k = band(d, d.known(x, d.rank(x) - 2), d.known(x, d.rank(x) - 1))[2]
+    return f"tf.linalg.diag_part({x}{k}{options(d, padding_value=lambda: d.literal(d.inputs[x][0].dtype))})"
+
+
+@call("linalg.set_diag", 3)
+def _(d):
+    dtype, outer, rows, columns = d.some(ALL), [d.int(0, 2)] * d.int(0, 1), d.int(1, 4), d.int(1, 4)
+    x = d.of(dtype, outer + [rows, columns])
+    lower, upper, k = band(d, rows, columns)
+    return f"tf.linalg.set_diag({x}, {diagonals(d, dtype, outer, rows, columns, lower, upper)}{k})"
 
 
 @call("linalg.band_part")

@@ -148,9 +148,11 @@ pub fn without_option(error: Error, words: &Words) -> Error {
         Some(Reason::MissingOption(argument)) if !argument.starts_with('-') && !words.files.is_empty() => {
             let mut meant = copy(words);
             let mut files = std::mem::take(&mut meant.files);
-            // A field whose name looks like an option.
+            // It must not look like an option.
             if let Some(first) = files.first_mut().filter(|first| first.to_string_lossy().starts_with('-')) {
-                *first = format!("`{}`", first.to_string_lossy()).into();
+                let is_expression = ["CONDITION", "ASSIGNMENTS"].contains(&argument.as_str());
+                let text = first.to_string_lossy();
+                *first = if is_expression { format!(" {text}") } else { format!("`{text}`") }.into();
             }
             meant.verbs.iter_mut().last().into_iter().for_each(|last| last.extend(files.iter().cloned()));
             error.help(format!("every argument after `--` is a FILE: {}", line(&meant)))

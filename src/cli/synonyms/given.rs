@@ -11,7 +11,6 @@ use crate::cli::typed::Typed;
 use crate::path::{FieldPath, in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::Field;
-use crate::verbs::free_name;
 use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
@@ -139,10 +138,7 @@ impl Given<'_> {
                 let compares = |word: &String| word.contains(['<', '>']) || word.contains("==") || word.contains("!=");
                 arguments.iter().any(compares).then(|| joined(arguments))
             }
-            "promoted" => {
-                let (key, parts) = self.promoted(known)?;
-                Some(format!("{parts}drop {}", shell_word(&key)))
-            }
+            "promoted" => self.promoted(known),
             "list" if self.promoted(known).is_some() => None,
             "key" | "list" => key(|key| shell_word(&as_field(key))),
             "field" => key(|key| in_single_quotes(&as_field(key))),
@@ -183,25 +179,14 @@ impl Given<'_> {
         format!("train={},test={size}", 1.0 - size)
     }
 
-    /// The key, or the first structure, if it is a structure, and the verbs that move its fields out of it.
-    fn promoted(&self, known: &Known) -> Option<(String, String)> {
+    /// The verbs that move its fields out of the key, or the first structure, if it is a structure.
+    fn promoted(&self, known: &Known) -> Option<String> {
         let before = self.words.verbs[..self.index].iter().flat_map(|verb| verb.iter().cloned().chain(["then".into()]));
         let inputs = self.files.iter().map(OsString::from);
         let schema = (known.outline)(before.chain(["schema".into(), "--".into()]).chain(inputs).collect())?;
         let is_structure = |field: &&Field| field.ty.fields().is_some() && field.ty.dims.is_empty();
-        let (key, field) = match &self.key {
-            Some(key) => (key.clone(), schema.find(&FieldPath::parse(key).ok()?).ok()?.1),
-            None => schema.fields.iter().find(is_structure).map(|field| (quoted(&field.name), field))?,
-        };
-        let (path, parts) = (FieldPath::parse(&key).ok()?, field.ty.fields().filter(|_| is_structure(&field))?);
-        let promoted = |part: &Field| {
-            let path = path.join(&part.name);
-            let name = free_name(&path, &schema);
-            let name = if name == part.name { String::new() } else { format!(" --as {}", shell_word(&quoted(&name))) };
-            format!("promote {}{name} then ", shell_word(&path.to_string()))
-        };
-        let parts = parts.iter().map(promoted).collect::<String>();
-        Some((key, parts))
+        let key = self.key.clone().or_else(|| Some(quoted(&schema.fields.iter().find(is_structure)?.name)))?;
+        schema.moved_out(&FieldPath::parse(&key).ok()?, |_| true)
     }
 }
 

@@ -9,6 +9,9 @@ use crate::expr::types::promote;
 use crate::printable::counted_axes;
 use crate::schema::{DType, Element, Literal, Type};
 
+/// The dtypes of most indices and sizes in TensorFlow.
+pub const INDEX_DTYPES: &[DType] = &[DType::Int32, DType::Int64];
+
 impl Call {
     fn wrong(&self, i: usize, expected: &str) -> ExprError {
         match self.given(i) {
@@ -314,6 +317,23 @@ impl Call {
             _ => None,
         };
         found.map(Some).ok_or_else(|| self.wrong(i, "a dtype, such as int32 or \"int32\""))
+    }
+
+    /// Argument `i` as the dtype of numbers that count or index: one of `accepted`, or `default` if it is not given.
+    ///
+    /// # Errors
+    /// Another dtype, which could be too small.
+    pub fn index_dtype(&self, i: usize, default: DType, accepted: &[DType]) -> ExprResult<DType> {
+        let Some(dtype) = self.dtype(i)? else { return Ok(default) };
+        if accepted.contains(&dtype) {
+            return Ok(dtype);
+        }
+        let names: Vec<String> = accepted.iter().map(DType::to_string).collect();
+        let names = match names.split_last() {
+            Some((last, names)) if !names.is_empty() => format!("{} or {last}", names.join(", ")),
+            _ => names.concat(),
+        };
+        Err(self.error(format!("{}: {} must be {names}, not {dtype}", self.name, self.param(i))))
     }
 
     /// Converts an axis of a tensor of that rank to a nonnegative one.

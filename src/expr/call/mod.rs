@@ -23,6 +23,7 @@ mod shape;
 mod signature;
 mod subscript;
 
+pub use arguments::INDEX_DTYPES;
 pub use binding::{Arg, Call, Written};
 pub use coerce::{alike, as_node, cast_node, common, computable, index_node, not_null, strict, strict_node};
 pub use dicts::{key_name, same_keys};

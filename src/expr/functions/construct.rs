@@ -9,7 +9,7 @@ use crate::expr::call::{Arg, Call, Function, Integer, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::{Convert, i64s, native};
-use crate::expr::kernels::level::{check_count, dense_partitions, from_lengths, merged, partition_of, wrap};
+use crate::expr::kernels::level::{dense_partitions, from_lengths, merged, partition_of, wrap};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
@@ -17,6 +17,7 @@ use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
+use crate::tensor::limits::{MAX_VALUES, TOO_MANY_VALUES, check_count};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
@@ -293,8 +294,8 @@ fn filled(call: &mut Call, value: Node) -> ExprResult<OperandKind> {
         return Err(ExprError::at(call.operand(0)?.span.clone(), "a size must not be negative"));
     }
     let known = sizes.iter().filter_map(Integer::known).try_fold(1i64, |all, n| all.checked_mul(n));
-    if known.is_none_or(|n| n > 1 << 28) {
-        return Err(call.error("the result would have more than 2^28 values"));
+    if known.is_none_or(|n| n > MAX_VALUES as i64) {
+        return Err(call.error(TOO_MANY_VALUES));
     }
     let dims: Vec<Dim> = sizes.iter().map(Integer::dim).collect();
     let ty = Type { dims: dims.clone(), ..value.ty.clone() };

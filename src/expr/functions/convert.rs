@@ -10,13 +10,14 @@ use crate::expr::kernels::broadcast;
 use crate::expr::kernels::cast::i64s;
 use crate::expr::kernels::fill::Filled;
 use crate::expr::kernels::level::{bounding_known, bounding_rows};
-use crate::expr::kernels::level::{check_count, from_lengths, merged, partition_of, wrap};
+use crate::expr::kernels::level::{from_lengths, merged, partition_of, wrap};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::literal::zero;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{self, last_ragged};
 use crate::printable::{counted, counted_axes};
 use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::limits::check_count;
 use crate::tensor::{Sparse, Tensor};
 
 pub static FUNCTIONS: &[Function] = &[

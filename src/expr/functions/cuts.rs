@@ -120,8 +120,12 @@ fn block(call: &Call) -> ExprResult<String> {
         let start = format!("gather(range({length} + 1), begin[{axis}])");
         let end = match size {
             Some(-1) => length,
-            Some(_) => format!("{start} + size[{axis}]"),
-            None => format!("where(size[{axis}] == -1, cast({length}, int64), cast({start} + size[{axis}], int64))"),
+            // One item too many is as wrong as any number of them, but does not overflow.
+            Some(_) => format!("{start} + minimum(size[{axis}], {length} + 1)"),
+            None => {
+                let size = format!("minimum(size[{axis}], {length} + 1)");
+                format!("where(size[{axis}] == -1, cast({length}, int64), cast({start} + {size}, int64))")
+            }
         };
         cut = format!("gather({cut}, range(cast({start}, int64), cast({end}, int64)), axis={axis})");
     }

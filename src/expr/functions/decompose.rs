@@ -3,7 +3,7 @@
 //! Semantics: the properties of `tf.RaggedTensor`.
 
 use crate::error::Error;
-use crate::expr::call::{Arg, Call, Function, map_part};
+use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, map_part};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::entries;
@@ -79,7 +79,7 @@ pub static FUNCTIONS: &[Function] = &[
         value_rowids
     ),
     function!(["nrows"], "x|rt_input, out_type=None", "The number of rows: the size of axis 0.", [("nrows([[3, 1], [2]])", "2")], |c| {
-        let dtype = c.dtype(1)?.unwrap_or(DType::Int64);
+        let dtype = c.index_dtype(1, DType::Int64, INDEX_DTYPES)?;
         count(c, &dtype)
     }),
     function!(["nvals"], "x|rt_input", "The total number of values in the rows.", [("nvals([[3, 1], [], [2]])", "3")], |c| {

@@ -11,12 +11,14 @@ use crate::schema::{DType, Dim, Literal, Size, Type};
 pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.diag", "matrix_diag"],
-        "diagonal|x, k=0, num_rows=-1, num_cols=-1, padding_value=None",
-        "Matrices with the values of the last axis on diagonal k, and padding_value (0) elsewhere; square and just large enough, unless the number of rows or columns is given.",
+        "diagonal|x, k=0, num_rows=-1, num_cols=-1, padding_value=None, align=\"RIGHT_LEFT\"",
+        "Matrices with the values of the last axis on diagonal k, and padding_value (0) elsewhere; square and just large enough, unless the \
+         number of rows or columns is given. With k=(LOWER, UPPER), the last two axes hold these diagonals as linalg.diag_part returns them.",
         [
             ("linalg.diag([1, 2])", "[[1, 0], [0, 2]]"),
             ("linalg.diag([1, 2], k=1)", "[[0, 1, 0], [0, 0, 2], [0, 0, 0]]"),
-            ("linalg.diag([1, 2], num_cols=3)", "[[1, 0, 0], [0, 2, 0]]")
+            ("linalg.diag([1, 2], num_cols=3)", "[[1, 0, 0], [0, 2, 0]]"),
+            ("linalg.diag([[0, 7], [1, 2]], k=(0, 1))", "[[1, 7], [0, 2]]")
         ],
         diag
     ),
@@ -51,9 +53,12 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["linalg.set_diag", "matrix_set_diag"],
-        "input|x, diagonal, k=0",
-        "Replace the values on diagonal k of matrices.",
-        [("linalg.set_diag([[1, 2], [3, 4]], [8, 9])", "[[8, 2], [3, 9]]")],
+        "input|x, diagonal, k=0, align=\"RIGHT_LEFT\"",
+        "Replace the values on diagonal k of matrices, or on several, given as linalg.diag_part returns them.",
+        [
+            ("linalg.set_diag([[1, 2], [3, 4]], [8, 9])", "[[8, 2], [3, 9]]"),
+            ("linalg.set_diag([[1, 2], [3, 4]], [[0, 7], [8, 9]], k=(0, 1))", "[[8, 7], [3, 9]]")
+        ],
         set
     ),
     formula!(
@@ -106,15 +111,64 @@ fn dense(call: &Call) -> ExprResult<Type> {
     call.dense(call.operand(0)?, "to_tensor(x) pads its rows")
 }
 
-/// The number of the diagonal, argument 1.
-fn number(call: &Call) -> ExprResult<i64> {
-    number_at(call, 1)
+/// The lowest and the highest diagonal of argument `i`, which is a number or a pair.
+fn band_at(call: &Call, i: usize) -> ExprResult<(i64, i64)> {
+    let (lower, upper) = match call.given(i).and_then(|k| k.elements()) {
+        None => call.optional_int(i)?.map_or((0, 0), |k| (k, k)),
+        Some(_) => match call.ints(i)?.as_deref() {
+            Some([k]) => (*k, *k),
+            Some([lower, upper]) if lower <= upper => (*lower, *upper),
+            _ => {
+                let message = format!("{}: k must be a diagonal, or the lower and the upper one of several, such as (-1, 1)", call.name);
+                return Err(call.error(message));
+            }
+        },
+    };
+    match [lower, upper].into_iter().find(|k| k.unsigned_abs() > 1 << 28) {
+        Some(k) => Err(call.error(format!("{}: there is no diagonal {k}", call.name))),
+        None => Ok((lower, upper)),
+    }
 }
 
-/// The number of the diagonal, argument `i`.
-fn number_at(call: &Call, i: usize) -> ExprResult<i64> {
-    let k = call.optional_int(i)?.unwrap_or(0);
-    if k.unsigned_abs() > 1 << 28 { Err(call.error(format!("{}: there is no diagonal {k}", call.name))) } else { Ok(k) }
+/// On which side the values of diagonals are that are shorter than the longest one.
+struct Align {
+    /// Whether the diagonals above the main one end with the row.
+    above: bool,
+    /// Whether those below do.
+    below: bool,
+}
+
+impl Align {
+    /// Argument `i`.
+    fn at(call: &Call, i: usize) -> ExprResult<Align> {
+        let align = call.string(i)?.unwrap_or("RIGHT_LEFT".to_owned());
+        let (above, below) = match align.as_str() {
+            "RIGHT_LEFT" => (true, false),
+            "LEFT_RIGHT" => (false, true),
+            "LEFT_LEFT" => (false, false),
+            "RIGHT_RIGHT" => (true, true),
+            _ => {
+                let message = format!("{}: align must be RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT, not {align:?}", call.name);
+                return Err(call.error(message));
+            }
+        };
+        Ok(Align { above, below })
+    }
+
+    /// Whether the values of diagonal `k` end with the row.
+    fn is_right(&self, k: i64) -> bool {
+        (self.above && k >= 0) || (self.below && k <= 0)
+    }
+
+    /// The same, of diagonals that a formula computes.
+    fn is_right_formula(&self, k: &str) -> String {
+        match (self.above, self.below) {
+            (true, true) => "True".to_owned(),
+            (false, false) => "False".to_owned(),
+            (true, false) => format!("({k} >= 0)"),
+            (false, true) => format!("({k} <= 0)"),
+        }
+    }
 }
 
 /// The zero of a dtype, as a formula.
@@ -140,9 +194,12 @@ fn diag(call: &Call) -> ExprResult<String> {
     if ty.rank() == 0 {
         return Err(call.error("linalg.diag expects a vector, found a scalar"));
     }
-    let k = number(call)?;
+    let (lower, upper) = band_at(call, 1)?;
     let elsewhere = padding(call, 4, &ty, "diagonal")?;
-    let last = ty.rank() - 1;
+    if lower < upper {
+        return several(call, &ty, (lower, upper), &elsewhere);
+    }
+    let (k, last) = (lower, ty.rank() - 1);
     let length = format!("shape(identity(diagonal))[{last}]");
     // The row and column at which the diagonal starts.
     let (down, right) = ((-k).max(0), k.max(0));
@@ -169,42 +226,75 @@ fn diag(call: &Call) -> ExprResult<String> {
     Ok(format!("where(expand_dims(range({rows}), 1) + {k} == range(size({within})), expand_dims({values}, -1), {elsewhere})"))
 }
 
+/// Matrices with several diagonals.
+fn several(call: &Call, ty: &Type, (lower, upper): (i64, i64), elsewhere: &str) -> ExprResult<String> {
+    let longest = format!("shape(identity(diagonal))[{}]", ty.rank() - 1);
+    let least = [format!("({longest} + {})", (-upper).max(0)), format!("({longest} + {})", lower.max(0))];
+    let given = |i: usize| call.optional_int(i).map(|n| n.filter(|n| *n != -1));
+    let [rows, columns] = match (given(2)?, given(3)?) {
+        (None, None) => {
+            let size = format!("maximum({}, {})", least[0], least[1]);
+            [size.clone(), size]
+        }
+        (rows, columns) => {
+            let [least_rows, least_columns] = least;
+            [rows.map_or(least_rows, |n| n.to_string()), columns.map_or(least_columns, |n| n.to_string())]
+        }
+    };
+    let outer: String = (0..ty.rank().saturating_sub(2)).map(|axis| format!("shape(identity(diagonal))[{axis}], ")).collect();
+    let shape = [outer.as_str(), &rows, &columns];
+    on_diagonals(call, ty, upper - lower + 1, &[lower.to_string(), upper.to_string()], &shape, &Align::at(call, 5)?, elsewhere)
+}
+
+/// The matrices `otherwise`, with `diagonal`, of type `ty`, on `count` diagonals, from the lower to the upper one. The shape of the
+/// matrices are the sizes of the outer axes, each with a comma, the number of rows and that of columns. Diagonals that they do not have
+/// are ignored.
+fn on_diagonals(
+    call: &Call,
+    ty: &Type,
+    count: i64,
+    [lower, upper]: &[String; 2],
+    [outer, rows, columns]: &[&str; 3],
+    align: &Align,
+    otherwise: &str,
+) -> ExprResult<String> {
+    if ty.rank() < 2 {
+        return Err(call.error(format!("{}: {count} diagonals must be the rows of a matrix, found {ty}", call.name)));
+    }
+    let axis = ty.rank() - 2;
+    if let Size::Known(n) = ty.dims[axis].size
+        && i64::try_from(n) != Ok(count)
+    {
+        return Err(call.error(format!("{}: k names {count} diagonals, found {n}", call.name)));
+    }
+    let longest = format!("minimum({rows} + minimum({upper}, 0), {columns} - maximum({lower}, 0))");
+    // For each place of a matrix: its diagonal, how many values that has, and which of them is there.
+    let (row, column) = (format!("expand_dims(range({rows}), 1)"), format!("range({columns})"));
+    let k = format!("({column} - {row})");
+    let length = format!("minimum({rows} + minimum({k}, 0), {columns} - maximum({k}, 0))");
+    let place = format!("minimum({row}, {column}) + where({}, {longest} - {length}, 0)", align.is_right_formula(&k));
+    let is_inside = format!("(({k} >= {lower}) & ({k} <= {upper}))");
+    let flat = format!("reshape(diagonal, [{outer}{count} * ({longest})])");
+    let values = format!("gather({flat}, where({is_inside}, ({upper} - {k}) * ({longest}) + {place}, 0), axis={axis})");
+    Ok(format!("where({is_inside}, {values}, {otherwise})"))
+}
+
 /// The diagonals that `k` names.
 fn parts(call: &Call) -> ExprResult<String> {
     let ty = matrices(call)?;
-    let (lower, upper) = match call.given(1).and_then(|k| k.elements()) {
-        None => return part(call, number(call)?),
-        Some(_) => match call.ints(1)?.as_deref() {
-            Some([k]) => (*k, *k),
-            Some([lower, upper]) if lower <= upper && upper - lower < MAX_DIAGONALS => (*lower, *upper),
-            _ => {
-                return Err(
-                    call.error("linalg.diag_part: k must be a diagonal, or the lower and the upper one of several, such as (-1, 1)")
-                );
-            }
-        },
-    };
+    let (lower, upper) = band_at(call, 1)?;
     if lower == upper {
         return part(call, lower);
     }
-    let align = call.string(3)?.unwrap_or("RIGHT_LEFT".to_owned());
-    // Whether the diagonals above and below the main one are aligned right.
-    let (above, below) = match align.as_str() {
-        "RIGHT_LEFT" => (true, false),
-        "LEFT_RIGHT" => (false, true),
-        "LEFT_LEFT" => (false, false),
-        "RIGHT_RIGHT" => (true, true),
-        _ => {
-            let message = format!("linalg.diag_part: align must be RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT, not {align:?}");
-            return Err(call.error(message));
-        }
-    };
+    if upper - lower >= MAX_DIAGONALS {
+        return Err(call.error(format!("linalg.diag_part: {} diagonals are more than {MAX_DIAGONALS}", upper - lower + 1)));
+    }
+    let align = Align::at(call, 3)?;
     let value = padding(call, 2, &ty, "input")?;
     let longest = length(&ty, lower.max(0).min(upper));
     let row = |k: i64| {
         let missing = format!("{longest} - {}", length(&ty, k));
-        let is_right = (above && k >= 0) || (below && k <= 0);
-        let around = if is_right { format!("[{missing}, 0]") } else { format!("[0, {missing}]") };
+        let around = if align.is_right(k) { format!("[{missing}, 0]") } else { format!("[0, {missing}]") };
         let outer = "[0, 0], ".repeat(ty.rank() - 2);
         Ok(format!("pad({}, [{outer}{around}], constant_values={value})", part(call, k)?))
     };
@@ -222,15 +312,27 @@ fn length(ty: &Type, k: i64) -> String {
     format!("minimum({} - {down}, {} - {right})", size(ty.rank() - 2), size(ty.rank() - 1))
 }
 
+/// The number of diagonal `k` as a formula that fails if a matrix does not have it: the number is an index into the rows or the columns.
+fn existing(k: i64, rows: &str, columns: &str) -> String {
+    match k {
+        ..0 => format!("(-gather(range({rows}), {}))", -k),
+        0 => k.to_string(),
+        1.. => format!("gather(range({columns}), {k})"),
+    }
+}
+
 /// Diagonal `k` of `input`.
 fn part(call: &Call, k: i64) -> ExprResult<String> {
     let ty = matrices(call)?;
     let rank = ty.rank();
     let size = |axis: usize| format!("shape(identity(input))[{axis}]");
     let (rows, columns) = (size(rank - 2), size(rank - 1));
-    let (down, right) = ((-k).max(0), k.max(0));
     let length = length(&ty, k);
-    let places = format!("(range({length}) + {down}) * {columns} + range({length}) + {right}");
+    let first = match k {
+        ..0 => format!("-{} * {columns}", existing(k, &rows, &columns)),
+        _ => existing(k, &rows, &columns),
+    };
+    let places = format!("range({length}) * {columns} + range({length}) + {first}");
     let outer: String = (0..rank - 2).map(|axis| format!("{}, ", size(axis))).collect();
     Ok(format!("gather(reshape(input, [{outer}{rows} * {columns}]), {places}, axis={})", rank - 2))
 }
@@ -252,14 +354,21 @@ fn band(call: &Call) -> ExprResult<String> {
 }
 
 fn set(call: &Call) -> ExprResult<String> {
-    let (rank, k) = (matrices(call)?.rank(), number_at(call, 2)?);
+    let (rank, (k, upper)) = (matrices(call)?.rank(), band_at(call, 2)?);
     let size = |axis: usize| format!("shape(identity(input))[{axis}]");
     let (rows, columns) = (size(rank - 2), size(rank - 1));
+    if k < upper {
+        let diagonal = call.dense(call.operand(1)?, "to_tensor(x) pads its rows")?;
+        let outer: String = (0..rank - 2).map(|axis| format!("{}, ", size(axis))).collect();
+        let bounds = [k, upper].map(|k| existing(k, &rows, &columns));
+        return on_diagonals(call, &diagonal, upper - k + 1, &bounds, &[&outer, &rows, &columns], &Align::at(call, 3)?, "input");
+    }
     let (down, right) = ((-k).max(0), k.max(0));
     let length = format!("minimum({rows} - {down}, {columns} - {right})");
     // The value of each row, which does not fit the rows if the diagonal is not as long as that of the matrix.
     let outer = "[0, 0], ".repeat(rank - 2);
     let values = format!("pad(diagonal, [{outer}[{down}, {rows} - {down} - {length}]])");
     let values = format!("reshape({values}, [{}{rows}, 1])", (0..rank - 2).map(|axis| format!("{}, ", size(axis))).collect::<String>());
+    let k = existing(k, &rows, &columns);
     Ok(format!("where(expand_dims(range({rows}), 1) + {k} == range({columns}), {values}, input)"))
 }

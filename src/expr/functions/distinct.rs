@@ -4,7 +4,7 @@
 
 use super::apply::with_dtype;
 use crate::error::Result;
-use crate::expr::call::{Call, Function};
+use crate::expr::call::{Call, Function, INDEX_DTYPES};
 use crate::expr::error::ExprResult;
 use crate::expr::kernels::cast::cast;
 use crate::expr::kernels::level::from_lengths;
@@ -45,10 +45,7 @@ fn unique(call: &mut Call, counted: bool) -> ExprResult<OperandKind> {
     if x.rank() != 1 {
         return Err(call.error(format!("{} expects a vector; this has {}", call.name, counted_axes(x.rank()))));
     }
-    let to = call.dtype(1)?.unwrap_or(DType::Int32);
-    if !matches!(to, DType::Int32 | DType::Int64) {
-        return Err(call.error(format!("{}: out_idx must be int32 or int64, not {to}", call.name)));
-    }
+    let to = call.index_dtype(1, DType::Int32, INDEX_DTYPES)?;
     let mut distinct = x.ty.clone();
     distinct.dims = vec![Dim::UNIFORM];
     let mut types = vec![distinct.clone(), with_dtype(&x.ty, to.clone())];

@@ -60,7 +60,12 @@ pub static FUNCTIONS: &[Function] = &[
         "input|x|input_tensor, axis|reduction_indices=None, keepdims|keep_dims=False, dtype=int64",
         "The number of values along axes that are not 0, false or empty.",
         [("math.count_nonzero([[0, 1], [2, 3]])", "3"), ("math.count_nonzero([\"a\", \"\"])", "1")],
-        |_| text("reduce_sum(cast(input != zeros_like(input), dtype), axis, keepdims)")
+        |call| {
+            text(match call.dtype(3)? {
+                Some(DType::Bool) => "reduce_any(input != zeros_like(input), axis, keepdims)",
+                _ => "reduce_sum(cast(input != zeros_like(input), dtype), axis, keepdims)",
+            })
+        }
     ),
     formula!(
         ["nn.moments"],

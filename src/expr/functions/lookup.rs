@@ -9,11 +9,13 @@ use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::NodeKind;
 use crate::expr::kernels::cast::{cast, i64s};
 use crate::expr::kernels::hash::fingerprint64;
-use crate::expr::kernels::level::{check_count, merged, partition_of};
+use crate::expr::kernels::level::{merged, partition_of};
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::Tensor;
+use crate::tensor::ints::int128;
+use crate::tensor::limits::check_count;
 use arrow_array::{ArrayRef, Int64Array};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -81,6 +83,9 @@ fn lookup(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let default = call.optional_int(3)?.unwrap_or(-1);
     let size = array.len() as i64;
+    if buckets > (i64::MAX - size) as u64 {
+        return Err(call.error(format!("num_oov_buckets is {buckets}; the last bucket would exceed the largest int64")));
+    }
     let missing = move |text: &[u8]| if buckets == 0 { default } else { size + (fingerprint64(text) % buckets) as i64 };
     if is_text(&own) && is_text(&dtype) {
         let mut places: HashMap<Vec<u8>, i64> = HashMap::with_capacity(array.len());
@@ -95,16 +100,16 @@ fn lookup(call: &mut Call) -> ExprResult<OperandKind> {
         });
     }
     if own.is_integer() && dtype.is_integer() {
-        let keys = cast(&array, &DType::Int64)?;
-        let mut places: HashMap<i64, i64> = HashMap::with_capacity(array.len());
-        for (place, key) in (0..).zip(i64s(&keys)?) {
-            if places.insert(*key, place).is_some() {
+        let mut places: HashMap<i128, i64> = HashMap::with_capacity(array.len());
+        for (place, key) in (0..).zip(int128(&array)?) {
+            if places.insert(key, place).is_some() {
                 return Err(twice(call, &key.to_string()));
             }
         }
         return unary(call, x, DType::Int64, move |a| {
-            let keys = cast(a, &DType::Int64)?;
-            let ids = i64s(&keys)?.iter().map(|key| places.get(key).copied().unwrap_or_else(|| missing(key.to_string().as_bytes())));
+            let ids = int128(&cast(a, &own)?)?
+                .into_iter()
+                .map(|key| places.get(&key).copied().unwrap_or_else(|| missing(key.to_string().as_bytes())));
             Ok(Arc::new(Int64Array::from_iter_values(ids)))
         });
     }

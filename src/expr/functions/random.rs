@@ -13,6 +13,7 @@ use crate::expr::kernels::number::{Number, floats};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::random::Random;
 use crate::schema::{DType, Dim, Literal, Type};
+use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, PrimitiveArray};
@@ -207,22 +208,27 @@ fn categorical(call: &mut Call) -> ExprResult<OperandKind> {
         let (mut out, mut lengths) = (Vec::new(), Vec::with_capacity(rows.partition().nvals()));
         for (record, mut stream) in streams.of(args)?.into_iter().enumerate() {
             let n = counts.size(record, "num_samples")?;
+            let all = n.checked_mul(rows.partition().row_length(record)).and_then(|n| n.checked_add(out.len()));
+            out.reserve(check_count(all, record)? - out.len());
             for row in rows.partition().range(record) {
                 let own = &logits[classes.partition().range(row)];
                 let most = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let weights: Vec<f64> = own.iter().map(|v| (v - most).exp()).collect();
-                let sum: f64 = weights.iter().sum();
+                // Each class up to the end of its weights, the last one with a weight above 0 up to the sum of all.
+                let ends: Vec<f64> = own
+                    .iter()
+                    .scan(0.0, |end, logit| {
+                        *end += (logit - most).exp();
+                        Some(*end)
+                    })
+                    .collect();
+                let sum = ends.last().copied().unwrap_or(0.0);
+                let last = ends.partition_point(|end| *end < sum);
                 if n > 0 && !(sum > 0.0 && sum.is_finite()) {
                     return Err(Error::data("a row of logits has no class with a probability above 0").at_row(record));
                 }
                 for _ in 0..n {
-                    let mut rest = stream.uniform(53) * sum;
-                    let last = weights.iter().rposition(|w| *w > 0.0).unwrap_or(0);
-                    let class = weights.iter().take(last).position(|w| {
-                        rest -= w;
-                        rest < 0.0
-                    });
-                    out.push(class.unwrap_or(last) as i64);
+                    let drawn = stream.uniform(53) * sum;
+                    out.push(ends[..last].partition_point(|end| *end <= drawn) as i64);
                 }
                 lengths.push(n);
             }

@@ -7,12 +7,13 @@ use crate::expr::call::{Call, Function, Integer, static_int};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::broadcast::to_shape;
 use crate::expr::kernels::cast::i64s;
-use crate::expr::kernels::level::{check_count, from_lengths, merged};
+use crate::expr::kernels::level::{from_lengths, merged};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{self, broadcast, last_ragged, merged_dim};
 use crate::printable::{counted, counted_axes};
 use crate::schema::{Dim, Size, Type};
+use crate::tensor::limits::{MAX_VALUES, TOO_MANY_VALUES, check_count};
 use crate::tensor::{RowPartition, Tensor};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -205,8 +206,8 @@ fn broadcast_to(call: &mut Call) -> ExprResult<OperandKind> {
     if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {
         return Err(ExprError::at(place, format!("the size {n} is negative")));
     }
-    if shape.iter().filter_map(Integer::known).try_fold(1i64, |all, n| all.checked_mul(n)).is_none_or(|n| n > 1 << 28) {
-        return Err(call.error("the result would have more than 2^28 values"));
+    if shape.iter().filter_map(Integer::known).try_fold(1i64, |all, n| all.checked_mul(n)).is_none_or(|n| n > MAX_VALUES as i64) {
+        return Err(call.error(TOO_MANY_VALUES));
     }
     let target: Vec<Dim> = shape.iter().map(Integer::dim).collect();
     let dims = broadcast(&[&x.ty.dims, &target])?;

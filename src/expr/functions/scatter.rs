@@ -4,13 +4,13 @@
 
 use crate::expr::call::{Call, Function, as_node, static_int};
 use crate::expr::error::ExprResult;
-use crate::schema::{Dim, Size};
+use crate::schema::{DType, Dim, Size};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["scatter_nd", "manip.scatter_nd"],
         "indices, updates, shape",
-        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed.",
+        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed, strings concatenated.",
         [
             ("scatter_nd([[3], [1], [3]], [9, 10, 11], [5])", "[0, 10, 0, 20, 0]"),
             ("scatter_nd([[1]], [[5, 6]], [2, 2])", "[[0, 0], [5, 6]]")
@@ -22,7 +22,13 @@ pub static FUNCTIONS: &[Function] = &[
             let known: Vec<Size> = sizes.iter().map(|size| static_int(size).and_then(|n| u64::try_from(n).ok())).map(known).collect();
             let sizes: Vec<String> = (0..sizes.len()).map(|axis| format!("shape[{axis}]")).collect();
             let scatter = Scatter::new(call, 0, 1, &sizes, &known)?;
-            Ok(scatter.shaped(&format!("math.unsorted_segment_sum({}, {}, {})", scatter.rows("updates"), scatter.ids, scatter.nrows)))
+            let (rows, ids, nrows) = (scatter.rows("updates"), &scatter.ids, &scatter.nrows);
+            let summed = match as_node(call.operand(1)?, None)?.ty.dtype() {
+                Some(DType::Bool) => format!("math.unsorted_segment_sum(cast({rows}, int64), {ids}, {nrows}) > 0"),
+                Some(DType::String | DType::Bytes) => format!("strings.unsorted_segment_join({rows}, {ids}, {nrows})"),
+                _ => format!("math.unsorted_segment_sum({rows}, {ids}, {nrows})"),
+            };
+            Ok(scatter.shaped(&summed))
         }
     ),
     formula!(

@@ -4,17 +4,18 @@
 //! `tf.ragged.row_splits_to_segment_ids`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, static_int};
+use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, static_int};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s};
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise;
-use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged};
+use crate::expr::kernels::level::{check_same, from_lengths, merged};
 use crate::expr::kernels::segment::{self, Reduce};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, quotient};
 use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -320,7 +321,7 @@ fn to_segment_ids(call: &mut Call) -> ExprResult<OperandKind> {
     if splits.rank() != 1 {
         return Err(ExprError::at(splits.span.clone(), format!("row splits must be a vector, not {}", splits.ty)));
     }
-    let dtype = call.dtype(1)?.unwrap_or(own);
+    let dtype = call.index_dtype(1, own, INDEX_DTYPES)?;
     call.one(Type::tensor(dtype.clone(), vec![Dim::UNIFORM]), move |args| {
         let tensor = splits.of(args)?;
         let list = tensor.as_list()?;
@@ -347,7 +348,7 @@ fn to_row_splits(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let known = call.given(1).and_then(static_int);
     let count = if call.given(1).is_some() { Some(call.scalar_integer(1)?) } else { None };
-    let dtype = call.dtype(2)?.unwrap_or(own);
+    let dtype = call.index_dtype(2, own, INDEX_DTYPES)?;
     let dim = known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, |n| Dim::known(n.saturating_add(1)));
     call.one(Type::tensor(dtype.clone(), vec![dim]), move |args| {
         let tensor = ids.of(args)?;

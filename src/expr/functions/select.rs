@@ -9,11 +9,12 @@ use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, stati
 use crate::expr::error::{ExprError, ExprResult, compare};
 use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::choose;
-use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, record_of, wrap};
+use crate::expr::kernels::level::{check_same, from_lengths, merged, record_of, wrap};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::printable::{counted, counted_axes};
 use crate::schema::{DType, Dim, Literal, Size, Type};
+use crate::tensor::limits::check_count;
 use crate::tensor::take::take_chosen;
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::{ArrayRef, Int64Array};
@@ -376,38 +377,67 @@ fn coordinates(call: &mut Call, condition: Arg) -> ExprResult<OperandKind> {
     })
 }
 
-/// The positions of each partition's items, in order: `[record][partition]`.
-fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]) -> Result<Vec<Vec<Vec<usize>>>> {
+/// The positions of the items of a tensor by record and partition.
+struct Places {
+    /// Where the items of each partition of each record start in `order`, and the end of the last.
+    starts: Vec<usize>,
+    order: Vec<usize>,
+}
+
+impl Places {
+    /// The items of partition number `i`, counted over all records.
+    fn of(&self, i: usize) -> &[usize] {
+        &self.order[self.starts[i]..self.starts[i + 1]]
+    }
+}
+
+/// The places of the items; `counts` are the numbers of partitions of the records. O(items + partitions).
+fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]) -> Result<Places> {
     check_same(data, partitions, levels, "data and partitions")?;
     let whole = merged(data, 0, levels)?;
     let (_, ids) = partitions.levels(levels)?;
     let ids = i64s(ids.as_leaf()?)?;
-    (0..whole.nrows())
-        .map(|record| {
-            let n = counts[record];
-            let mut out = vec![Vec::new(); n];
-            for value in whole.range(record) {
-                let id = ids[value];
-                let id = usize::try_from(id)
-                    .ok()
-                    .filter(|id| *id < n)
-                    .ok_or_else(|| Error::data(format!("partition {id} is out of range [0, {n})")).at_row(record))?;
-                out[id].push(value);
-            }
-            Ok(out)
-        })
-        .collect()
+    let mut all = 0;
+    for (record, n) in counts.iter().enumerate() {
+        all = check_count(n.checked_add(all), record)?;
+    }
+    // The number of the partition of each item, counted over all records.
+    let mut numbers = Vec::with_capacity(whole.nvals());
+    let mut starts = vec![0; all + 1];
+    let mut first = 0;
+    for (record, n) in counts.iter().enumerate() {
+        for id in &ids[whole.range(record)] {
+            let known = usize::try_from(*id).ok().filter(|id| id < n);
+            let number = first + known.ok_or_else(|| Error::data(format!("partition {id} is out of range [0, {n})")).at_row(record))?;
+            starts[number + 1] += 1;
+            numbers.push(number);
+        }
+        first += n;
+    }
+    for i in 0..all {
+        starts[i + 1] += starts[i];
+    }
+    let (mut next, mut order) = (starts.clone(), vec![0; numbers.len()]);
+    for (value, number) in (whole.start(0)..).zip(numbers) {
+        order[next[number]] = value;
+        next[number] += 1;
+    }
+    Ok(Places { starts, order })
 }
 
-fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
+/// The data and the partitions, arguments 0 and 1, with the number of axes of the partitions.
+fn partitioned(call: &mut Call) -> ExprResult<(Arg, Arg, usize)> {
     let (x, ids) = (call.any(0)?, call.integers(1)?);
     let levels = ids.rank();
     if levels > x.rank() {
-        return Err(ExprError::at(
-            ids.span.clone(),
-            format!("the partitions have {}, but the data has {}", counted_axes(levels), x.rank()),
-        ));
+        let message = format!("the partitions have {}, but the data has {}", counted_axes(levels), x.rank());
+        return Err(ExprError::at(ids.span.clone(), message));
     }
+    Ok((x, ids, levels))
+}
+
+fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
+    let (x, ids, levels) = partitioned(call)?;
     let n = call.int(2)?;
     let n = usize::try_from(n)
         .ok()
@@ -421,8 +451,9 @@ fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
         let (_, below) = tensor.levels(levels)?;
         (0..n)
             .map(|part| {
-                let lengths = places.iter().map(|p| p[part].len());
-                let flat: Vec<usize> = places.iter().flat_map(|p| p[part].iter().copied()).collect();
+                let parts = (0..args.nrows).map(|record| places.of(record * n + part));
+                let flat: Vec<usize> = parts.clone().flatten().copied().collect();
+                let lengths = parts.map(<[usize]>::len);
                 Tensor::list(from_lengths(lengths)?, below.gather(&flat)?, None)
             })
             .collect()
@@ -430,14 +461,7 @@ fn dynamic_partition(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
-    let (x, ids) = (call.any(0)?, call.integers(1)?);
-    let levels = ids.rank();
-    if levels > x.rank() {
-        return Err(ExprError::at(
-            ids.span.clone(),
-            format!("the partitions have {}, but the data has {}", counted_axes(levels), x.rank()),
-        ));
-    }
+    let (x, ids, levels) = partitioned(call)?;
     let known = static_int(call.operand(2)?);
     let n = call.scalar_integer(2)?;
     let mut ty = x.ty.clone();
@@ -445,21 +469,17 @@ fn stack_dynamic_partitions(call: &mut Call) -> ExprResult<OperandKind> {
     ty.dims.splice(0..levels, [rows, Dim::RAGGED]);
     call.one(ty, move |args| {
         let (tensor, ids, counts) = (x.of(args)?, ids.of(args)?, n.of(args)?);
-        let mut total = 0usize;
         let counts = i64s(counts.as_leaf()?)?
             .iter()
             .enumerate()
             .map(|(record, n)| {
-                let n = usize::try_from(*n)
-                    .map_err(|_| Error::data(format!("num_partitions is {n}; it must not be negative")).at_row(record))?;
-                total = check_count(total.checked_add(n), record)?;
-                Ok(n)
+                usize::try_from(*n).map_err(|_| Error::data(format!("num_partitions is {n}; it must not be negative")).at_row(record))
             })
             .collect::<Result<Vec<_>>>()?;
         let places = places_of(&tensor, &ids, levels, &counts)?;
         let (_, below) = tensor.levels(levels)?;
-        let lengths: Vec<usize> = places.iter().flatten().map(Vec::len).collect();
-        let flat: Vec<usize> = places.into_iter().flatten().flatten().collect();
+        let lengths: Vec<usize> = (0..places.starts.len() - 1).map(|i| places.of(i).len()).collect();
+        let flat = places.order;
         let outer = match known.and_then(|n| usize::try_from(n).ok()) {
             Some(n) => RowPartition::uniform(n, args.nrows)?,
             None => from_lengths(counts)?,

@@ -3,7 +3,7 @@
 //! Semantics: `tf.shape`, `tf.size`, `tf.RaggedTensor.bounding_shape`, `tf.broadcast_dynamic_shape`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Call, Function, Integer, as_node, cast_node, nth};
+use crate::expr::call::{Call, Function, INDEX_DTYPES, Integer, as_node, cast_node, nth};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::{cast, i64s};
@@ -69,7 +69,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 fn size(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.sized(0)?;
-    let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
+    let dtype = call.index_dtype(1, DType::Int32, INDEX_DTYPES)?;
     if x.ty.is_sparse() {
         return call.one(Type::tensor(dtype.clone(), Vec::new()), move |args| {
             let tensor = x.of(args)?;
@@ -92,7 +92,7 @@ fn size(call: &mut Call) -> ExprResult<OperandKind> {
 fn bounding_shape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     let rank = x.rank();
-    let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
+    let dtype = call.index_dtype(2, DType::Int64, INDEX_DTYPES)?;
     let single = matches!(call.given(1), Some(item) if item.elements().is_none());
     let axes: Vec<usize> = match call.ints(1)? {
         None => (0..rank).collect(),
@@ -131,7 +131,7 @@ fn sizes_as(sizes: &ArrayRef, dtype: &DType, each: usize) -> Result<ArrayRef> {
 fn shape(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.any(0)?;
     if x.ty.is_sparse() {
-        let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
+        let dtype = call.index_dtype(1, DType::Int32, INDEX_DTYPES)?;
         let rank = x.rank();
         return call.one(Type::tensor(dtype.clone(), vec![Dim::known(rank as u64)]), move |args| {
             let tensor = x.of(args)?;
@@ -143,11 +143,11 @@ fn shape(call: &mut Call) -> ExprResult<OperandKind> {
         return type_shape(call);
     }
     let rank = x.rank();
-    let dtype = call.dtype(1)?.unwrap_or(DType::Int32);
+    let dtype = call.index_dtype(1, DType::Int32, INDEX_DTYPES)?;
     call.one(Type::tensor(dtype.clone(), vec![Dim::known(rank as u64)]), move |args| {
         let tensor = x.of(args)?;
         let sizes = bounding_known(&tensor, &x.ty.dims)?;
-        let out = counts((0..args.nrows).flat_map(|r| (0..rank).map(|a| sizes[a][r]).collect::<Vec<_>>()));
+        let out = counts((0..args.nrows).flat_map(|r| sizes.iter().map(move |sizes| sizes[r])));
         let out = cast(out.as_leaf()?, &dtype)?;
         Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(out), None)
     })

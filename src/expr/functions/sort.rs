@@ -8,18 +8,19 @@ use super::axes::transposed;
 use super::lines::axis_of;
 use super::sparse::count::values_of_sparse;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer};
+use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, Integer};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
 use crate::expr::kernels::compare::{comparator, exact_order};
-use crate::expr::kernels::level::{check_count, check_same, from_lengths, merged, partition_of, record_of};
+use crate::expr::kernels::level::{check_same, from_lengths, merged, partition_of, record_of};
 use crate::expr::kernels::lines::lines;
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::outermost_uniform;
 use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Size, Type};
+use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array};
 use std::borrow::Cow;
@@ -146,10 +147,7 @@ fn searchsorted(call: &mut Call) -> ExprResult<OperandKind> {
         }
     };
     call.check_dtype(&sequence, "numbers", DType::is_number)?;
-    let out = call.dtype(3)?.unwrap_or(DType::Int32);
-    if !matches!(out, DType::Int32 | DType::Int64) {
-        return Err(call.error(format!("searchsorted: out_type must be int32 or int64, not {out}")));
-    }
+    let out = call.index_dtype(3, DType::Int32, INDEX_DTYPES)?;
     let rank = values.rank();
     let one_row = sequence.rank() == 1;
     if !one_row && (sequence.rank() == 0 || sequence.rank() != rank) {
@@ -237,10 +235,7 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
     }
     ty.dims[axis] = k.dim();
     let last = k.dim();
-    let to = call.dtype(3)?.unwrap_or(DType::Int32);
-    if !matches!(to, DType::Int16 | DType::Int32 | DType::Int64) {
-        return Err(call.error(format!("{}: index_type must be int16, int32 or int64, not {to}", call.name)));
-    }
+    let to = call.index_dtype(3, DType::Int32, &[DType::Int16, DType::Int32, DType::Int64])?;
     let types = vec![ty.clone(), with_dtype(&ty, to.clone())];
     call.several(types, move |args| {
         let tensor = x.of(args)?;
@@ -448,10 +443,7 @@ fn arg_extreme(call: &mut Call, wanted: Ordering) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers and bools", |d| d.is_number() || *d == DType::Bool)?;
     let axis = axis_of(call, 1, 0, &x)?;
-    let dtype = call.dtype(2)?.unwrap_or(DType::Int64);
-    if !matches!(dtype, DType::Int16 | DType::UInt16 | DType::Int32 | DType::Int64) {
-        return Err(call.error(format!("{}: output_type must be int16, uint16, int32 or int64, not {dtype}", call.name)));
-    }
+    let dtype = call.index_dtype(2, DType::Int64, &[DType::Int16, DType::UInt16, DType::Int32, DType::Int64])?;
     // The axis is moved to the end, so that its lines are rows.
     let rank = x.rank();
     let perm: Vec<usize> = (0..rank).filter(|a| *a != axis).chain([axis]).collect();

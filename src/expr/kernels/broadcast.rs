@@ -10,10 +10,11 @@
 //! and a uniform row of several items is incompatible with the ragged rows of an axis inside one along which it has
 //! been repeated. The record axis is never broadcast.
 
-use super::level::{check_count, dense_partitions, record_below, wrap};
+use super::level::{dense_partitions, record_below, wrap};
 use crate::error::{Error, Result};
 use crate::expr::types::{at, is_repeated, last_ragged, shape, shapes};
 use crate::schema::{Dim, Size};
+use crate::tensor::limits::check_count;
 use crate::tensor::take::{Native, native, push_times, with_room};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::NullArray;

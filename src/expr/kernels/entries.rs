@@ -3,10 +3,11 @@
 //! All loops run over the entries of a whole chunk. The rank is dispatched once per chunk for ranks 1 to 3, so that an
 //! index is a small array instead of a slice of unknown length.
 
-use super::level::{check_count, from_lengths};
+use super::level::from_lengths;
 use crate::error::{Error, Result};
 use crate::schema::{Dim, Size};
 use crate::tensor::gather::take;
+use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::ArrayRef;
 use arrow_buffer::ScalarBuffer;

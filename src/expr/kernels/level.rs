@@ -1,8 +1,9 @@
 //! Operations on the levels of a tensor.
 
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Result};
 use crate::expr::types::last_ragged;
 use crate::schema::{Dim, Size};
+use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::Int64Array;
 use std::sync::Arc;
@@ -84,25 +85,6 @@ pub fn dense_partitions(
     Ok((partitions, records))
 }
 
-/// Limits how many bytes functions take, and create by repeating values, such as `map_fn` and `strings.ngrams`.
-///
-/// # Errors
-/// More than 4 GiB.
-pub fn check_nbytes(nbytes: Option<usize>, row: usize) -> Result<usize> {
-    const MOST: usize = 4 << 30;
-    nbytes.filter(|n| *n <= MOST).ok_or_else(|| Error::data("the result would take more than 4 GiB").at_row(row).because(Reason::TooLarge))
-}
-
-/// Limits how many values functions such as `fill`, `tile` and `range` create from the numbers of one record.
-///
-/// # Errors
-/// More than 2^28 values.
-pub fn check_count(count: Option<usize>, row: usize) -> Result<usize> {
-    const MOST: usize = 1 << 28;
-    let error = || Error::data("the result would have more than 2^28 values").at_row(row).because(Reason::TooLarge);
-    count.filter(|n| *n <= MOST).ok_or_else(error)
-}
-
 /// Checks that the axes that are uniform in `dims` have a single size in each record. O(rows).
 ///
 /// # Errors
@@ -114,7 +96,7 @@ pub fn check_uniform(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
         }
         let owners = merged(tensor, 0, axis)?;
         let (_, below) = tensor.levels(axis)?;
-        let (partition, _) = (below.as_list()?.partition(), ());
+        let partition = below.as_list()?.partition();
         if partition.uniform_row_length().is_some() {
             continue;
         }

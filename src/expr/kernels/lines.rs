@@ -5,10 +5,11 @@
 //! ```
 
 use super::cast::{dtype_of, native};
-use super::level::{bounding, check_count, merged};
+use super::level::{bounding, merged};
 use super::number::{Number, numbers};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
+use crate::tensor::limits::check_count;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
 use crate::notice::Tally;
 use crate::options::Options;
-use crate::path::quoted;
+use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::Tensor;
@@ -63,23 +63,15 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str, options: &Op
 const PROMOTED: usize = 5;
 
 fn check(field: &Field, schema: &Schema, dialect: &Dialect, format: &str) -> Result<()> {
-    let (outer, ty) = (field, &field.ty);
+    let ty = &field.ty;
     let name = quoted(&field.name);
     let refused = |what: &str| Error::usage(format!("{format} cannot store {what}, but this is {ty}"));
     let Some(dtype) = ty.dtype() else {
         let error = refused("structures").help("use --to jsonl");
-        return Err(match ty.fields() {
-            Some(inner) if ty.dims.is_empty() && inner.len() <= PROMOTED => {
-                let promoted = |field: &Field| {
-                    let path = shell_word(&format!("{name}.{}", quoted(&field.name)));
-                    let is_taken = schema.index_of(&field.name).is_some();
-                    let new = is_taken.then(|| format!(" --as {}", shell_word(&quoted(&format!("{}_{}", outer.name, field.name)))));
-                    format!("promote {path}{} then ", new.unwrap_or_default())
-                };
-                let moves: String = inner.iter().map(promoted).collect();
-                error.help(format!("or move its fields out: {moves}drop {}", shell_word(&name)))
-            }
-            _ => error.help("or move its fields out with promote"),
+        let inner = ty.fields().filter(|inner| inner.len() <= PROMOTED);
+        return Err(match inner.and_then(|_| schema.moved_out(&FieldPath::name(&field.name), |_| true)) {
+            Some(verbs) => error.help(format!("or move its fields out: {verbs}")),
+            None => error.help("or move its fields out with promote"),
         });
     };
     if ty.rank() > 1 {

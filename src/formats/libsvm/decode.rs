@@ -3,7 +3,7 @@
 use super::cut::{Block, Piece, records};
 use super::labels::Labels;
 use super::line::{Line, Number, ParseError};
-use super::names::{FEATURES, INDEX_BASE, LABEL, QID};
+use super::names::{FEATURES, INDEX_BASE, LABEL, QID, declares};
 use crate::chunk::{Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
@@ -51,14 +51,14 @@ impl Decoder {
         let features = named(FEATURES).map_or_else(|| Type::sparse(DType::Float32, vec![Dim::UNIFORM]), |f| f.ty.clone());
         let base = request.options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
         let dtype = match features.dtype() {
-            Some(dtype @ (DType::Float64 | DType::Int64)) => dtype.clone(),
+            Some(DType::Float64) => DType::Float64,
+            Some(dtype) if dtype.is_integer() => DType::Int64,
             _ => DType::Float32,
         };
         let n = match features.dims.first().map(|dim| dim.size) {
             Some(Size::Known(n)) => Some(i64::try_from(n).map_err(|_| Error::usage(format!("a sparse vector cannot have {n} features")))?),
             _ => None,
         };
-        let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source_name() == name);
         let has_label_lists = named(LABEL).is_some_and(|f| !f.ty.dims.is_empty());
         let labels = if has_label_lists { vec![Dim::UNIFORM] } else { Vec::new() };
         let label = named(LABEL).and_then(|f| f.ty.dtype()).cloned().filter(DType::is_number).unwrap_or(DType::Float64);
@@ -72,8 +72,8 @@ impl Decoder {
             fields: natural,
             base,
             n,
-            has_declared_features: is_declared(FEATURES),
-            has_declared_label: is_declared(LABEL),
+            has_declared_features: declares(&request.declared, FEATURES),
+            has_declared_label: declares(&request.declared, LABEL),
             has_given_base: request.options.index_base.is_some(),
             dtype,
             label,
@@ -161,7 +161,7 @@ impl Decoder {
             return (kind, ParseError { at, message: format!("index {index} comes before the first feature, {base}: see --index-base") });
         }
         let kind = if self.has_declared_features { Kind::Data } else { Kind::Widened };
-        let last = n - 1 + base;
+        let last = (n - 1).saturating_add(base);
         (kind, ParseError { at, message: format!("index {index} is beyond the last feature, {last}") })
     }
 }

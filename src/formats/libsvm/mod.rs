@@ -18,7 +18,7 @@ mod write;
 
 use self::cut::{Cutter, records};
 use self::decode::Decoder;
-use self::names::{FEATURES, LABEL, QID};
+use self::names::{FEATURES, LABEL, QID, declares};
 use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::cut::first_bytes;
@@ -106,8 +106,7 @@ fn check_declared(declared: &Schema) -> Result<()> {
 impl Reader for LineReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         check_declared(&request.declared)?;
-        let is_said = |name: &str| request.declared.fields.iter().any(|f| f.source_name() == name);
-        if request.options.index_base.is_some() && is_said(LABEL) && is_said(FEATURES) {
+        if request.options.index_base.is_some() && declares(&request.declared, LABEL) && declares(&request.declared, FEATURES) {
             return Ok(Inference::Known(request.declared.as_ref().clone()));
         }
         // The index base is a property of the file, so a few records do not tell it.

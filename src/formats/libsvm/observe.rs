@@ -3,8 +3,8 @@
 
 use super::cut::{Block, Piece, records};
 use super::line::{Line, ParseError};
-use super::names::{FEATURES, INDEX_BASE, LABEL, QID};
-use crate::error::Result;
+use super::names::{FEATURES, INDEX_BASE, LABEL, QID, declares};
+use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::options::OnError;
 use crate::printable::{counted, is_or_are};
@@ -108,13 +108,19 @@ impl Observed for Seen {
             request.options.hints.add(text, request.options.strict)?;
         }
         let base = request.options.index_base.unwrap_or(i64::from(self.smallest_index > 0));
-        let n = self.largest_index.map_or(0, |last| u64::try_from(last - base + 1).unwrap_or(0));
+        let n = match self.largest_index {
+            None => 0,
+            Some(last) => {
+                let n = last.checked_sub(base).and_then(|n| n.checked_add(1));
+                n.ok_or_else(|| Error::data(format!("index {last} is beyond the largest that a feature can have")))?.max(0) as u64
+            }
+        };
         let mut fields = Vec::new();
         if self.most_labels > 0 {
             let dims = if (self.fewest_labels, self.most_labels) == (1, 1) { Vec::new() } else { vec![Dim::UNIFORM] };
             fields.push(Field::new(LABEL, Type::tensor(DType::Float64, dims)));
         }
-        if self.most_labels == 0 && self.records > 0 && request.wanted.includes(LABEL) && request.declared.index_of(LABEL).is_none() {
+        if self.most_labels == 0 && self.records > 0 && request.wanted.includes(LABEL) && !declares(&request.declared, LABEL) {
             let text = "libsvm: no line has a label; weighted labels (label:weight, as in XGBoost) would be read as features";
             request.options.notices.add(text.to_owned(), request.options.strict)?;
         }

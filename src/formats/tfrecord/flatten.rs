@@ -56,7 +56,7 @@ pub fn check(schema: &Schema, options: &Options, sequences: bool) -> Result<()> 
     if let Some((name, path)) = names.iter().find(|(name, _)| !seen.insert(name.as_str())) {
         return Err(Error::usage(format!("two fields would become the feature `{name}`"))
             .in_field(path)
-            .help(format!("choose another name for one of them: {}", new_name(path))));
+            .help(format!("choose another name for one of them: {}", new_name(path, &names))));
     }
     for (name, path) in &names {
         let other = name
@@ -136,9 +136,15 @@ impl Check<'_> {
     }
 }
 
-/// The command that renames a field.
-fn new_name(path: &FieldPath) -> String {
-    format!("rename {}", shell_word(&format!("{path}={}", quoted(&format!("{}_2", path.last())))))
+/// The command that gives a field a name whose features no other field has.
+fn new_name(path: &FieldPath, features: &[(String, FieldPath)]) -> String {
+    let own = path.names().join(".");
+    let is_free = |number: &u64| {
+        let feature = format!("{own}_{number}");
+        features.iter().all(|(name, _)| name.strip_prefix(&feature).is_none_or(|rest| !rest.is_empty() && !rest.starts_with(['.', '/'])))
+    };
+    let number = (2..).find(is_free).unwrap_or_default();
+    format!("rename {}", shell_word(&format!("{path}={}", quoted(&format!("{}_{number}", path.last())))))
 }
 
 /// Advice to declare the dense_shape of a sparse field.

@@ -143,7 +143,11 @@ impl Cutter {
         if record.error.is_some() {
             return Ok(());
         }
-        if *extension == *KEY || record.members.iter().any(|member| member.extension == extension) {
+        if *extension == *KEY {
+            record.error = Some(Error::data(format!("the extension .{extension} is the name of the field for keys")));
+            return Ok(());
+        }
+        if record.members.iter().any(|member| member.extension == extension) {
             let error = Error::data(format!("the record has two members with the extension .{extension}"));
             record.error = Some(error.help("extensions are not case-sensitive"));
             return Ok(());

@@ -194,18 +194,9 @@ pub fn field_at<'a>(fields: &'a mut [Field], positions: &[usize]) -> Option<&'a 
 ///
 /// `verb` is the verb with the option that takes the name, such as `unique --by`.
 pub fn copied_first(path: &FieldPath, verb: &str, schema: &Schema) -> String {
-    let name = free_name(path, schema);
+    let name = schema.free_name(path);
     let map = shell_word(&format!("{} = {}", path::in_expression(&name), path.in_expression()));
     format!("copy it first: map {map} then {verb} {}", shell_word(&path::quoted(&name)))
-}
-
-/// A name for a copy of the field beside the fields of the record: its own, or with the names of as many of the structures around it as
-/// it takes, as in `user_id`.
-pub fn free_name(path: &FieldPath, schema: &Schema) -> String {
-    let names = path.names();
-    let longer = (0..names.len()).rev().map(|start| names[start..].join("_"));
-    let numbered = (2..).map(|number| format!("{}_{number}", names.join("_")));
-    longer.chain(numbered).find(|name| schema.index_of(name).is_none()).unwrap_or_default()
 }
 
 /// Splits `old=new` at the first `=` outside backquotes.
@@ -263,13 +254,6 @@ mod tests {
         ] {
             let error = Patterns::parse(text).and_then(|p| p.resolve(&schema())).expect_err(text);
             assert_eq!(error.to_string(), want, "{text}");
-        }
-    }
-
-    #[test]
-    fn copies_get_names_that_are_free() {
-        for (path, want) in [("docs.title", "title"), ("a.b.id", "b_id"), ("b.id", "b_id"), ("a.id", "a_id_2")] {
-            assert_eq!(free_name(&FieldPath::parse(path).unwrap(), &schema()), want);
         }
     }
 

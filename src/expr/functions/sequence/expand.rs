@@ -4,11 +4,12 @@ use super::shared::Sequences;
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::level::{check_count, from_lengths, merged, wrap};
+use crate::expr::kernels::level::{from_lengths, merged, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
 use crate::printable::counted;
 use crate::schema::Dim;
+use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor};
 
 pub static FUNCTIONS: &[Function] = &[

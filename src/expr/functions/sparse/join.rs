@@ -12,11 +12,12 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::entries::{self, Indices, taken_indices};
-use crate::expr::kernels::level::{check_count, from_lengths};
+use crate::expr::kernels::level::from_lengths;
 use crate::expr::operand::OperandKind;
 use crate::schema::Dim;
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
+use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Sparse, Tensor};
 
 pub static FUNCTIONS: &[Function] = &[

@@ -9,11 +9,12 @@ use crate::expr::call::{Call, Function, Integer, cast_node, positive_axis, stric
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::bools;
 use crate::expr::kernels::entries::{self, chosen, order, rebuilt, taken_indices};
-use crate::expr::kernels::level::{check_count, from_lengths};
+use crate::expr::kernels::level::from_lengths;
 use crate::expr::operand::OperandKind;
 use crate::schema::{DType, Dim, Type};
 use crate::tensor::concat::concat_leaves;
 use crate::tensor::gather::take;
+use crate::tensor::limits::check_count;
 use crate::tensor::transpose::is_permutation;
 use crate::tensor::{Sparse, Tensor};
 use arrow_array::BooleanArray;

@@ -5,10 +5,11 @@
 use super::shared::text;
 use crate::expr::call::{Call, Function, static_text};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::level::{check_count, check_nbytes, from_lengths, merged, record_of};
+use crate::expr::kernels::level::{from_lengths, merged, record_of};
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
 use crate::schema::{Dim, Size};
+use crate::tensor::limits::{check_count, check_nbytes};
 use crate::tensor::{RowPartition, Tensor};
 
 pub static FUNCTIONS: &[Function] = &[function!(
@@ -144,7 +145,16 @@ impl Ngrams {
     fn nbytes(&self, length: usize, text: usize) -> Option<usize> {
         let around = self.separator.len() + self.left.len().max(self.right.len());
         let of_width = |width: usize| text.checked_add(self.of_width(width, length)?.checked_mul(around)?)?.checked_mul(width);
-        self.widths.iter().try_fold(0usize, |all, width| all.checked_add(of_width(*width)?))
+        let all = self.widths.iter().try_fold(0usize, |all, width| all.checked_add(of_width(*width)?))?;
+        match self.is_kept(length) {
+            true => all.checked_add(text)?.checked_add(self.kept_width(length)?.checked_mul(around)?),
+            false => Some(all),
+        }
+    }
+
+    /// The width of the n-gram that a row becomes which is too short for any other, with its padding; `None` on overflow.
+    fn kept_width(&self, length: usize) -> Option<usize> {
+        length.checked_add(self.padding.unwrap_or(0).checked_mul(2)?)
     }
 
     fn is_kept(&self, length: usize) -> bool {
@@ -160,9 +170,8 @@ impl Ngrams {
             all += count;
         }
         if all == 0 && self.is_kept(length) {
-            // A row that is too short for any n-gram becomes a single one, including its padding.
-            let padding = self.padding.unwrap_or(0);
-            self.ngrams(1, length + 2 * padding, padding, &get, out);
+            let width = self.kept_width(length).unwrap_or(length);
+            self.ngrams(1, width, self.padding.unwrap_or(0), &get, out);
             return 1;
         }
         all

@@ -5,11 +5,12 @@
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, Integer, as_node, key_name, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::level::{check_count, dense_partitions, from_lengths, wrap};
+use crate::expr::kernels::level::{dense_partitions, from_lengths, wrap};
 use crate::expr::kernels::structure::with_fields;
 use crate::expr::operand::{Operand, OperandKind, describe};
 use crate::expr::types::outermost_uniform;
 use crate::schema::{Dim, Field, Size, Type};
+use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor};
 
 pub static FUNCTIONS: &[Function] = &[

@@ -116,6 +116,12 @@ fn identity(directory: &Path, options: &Options) -> Result<Identity> {
         if options.dataset_name.as_ref().is_some_and(|given| *given != name) {
             return Err(Error::usage(format!("the existing dataset is named {name}")).in_input(path.display().to_string()));
         }
+        check_name(&name).map_err(|e| e.in_input(path.display().to_string()))?;
+        let format = json::string(&known, ["fileFormat", "file_format"]);
+        if !["", "tfrecord"].contains(&format) {
+            let error = Error::usage(format!("the existing dataset has {format} shards, to which tfrecord shards cannot be added"));
+            return Err(error.in_input(path.display().to_string()).help("specify a new directory, or an empty one"));
+        }
         return Ok(Identity { version: json::string(&known, ["version", "version"]).to_owned(), name, known: Some(known) });
     }
     let last = |path: Option<&Path>| path.and_then(Path::file_name).map(OsStr::to_string_lossy).unwrap_or_default().into_owned();
@@ -126,12 +132,17 @@ fn identity(directory: &Path, options: &Options) -> Result<Identity> {
         Some(name) => name.clone(),
         None => by_path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect(),
     };
+    check_name(&name).map_err(|e| e.help("choose one with --name NAME"))?;
+    Ok(Identity { name, version, known: None })
+}
+
+/// The names of the shards start with that of the dataset.
+fn check_name(name: &str) -> Result<()> {
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_name {
-        return Ok(Identity { name, version, known: None });
+        return Ok(());
     }
-    let error = Error::usage(format!("{name:?} is not the name of a dataset: expected a letter, then letters, digits and underscores"));
-    Err(error.help("choose one with --name NAME"))
+    Err(Error::usage(format!("{name:?} is not the name of a dataset: expected a letter, then letters, digits and underscores")))
 }
 
 /// Checks that an existing dataset has the same features.

@@ -1,0 +1,58 @@
+//! Names that are still free, and the commands that advice gives with them.
+
+use super::{Field, Schema};
+use crate::path::{FieldPath, quoted};
+use crate::printable::shell_word;
+
+impl Schema {
+    /// A name for a copy of the field beside the fields of the record: its own, or with the names of as many of the structures around
+    /// it as it takes, as in `user_id`.
+    pub fn free_name(&self, path: &FieldPath) -> String {
+        free_name(path, |name| self.index_of(name).is_some())
+    }
+
+    /// The verbs that move fields of a structure beside those of the record: `promote a.b then promote a.c --as a_c then drop a`.
+    /// `None` if there is no such structure, or none of its fields is wanted.
+    pub fn moved_out(&self, structure: &FieldPath, is_wanted: impl Fn(&Field) -> bool) -> Option<String> {
+        let (_, field) = self.find(structure).ok()?;
+        let (mut names, mut verbs): (Vec<String>, _) = (Vec::new(), String::new());
+        for part in field.ty.fields().filter(|_| field.ty.dims.is_empty())?.iter().filter(|part| is_wanted(part)) {
+            let path = structure.join(&part.name);
+            let name = free_name(&path, |name| self.index_of(name).is_some() || names.iter().any(|used| used == name));
+            let option = if name == part.name { String::new() } else { format!(" --as {}", shell_word(&quoted(&name))) };
+            verbs += &format!("promote {}{option} then ", shell_word(&path.to_string()));
+            names.push(name);
+        }
+        (!names.is_empty()).then(|| format!("{verbs}drop {}", shell_word(&structure.to_string())))
+    }
+}
+
+fn free_name(path: &FieldPath, is_taken: impl Fn(&str) -> bool) -> String {
+    let names = path.names();
+    let longer = (0..names.len()).rev().map(|start| names[start..].join("_"));
+    let numbered = (2..).map(|number| format!("{}_{number}", names.join("_")));
+    longer.chain(numbered).find(|name| !is_taken(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::notation;
+
+    #[test]
+    fn copies_get_names_that_are_free() {
+        let schema = notation::parse("id: int64; docs: {title: string}; a_id: int64").unwrap();
+        for (path, want) in [("docs.title", "title"), ("a.b.id", "b_id"), ("b.id", "b_id"), ("a.id", "a_id_2")] {
+            assert_eq!(schema.free_name(&FieldPath::parse(path).unwrap()), want);
+        }
+    }
+
+    #[test]
+    fn fields_of_a_structure_get_different_names() {
+        let schema = notation::parse("id: int64; s: {id: int64, s_id: int64, t: int64}; v: {id: int64}[?]").unwrap();
+        let verbs = |name| schema.moved_out(&FieldPath::name(name), |_| true);
+        assert_eq!(verbs("s").unwrap(), "promote s.id --as s_id then promote s.s_id --as s_s_id then promote s.t then drop s");
+        assert_eq!(verbs("v"), None);
+        assert_eq!(verbs("id"), None);
+    }
+}
