@@ -115,7 +115,7 @@ impl Chunk {
     /// See [`Tensor::concat`].
     pub fn concat(parts: &[Chunk]) -> Result<Chunk> {
         let Some(first) = parts.first() else {
-            return Err(Error::internal("nothing to concatenate"));
+            return Err(Error::internal("there are no chunks to concatenate"));
         };
         if parts.len() == 1 {
             return Ok(first.clone());

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! error: train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string "n/a"
-//!   a field has one type in all records; keep it as text with --schema 'items: {price: json}[?]'
+//!   a field must have the same type in all records; to keep it as JSON, use --schema 'items: {price: json}[?]'
 //! ```
 //!
 //! Context is added on the way up: a field decoder knows the row, the path and what it found; a block decoder knows the
@@ -454,6 +454,7 @@ mod tests {
         let first = "skip bad records first: tatter convert --on-error skip t.jsonl -o OUT";
         assert_eq!(of("skip such records with --on-error skip"), [first]);
         assert_eq!(of("or with --mixed json, or skip the others with --on-error skip"), ["or with --mixed json", first]);
+        assert_eq!(of("or --mixed json; to skip the others, use --on-error skip"), ["or --mixed json", first]);
         assert_eq!(of("the value is ambiguous; skip such records with --on-error skip"), ["the value is ambiguous", first]);
         assert_eq!(of("rename its field"), ["rename its field"]);
     }

@@ -341,7 +341,7 @@ pub enum OnError {
     Fail,
     /// Bad records are skipped.
     Skip,
-    /// Only the unreadable field is replaced by null.
+    /// Only the unreadable field is replaced with null.
     Null,
     /// Bad records are skipped and written to a file.
     Quarantine(PathBuf),

@@ -10,8 +10,8 @@
     records.to_numpy()                   # also to_tf, to_torch, to_awkward, to_pandas
     td.write(table, "out@8.tfrecord", chain="shuffle --seed 1")
 
-The module has no engine: each read runs the program, which does all the work in its own threads and returns Arrow
-record batches. ``tatter --help`` describes the verbs and options.
+The module does no processing itself: each read runs the program, which does all the work in its own threads and returns
+Arrow record batches. ``tatter --help`` describes the verbs and options.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def write(data: Data, path: Name, *, chain: Chain | None = None, **options: Unpa
     Args:
         path: The output; ``out@8.tfrecord`` writes eight shards.
         chain: Verbs to apply first.
-        options: The program's global options: ``compression="zstd"``, ``to="parquet"``. They replace the same options of
-            `Records`, and False takes a flag of theirs back; those that say how to read the input cannot be changed.
+        options: The program's global options: ``compression="zstd"``, ``to="parquet"``. They override the options of
+            `Records`, and False unsets a flag; options that control how the input is read cannot be changed.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "x.tfrecord")

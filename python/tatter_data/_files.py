@@ -297,7 +297,7 @@ def with_records(files: list[File], strict: bool = False, quiet: bool = True) ->
     found = [file for file in files if file.size]
     if not found:
         return files
-    _tell((f"{file.name} is empty: it is read as 0 records" for file in files if not file.size), strict, quiet)
+    _tell((f"{file.name} is empty and is read as having no records" for file in files if not file.size), strict, quiet)
     return found
 
 

@@ -35,12 +35,12 @@ class Ragged:
         if isinstance(row, slice):
             start, end, step = row.indices(len(self))
             if step != 1:
-                raise ValueError(f"a slice of rows has step 1, found {step}")
+                raise ValueError(f"a slice of rows must have step 1, found {step}")
             return self._rows(start, max(start, end))
         try:
             row = operator.index(row)
         except TypeError:
-            raise TypeError(f"a row is an integer or a slice, found {type(row).__name__}; for several: [x[row] for row in rows]") from None
+            raise TypeError(f"a row must be an integer or a slice, found {type(row).__name__}; for several: [x[row] for row in rows]") from None
         if not -len(self) <= row < len(self):
             raise IndexError(row)
         row %= len(self)

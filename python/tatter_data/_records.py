@@ -60,8 +60,8 @@ class Records:
     def schema(self) -> pa.Schema:
         """The Arrow schema of the records, known before they are read.
 
-        Types that a file does not declare (JSON Lines, TFRecord) are inferred from the whole file. The records of an
-        iterator in memory are all left to be read.
+        Types that a file does not declare (JSON Lines, TFRecord) are inferred from the whole file. This does not
+        consume the records of an in-memory iterator.
         """
         if self._schema is None:
             # The types of data in memory are known without its records.
@@ -91,7 +91,8 @@ class Records:
         all files only if no verb looks across records.
 
         Raises:
-            ValueError: There is no such shard; data in memory is sharded by file, or inputs of a verb that needs them all.
+            ValueError: The shard does not exist, or sharding by file was requested for data in memory or for a verb that
+                needs all of its inputs.
         """
         if by not in (None, "record", "file"):
             raise ValueError(f"by: expected 'record' or 'file', found {by!r}")
@@ -208,7 +209,7 @@ class Records:
         """All records as arrays: one for each field, with records along axis 0.
 
         A dense field becomes an array, a ragged field a `Ragged` of flat values and row splits, and a sparse field a
-        `Sparse`. Strings are object arrays. A structure gives one array for each of its fields, named by its path.
+        `Sparse`. Strings are object arrays. A structure yields one array for each of its fields, named by its path.
 
         >>> import tatter_data as td
         >>> arrays = td.pipe([{"id": 1, "x": [1, 2]}, {"id": 2, "x": []}]).to_numpy()
@@ -226,7 +227,7 @@ class Records:
     def to_tf(self) -> dict[str, Any]:
         """All records as TensorFlow tensors: a tf.Tensor, tf.RaggedTensor or tf.SparseTensor for each field.
 
-        Records are along axis 0. Structures give one tensor for each of their fields, named by its path.
+        Records are along axis 0. Structures yield one tensor for each of their fields, named by its path.
         """
         from ._tf import to_tf
 
@@ -276,8 +277,8 @@ class Records:
     def to_pandas(self) -> Any:
         """All records as a pandas DataFrame.
 
-        The dtypes are those of `pyarrow.Table.to_pandas`, except where it would round integers: integers with nulls are of a
-        nullable dtype (``Int64``), and values with such integers inside, such as lists, of a `pandas.ArrowDtype`.
+        The dtypes are those of `pyarrow.Table.to_pandas`, except where it would round integers: integers with nulls get a
+        nullable dtype (``Int64``), and values that contain such integers, such as lists, get a `pandas.ArrowDtype`.
 
         >>> import tatter_data as td
         >>> td.pipe({"x": [2**53 + 1, None]}).to_pandas()["x"].tolist()

@@ -48,7 +48,7 @@ def array(name: str, values: Iterable[Any]) -> pa.Array:
 
 def column(name: str, values: Any) -> Any:
     """A column of a dictionary as something that `pyarrow.table` accepts: an iterable, an array of any rank (axis 0 is that
-    of the records), a tensor of TensorFlow or Torch, or a column that Arrow knows.
+    of the records), a tensor of TensorFlow or PyTorch, or a column that Arrow knows.
 
     >>> import numpy
     >>> column("x", numpy.arange(4, dtype=">i4").reshape(2, 2)).to_pylist()
@@ -126,7 +126,7 @@ def field_name(name: Any) -> str:
         TypeError: This is not a string.
     """
     if not isinstance(name, str):
-        raise TypeError(f"the name of a field is a string, found {name!r}")
+        raise TypeError(f"the name of a field must be a string, found {name!r}")
     return name
 
 
@@ -166,7 +166,7 @@ def _of_scalars(name: str, values: Sequence[Any], kinds: set[type]) -> pa.Array:
         fitting = _fitting(found.type, values)
         return found if fitting == found.type else pa.array(values, fitting)
     except OverflowError:
-        message = f"{name}: an integer does not fit in int64; give its type with a pyarrow.Table, or make it a string"
+        message = f"{name}: an integer does not fit in int64; specify its type with a pyarrow.Table, or make it a string"
         raise ValueError(message) from None
     except UnicodeEncodeError as error:
         raise ValueError(f"{name}: {error}") from None
@@ -263,11 +263,11 @@ def _of_ragged(name: str, ragged: Ragged) -> pa.Array:
         splits = _integers(name, f"the row splits of axis {axis}", splits, 1)
         what = f"{name}: the row splits of axis {axis}"
         if not len(splits) or splits[0] != 0:
-            raise ValueError(f"{what} start at 0, found {splits[0] if len(splits) else 'none'}")
+            raise ValueError(f"{what} must start at 0, found {splits[0] if len(splits) else 'none'}")
         if (splits[1:] < splits[:-1]).any():
-            raise ValueError(f"{what} never decrease, found {splits[1:][splits[1:] < splits[:-1]][0]} after a larger one")
+            raise ValueError(f"{what} must never decrease, found {splits[1:][splits[1:] < splits[:-1]][0]} after a larger one")
         if splits[-1] != len(items):
-            raise ValueError(f"{what} end at the number of values or rows inside, {len(items)}, found {splits[-1]}")
+            raise ValueError(f"{what} must end at the number of values or rows inside, {len(items)}, found {splits[-1]}")
         items = pa.LargeListArray.from_arrays(pa.array(splits), items)
     return items
 

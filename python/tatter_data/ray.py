@@ -7,7 +7,7 @@
     dataset = tatter_data.ray.read("data/*.parquet", "promote docs.tokens --as toks then select id,toks")
 
 A task runs the program over one whole file, so verbs that look across records (``batch``, ``pack``, ``shuffle``,
-``head``) give the same result for each file as a single process. Ray's blocks are not files: in
+``head``) produce the same result for each file as a single process. Ray's blocks are not files: in
 ``dataset.map_batches``, use only verbs that process each record separately (``select``, ``drop``, ``rename``, ``cast``,
 ``fill-null``, ``map``, ``filter``, ``explode``, ``to-dense`` to a given shape, ...), because Ray splits and combines
 blocks freely.

@@ -130,7 +130,7 @@ class _Settings:
         for name, value in options.items():
             match = known.get(_plain(name))
             if match is None:
-                raise ValueError(f"`{name}` is not an option of the source tatter; it has {', '.join(sorted(known.values()))}")
+                raise ValueError(f"`{name}` is not an option of the tatter data source; the options are {', '.join(sorted(known.values()))}")
             if match in _PROGRAM_OPTIONS:
                 # Flags are on or off; other options take their text.
                 given[match.replace("-", "_")] = {"true": True, "false": False}.get(value.lower(), value)
@@ -138,7 +138,7 @@ class _Settings:
                 own[match] = value
         paths = json.loads(own["paths"]) if "paths" in own else [own["path"]] if "path" in own else []
         if not paths:
-            raise ValueError("the source tatter needs a path: load(PATH) or save(PATH)")
+            raise ValueError("the tatter data source needs a path: load(PATH) or save(PATH)")
         return cls(
             paths,
             chain_words(own.get("chain")),
@@ -401,7 +401,7 @@ class TatterWriter(DataSourceArrowWriter):
 
     def __init__(self, settings: _Settings, schema: StructType, overwrite: bool) -> None:
         if len(settings.paths) != 1:
-            raise ValueError("the source tatter writes to one directory")
+            raise ValueError("the tatter data source writes to one directory")
         self._settings = settings
         self._folder = settings.paths[0].rstrip("/")
         self._overwrite = overwrite

@@ -43,7 +43,7 @@ pub fn branches_of(verb: &verbs::Entry, chains: &Chains, read: Read) -> Result<I
         let names: Vec<&str> = verbs::VERBS.iter().filter(|verb| verb.combines).map(|verb| verb.name).collect();
         return Err(error
             .help(format!("brackets give an input of {} its own chain", alternatives(&names)))
-            .help("to name a file `[`, write ./["));
+            .help("for a file named `[`, write ./["));
     }
     let mut branches = Branches::new();
     for (name, words) in chains {

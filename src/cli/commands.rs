@@ -18,7 +18,7 @@ pub static COMMANDS: &[Standalone] = &[
                 the value, and both values. The exit code is 1 if there is a difference. Both datasets are read with one schema that \
                 fits all records, so 1 equals 1.0, int32 equals int64, and an absent key equals null; field order does not matter. \
                 If both are Parquet or Arrow files, the types, nullability and metadata that they store are compared, too.\n\n\
-                Numbers in a path count from 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
+                Indices in a path start at 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.",
         examples: &[
             Example {
@@ -112,7 +112,7 @@ records. The files must not be compressed.",
         name: "man",
         summary: "Print a man page, or write all pages to a directory",
         about: "Prints the man page of a verb or of `functions`, or tatter(1) if no PAGE is given, as roff. \
-                `tatter man head | man -l -` shows one. `tatter man --output DIR` writes all pages to a directory.",
+                To view a page, run `tatter man head | man -l -`. `tatter man --output DIR` writes all pages to a directory.",
         examples: &[],
         takes_output: true,
         augment: |command| command.arg(Arg::new("PAGE").help("A verb, or functions [default: tatter]")),
@@ -134,7 +134,7 @@ records. The files must not be compressed.",
         summary: "Show help on a verb, a function or a topic",
         about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`. \
                 `tatter help functions` lists the functions available in expressions, and `tatter help concat` explains one; write \
-                `tatter help tf.unique` where a verb has the same name. `tatter help topics` lists the topics.",
+                `tatter help tf.unique` if a verb has the same name. `tatter help topics` lists the topics.",
         examples: &[],
         takes_output: false,
         augment: |command| command.arg(Arg::new("TOPIC").num_args(1..).help("A verb, a function, a topic or one of these commands")),

@@ -125,15 +125,15 @@ pub fn long(commands: &[Standalone]) -> String {
 
 pub const ABOUT: &str = "\
 Reads records whose fields vary in length, represents each field as a ragged, sparse, dense or structured tensor, runs a chain of verbs \
-over the stream, and writes the records back out. `then` chains verbs in one process; a chain gives the same records as a pipeline of \
+over the stream, and writes the records back out. `then` chains verbs in one process; a chain produces the same records as a pipeline of \
 the same verbs. FILEs follow the last verb; global options come before the first verb or after the last; after `--`, every argument is a \
-FILE. Without FILE, or with `-`, standard input is read. Without -o, or with `-o -`, JSON Lines are written to standard output. -h prints \
-a summary, --help the full help, and -V or --version the version.
+FILE. With no FILE, or when FILE is `-`, standard input is read. Without -o, or with `-o -`, output is written to standard output as JSON \
+Lines. -h prints a summary, --help the full help, and -V or --version the version.
 
-A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a directory (all \
-files below it, sorted by path, as in PyArrow and Polars). Symbolic links to directories are not followed, and names that begin with `.` \
-or `_` (_SUCCESS) are skipped. Several FILEs are read as one stream. If a shard is missing, NAME@N is an error; a glob or a directory causes a notice, or \
-an error with --strict.
+A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a directory (all files \
+below it, sorted by path, as in PyArrow and Polars). Symbolic links to directories are not followed, and names that begin with `.` or `_` \
+(_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard causes an error with NAME@N, and a notice (an error with \
+--strict) with a glob or a directory.
 ";
 
 /// The layout of records in npz, npy and safetensors, also used in the man page.
@@ -141,7 +141,7 @@ pub const ARRAYS: &str = "\
 npz, npy, safetensors: all records stacked, the record axis first.
   dense field x       x
   ragged field        x/values, x/row_splits_0 (records), x/row_splits_1, ..
-  string field        as a ragged field: x/values holds the bytes (uint8), with one more row_splits
+  string field        like a ragged field: x/values holds the bytes (uint8), with one additional row_splits array
   sparse field        x/indices, x/values, x/dense_shape; also x/dense_shapes, one per record, if they may differ
   inside structures   by path: docs.tokens/values
 With one file per record (`-o 'batch-#####.npz'`) each file contains the arrays of one record, without the record axis: axis 0 of a \
@@ -152,8 +152,8 @@ numpy` prints the code that loads these files. Arrays cannot store nulls, and ca
 ";
 
 pub const SUFFIXES: &str = "\
-The input format is detected from the first bytes or, failing that, the extension; the output format from the extension. A further \
-extension .gz, .zst or .zlib compresses the output; compressed input is detected by its first bytes.
+The input format is detected from the first bytes or, failing that, the extension; the output format from the extension. An additional \
+extension, .gz, .zst or .zlib, compresses the output; compressed input is detected by its first bytes.
 ";
 
 pub fn format_list() -> String {

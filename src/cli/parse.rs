@@ -188,7 +188,7 @@ fn inputs_and_options(
             first.display(),
             file.display()
         ));
-        return Err(error.help(format!("name all inputs after `{name}`")));
+        return Err(error.help(format!("specify all inputs after `{name}`")));
     }
     files.append(&mut combined);
     if !parsed.first().is_some_and(|first| first.combines()) {
@@ -229,7 +229,9 @@ fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> 
         let error = Error::usage(format!("{}: `{}` takes no chains in brackets", chain.display(), standalone.name));
         let is_verb = inner.first().and_then(|first| verbs::find(first.to_str()?)).is_some();
         let chain = format!("{}{}", if is_verb { "" } else { "convert " }, typed(inner));
-        return Err(error.help(format!("write its records to a file first: tatter {chain} -o OUT")).help("to name a file `[`, write ./["));
+        return Err(error
+            .help(format!("write its records to a file first: tatter {chain} -o OUT"))
+            .help("for a file named `[`, write ./["));
     }
     let owner = Owner { name: standalone.name, is_last: true };
     let command = settings(Typed::augment_args(standalone.command()));

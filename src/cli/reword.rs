@@ -316,7 +316,7 @@ fn at_least(low: &str) -> String {
     if low == "1" { "a positive integer".to_owned() } else { format!("a number of at least {low}") }
 }
 
-/// Removes brackets and dots from `--as <FORM>`, `--as[=<FORM>]` and `<N>`.
+/// Removes brackets and dots from `--as <FORMAT>`, `--as[=<FORMAT>]` and `<N>`.
 fn bare(arg: &str) -> String {
     match arg.split_once([' ', '[']) {
         Some((option, _)) if option.starts_with('-') => option.to_owned(),

@@ -25,16 +25,16 @@ pub struct Typed {
     /// Write a JSON list of the output files: names, record counts, sizes in bytes and SHA-256
     #[arg(long, value_name = "FILE", help_heading = "Files")]
     manifest: Option<OsString>,
-    /// Format of the input [default: detected from the first bytes, else from the extension]
+    /// Format of the input [default: detected from the first bytes, otherwise from the extension]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     from: Option<String>,
-    /// Format of the output [default: by extension; jsonl for standard output and for a name without extension]
+    /// Format of the output [default: by extension; jsonl for standard output and for a name without an extension]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     to: Option<String>,
-    /// Name of standard input in messages, for --source and for random numbers
+    /// Name to use for standard input in messages, in --source, and in seeding random numbers
     #[arg(long, value_name = "NAME", help_heading = "Files")]
     input_name: Option<String>,
-    /// Read names of more files and directories from LIST, one per line; `-` is standard input
+    /// Read the names of additional files and directories from LIST, one per line; `-` is standard input
     #[arg(long, value_name = "LIST", help_heading = "Files")]
     files_from: Option<OsString>,
     /// Names in LIST are NUL-terminated, as `find -print0` writes them
@@ -49,7 +49,7 @@ pub struct Typed {
     /// Write shards even if shards from an earlier run with a different N exist
     #[arg(long, help_heading = "Files")]
     force: bool,
-    /// Fail if an output file exists
+    /// Fail if an output file already exists
     #[arg(long, help_heading = "Files")]
     no_clobber: bool,
     /// Let an output file replace an input file
@@ -58,7 +58,7 @@ pub struct Typed {
     /// Flush output files to disk (fsync) before renaming them into place
     #[arg(long, help_heading = "Files")]
     durable: bool,
-    /// Add the origin of each record as fields: file, record (numbered from 1), byte (offset from 0); NAME=file names the field NAME
+    /// Add the origin of each record as fields: file, record (numbered from 1), byte (offset from 0); NAME=file adds the file as NAME
     #[arg(long, value_name = "WHAT,..", value_parser = SourceColumns::parse, help_heading = "Files")]
     source: Option<SourceColumns>,
     /// Print the plan without running it
@@ -94,7 +94,7 @@ pub struct Typed {
     /// Maximum size of a record, such as a line or a TFRecord
     #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes, help_heading = "Bad input")]
     max_record_bytes: u64,
-    /// Memory for verbs that keep records; beyond it, sort and some other verbs use temporary files [default: 75% of the available memory]
+    /// Memory for verbs that buffer records; beyond it, sort and some other verbs spill to temporary files [default: 75% of the available memory]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Bad input")]
     max_memory: Option<u64>,
     /// Treat notices as errors
@@ -121,7 +121,7 @@ pub struct Typed {
     /// Format of messages on standard error: text, or json (one object per line)
     #[arg(long, value_name = "text|json", default_value = "text", value_parser = ["text", "json"], help_heading = "Messages")]
     messages: String,
-    /// Compression of the output: gzip, zstd or none; Parquet, Arrow and ArrayRecord also take some of snappy, lz4 and zstd:LEVEL [default: by extension, else that of the format]
+    /// Compression of the output: gzip, zstd or none; Parquet, Arrow and ArrayRecord also accept some of snappy, lz4 and zstd:LEVEL [default: by extension, otherwise the default of the format]
     #[arg(long, value_name = "CODEC", help_heading = "Format options")]
     compression: Option<String>,
     /// Maximum rows in a Parquet row group, Arrow record batch or ArrayRecord chunk [default for ArrayRecord: 1]
@@ -154,13 +154,13 @@ pub struct Typed {
     /// TFDS: read class labels as their names
     #[arg(long, help_heading = "Format options")]
     class_names: bool,
-    /// libsvm: index of the first feature [default: on input 0 if any index is 0, else 1; on output that of the input, else 1]
+    /// libsvm: index of the first feature [default: on input, 0 if any index is 0, otherwise 1; on output, that of the input, otherwise 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1), help_heading = "Format options")]
     index_base: Option<i64>,
     /// libsvm, Matrix Market, SciPy: sum the values of a row that have the same index
     #[arg(long, help_heading = "Format options")]
     sum_duplicates: bool,
-    /// CSV: character between fields [default: comma, in TSV a tab]
+    /// CSV: character between fields [default: a comma; for TSV, a tab]
     #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Format options")]
     delimiter: Option<u8>,
     /// CSV: quote character of the input [default: "]; none: quotes are ordinary characters, as in many TSV files
@@ -184,11 +184,10 @@ pub struct Typed {
     /// Megatron: read one record per document, with its sequences as rows [default: one per sequence]
     #[arg(long, help_heading = "Format options")]
     documents: bool,
-    /// Megatron: number of token ids; writes uint16 below 65500, else int32, and rejects larger ids [default: the dtype of the field]
+    /// Megatron: number of token ids; writes uint16 below 65500, otherwise int32, and rejects larger ids [default: the dtype of the field]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "smallest_dtype", help_heading = "Format options")]
     vocab_size: Option<u64>,
-    /// Megatron: write the smallest integer dtype that holds all values; until it is known, they are kept in temporary
-    /// files
+    /// Megatron: write the smallest integer dtype that holds all values; until it is known, the values are kept in temporary files
     #[arg(long, help_heading = "Format options")]
     smallest_dtype: bool,
     /// Megatron: append this token to each document
@@ -228,7 +227,7 @@ impl Typed {
             }
         }
         if self.null_separated && self.files_from.is_none() {
-            let error = Error::usage("--null has an effect only with --files-from LIST");
+            let error = Error::usage("--null requires --files-from LIST");
             return Err(error.help("to read words of CSV as null: --nulls NA,-"));
         }
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {

@@ -228,7 +228,7 @@ impl Binder<'_> {
         let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField);
         match name {
             "null" | "none" | "NULL" | "nil" => {
-                return error.help("is_null(x) tests for null; in `map`, x = None deletes a field");
+                return error.help("to test for null: is_null(x); to delete a field in `map`: x = None");
             }
             "desc" | "DESC" => return error.help("a key of `sort` that starts with - is sorted in descending order"),
             "asc" | "ASC" => return error.help("`sort` sorts in ascending order"),
@@ -247,7 +247,7 @@ impl Binder<'_> {
         }
         let shown: Vec<String> = self.scope.names.iter().take(20).map(|(n, ..)| name_text(n)).collect();
         if shown.is_empty() {
-            return error.help("the records have no fields; --arg NAME=VALUE defines a constant");
+            return error.help("the records have no fields; to define a constant: --arg NAME=VALUE");
         }
         let more = self.scope.names.len().saturating_sub(shown.len());
         let tail = if more > 0 { format!(", and {more} more") } else { String::new() };
@@ -379,12 +379,14 @@ impl Binder<'_> {
             if dtype_named(&dotted).is_some() && plain.len() == 1 && args.len() == 1 {
                 return Err(ExprError::at(callee.span.clone(), format!("{dotted} is a dtype, not a function")).help(
                     match dotted.as_str() {
-                        "str" | "string" => "strings.as_string(x) formats numbers; cast(x, string) converts bytes and times".to_owned(),
+                        "str" | "string" => {
+                            "to convert a number: strings.as_string(x); to convert bytes or a time: cast(x, string)".to_owned()
+                        }
                         // In Python, these have 64 bits.
                         "float" => CAST.to_owned(),
                         _ => {
                             let dtype = dtype_named(&dotted).unwrap_or(DType::Int64);
-                            format!("cast(x, {dtype}) converts numbers; strings.to_number(x, {dtype}) parses text")
+                            format!("to convert a number: cast(x, {dtype}); to parse text: strings.to_number(x, {dtype})")
                         }
                     },
                 ));
@@ -522,14 +524,14 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
         }
         (OperandKind::List(items) | OperandKind::Tuple(items), _) if !item.is_literal() => {
             let error = ExprError::new(format!("a list of {} tensors has no attribute `{name}`", items.len()));
-            Some(Err(error.help("stack([...]) combines them into one tensor; [0] selects one")))
+            Some(Err(error.help("to combine them into one tensor: stack([...]); to select one: [0]")))
         }
         _ => None,
     }
 }
 
 fn unknown_function(name: &str, span: Span) -> ExprError {
-    with_function(ExprError::at(span, format!("unknown function {name}")), name, true)
+    with_function(ExprError::at(span, format!("unknown function `{name}`")), name, true)
 }
 
 /// Adds hints on what to use instead of a function of this name; with `guesses`, also on functions with similar names.
@@ -537,7 +539,7 @@ fn with_function(error: ExprError, name: &str, guesses: bool) -> ExprError {
     let advice = instead_of(name, guesses);
     let is_at_loss = advice.is_empty() && guesses;
     let error = advice.into_iter().fold(error, ExprError::help);
-    if is_at_loss { error.help("`tatter help functions` lists them") } else { error }
+    if is_at_loss { error.help("for a list of functions: tatter help functions") } else { error }
 }
 
 fn written_path(expr: &Expr) -> String {

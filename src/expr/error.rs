@@ -5,13 +5,13 @@ use crate::error::{Error, Kind, Reason};
 use crate::schema::DType;
 
 /// Advice for casts in the syntax of other languages.
-pub const CAST: &str = "cast(x, float64) converts numbers; strings.to_number(x, float64) parses text";
+pub const CAST: &str = "to convert a number: cast(x, float64); to parse text: strings.to_number(x, float64)";
 
 /// Advice for operators and functions of other languages that search text. `(?s)` lets the dot match line ends too.
-pub const SEARCH_TEXT: &str = "strings.regex_full_match(x, \"(?s).*PATTERN.*\") searches text";
+pub const SEARCH_TEXT: &str = "to search text: strings.regex_full_match(x, \"(?s).*PATTERN.*\")";
 
 /// Advice for those that search lists.
-pub const SEARCH_LIST: &str = "reduce_any(list == x) searches a list";
+pub const SEARCH_LIST: &str = "to search a list: reduce_any(list == x)";
 
 /// The text at `span`, for advice.
 pub fn text_at<'a>(text: &'a str, span: &Span) -> &'a str {
@@ -23,15 +23,17 @@ pub fn conversion(text: &str, span: &Span, from: &DType, to: &DType) -> Option<S
     let x = text_at(text, span);
     let is_value = |dtype: &DType| dtype.is_number() || *dtype == DType::Bool;
     match (from, to) {
-        (from, to) if is_value(from) && is_value(to) => Some(format!("cast({x}, {to}) converts it")),
-        (DType::String, DType::Float32) => Some(format!("strings.to_number({x}) parses numbers")),
+        (from, to) if is_value(from) && is_value(to) => Some(format!("to convert it: cast({x}, {to})")),
+        (DType::String, DType::Float32) => Some(format!("to parse it as a number: strings.to_number({x})")),
         (DType::String, DType::Int32 | DType::Int64 | DType::UInt32 | DType::UInt64 | DType::Float64) => {
-            Some(format!("strings.to_number({x}, {to}) parses numbers"))
+            Some(format!("to parse it as a number: strings.to_number({x}, {to})"))
         }
-        (DType::String, to) if to.is_number() => Some(format!("strings.to_number({x}) parses numbers")),
-        (from, DType::String) if from.is_number() => Some(format!("strings.as_string({x}) formats numbers")),
-        (DType::String, to) if to.time().is_some() => Some(format!("timestamp({x}) parses times")),
-        (from, to) if from.is_integer() && to.time().is_some() => Some(format!("timestamp({x}, unit=\"s\") converts a count of seconds")),
+        (DType::String, to) if to.is_number() => Some(format!("to parse it as a number: strings.to_number({x})")),
+        (from, DType::String) if from.is_number() => Some(format!("to convert it to a string: strings.as_string({x})")),
+        (DType::String, to) if to.time().is_some() => Some(format!("to parse it as a time: timestamp({x})")),
+        (from, to) if from.is_integer() && to.time().is_some() => {
+            Some(format!("to convert it from a number of seconds: timestamp({x}, unit=\"s\")"))
+        }
         _ => None,
     }
 }

@@ -318,8 +318,8 @@ impl Node {
     }
 }
 
-/// The end of the advice to fill null lists.
-const AS_EMPTY: &str = " replaces it with an empty list";
+/// The start of the advice to fill null lists.
+const AS_EMPTY: &str = "to replace it with an empty list: ";
 
 /// An error about a tensor that is null or contains a null, with a hint on how to replace it. `inside`: the tensor is a
 /// field of structures that have axes.
@@ -347,12 +347,12 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
             let error = named(if depth == 0 && !inside { "is null" } else { "contains a null list" });
             let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
             let error = error.help(if fixed {
-                format!("{} replaces it with values", filled(value))
+                format!("to replace it with values: {}", filled(value))
             } else {
-                format!("{}{AS_EMPTY}", filled("[]"))
+                format!("{AS_EMPTY}{}", filled("[]"))
             });
             let whole = depth == 0 && !inside;
-            return if whole { error.help(format!("filter 'not is_null({x}, level=0)' drops such records")) } else { error };
+            return if whole { error.help(format!("to drop such records: filter 'not is_null({x}, level=0)'")) } else { error };
         }
         level = Some(list.values());
     }
@@ -365,10 +365,10 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     }
     let error = named(if below_axes { "contains a null" } else { "is null" });
     let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());
-    let error = if has_literals && !ty.is_sparse() { error.help(format!("{} replaces it with a value", filled(value))) } else { error };
+    let error = if has_literals && !ty.is_sparse() { error.help(format!("to replace it with a value: {}", filled(value))) } else { error };
     match (below_axes, of_structure) {
-        (false, _) => error.help(format!("filter 'not is_null({x})' drops such records")),
-        (true, false) => error.help(format!("drop_null({x}) drops the nulls")),
+        (false, _) => error.help(format!("to drop such records: filter 'not is_null({x})'")),
+        (true, false) => error.help(format!("to drop the nulls: drop_null({x})")),
         (true, true) => error,
     }
 }

@@ -3,6 +3,7 @@
 //! Semantics: `tf.constant`, `tf.ragged.constant`.
 
 use super::error::{ExprError, ExprResult};
+use crate::printable::counted;
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::limits::{MAX_VALUES, TOO_MANY_VALUES};
 use crate::tensor::{RowPartition, Tensor};
@@ -291,7 +292,7 @@ fn signed_dtype(literal: &Literal) -> ExprResult<DType> {
     // After a fraction, an integer of any size becomes a float.
     let whole = all.iter().take_while(|v| !matches!(v, Literal::Float(_)));
     match whole.copied().find(|v| matches!(v, Literal::Int(n) if i64::try_from(*n).is_err())) {
-        Some(v) => Err(not_a(v, &DType::Int64).help("ragged.constant(x, dtype=uint64) accepts it")),
+        Some(v) => Err(not_a(v, &DType::Int64).help("use a dtype that can hold it: ragged.constant(x, dtype=uint64)")),
         None => Ok(dtype),
     }
 }
@@ -303,7 +304,7 @@ fn signed_dtype(literal: &Literal) -> ExprResult<DType> {
 pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprResult<(Type, Tensor)> {
     let (lengths, values) = flatten(literal, depths(literal)?.max)?;
     if let Some(axis) = lengths.iter().position(|level| level.iter().any(|n| *n != level[0])) {
-        return Err(ExprError::new(format!("the rows of axis {axis} differ in length, so they do not fill the shape {shape:?}")));
+        return Err(ExprError::new(format!("the rows of axis {axis} differ in length, so they cannot be reshaped to {shape:?}")));
     }
     let n = shape.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|n| *n <= MAX_VALUES as u64);
     let n = n.ok_or_else(|| ExprError::new(TOO_MANY_VALUES))?;
@@ -315,7 +316,7 @@ pub fn shaped(literal: &Literal, dtype: Option<&DType>, shape: &[u64]) -> ExprRe
         return Err(ExprError::new(format!("a value in nested lists is not repeated to fill the shape {shape:?}"))
             .help("write it alone or in one list: constant(7, shape=[2, 2])"));
     } else if values.len() as u64 != n {
-        return Err(ExprError::new(format!("{} values do not fill the shape {shape:?}", values.len())));
+        return Err(ExprError::new(format!("cannot reshape {} to {shape:?}", counted(values.len() as u64, "value"))));
     }
     for (axis, size) in shape.iter().enumerate().rev() {
         let rows = shape[..axis].iter().product::<u64>();

@@ -64,7 +64,7 @@ impl Binder<'_> {
         }
         if let (OperandKind::Literal(Literal::String(_)), Binary::Modulo) = (&a.kind, op) {
             let error = ExprError::at(expr.span.clone(), "strings are not formatted with %");
-            return Err(error.help("join strings with +; strings.as_string(x) formats numbers"));
+            return Err(error.help("join strings with +; to convert a number to a string: strings.as_string(x)"));
         }
         if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
             // As in Python, lists of literals are concatenated, but only where a list is expected; as tensors they are
@@ -153,7 +153,7 @@ impl Binder<'_> {
                 let replaces_null = !and && may_be_null(&a) && matches!(b.kind, OperandKind::Literal(_));
                 return Err(if replaces_null {
                     error.help(format!(
-                        "fill_null({}, {}) replaces nulls",
+                        "to replace nulls: fill_null({}, {})",
                         text_at(&self.text, &left.span),
                         text_at(&self.text, &right.span)
                     ))

@@ -67,18 +67,18 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
                     if node.ty.optional
                         && let Some(x) = first_argument(text, "is_null(") =>
                 {
-                    format!("is_null({x}, level=0) tests the whole field")
+                    format!("to test the whole field: is_null({x}, level=0)")
                 }
                 (Some(DType::Bool), _) => format!(
-                    "reduce_any({text}) or reduce_all({text}) gives one bool{}",
+                    "to get a single bool, use reduce_any({text}) or reduce_all({text}){}",
                     match first_argument(text, "is_null(") {
-                        Some(x) => format!("; is_null({x}, level=0) tests the whole field"),
+                        Some(x) => format!("; to test the whole field: is_null({x}, level=0)"),
                         None => String::new(),
                     }
                 ),
                 (_, Some(fields)) if node.ty.rank() == 0 => members(text, fields),
-                (_, Some(_)) => "len(x) is the size of axis 0".to_owned(),
-                _ => "len(x) is the size of axis 0; reduce_max(x), x[0] return single values".to_owned(),
+                (_, Some(_)) => "to get a single value, use len(x)".to_owned(),
+                _ => "to get a single value, use len(x), reduce_max(x) or x[0]".to_owned(),
             })
             .into_error(text));
     }
@@ -97,7 +97,7 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
 /// Names the fields of the structure written as `text`.
 fn members(text: &str, fields: &[Field]) -> String {
     let names: Vec<String> = fields.iter().take(5).map(|field| format!("{text}.{}", name_text(&field.name))).collect();
-    format!("name one of its fields: {}", names.join(", "))
+    format!("select one of its fields: {}", names.join(", "))
 }
 
 /// Advice for several scalars where one is expected: conditions are joined with `and`, other values as text.

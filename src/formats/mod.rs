@@ -87,7 +87,7 @@ pub fn constant(path: &str) -> Result<(Type, Tensor)> {
         Some(constant) => constant.map_err(|e| e.in_input(path)),
         None => {
             let error = Error::usage("not an array file: expected an npy, an npz of one array, or a safetensors file of one tensor");
-            Err(error.in_input(path).help("numpy.save(\"x.npy\", array) writes one"))
+            Err(error.in_input(path).help("to write one: numpy.save(\"x.npy\", array)"))
         }
     }
 }

@@ -195,7 +195,7 @@ impl Decoder {
         }
         let invalid = std::str::from_utf8(line).err()?;
         let column = invalid.valid_up_to() as u64 + 1;
-        let error = Error::data("these bytes are not valid UTF-8").help("--schema 'text: bytes' reads them unchanged").help(SKIP);
+        let error = Error::data("these bytes are not valid UTF-8").help("to read them unchanged: --schema 'text: bytes'").help(SKIP);
         Some(error.locate(|at| at.column = Some(column)))
     }
 

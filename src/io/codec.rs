@@ -193,14 +193,18 @@ pub fn decoding_error(codec: Codec, name: &str, nbytes: u64, source: &io::Error)
     let error = match source.kind() {
         io::ErrorKind::UnexpectedEof => {
             let error = Error::data(format!("the {codec} data is truncated after {nbytes} decompressed bytes"));
-            with_rest(error.help("the file is truncated: fetch or create it again"), "what is left")
+            with_rest(error.help("the file is truncated; download it again or re-create it"), "the part that is intact")
         }
         _ if source.to_string().contains("too much memory") => {
-            Error::data("the zstd data needs a window larger than 128 MiB to decompress").help("zstd -dc --long=31 FILE | tatter ... -")
+            Error::data("the zstd data needs a window larger than 128 MiB to decompress")
+                .help("decompress it first: zstd -dc --long=31 FILE | tatter ... -")
         }
         _ => {
             let error = Error::data(format!("the {codec} data is damaged after {nbytes} decompressed bytes: {source}"));
-            with_rest(error.help("nothing after the damage can be read: fetch or create the file again"), "what precedes it")
+            with_rest(
+                error.help("nothing after the damage can be read; download the file again or re-create it"),
+                "the data before the damage",
+            )
         }
     };
     error.in_input(name)

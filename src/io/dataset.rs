@@ -60,7 +60,9 @@ fn divided_twice(datasets: &Datasets) -> Vec<String> {
         same.push(directory.join(sharded.pattern()).display().to_string());
     }
     let twice = by_name.into_values().filter(|patterns| patterns.len() > 1);
-    twice.map(|patterns| format!("{} are read; if they contain the same records, name only one of them", patterns.join(" and "))).collect()
+    twice
+        .map(|patterns| format!("{} are read; if they contain the same records, specify only one of them", patterns.join(" and ")))
+        .collect()
 }
 
 fn missing_shards(datasets: &Datasets) -> Vec<String> {
@@ -132,7 +134,7 @@ mod tests {
     #[test]
     fn two_sets_of_shards_are_noticed() {
         let names = ["d/a-00000-of-00001.x", "d/a-00000-of-00002.x", "d/a-00001-of-00002.x", "d/b-00000-of-00001.x"];
-        let text = "d/a@1.x and d/a@2.x are read; if they contain the same records, name only one of them";
+        let text = "d/a@1.x and d/a@2.x are read; if they contain the same records, specify only one of them";
         assert_eq!(notices(&names, true), [text]);
         assert_eq!(notices(&["a-00000-of-00001.x", "b/a-00000-of-00002.x", "b/a-00001-of-00002.x"], true), [""; 0]);
     }

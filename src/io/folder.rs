@@ -59,8 +59,10 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
     }
     let error = Error::new(Kind::Io, "the directory has no files to read").in_input(directory.display().to_string());
     Err(match found.hidden {
-        Some(path) => error.help(format!("names that begin with `.` or `_` are skipped; to read such a file, name it: {}", path.display())),
-        None => error.help("for a run without records, name an empty file and its format: --from jsonl /dev/null"),
+        Some(path) => {
+            error.help(format!("names that begin with `.` or `_` are skipped; to read such a file, specify it: {}", path.display()))
+        }
+        None => error.help("to run without records, use an empty file and specify its format: --from jsonl /dev/null"),
     })
 }
 
@@ -80,7 +82,7 @@ fn several(directory: &Path, datasets: &[PathBuf], files: &[PathBuf]) -> Error {
         Some(file) if datasets.len() == 1 => format!("the directory contains a dataset and other files, such as {}", file.display()),
         _ => format!("the directory contains {} datasets", datasets.len()),
     };
-    Error::usage(message).in_input(directory.display().to_string()).help(format!("name one: {}{more}", names.join(" ")))
+    Error::usage(message).in_input(directory.display().to_string()).help(format!("specify one: {}{more}", names.join(" ")))
 }
 
 /// Files with which Hugging Face datasets describe the data beside them.

@@ -103,7 +103,7 @@ impl Input {
             }
             None => error.help(format!("the first bytes are {}", first.join(" "))),
         };
-        error.help(format!("specify it with --from: {formats}"))
+        error.help(format!("specify the format with --from: {formats}"))
     }
 
     /// The first bytes, if they are text.
@@ -140,7 +140,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(Error::new(Kind::Io, "this is a directory")
                 .in_input(name.as_str())
-                .help(format!("name its files with a quoted glob: '{}/*'", name.trim_end_matches('/'))));
+                .help(format!("specify its files with a quoted glob: '{}/*'", name.trim_end_matches('/'))));
         }
         if !metadata.is_file() {
             return Input::from_pipe(&name, file, options, head_bytes);
@@ -223,7 +223,9 @@ impl Input {
     #[must_use]
     pub fn among_others(&self, error: Error) -> Error {
         match &self.folder {
-            Some(folder) => error.help(format!("to read only some files of a directory, name them with a quoted glob: '{}'", folder.glob)),
+            Some(folder) => {
+                error.help(format!("to read only some files of a directory, specify them with a quoted glob: '{}'", folder.glob))
+            }
             None => error,
         }
     }

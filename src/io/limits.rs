@@ -24,7 +24,7 @@ pub fn allow_many_open_files() {
 /// Adds advice to the error for a file that cannot be opened or created because of the limit.
 pub fn advised(error: Error, source: &std::io::Error) -> Error {
     match source.raw_os_error() {
-        Some(TOO_MANY_OPEN_FILES) => error.help("use fewer files, or allow more open ones: ulimit -n 100000"),
+        Some(TOO_MANY_OPEN_FILES) => error.help("use fewer files, or raise the limit on open files: ulimit -n 100000"),
         _ => error,
     }
 }

@@ -59,7 +59,7 @@ impl List<'_> {
         let error = missing::missing(path);
         let name = path.as_os_str().as_bytes();
         if self.null && name.contains(&b'\n') {
-            return error.help("with -0 every name ends with a NUL byte; omit it if there is one name per line");
+            return error.help("with -0, every name must end with a NUL byte; if there is one name per line, omit -0");
         }
         if let Some(front) = name.strip_suffix(b"\r").filter(|front| PathBuf::from(OsStr::from_bytes(front)).exists()) {
             let front = OsStr::from_bytes(front).display();

@@ -8,14 +8,14 @@ use memchr::memmem;
 
 /// Unsupported compressions, archives and formats, by bytes at an offset: their name, and a command that extracts the contents.
 const FOREIGN: [(usize, &[u8], &str, &str); 9] = [
-    (0, b"BZh", "bzip2", "bzip2 -dc FILE | tatter ...{from} -"),
-    (0, b"\xfd7zXZ\0", "xz", "xz -dc FILE | tatter ...{from} -"),
-    (0, b"\x04\x22\x4d\x18", "lz4", "lz4 -dc FILE | tatter ...{from} -"),
-    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE MEMBER | tatter ... -"),
+    (0, b"BZh", "a bzip2-compressed file", "decompress it first: bzip2 -dc FILE | tatter ...{from} -"),
+    (0, b"\xfd7zXZ\0", "an xz-compressed file", "decompress it first: xz -dc FILE | tatter ...{from} -"),
+    (0, b"\x04\x22\x4d\x18", "an lz4-compressed file", "decompress it first: lz4 -dc FILE | tatter ...{from} -"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "extract a member first: 7z e -so FILE MEMBER | tatter ... -"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON Lines with Python's h5py"),
-    (0, b"Obj\x01", "an Avro file", "python3 -m fastavro FILE | tatter ... -"),
+    (0, b"Obj\x01", "an Avro file", "convert it first: python3 -m fastavro FILE | tatter ... -"),
     (30, b"[Content_Types].xml", "an Office document", "save the sheet as CSV"),
-    (0, b"SQLite format 3\0", "an SQLite database", "sqlite3 -json FILE 'SELECT ...' | tatter ... --from json -"),
+    (0, b"SQLite format 3\0", "an SQLite database", "query it first: sqlite3 -json FILE 'SELECT ...' | tatter ... --from json -"),
     (0, b"MATLAB 5.0 MAT-file", "a MATLAB file", "save its variables as an npz with Python's scipy.io.loadmat and numpy.savez"),
 ];
 
@@ -91,7 +91,7 @@ fn html(head: &[u8]) -> Option<Error> {
     };
     Some(
         Error::data(format!("this is {what}, not data"))
-            .help("a failed download often leaves such a page: look at it, and fetch the data again (curl -fL fails instead of saving such a page)")
+            .help("a failed download often leaves a page like this; check its contents and download the data again (curl -fL fails on an HTTP error instead of saving the error page)")
             .help("to read its lines: --from text"),
     )
 }
@@ -101,7 +101,7 @@ fn compressed(suspect: &Suspect) -> Option<Error> {
     let (_, command) = [(b"\x1f\x8b".as_slice(), "gzip -dc"), (b"\x28\xb5\x2f\xfd", "zstd -dc")]
         .into_iter()
         .find(|(magic, _)| suspect.head.starts_with(magic))?;
-    let way_out = format!("{command} {} | tatter ...{} -", in_command(suspect.name), from_option(suspect));
+    let way_out = format!("decompress it first: {command} {} | tatter ...{} -", in_command(suspect.name), from_option(suspect));
     Some(Error::data("the data is compressed twice").help(way_out))
 }
 
@@ -237,17 +237,23 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
         "hdfs" => format!("hdfs dfs -cat {word}"),
         "az" | "abfs" | "abfss" => format!("az storage blob download --file /dev/stdout --blob-url {word}"),
         "hf" => {
-            let error = Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes can be read"));
+            let error =
+                Error::new(crate::error::Kind::Io, format!("{name}: {scheme}:// URLs are not supported; only files and pipes can be read"));
             return Some(error.help("download the dataset first: hf download NAME --repo-type dataset"));
         }
         "file" => return Some(Error::usage(format!("{name}: expected the path of a file, found a URL")).help(format!("write {rest}"))),
-        _ => return Some(Error::usage(format!("{name}: only files and pipes can be read")).help("FETCH | tatter ... --from FORMAT -")),
+        _ => {
+            return Some(
+                Error::usage(format!("{name}: {scheme}:// URLs are not supported; only files and pipes can be read"))
+                    .help("to read it through a pipe: FETCH | tatter ... --from FORMAT -"),
+            );
+        }
     };
     let extension = super::codec::extensions(name.split(['?', '#']).next().unwrap_or(name)).1;
     let from = from.or_else(|| format_of(extension.as_deref()?)).unwrap_or("FORMAT");
     Some(
-        Error::new(crate::error::Kind::Io, format!("{name}: only files and pipes can be read; use a download tool for {scheme}://"))
-            .help(format!("{fetch} | tatter ... --from {from} -")),
+        Error::new(crate::error::Kind::Io, format!("{name}: {scheme}:// URLs are not supported; only files and pipes can be read"))
+            .help(format!("to read it through a pipe: {fetch} | tatter ... --from {from} -")),
     )
 }
 

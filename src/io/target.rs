@@ -38,7 +38,7 @@ impl Target {
     pub fn parse(output: Option<&OsStr>, shards: Option<usize>) -> Result<Target> {
         let path = match output.map(|name| (name, name.to_str())) {
             None | Some((_, Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1"))) if shards.is_some() => {
-                return Err(Error::usage("--shards needs files to write").help("name them: -o 'out.tfrecord' --shards 8"));
+                return Err(Error::usage("--shards needs files to write").help("specify them: -o 'out.tfrecord' --shards 8"));
             }
             None | Some((_, Some("-" | "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1"))) => return Ok(Target::StandardOutput),
             Some((_, Some(""))) => return Err(Error::usage("the name of the output is empty")),

@@ -181,12 +181,12 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
     }
     if values > 0 {
         let were = if values == 1 { "value was" } else { "values were" };
-        parts.push(format!("{values} bad {were} replaced by null"));
+        parts.push(format!("{values} bad {were} replaced with null"));
     }
     let places: Vec<String> = first_faults
         .iter()
         .map(|fault| {
-            let field = fault.field().map_or_else(String::new, |field| format!(": {field}"));
+            let field = fault.field().map_or_else(String::new, |field| format!(", field {field}"));
             format!("{}{field}", fault.location())
         })
         .collect();

@@ -200,8 +200,8 @@ impl Execution<'_> {
                     if format.pair().is_some() { "it consists of two files" } else { "its arrays are assembled at the end" }
                 ))
                 .help(match format.extensions().first() {
-                    Some(extension) => format!("name a file: -o out.{extension}"),
-                    None => format!("name a file: --to {name} -o FILE"),
+                    Some(extension) => format!("specify a file: -o out.{extension}"),
+                    None => format!("specify a file: --to {name} -o FILE"),
                 }));
             }
             if format.is_text() {

@@ -87,5 +87,5 @@ pub fn describe(inputs: &Inputs, targets: &Targets, options: &Options, progress:
         progress.info(&format!("output: {} ({})", output.name(), targets.format.map_or("a report", |f| f.name())));
     }
     let (threads, memory) = (counted(options.threads as u64, "thread"), BinaryBytes(options.max_memory));
-    progress.info(&format!("{threads}, {memory} of memory for verbs that keep records"));
+    progress.info(&format!("{threads}, {memory} of memory for verbs that buffer records"));
 }

@@ -134,7 +134,7 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
         let name = outputs.name();
         if formats::find(name).is_some() {
             let error = Error::usage(format!("`{name}` is the name of a format, and a file of that name would be JSON Lines"));
-            return Err(error.help(format!("choose the format with --to {name}; or name the file: -o ./{name}")));
+            return Err(error.help(format!("choose the format with --to {name}; or specify the file: -o ./{name}")));
         }
         return named("jsonl", "--to");
     };

@@ -18,12 +18,12 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
     refuse_counts(options)?;
     let found = expand(files, options, &|_| false)?;
     if options.output.is_some() && found.len() > 1 {
-        return Err(Error::usage(format!("-o names one index, but there are {} files", found.len()))
+        return Err(Error::usage(format!("-o specifies one index, but there are {} files", found.len()))
             .help("omit -o: each index is written next to its file"));
     }
     for file in found {
         let Some(path) = file.path else {
-            return Err(Error::usage("cannot index standard input: expected a file").help("name the file"));
+            return Err(Error::usage("cannot index standard input: expected a file").help("specify the file"));
         };
         let input = Input::regular(&path)?;
         let tfrecord = formats::find("tfrecord").ok_or_else(|| Error::internal("there is no format tfrecord"))?;

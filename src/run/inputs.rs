@@ -342,7 +342,7 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
     let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });
-    let help = format!("if it is meant to be empty, name its format: --from {likely}");
+    let help = format!("if it is meant to be empty, specify its format: --from {likely}");
     Err(error.in_input(first.name().clone()).help(help).because(Reason::Empty))
 }
 
@@ -364,8 +364,8 @@ fn note_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let empty = || inputs.iter().filter(|input| input.is_empty() && input.is_regular() && !input.is_shard());
     let Some(first) = empty().next() else { return Ok(()) };
     let more = match empty().count() - 1 {
-        0 => " is empty: it is read as 0 records".to_owned(),
-        n => format!(" and {n} more are empty: they are read as 0 records"),
+        0 => " is empty and is read as having no records".to_owned(),
+        n => format!(" and {n} more are empty and are read as having no records"),
     };
     options.notices.add(format!("{}{more}", first.name()), options.strict)
 }

@@ -48,7 +48,7 @@ fn extended(columns: &SourceColumns, mut schema: Schema) -> Result<Schema> {
                 SourceColumn::Record => "record",
                 SourceColumn::Byte => "byte",
             };
-            let error = Error::usage(format!("--source: the records already have a field {}", quoted(name)));
+            let error = Error::usage(format!("--source: the records already have a field named {}", quoted(name)));
             return Err(error.help(format!("choose another name: --source source_{what}={what}")));
         }
         let dtype = if *column == SourceColumn::File { DType::String } else { DType::Int64 };

@@ -91,7 +91,7 @@ pub fn run(invocation: Invocation) -> Result<Verdict> {
     targets::check_each(last, &options)?;
     if let Some(verb) = verbs.first().filter(|verb| verb.combines()) {
         let error = Error::usage(format!("{} combines its inputs into one output, but --output-dir writes one for each", verb.name()));
-        return Err(error.help("name the output: -o OUT"));
+        return Err(error.help("specify the output: -o OUT"));
     }
     let mut early = None;
     for found in io::expand(&files, &options, &format::is_dataset(&options))? {
@@ -133,7 +133,7 @@ impl<'a> Run<'a> {
                 .flatten()
                 .filter(|_| files.next().is_none())
                 .map_or("FILE".to_owned(), |file| shell_word(&file.display().to_string()));
-            return Err(error.help(format!("name the input again: -o {file}")));
+            return Err(error.help(format!("specify the input again: -o {file}")));
         }
         // Standard input may be a regular file.
         let paths = inputs.iter().map(|opened| opened.input.path().unwrap_or(Path::new("/dev/stdin")).to_owned());

@@ -45,7 +45,7 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
         let inside = FieldPath::parse(missing).ok().filter(|path| all.find(path).is_ok());
         return Err(match (all.find(&FieldPath::name(missing)), inside) {
             (Err(_), Some(path)) => {
-                let error = Error::usage("is inside a structure; --key and --take name fields of the record").in_input(name.as_str());
+                let error = Error::usage("is inside a structure; --key and --take refer to fields of the record").in_input(name.as_str());
                 let promote = format!("tatter promote {} {}", shell_word(&path.to_string()), in_command(&name));
                 error.in_field(&path).help(format!("move it out first: {promote} -o OUT"))
             }
@@ -53,8 +53,8 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
                 // `lookup user=id in TABLE`
                 Some((field, key)) => Error::usage(format!("unknown field `{missing}`"))
                     .in_input(name.as_str())
-                    .help(format!("name the key of the table with --key: lookup {field} in {} --key {key}", in_command(&name))),
-                None => error.in_input(name).help("--key and --take name fields of the table"),
+                    .help(format!("specify the key of the table with --key: lookup {field} in {} --key {key}", in_command(&name))),
+                None => error.in_input(name).help("--key and --take refer to fields of the table"),
             },
             (Ok(_), _) => Error::internal("a field of a table was not read"),
         });

@@ -62,7 +62,7 @@ impl Targets {
     }
 
     fn plan_of_values(options: &Options) -> Result<Targets> {
-        let example = "-o 'out/{}.jsonl' names each by its value";
+        let example = "to name each file after its value: -o 'out/{}.jsonl'";
         let Some(output) = options.output.as_deref().filter(|output| *output != OsStr::new("-")) else {
             return Err(Error::usage("the files of --by need names: use -o").help(example));
         };
@@ -122,7 +122,7 @@ fn finish(output: &mut Outputs, format: &'static dyn Format, options: &Options) 
 fn directory(format: &'static dyn Format, name: Option<&OsStr>, options: &Options) -> Result<Outputs> {
     let (Some(directory), Some(name)) = (format.directory(), name.filter(|name| *name != OsStr::new("-"))) else {
         let error = Error::usage(format!("{} is a directory and cannot be written to standard output", format.name()));
-        return Err(error.help(format!("name it: --to {} -o DIR", format.name())));
+        return Err(error.help(format!("specify it: --to {} -o DIR", format.name())));
     };
     let path = Path::new(name);
     Outputs::directory(path, &directory.shards(path, options)?, options)
@@ -175,7 +175,7 @@ pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<
     let name = data_set.as_deref().or_else(|| opened.input.path().and_then(Path::file_name));
     let Some(file) = name else {
         let error = Error::usage("standard input has no name for a file in --output-dir");
-        return Err(error.help("name the output instead: -o FILE"));
+        return Err(error.help("specify the output instead: -o FILE"));
     };
     let output = match &options.to {
         Some(to) => crate::formats::find(to).unwrap_or(opened.format),

@@ -1,4 +1,4 @@
-//! The schema of a dataset: named fields with their types and dimensions. All records share it.
+//! The schema of a dataset: named fields with their types and axes. All records share it.
 //!
 //! - [`notation`]: the text form, parsed and printed by the same rules.
 //! - [`unify`]: the type that holds the values of two types.
@@ -521,7 +521,7 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
         return error.help(format!("did you mean {}? write such a name in backquotes", crate::path::quoted(&field.name)));
     }
     let is_pattern = name.contains('*');
-    let error = if is_pattern { error.help("`*` is not a wildcard here: name each field") } else { error };
+    let error = if is_pattern { error.help("`*` is not a wildcard here: list each field") } else { error };
     match nearest(name, fields.iter().map(|f| f.name.as_str())).filter(|_| !is_pattern) {
         Some(near) => {
             let near = outer.map_or_else(|| FieldPath::name(near), |p| p.join(near));

@@ -157,7 +157,7 @@ pub fn unbatch(tensor: Tensor) -> Result<Tensor> {
     match tensor {
         Tensor::Sparse(sparse) => unbatch_sparse(&sparse).map(Tensor::Sparse),
         Tensor::List(list) => Ok(list.into_values()),
-        other => Err(other.as_list().map_or_else(|e| e, |_| Error::data("no axis to work on"))),
+        other => Err(other.as_list().map_or_else(|e| e, |_| Error::data("the tensor has no axis to operate on"))),
     }
 }
 

@@ -28,7 +28,7 @@ impl Tensor {
     /// There are no parts, or parts of different kinds.
     pub fn concat(parts: &[&Tensor]) -> Result<Tensor> {
         let Some(first) = parts.first() else {
-            return Err(Error::data("nothing to concatenate"));
+            return Err(Error::data("there are no tensors to concatenate"));
         };
         if parts.len() == 1 {
             return Ok((*first).clone());

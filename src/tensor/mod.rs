@@ -306,7 +306,7 @@ impl Tensor {
     pub fn as_list(&self) -> Result<&List> {
         match self {
             Tensor::List(list) => Ok(list),
-            _ => Err(Error::data("no axis to work on")),
+            _ => Err(Error::data("the tensor has no axis to operate on")),
         }
     }
 

@@ -207,7 +207,7 @@ fn uniform_block(below: &Tensor) -> Result<(usize, &ArrayRef)> {
         Tensor::List(list) => {
             let size = list.partition().uniform_row_length().ok_or_else(|| Error::data("an axis below the padded ones is not uniform"))?;
             let (inner, leaf) = uniform_block(list.values())?;
-            Ok((size.checked_mul(inner).ok_or_else(|| Error::data("too many values"))?, leaf))
+            Ok((size.checked_mul(inner).ok_or_else(|| Error::data("the result would have too many values"))?, leaf))
         }
         other => Ok((1, other.as_leaf()?)),
     }

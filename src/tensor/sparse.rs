@@ -37,11 +37,7 @@ impl Sparse {
     ) -> Result<Sparse> {
         let (n, nrows) = (entries.nvals(), entries.nrows());
         if values.len() != n || Some(indices.len()) != n.checked_mul(ndims) {
-            return Err(Error::data(format!(
-                "found {} indices of {ndims} dimensions for {} values",
-                indices.len() / ndims.max(1),
-                values.len()
-            )));
+            return Err(Error::data(format!("found {} indices of rank {ndims} for {} values", indices.len() / ndims.max(1), values.len())));
         }
         if Some(dense_shape.len()) != nrows.checked_mul(ndims) || validity.as_ref().is_some_and(|v| v.len() != nrows) {
             return Err(Error::data(format!("found {} sizes for {nrows} sparse tensors of rank {ndims}", dense_shape.len())));

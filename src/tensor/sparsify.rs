@@ -30,7 +30,7 @@ pub fn sparse_of_ragged(tensor: &Tensor, targets: &[Target]) -> Result<Sparse> {
     let (partitions, below) = tensor.levels(ndims)?;
     let values = below.as_leaf()?;
     let entries = partitions.iter().skip(1).fold(partitions[0].clone(), |rows, inner| rows.merge(inner));
-    let nindices = values.len().checked_mul(ndims).ok_or_else(|| Error::data("too many indices"))?;
+    let nindices = values.len().checked_mul(ndims).ok_or_else(|| Error::data("the result would have too many indices"))?;
     let mut shapes = Vec::with_capacity(tensor.nrows() * ndims);
     for row in 0..tensor.nrows() {
         let mut rows = row..row + 1;

@@ -142,7 +142,7 @@ fn structure(s: &Struct, nrows: usize, from: &[Field], to: &[Field]) -> Result<T
                 }
             }
             None if target.ty.optional || target.default.is_some() => Tensor::nulls(&target.ty.clone().with_optional(true), nrows)?,
-            None => return Err(Error::data("the structure has no such field").help("write `optional` before its type")),
+            None => return Err(Error::data("the structure has no such field").help("to read it as null, write `optional` before its type")),
         };
         match &target.default {
             Some(default) => tensor.fill_null_rows(&target.ty, default),

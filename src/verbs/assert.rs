@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Fails the run at the first record for which a condition is false.
 #[derive(clap::Args)]
 pub struct Assert {
-    /// Expression that gives one bool per record: 'len(tokens) <= 512'
+    /// Expression that evaluates to one bool per record: 'len(tokens) <= 512'
     #[arg(value_name = "CONDITION")]
     condition: String,
     /// Text of the error [default: the condition]

@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Groups records of similar length, or of equal keys, into batches.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Bucket {
-    /// Key of a record; with --boundaries its length, such as len(tokens)
+    /// Key of a record; with --boundaries, its length, such as len(tokens)
     #[arg(long, value_name = "EXPR")]
     by: String,
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
@@ -109,7 +109,7 @@ fn parse_key_sizes(text: &str) -> Result<KeySizes> {
             None => sizes.others.replace(size),
         };
         if before.is_some() {
-            let error = Error::usage(format!("--batch-sizes: `{word}` gives a second size for the same keys"));
+            let error = Error::usage(format!("--batch-sizes: `{word}` specifies a second size for the same keys"));
             return Err(error.help("batch sizes for ranges of lengths need --boundaries"));
         }
     }
@@ -164,7 +164,8 @@ the bucket's boundary minus 1. --shape and --default work as in `padded-batch`."
         if let Some(NumberList(boundaries)) = &self.boundaries
             && let Some(pair) = boundaries.windows(2).find(|pair| pair[1] <= pair[0])
         {
-            let text = format!("bucket: --boundaries: {} is not greater than {}: its bucket gets no records", pair[1], pair[0]);
+            let text =
+                format!("bucket: --boundaries: {} is not greater than the preceding {}, so its bucket stays empty", pair[1], pair[0]);
             options.notices.add(text, options.strict)?;
         }
         let numbering = self.numbering(schema, options)?;

@@ -107,7 +107,7 @@ impl Verb for Cast {
 Axes and sizes are unchanged; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting floats to \
 integers truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to true. Nulls are an error.
 
-string and bytes cast to each other (bytes that are not valid UTF-8 are an error); casting json to string gives its text. Strings and \
+string and bytes cast to each other (bytes that are not valid UTF-8 are an error); casting json to string returns its text. Strings and \
 numbers do not cast to each other: use strings.to_number and strings.as_string in `map`.
 
 Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) cast to other units and zones, rounding down, and to int64, as \

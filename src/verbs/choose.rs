@@ -66,7 +66,7 @@ impl Chooser for Choices {
                     1 => "0 or 1".to_owned(),
                     last => format!("0 to {last}"),
                 };
-                let error = Error::data(format!("there is no input {number}: expected {expected}"));
+                let error = Error::data(format!("invalid input number {number}: expected {expected}"));
                 match self.skip {
                     true => error.help("--on-error does not apply to `choose`: drop such records in brackets: [ filter CONDITION FILE ]"),
                     false => error,

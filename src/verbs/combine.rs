@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 /// How an input gets a chain of its own: part of the help of `concatenate`, to which the other verbs that combine inputs refer.
 const BRACKETS: &str = "\
-An input can have its own chain, in brackets, each a separate argument: A [ filter 'x > 0' then head 100 B ]. The brackets contain what \
-would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema or \
---scalar. Without a verb, the files in brackets are one input: [ A B ]. Brackets may be nested.
+An input can have its own chain, in brackets; each bracket must be a separate argument: A [ filter 'x > 0' then head 100 B ]. The brackets \
+contain what would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema \
+or --scalar. Without a verb, the files in brackets are one input: [ A B ]. Brackets may be nested.
 
 Outside the brackets, such an option applies to the files of every input; one inside takes precedence. The result is the same as if the \
 output of the chain were written to a file and read from there.";
@@ -112,7 +112,7 @@ fn form(verb: &str) -> String {
 
 /// The error for --files-from with a verb that combines inputs.
 pub fn no_files_from(verb: &str) -> Error {
-    Error::usage(format!("{verb} takes no --files-from")).help(format!("name its inputs after the verb: {}", form(verb)))
+    Error::usage(format!("{verb} takes no --files-from")).help(format!("specify its inputs after the verb: {}", form(verb)))
 }
 
 /// Checks that at least `least` inputs are given.
@@ -126,7 +126,7 @@ pub fn check_inputs(verb: &str, inputs: &[OsString], least: usize, options: &Opt
     if inputs.len() < least {
         let found = if inputs.is_empty() { "found none".to_owned() } else { format!("found {}", inputs.len()) };
         return Err(Error::usage(format!("{verb} takes at least {}; {found}", counted(least as u64, "input")))
-            .help(format!("name them after the verb: {}", form(verb))));
+            .help(format!("specify them after the verb: {}", form(verb))));
     }
     if let Some((chain, after)) = inputs.iter().find_map(|input| in_brackets(input).filter(|(_, after)| !after.is_empty())) {
         let error = Error::usage(format!("{}: `]` is followed by {}", chain.display(), after.display()));

@@ -29,7 +29,7 @@ impl Verb for Compose {
     const SUMMARY: &'static str = "Build a ragged field from flat values and row partitions";
     const ABOUT: &'static str = "\
 The inverse of `decompose`: FIELD/values is partitioned by FIELD/E_1, FIELD/E_2 ..., outermost first; each partition \
-must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may give the numbers of rows; otherwise the last row ids determine them. These fields are replaced by FIELD, whose axes after the first are ragged.";
+must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may contain the numbers of rows; otherwise the last row ids determine them. These fields are replaced by FIELD, whose axes after the first are ragged.";
     const MEANING: &'static str = "tf.RaggedTensor.from_nested_row_splits and similar functions; Paddle's create_lod_tensor";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -88,7 +88,10 @@ must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... ma
         let (encoding, path) = (self.encoding, self.field.clone());
         edits.beside(&values, move |fields: &mut Vec<Field>, position| {
             let place = |path: &FieldPath| {
-                fields.iter().position(|f| f.name == path.last()).ok_or_else(|| Error::usage(format!("no field {}", quoted(path.last()))))
+                fields
+                    .iter()
+                    .position(|f| f.name == path.last())
+                    .ok_or_else(|| Error::usage(format!("no field named {}", quoted(path.last()))))
             };
             let parts = levels.iter().map(|path| Ok((place(path)?, path.clone()))).collect::<Result<Vec<_>>>()?;
             let counts = counts.iter().map(place).collect::<Result<Vec<_>>>()?;

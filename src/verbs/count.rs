@@ -38,7 +38,7 @@ impl Verb for Count {
     const SUMMARY: &'static str = "Print the number of records";
     const ABOUT: &'static str = "\
 Prints the number of records that reach this verb. Without --by, it must be the last verb of a chain. Only fields that an earlier verb \
-needs are parsed; if the file's footer or record framing gives the number, nothing else is read. With --on-error skip all fields are \
+needs are parsed; if the file's footer or record framing contains the number, nothing else is read. With --on-error skip all fields are \
 parsed, and bad records are not counted.
 
 With --by, writes one record per key: the most frequent first, ties in order of first occurrence. The chain may continue, and -o writes \
@@ -79,7 +79,7 @@ NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory
         }
         if fields.iter().any(|f| f.name == self.name()) {
             let error = Error::usage(format!("the key and its count would both be named {}", quoted(self.name())));
-            return Err(error.help("name the count: --as NAME"));
+            return Err(error.help("choose a name for the count: --as NAME"));
         }
         fields.push(Field::new(self.name(), Type::tensor(DType::Int64, Vec::new())));
         let way_out = "count by fewer fields, or by a coarser key computed with map";

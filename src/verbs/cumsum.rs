@@ -89,7 +89,7 @@ function cumsum: map 'y = cumsum(x)'.";
         };
         let name = self.name();
         if schema.index_of(&name).is_some() {
-            let error = Error::usage(format!("the records already have a field {}", quoted(&name)));
+            let error = Error::usage(format!("the records already have a field named {}", quoted(&name)));
             return Err(error.help("choose another name for the new field: --as NAME"));
         }
         let keys =

@@ -46,7 +46,7 @@ chain: after `filter` or `shuffle`, they count the records that are left, in the
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         if schema.index_of(&self.name).is_some() {
-            return Err(Error::usage(format!("the records already have a field {}", quoted(&self.name)))
+            return Err(Error::usage(format!("the records already have a field named {}", quoted(&self.name)))
                 .help("choose another name for the new field: --as NAME"));
         }
         let mut fields = vec![Field::new(self.name.clone(), Type::tensor(DType::Int64, Vec::new()))];

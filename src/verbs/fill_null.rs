@@ -152,7 +152,7 @@ impl Fills {
         let of_list = matches!(literal, Literal::List(_));
         if of_list && is_sparse {
             let error = Error::usage(format!("is sparse and cannot be filled with {literal}"));
-            return Err(error.help(format!("{field}=0 replaces null values, {field}=[] replaces a null tensor with an empty one")));
+            return Err(error.help(format!("to replace null values: {field}=0; to replace a null tensor with an empty one: {field}=[]")));
         }
         if let Some(misfit) = literal.misfit(if of_list { &self.ty } else { &scalar }) {
             return Err(Error::usage(format!("cannot be filled with {literal}: {misfit}")));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Keeps records for which a condition is true.
 #[derive(clap::Args)]
 pub struct Filter {
-    /// An expression of type bool: 'len(tokens) > 3 and label != 0'
+    /// Expression that evaluates to one bool per record: 'len(tokens) > 3 and label != 0'
     #[arg(value_name = "CONDITION")]
     condition: String,
 }

@@ -82,7 +82,7 @@ than the row's size is treated as that size, a negative length as 0. Nulls are a
             }
             (None, Some(lengths)) => {
                 let Some([path]) = named.as_deref() else {
-                    return Err(Error::usage("--lengths needs one field to work on").help("name it: from-dense -f x --lengths x/lengths"));
+                    return Err(Error::usage("--lengths needs exactly one field").help("specify it: from-dense -f x --lengths x/lengths"));
                 };
                 let mut given = lengths.resolve(schema)?;
                 // Innermost axis first, because the lengths are those of padded rows.

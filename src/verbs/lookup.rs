@@ -91,9 +91,9 @@ impl Verb for Lookup {
     const NAME: &'static str = "lookup";
     const SUMMARY: &'static str = "Add fields from a small table by key";
     const ABOUT: &'static str = "\
-Finds the record of TABLE whose KEY equals FIELD, and appends the fields NAMES of that record. If FIELD is a list or a tensor, each \
-of its values is looked up, and the new fields have its shape; they must be scalars in TABLE. Keys are scalars and must be unique in \
-TABLE; null matches no key. TABLE is a file or a pipe of any format, kept in memory: its key and the fields taken must fit in --max-memory. The \
+Finds the record of TABLE whose KEY equals FIELD, and appends the fields NAMES of that record. If FIELD is a list or a tensor, each of its \
+values is looked up, and the new fields have its shape; they must be scalars in TABLE. Keys are scalars and must be unique in TABLE; null \
+matches no key. TABLE is a file or a pipe in any format; it is held in memory: its key and the fields taken must fit in --max-memory. The \
 records of FILE are streamed. --on-error does not apply to TABLE. To join two large files, use DuckDB on Parquet files.";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -142,10 +142,10 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
         for (name, new) in self.taken().flat_map(|pair| self.expanded(pair, &table.schema)) {
             let at = table.schema.index_of(&name).ok_or_else(|| Error::internal("a table without a field"))?;
             if fields.iter().any(|field| field.name == new) {
-                let error = Error::usage(format!("the records already have a field {}", quoted(&new)));
+                let error = Error::usage(format!("the records already have a field named {}", quoted(&new)));
                 let all = if self.taken().any(|(name, _)| name == ALL) { "*," } else { "" };
                 let renamed = shell_word(&format!("{all}{0}={0}2", quoted(&name)));
-                return Err(error.help(format!("name the new field: --take {renamed}")));
+                return Err(error.help(format!("choose another name for the new field: --take {renamed}")));
             }
             let ty = self.taken_type(&field.ty, &table.schema.fields[at])?;
             taken.push((at, if field.ty.dims.is_empty() { ty.clone() } else { value_of(&ty) }));

@@ -32,7 +32,7 @@ impl Verb for PaddedBatch {
 Every field gains axis 0, the records of the batch, and every other axis is padded to one size: that of the longest \
 record in the batch, or the size given by --shape for the axes of a record. Nothing is truncated: a record larger than \
 its shape is an error (to truncate, use `batch` then `to-dense --shape`). Fields inside structures are padded too. \
-Sparse fields, structured tensors and nulls are errors.";
+Sparse fields, structured tensors and nulls are rejected.";
     const MEANING: &'static str = "tf.data.Dataset.padded_batch";
     const EXAMPLES: &'static [Example] = &[
         Example {

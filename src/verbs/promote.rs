@@ -86,7 +86,7 @@ names it.";
                     .help("choose another name with --as"));
             }
             if replaced.is_some() && is_unnamed {
-                let error = Error::usage(format!("the records already have a field {}", quoted(&name))).in_field(&path);
+                let error = Error::usage(format!("the records already have a field named {}", quoted(&name))).in_field(&path);
                 return Err(error.help(format!("choose another name with --as; to replace the field: --as {}", shell_word(&quoted(&name)))));
             }
             match replaced {

@@ -38,7 +38,7 @@ const SMOOTHING: f64 = 10.0;
 
 impl Verb for RejectionResample {
     const NAME: &'static str = "rejection-resample";
-    const SUMMARY: &'static str = "Drop records to reach given class proportions";
+    const SUMMARY: &'static str = "Drop records to match target class proportions";
     const ABOUT: &'static str = "\
 Keeps each record with a probability proportional to the target share of its class divided by its initial share, scaled so that the \
 largest is 1: the classes then have the proportions of --target, and no record of the scarcest class is dropped. No record is repeated, \

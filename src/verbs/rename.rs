@@ -50,9 +50,8 @@ impl Verb for Rename {
     const NAME: &'static str = "rename";
     const SUMMARY: &'static str = "Rename fields";
     const ABOUT: &'static str = "\
-Fields keep their positions and values. All names change at once, so two fields can swap names. A field inside structures is named by \
-its path; the new name may omit the path. Metadata of Hugging Face datasets and pandas that describes a field of the record keeps \
-describing it under its new name.";
+Fields keep their positions and values. All names change at once, so two fields can swap names. A field inside structures is named by its \
+path; the new name may omit the path. Hugging Face and pandas metadata that describes a top-level field is updated to the new name.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "rename two fields",

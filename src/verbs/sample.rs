@@ -54,11 +54,11 @@ impl Verb for Sample {
 `sample 0.1` keeps each record with probability 0.1, without buffering; `sample 1` keeps one record, `sample 1.0` all of them. Records stay in \
 order. The sample depends only on --seed and the input, not on the number of threads.
 
-As the first verb, and if the types are known without reading records (the input stores them, or every needed field has a type in \
+If `sample` is the first verb and the types are known without reading records (the input stores them, or every needed field has a type in \
 --schema; `then select FIELDS` limits the needed fields), only the records of the sample are read: from TFRecords with an index next to \
-each (`tatter index x.tfrecord` makes x.tfrecord.idx), from ArrayRecords, and from TFDS directories whose shards are either of these. For Parquet and \
-Arrow files, only the row groups and record batches that contain a sampled record are decoded. The sample is the same either way, but records that are \
-not in it are not checked.";
+each (`tatter index x.tfrecord` makes x.tfrecord.idx), from ArrayRecords, and from TFDS directories whose shards are either of these. For \
+Parquet and Arrow files, only the row groups and record batches that contain a sampled record are decoded. The sample is the same either \
+way, but records that are not in it are not checked.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "exactly two of four, in order; another seed selects different records",

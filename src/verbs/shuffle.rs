@@ -30,14 +30,15 @@ impl Verb for Shuffle {
     const NAME: &'static str = "shuffle";
     const SUMMARY: &'static str = "Shuffle records";
     const ABOUT: &'static str = "\
-Keeps all records in memory or, beyond --max-memory, in a temporary file (see --temp-dir), and writes them in an order that depends only \
+Buffers all records in memory or, beyond --max-memory, in a temporary file (see --temp-dir), and writes them in an order that depends only \
 on --seed and the number of records: it is the same for any number of threads, any format and any version. The order is that of a \
 Fisher-Yates shuffle, with ChaCha8 random numbers seeded with --seed.
 
-As the first verb, it needs no temporary file for TFRecords with an index next to each (`tatter index x.tfrecord` makes x.tfrecord.idx), \
-ArrayRecords, and TFDS directories whose shards are either of these: records beyond --max-memory are read one by one in the new order, with 12 bytes of \
-memory for each. If a `head` follows, only the records it keeps are read, from Parquet and Arrow files too, provided that the types are \
-known without reading records: the input stores them, or all needed fields have a type in --schema. The order is the same.
+If `shuffle` is the first verb, it needs no temporary file for TFRecords with an index next to each (`tatter index x.tfrecord` makes \
+x.tfrecord.idx), ArrayRecords, and TFDS directories whose shards are either of these: records beyond --max-memory are read one by one in \
+the new order, with 12 bytes of memory for each. If a `head` follows, only the records it keeps are read, from Parquet and Arrow files \
+too, provided that the types are known without reading records: the input stores them, or all needed fields have a type in --schema. The \
+order is the same.
 
 With --buffer N only N records are kept: each record written is drawn from the buffer and replaced by the next record of the input.";
     const MEANING: &'static str = "tf.data.Dataset.shuffle";

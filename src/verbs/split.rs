@@ -25,7 +25,7 @@ use values::{Named, filled};
 /// Divides records among several outputs.
 #[derive(clap::Args)]
 pub struct Split {
-    /// Expression that gives one bool per record: if it is true, the record goes to -o, otherwise to --else
+    /// Expression that evaluates to one bool per record: if it is true, the record goes to -o, otherwise to --else
     #[arg(value_name = "CONDITION")]
     condition: String,
     /// Output file for the other records
@@ -58,11 +58,11 @@ replaced by the name of the part: -o '{}/data@8.tfrecord'.
 
 All outputs have the same format, are written in one pass and appear together at the end. Records keep their order.
 
-With --into, each part gets about the given share of the records; with few keys, the shares may be far off. A record belongs to bucket \
-strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]) of TensorFlow, and the first parts take the first buckets. KEY is the value \
-of --by, a string or the decimal text of an integer or bool; without --by, it is the record number, counted from 0. Thus records with \
-equal keys stay together, and no record moves to another part when records are added (without --by, only if they are added at the end). \
-To divide a part again by the same key, give another --seed: with the same one, all its keys would go to the first parts.
+With --into, each part gets about the given share of the records; with few keys, the shares may be far off. The bucket of a record is \
+TensorFlow's strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]), and the first parts take the first buckets. KEY is the value of --by, \
+a string or the decimal text of an integer or bool; without --by, it is the record number, counted from 0. Thus records with equal keys \
+stay together, and no record moves to another part when records are added (without --by, only if they are added at the end). To divide a \
+part again by the same key, use a different --seed; with the same seed, all its keys would go to the first parts.
 
 With --stratify FIELDS the records of each value are divided separately, in order: at any point, each part is within one record of its \
 share of that value (with P parts, within P - 1 records). --seed determines which records go where.
@@ -108,7 +108,7 @@ groups. Files that an earlier run wrote for other values are kept.";
                 let error = Error::usage("--by and a condition cannot be used together");
                 Err(error.help("without a condition, --by writes a file for each value: split --by FIELD -o 'out/{}.jsonl'"))
             }
-            (None, _) if self.stratify.is_some() => Err(Error::usage("--stratify has an effect only with --into NAME=SHARE,..")),
+            (None, _) if self.stratify.is_some() => Err(Error::usage("--stratify requires --into NAME=SHARE,..")),
             (Some(_), _) if self.by.is_some() && self.stratify.is_some() => {
                 let error = Error::usage("--by keeps the records of a key together, but --stratify divides them: choose one");
                 Err(error.help("if all keys have about the same shares of --stratify FIELD, --by is enough"))

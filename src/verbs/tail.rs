@@ -23,9 +23,9 @@ impl Verb for Tail {
     const ABOUT: &'static str = "\
 Reads all input and keeps the last N records in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
-As the first verb, and if the types are known without reading records (the input stores them, or every needed field has a type in \
---schema), only these records are read from formats that store where each record is: Parquet, Arrow files, ArrayRecord, and TFRecord with \
-an index next to it (see `index`). The result is the same, but earlier records are not checked.";
+If `tail` is the first verb and the types are known without reading records (the input stores them, or every needed field has a type in \
+--schema), only these records are read from formats that store the position of each record: Parquet, Arrow files, ArrayRecord, and \
+TFRecord with an index next to it (see `index`). The result is the same, but earlier records are not checked.";
     const OPTIONAL_ARGUMENT: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example { about: "the last record", args: "tail 1", input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n", output: "{\"id\":3}\n" },

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The records up to the first for which a condition is false.
 #[derive(clap::Args)]
 pub struct TakeWhile {
-    /// Expression that gives one bool per record: 'step < 100'
+    /// Expression that evaluates to one bool per record: 'step < 100'
     #[arg(value_name = "CONDITION")]
     condition: String,
 }
@@ -21,7 +21,8 @@ impl Verb for TakeWhile {
     const NAME: &'static str = "take-while";
     const SUMMARY: &'static str = "Keep leading records while a condition is true";
     const ABOUT: &'static str = "\
-The condition is an expression that gives one bool per record (see tatter-functions(7)). The first record for which it is false ends the stream, and no more input is read.";
+The condition is an expression that evaluates to one bool per record (see tatter-functions(7)). The first record for which it is false \
+ends the stream, and no more input is read.";
     const MEANING: &'static str = "tf.data.Dataset.take_while";
     const COMPUTES: bool = true;
     const EXAMPLES: &'static [Example] = &[

@@ -41,7 +41,7 @@ pub struct ToDense {
 
 impl Verb for ToDense {
     const NAME: &'static str = "to-dense";
-    const SUMMARY: &'static str = "Pad ragged fields, convert sparse fields to dense";
+    const SUMMARY: &'static str = "Pad ragged fields and convert sparse fields to dense";
     const ABOUT: &'static str = "\
 Every ragged axis becomes uniform in each record: its size is that of its longest row, or the one given by --shape. Shorter rows are \
 padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless --shape or --multiple-of \

@@ -54,11 +54,10 @@ structures, a sparse tensor into slices.";
                 None => {
                     let what = if field.ty.fields().is_some() { "a structure" } else { "a scalar" };
                     let error = Error::usage(format!("is {what} and has no axis 0")).in_field(&name);
-                    return Err(promoted(field, schema)
-                        .or_else(|| repeated(schema))
-                        .into_iter()
-                        .fold(error, Error::help)
-                        .help(format!("drop it first: drop {}", shell_word(&name.to_string()))));
+                    let advice = promoted(field, schema).or_else(|| repeated(schema));
+                    let or = if advice.is_some() { "or " } else { "" };
+                    let drop = format!("{or}drop it first: drop {}", shell_word(&name.to_string()));
+                    return Err(advice.into_iter().fold(error, Error::help).help(drop));
                 }
                 Some(Dim { size: Size::Known(size), .. }) => match known {
                     Some((other, n)) if n != *size => {
@@ -88,7 +87,7 @@ fn repeated(schema: &Schema) -> Option<String> {
     let list = in_expression(&list.name);
     let repeat = |field: &&Field| format!("{0} = repeat([{0}], len({list}))", in_expression(&field.name));
     let map = shell_word(&scalars.iter().map(repeat).collect::<Vec<_>>().join("; "));
-    Some(format!("to give it to each item: map {map} then unbatch"))
+    Some(format!("to repeat it for each item: map {map} then unbatch"))
 }
 
 /// Advice to turn the sequences in a structure into fields of the record.

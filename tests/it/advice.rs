@@ -17,7 +17,7 @@ const EXEMPT: &[(&str, &str)] = &[
     ("duckdb", "another program, which may not be installed"),
     ("tatter -h", "a page, tested elsewhere"),
     ("python3 -c", "another program, tested in inputs/wrong"),
-    ("for a run without records", "it takes the place of the FILE"),
+    ("to run without records", "it takes the place of the FILE"),
     ("the type was fixed before this record", "a later record may widen another field"),
     ("(with the real sizes)", "the sizes are examples"),
     ("create_lod_tensor(x", "the types are examples"),

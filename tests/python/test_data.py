@@ -234,7 +234,7 @@ def test_arrays_of_any_rank_and_byte_order_are_columns(values, expected):
         (lambda: td.pipe(pl.DataFrame({"x": [1]}).lazy()).schema, "pass data.collect"),
         (lambda: td.pipe({"a": i} for i in range(3)).schema, r"pass a list of dictionaries: list\(data\)"),
         (lambda: td.pipe({"x": pl.Series([object()], dtype=pl.Object)}).schema, "x: Arrow has no columns of Python objects"),
-        (lambda: td.pipe([{"x": {1: 2}}]).schema, "the name of a field is a string, found 1"),
+        (lambda: td.pipe([{"x": {1: 2}}]).schema, "the name of a field must be a string, found 1"),
         *(
             (lambda x=x: td.pipe(x).schema, r"which is one column; pass a dictionary: \{'name': column\}")
             for x in (np.zeros((2, 2)), pa.array([1]))
@@ -337,11 +337,11 @@ def test_integers_beside_nulls_are_not_rounded_in_a_frame():
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
-        ([0, 1, 2], "axis 1 end at .* 4, found 2"),
-        ([0, 9], "axis 1 end at .* 4, found 9"),
-        ([1, 4], "axis 1 start at 0, found 1"),
-        ([], "axis 1 start at 0, found none"),
-        ([0, 3, 2, 4], "axis 1 never decrease, found 2"),
+        ([0, 1, 2], "axis 1 must end at .* 4, found 2"),
+        ([0, 9], "axis 1 must end at .* 4, found 9"),
+        ([1, 4], "axis 1 must start at 0, found 1"),
+        ([], "axis 1 must start at 0, found none"),
+        ([0, 3, 2, 4], "axis 1 must never decrease, found 2"),
         ([0.0, 4.0], "axis 1: expected integers of rank 1, found float64"),
     ],
 )

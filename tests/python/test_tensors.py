@@ -48,7 +48,7 @@ def test_rows_of_ragged_tensors(records):
             assert all(splits[0] == 0 for splits in part.row_splits)
         assert tensor[np.int64(-1)].tolist() == rows[-1]
         for wrong in ([0, 1], np.array([True, False, True]), "x", None, (0, 1), 1.0):
-            with pytest.raises(TypeError, match="a row is an integer or a slice, found"):
+            with pytest.raises(TypeError, match="a row must be an integer or a slice, found"):
                 tensor[wrong]
         with pytest.raises(ValueError, match="step 1"):
             tensor[::2]

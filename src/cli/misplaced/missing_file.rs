@@ -167,8 +167,8 @@ fn number_of_the_first(missing: &Missing) -> Option<Error> {
 fn negative_number(missing: &Missing) -> Option<Error> {
     let name = missing.name;
     if name == "-0" {
-        let error = Error::usage("-0 has an effect only with --files-from LIST");
-        return Some(error.help("name the list: --files-from LIST -0").help("for a file of that name, write ./-0"));
+        let error = Error::usage("-0 requires --files-from LIST");
+        return Some(error.help("specify the list: --files-from LIST -0").help("for a file of that name, write ./-0"));
     }
     let wrong = || Error::usage(format!("`{}` has no option {name}", missing.verb.name));
     let is_negative = name.starts_with('-') && name.parse::<f64>().is_ok();

@@ -102,7 +102,7 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
     let advice = match (first.to_ascii_lowercase().as_str(), second) {
         ("from", _) => {
             remove(first);
-            "FILEs need no preceding word: "
+            "FILEs follow directly, without a word before them: "
         }
         ("where", Some(condition)) => {
             remove(first);
@@ -201,7 +201,7 @@ pub fn without_option(error: Error, words: &Words) -> Error {
                         None => (meant, field.to_owned()),
                     };
                     let at = meant.verbs.last().and_then(|own| own.iter().position(|word| word == field)).unwrap_or(1);
-                    error.help(format!("use --by to name a field: {}", moved(&meant, field, at, &["--by", &key])))
+                    error.help(format!("use --by to specify a field: {}", moved(&meant, field, at, &["--by", &key])))
                 }
                 None => error,
             }
@@ -229,7 +229,7 @@ fn joined(word: &str, words: &Words) -> Option<String> {
     let needs_more = || command.get_arguments().any(|arg| arg.is_required_set() && arg.get_id() != "by");
     let advice = if argument.is_none() && has_option(&command, "--by") && !needs_more() && is_field(word) {
         own.insert(place, "--by".into());
-        "use --by to name a field"
+        "use --by to specify a field"
     } else if place == 2 && value.contains('=') && own.get(1).is_some_and(|name| is_meant(name) && !name.to_string_lossy().contains('=')) {
         let new = own.remove(place);
         own[1].push("=");

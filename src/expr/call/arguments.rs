@@ -380,7 +380,7 @@ impl Call {
             return Ok(());
         }
         let error = ExprError::at(arg.span.clone(), format!("{} expects a ragged or dense tensor, found a sparse one", self.name));
-        Err(error.help(format!("sparse.to_dense({0}) or RaggedTensor.from_sparse({0}) converts it", text_at(self.text(), &arg.span))))
+        Err(error.help(format!("to convert it: sparse.to_dense({0}) or RaggedTensor.from_sparse({0})", text_at(self.text(), &arg.span))))
     }
 
     /// The type of an item that must be a dense tensor; `advice` says what to do with any other item.

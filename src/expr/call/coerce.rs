@@ -142,18 +142,22 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             Some(number) => {
                 let to = if number.is_float() { DType::Float64 } else { DType::Int64 };
                 match if is_literal { "x" } else { text_at(text, span) } {
-                    "x" => format!("strings.as_string(x) formats numbers; strings.to_number(x, {to}) parses them"),
-                    x if b.is_number() => format!("strings.as_string({x}) formats it; strings.to_number(x, {to}) parses numbers"),
-                    x => format!("strings.to_number({x}, {to}) parses it; strings.as_string(x) formats numbers"),
+                    "x" => format!("to convert a number to a string, use strings.as_string(x); to convert a string to a number, strings.to_number(x, {to})"),
+                    x if b.is_number() => format!(
+                        "to convert it to a string, use strings.as_string({x}); to convert the string to a number, strings.to_number(x, {to})"
+                    ),
+                    x => format!(
+                        "to convert it to a number, use strings.to_number({x}, {to}); to convert the number to a string, strings.as_string(x)"
+                    ),
                 }
             }
             None if is_text && [a, b].contains(&&DType::Bool) => {
                 match if is_literal || *b != DType::Bool { "x" } else { text_at(text, span) } {
-                    "x" => "strings.as_string(x) formats bools".to_owned(),
-                    x => format!("strings.as_string({x}) formats it"),
+                    "x" => "to convert bools to strings: strings.as_string(x)".to_owned(),
+                    x => format!("to convert it to a string: strings.as_string({x})"),
                 }
             }
-            None => format!("cast(x, {}) converts numbers", number.unwrap_or(&DType::Int64)),
+            None => format!("to convert to numbers: cast(x, {})", number.unwrap_or(&DType::Int64)),
         })
     };
     // The tensors determine the dtype first, then any literals that it does not hold.
@@ -305,7 +309,9 @@ pub fn computable(dtype: &DType, name: Option<&str>) -> String {
         DType::Null => return "no record has a value here; declare its dtype with --schema, such as 'x: int64[?]'".to_owned(),
         DType::Json => {
             let x = name.unwrap_or("x");
-            return format!("strings.as_string({x}) gives its text; if all its values have one type, declare it with --schema");
+            return format!(
+                "to convert it to text: strings.as_string({x}); if all its values have the same type, declare it with --schema"
+            );
         }
         DType::Arrow(ty) if ty.is_decimal() => Some("float64"),
         dtype => dtype.time().map(|_| "int64"),

@@ -165,9 +165,9 @@ impl Axes {
         self.rest.pop().ok_or_else(|| {
             if matches!(self.item.dtype(), Some(DType::String | DType::Bytes)) {
                 let error = ExprError::at(key.span.clone(), "strings cannot be indexed");
-                return error.help("strings.substr(x, pos, len) takes a substring of each string");
+                return error.help("for a substring of each string: strings.substr(x, pos, len)");
             }
-            ExprError::at(key.span.clone(), "too many indices")
+            ExprError::at(key.span.clone(), "too many indices: the tensor has fewer axes")
         })
     }
 
@@ -202,7 +202,7 @@ impl Axes {
         if dim.size == Size::Ragged && !self.leading {
             let message = "cannot index into a ragged axis: the rows differ in length, and some may not have that item";
             return Err(ExprError::at(key.span.clone(), message)
-                .help("slices accept short rows: x[:, :1], x[:, -1:]; x.to_tensor()[:, 0] pads first"));
+                .help("use a slice, which allows short rows: x[:, :1] or x[:, -1:]; or pad first: x.to_tensor()[:, 0]"));
         }
         if let (Size::Known(n), Integer::Known(i)) = (dim.size, &index)
             && (*i >= n as i64 || *i < -(n as i64))
@@ -263,9 +263,9 @@ fn wrong_key(key: &Operand, ty: &Type) -> ExprError {
     let error = ExprError::at(key.span.clone(), format!("expected an integer, a slice, `...`{names}, found {}", key.describe()));
     match &key.kind {
         OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::Bool) => {
-            error.help("ragged.boolean_mask(x, mask) selects items with a mask")
+            error.help("to select items with a mask: ragged.boolean_mask(x, mask)")
         }
-        OperandKind::Tensor(_) | OperandKind::List(_) => error.help("gather(x, indices) selects several items"),
+        OperandKind::Tensor(_) | OperandKind::List(_) => error.help("to select several items: gather(x, indices)"),
         _ => error,
     }
 }

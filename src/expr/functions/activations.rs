@@ -56,7 +56,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["nn.leaky_relu"],
         "features|x, alpha=0.2",
-        "x where it is positive, else alpha * x; integers give float32.",
+        "x where it is positive, else alpha * x; for integers, the result is float32.",
         [("nn.leaky_relu([-1.0, 2.0], alpha=0.5)", "[-0.5, 2.0]")],
         |c| {
             // In TensorFlow, this is a float32 attribute of the kernel.

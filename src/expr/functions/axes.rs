@@ -8,6 +8,7 @@ use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{bounding, bounding_known, dense_partitions, expand, merged, record_of, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, merged_dim, outermost_uniform};
+use crate::printable::counted;
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::transpose::{is_permutation, transposed_places};
@@ -62,7 +63,7 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
     {
         let error =
             call.error(format!("squeeze: the size of axis {axis} is not known, and the number of axes must not depend on the record"));
-        return Err(error.help(format!("name the axes to remove: axis=[{axis}]")));
+        return Err(error.help(format!("specify the axes to remove: axis=[{axis}]")));
     }
     axes.sort_unstable_by(|a, b| b.cmp(a));
     axes.dedup();
@@ -126,7 +127,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     {
         let sizes: Vec<usize> = x.ty.dims.iter().map(|dim| if let Size::Known(n) = dim.size { n as usize } else { 0 }).collect();
         let filled = filled(known, usize::try_from(all).unwrap_or(usize::MAX), &sizes)
-            .ok_or_else(|| ExprError::at(place, format!("{all} values do not fill the shape {known:?}")))?;
+            .ok_or_else(|| ExprError::at(place, format!("cannot reshape {} to {known:?}", counted(all, "value"))))?;
         dims = filled.into_iter().map(|n| Dim::known(n as u64)).collect();
     }
     let ty = Type { dims: dims.clone(), ..x.ty.clone() };
@@ -143,7 +144,8 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
                 let shape: Vec<i64> = numbers.iter().map(|n| n.at(record)).collect();
                 let sizes: Vec<usize> = sizes.iter().map(|s| s[record]).collect();
                 filled(&shape, whole.row_length(record), &sizes).ok_or_else(|| {
-                    Error::data(format!("{} values do not fill the shape {shape:?}", whole.row_length(record))).at_row(record)
+                    let values = counted(whole.row_length(record) as u64, "value");
+                    Error::data(format!("cannot reshape {values} to {shape:?}")).at_row(record)
                 })
             })
             .collect::<Result<Vec<_>>>()?;

@@ -61,7 +61,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["ragged.range"],
         "starts, limits=None, deltas=1, dtype=None, name, row_splits_dtype=int64",
-        "A row of numbers from each start up to, but not including, its limit. A single argument gives the limits.",
+        "A row of numbers from each start up to, but not including, its limit. A single argument is taken as the limits.",
         [("ragged.range([2, 0, 3])", "[[0, 1], [], [0, 1, 2]]"), ("ragged.range([0, 5], [3, 3], [1, -1])", "[[0, 1, 2], [5, 4]]")],
         |c| ranges(c, true).and_then(|kind| with_given_dtype(c, kind, 3))
     ),

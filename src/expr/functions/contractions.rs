@@ -34,7 +34,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 /// The type of an operand, which must be dense.
 fn dense(call: &Call, item: &Operand) -> ExprResult<Type> {
-    call.dense(item, "to_tensor(x) pads its rows")
+    call.dense(item, "to pad its rows: to_tensor(x)")
 }
 
 /// A product of sizes, as a formula.

@@ -390,7 +390,7 @@ fn from_sparse(call: &mut Call) -> ExprResult<OperandKind> {
                 };
                 if row < at || own[row] as i64 != *column {
                     return Err(Error::data(format!("the index [{row}, {column}] leaves a gap or is out of order")).at_row(record).help(
-                        "rows of a ragged tensor are filled from the left: columns 0, 1, 2 ...; sparse.reorder(x) sorts the entries",
+                        "rows of a ragged tensor are filled from the left: columns 0, 1, 2 ...; to sort the entries: sparse.reorder(x)",
                     ));
                 }
                 at = row;

@@ -27,7 +27,8 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["strided_slice"],
         "input_|x, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0, var=None",
-        "The subscript x[begin:end:strides]. Bit i of a mask applies to key i: no begin, no end, `...`, None, or an index.",
+        "The subscript x[begin:end:strides]. Bit i of begin_mask, end_mask, ellipsis_mask, new_axis_mask or shrink_axis_mask makes key i \
+         a slice without begin, a slice without end, `...`, None or an index, respectively.",
         [("strided_slice([[1, 2, 3], [4, 5, 6]], [0, 2], [2, 0], [1, -1])", "[[3, 2], [6, 5]]")],
         strided
     ),
@@ -48,7 +49,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["signal.frame"],
         "signal|x, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1",
-        "Windows of frame_length values, each starting frame_step after the one before, along a new axis. With pad_end, a window starts at every step, and pad_value follows the last value.",
+        "Windows of frame_length values, each starting frame_step values after the previous one, along a new axis. With pad_end, a window starts at every step, and pad_value follows the last value.",
         [
             ("signal.frame([1, 2, 3, 4, 5], 3, 1)", "[[1, 2, 3], [2, 3, 4], [3, 4, 5]]"),
             ("signal.frame([1, 2, 3, 4, 5], 2, 2, pad_end=True)", "[[1, 2], [3, 4], [5, 0]]")

@@ -383,7 +383,7 @@ fn count(call: &mut Call, dtype: &DType) -> ExprResult<OperandKind> {
             format!("{} expects a tensor with at least one axis, found {}", call.name, crate::expr::operand::describe(&x.ty)),
         );
         return Err(match x.ty.dtype() {
-            Some(DType::String) if x.rank() == 0 => error.help("strings.length(x) counts the bytes of a string"),
+            Some(DType::String) if x.rank() == 0 => error.help("for the number of bytes in a string: strings.length(x)"),
             _ => error,
         });
     }
@@ -400,7 +400,7 @@ fn uniform_row_length(call: &mut Call) -> ExprResult<OperandKind> {
     match x.ty.dims[1].size {
         Size::Known(n) => integer(call, usize::try_from(n).unwrap_or(usize::MAX), &DType::Int64),
         Size::Ragged => Err(ExprError::at(x.span.clone(), "the rows are ragged: they have no single length")
-            .help("row_lengths(x) returns the length of each")),
+            .help("for the length of each row: row_lengths(x)")),
         Size::Uniform => call.one(Type::tensor(DType::Int64, Vec::new()), move |args| {
             let tensor = x.of(args)?;
             let (partitions, _) = tensor.levels(2)?;

@@ -119,7 +119,7 @@ fn ends(call: &Call) -> ExprResult<String> {
 fn dense(call: &Call) -> ExprResult<Type> {
     let ty = as_node(call.operand(0)?, None)?.ty;
     if ty.is_sparse() || ty.is_ragged() {
-        return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)).help("to_tensor(x) pads its rows"));
+        return Err(call.error(format!("{} expects a dense tensor, found {ty}", call.name)).help("to pad its rows: to_tensor(x)"));
     }
     Ok(ty)
 }

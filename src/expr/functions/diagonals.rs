@@ -26,7 +26,7 @@ pub static FUNCTIONS: &[Function] = &[
         ["linalg.diag_part", "matrix_diag_part"],
         "input|x, k=0, padding_value=None, align=\"RIGHT_LEFT\"",
         "Diagonal k of matrices, or, with k=(LOWER, UPPER), these diagonals as rows, from the upper one. Shorter ones are padded with \
-         padding_value (0). align says on which side the values of those above and below the main diagonal are.",
+         padding_value (0). align sets the side to which the diagonals above and below the main diagonal are aligned.",
         [
             ("linalg.diag_part([[1, 2], [3, 4]])", "[1, 4]"),
             ("linalg.diag_part([[1, 2], [3, 4]], k=-1)", "[3]"),
@@ -108,7 +108,7 @@ fn matrices(call: &Call) -> ExprResult<Type> {
 }
 
 fn dense(call: &Call) -> ExprResult<Type> {
-    call.dense(call.operand(0)?, "to_tensor(x) pads its rows")
+    call.dense(call.operand(0)?, "to pad its rows: to_tensor(x)")
 }
 
 /// The lowest and the highest diagonal of argument `i`, which is a number or a pair.
@@ -358,7 +358,7 @@ fn set(call: &Call) -> ExprResult<String> {
     let size = |axis: usize| format!("shape(identity(input))[{axis}]");
     let (rows, columns) = (size(rank - 2), size(rank - 1));
     if k < upper {
-        let diagonal = call.dense(call.operand(1)?, "to_tensor(x) pads its rows")?;
+        let diagonal = call.dense(call.operand(1)?, "to pad its rows: to_tensor(x)")?;
         let outer: String = (0..rank - 2).map(|axis| format!("{}, ", size(axis))).collect();
         let bounds = [k, upper].map(|k| existing(k, &rows, &columns));
         return on_diagonals(call, &diagonal, upper - k + 1, &bounds, &[&outer, &rows, &columns], &Align::at(call, 3)?, "input");

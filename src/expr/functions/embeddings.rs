@@ -10,7 +10,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.embedding_lookup_sparse"],
         "params, sp_ids, sp_weights, combiner=\"mean\", max_norm=None, allow_fast_lookup=False",
-        "Look up rows of a table by id and combine those of each row of ids by mean, sum or sqrtn, weighted unless sp_weights is None. As in TensorFlow, empty rows at the end are left out.",
+        "Look up rows of a table by id and combine the rows that belong to each row of ids by mean, sum or sqrtn, weighted unless sp_weights is None. As in TensorFlow, empty rows at the end are left out.",
         [(
             "nn.embedding_lookup_sparse(constant([[1.0, 2.0], [3.0, 4.0]]), ragged.constant([[0, 1], [1]]), None)",
             "[[2.0, 3.0], [3.0, 4.0]]"
@@ -20,7 +20,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.safe_embedding_lookup_sparse"],
         "embedding_weights, sparse_ids, sparse_weights=None, combiner=\"mean\", default_id=None, max_norm=None, allow_fast_lookup=False",
-        "Like nn.embedding_lookup_sparse, but ignores negative ids and, unless the combiner is sum, ids whose weight is not positive. An empty row gives row default_id of the table, or zeros.",
+        "Like nn.embedding_lookup_sparse, but ignores negative ids and, unless the combiner is sum, ids whose weight is not positive. For an empty row, the result is row default_id of the table, or zeros.",
         [(
             "nn.safe_embedding_lookup_sparse(constant([[1.0, 2.0], [3.0, 4.0]]), ragged.constant([[0, 1], [-1]]))",
             "[[2.0, 3.0], [0.0, 0.0]]"
@@ -43,7 +43,7 @@ fn lookup(call: &Call, safe: bool) -> ExprResult<String> {
     let is_rows = if ty.is_sparse() { ty.rank() >= 2 } else { ty.is_ragged() && ty.rank() == 2 };
     if !is_rows {
         let message = format!("{}: {ids} must be a sparse tensor or ragged rows of ids, found {ty}", call.name);
-        let advice = "RaggedTensor.from_tensor(x) or sparse.from_dense(x) converts a dense tensor";
+        let advice = "to convert a dense tensor: RaggedTensor.from_tensor(x) or sparse.from_dense(x)";
         return Err(ExprError::at(call.operand(1)?.span.clone(), message).help(advice));
     }
     let table_ty = table_type(call)?;

@@ -193,7 +193,7 @@ fn map_values(call: &mut Call) -> ExprResult<OperandKind> {
     if sparse.is_empty() {
         return Err(call
             .error(format!("{} needs at least one sparse tensor", call.name))
-            .help("sparse.from_dense(x) converts a dense tensor"));
+            .help("to convert a dense tensor: sparse.from_dense(x)"));
     }
     let new = call.push(strict_node(&result)?);
     let args: Vec<Arg> = sparse.into_iter().map(|node| call.push(node)).collect();

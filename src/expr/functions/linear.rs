@@ -34,7 +34,7 @@ pub static FUNCTIONS: &[Function] = &[
         "Cross products of vectors of three values.",
         [("linalg.cross([1, 2, 3], [4, 5, 6])", "[-3, 6, -3]")],
         |call| {
-            let [a, b] = [0, 1].map(|i| call.dense(call.operand(i)?, "to_tensor(x) pads its rows"));
+            let [a, b] = [0, 1].map(|i| call.dense(call.operand(i)?, "to pad its rows: to_tensor(x)"));
             let (a, b) = (a?, b?);
             if a.rank() != b.rank() || a.rank() == 0 {
                 return Err(call.error(format!("linalg.cross expects vectors in tensors of the same shape, found {a} and {b}")));
@@ -83,7 +83,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 /// The type of argument 0, which must hold dense matrices.
 fn matrices(call: &Call) -> ExprResult<Type> {
-    let ty = call.dense(call.operand(0)?, "to_tensor(x) pads its rows")?;
+    let ty = call.dense(call.operand(0)?, "to pad its rows: to_tensor(x)")?;
     if ty.rank() < 2 {
         return Err(call.error(format!("{} expects a matrix, found {ty}", call.name)));
     }

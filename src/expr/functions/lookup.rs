@@ -24,8 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["lookup"],
         "x, vocabulary, num_oov_buckets=0, default_value=None",
-        "The index of each string or integer in a vocabulary. A value that is not in it gets one of num_oov_buckets further indices, \
-chosen by Fingerprint64, or default_value (-1). For integers and a vocabulary of strings, the inverse: the string at each index.",
+        "The index of each string or integer in a vocabulary. A value that is not in the vocabulary gets one of num_oov_buckets additional indices, chosen by Fingerprint64, or default_value (-1). For integers and a vocabulary of strings, the inverse: the string at each index.",
         [
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"])", "[1, -1]"),
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"], num_oov_buckets=1)", "[1, 2]"),
@@ -123,7 +122,7 @@ fn twice(call: &Call, entry: &str) -> ExprError {
 fn multi_hot(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.integers(0)?;
     if x.rank() == 0 {
-        return Err(call.error("multi_hot expects rows of indices, found a scalar").help("one_hot takes single indices"));
+        return Err(call.error("multi_hot expects rows of indices, found a scalar").help("for single indices, use one_hot"));
     }
     let depth = call.integer(1)?;
     if let Some(n) = depth.known().filter(|n| *n < 0) {

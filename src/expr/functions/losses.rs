@@ -39,7 +39,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.weighted_cross_entropy_with_logits"],
         "labels, logits, pos_weight",
-        "Sigmoid cross entropy of the logits, given the labels, in which positive labels count pos_weight times.",
+        "Sigmoid cross entropy of the logits, given the labels, in which positive labels are weighted by pos_weight.",
         [("nn.weighted_cross_entropy_with_logits([1.0], [0.0], 2.0)", "[1.3862944]")],
         |call| {
             same_shape(call)?;
@@ -66,7 +66,7 @@ pub static FUNCTIONS: &[Function] = &[
 
 /// The types of arguments 0 and 1, of which the second holds dense floats.
 fn pair(call: &Call) -> ExprResult<(Type, Type)> {
-    let [labels, logits] = [0, 1].map(|i| call.dense(call.operand(i)?, "to_tensor(x) pads its rows"));
+    let [labels, logits] = [0, 1].map(|i| call.dense(call.operand(i)?, "to pad its rows: to_tensor(x)"));
     let (labels, logits) = (labels?, logits?);
     if !logits.dtype().is_some_and(DType::is_float) || logits.rank() == 0 {
         return Err(call.error(format!("{} expects rows of logits, found {logits}", call.name)));

@@ -18,6 +18,6 @@ fn keys(call: &mut Call) -> ExprResult<OperandKind> {
         Some(node) => Ok(OperandKind::Tensor(node)),
         None => Err(call
             .error("keys expects maps, or structures of key and value")
-            .help("--schema 'm: map<string, int64>' reads objects as maps")),
+            .help("to read objects as maps: --schema 'm: map<string, int64>'")),
     }
 }

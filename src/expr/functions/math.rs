@@ -167,7 +167,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Convert to another dtype. Floats are truncated toward zero, integers wrap around, and nonzero values become true; times become counts of their unit, or ISO 8601 text. `float` is float32, in `x.astype(float)` float64.",
+        "Convert to another dtype. Floats are truncated toward zero, integers wrap around, and nonzero values become true; times become counts of their unit, or ISO 8601 text. `float` means float32, but float64 in `x.astype(float)`.",
         [("cast([1.9, -1.9], int32)", "[1, -1]")],
         |c| {
             let node = as_node(c.operand(0)?, None)?;
@@ -322,7 +322,7 @@ fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
             format!("{} expects numbers, found {dtype}", call.name),
         );
         return Err(match dtype {
-            DType::Bool => error.help("cast(x, int64) converts bools to numbers"),
+            DType::Bool => error.help("to convert bools to numbers: cast(x, int64)"),
             _ => error,
         });
     }
@@ -368,7 +368,7 @@ pub fn two_floats(call: &mut Call) -> ExprResult<[Arg; 2]> {
     let args = call.promoted_items(&items)?;
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_float() {
-        return Err(call.error(format!("{} expects floats, found {dtype}", call.name)).help("cast(x, float64) converts numbers"));
+        return Err(call.error(format!("{} expects floats, found {dtype}", call.name)).help("to convert to floats: cast(x, float64)"));
     }
     Ok([args[0].clone(), args[1].clone()])
 }
@@ -430,7 +430,7 @@ fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
         "`~x`" => "invert",
         _ => return Err(error.help(compare)),
     };
-    Err(if dtype.is_integer() { error.help(format!("bitwise.{function} takes integers")) } else { error.help(compare) })
+    Err(if dtype.is_integer() { error.help(format!("for integers, use bitwise.{function}")) } else { error.help(compare) })
 }
 
 /// Whether an operator is bitwise: it is on integers if the first operand is dense. Operators of ragged tensors are

@@ -11,6 +11,7 @@ use crate::expr::kernels::level::{partition_of, record_below, wrap};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{broadcast, last_ragged};
+use crate::printable::counted;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor};
@@ -120,6 +121,11 @@ fn turned(call: &Call, transpose: usize, adjoint: usize) -> ExprResult<bool> {
     }
 }
 
+/// The message about matrices that cannot be multiplied.
+pub fn unmatched(columns: u64, rows: u64) -> String {
+    format!("the first matrix has {}, but the second has {}", counted(columns, "column"), counted(rows, "row"))
+}
+
 fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     // The adjoint of a real matrix is its transpose.
     let (ta, tb) = (turned(call, 2, 4)?, turned(call, 3, 5)?);
@@ -133,7 +139,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     if let (Size::Known(m), Size::Known(n)) = (k.size, other.size)
         && m != n
     {
-        return Err(call.error(format!("rows of {m} items do not match columns of {n}")));
+        return Err(call.error(unmatched(m, n)));
     }
     let (outer_a, outer_b) = (a.arg.ty.dims[..a.outer()].to_vec(), b.arg.ty.dims[..b.outer()].to_vec());
     if outer_a.len() != outer_b.len() && args.iter().any(|arg| last_ragged(&arg.ty.dims).is_some()) {
@@ -158,7 +164,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
             // A matrix without rows does not determine the number of its columns.
             let is_open = (m, k) == (0, 0) && !p.transposed || (other, n) == (0, 0) && q.transposed;
             if k != other && !is_open {
-                return Err(Error::data(format!("rows of {k} items do not match columns of {other}")).at_row(record()));
+                return Err(Error::data(unmatched(k as u64, other as u64)).at_row(record()));
             }
             count = check_count(m.checked_mul(n).and_then(|c| c.checked_add(count)), record())?;
             rows.push(m);

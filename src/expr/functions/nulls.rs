@@ -37,7 +37,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["fill_null"],
         "x, value",
-        "Replace null values with a value. Null lists stay null, except with the value [], which replaces only them, also lists of structures. Times are given as text.",
+        "Replace null values with a value. Null lists stay null; the value [] replaces only null lists, including null lists of structures. Write times as text.",
         [("fill_null([3, 1], 0)", "[3, 1]")],
         fill_null
     ),

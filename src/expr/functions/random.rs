@@ -24,7 +24,8 @@ pub static FUNCTIONS: &[Function] = &[
         ["random.uniform", "random_uniform"],
         "shape, minval=0, maxval=None, dtype=float32, seed=None",
         "Uniform random numbers from minval up to, but not including, maxval (1). The numbers depend on --seed, the \
-         name of the input as given, the record number in it, and the call, so piped input gives different numbers than the file.",
+         name of the input as given, the record number in it, and the call, so the numbers \
+         for piped input differ from those for the same data in a file.",
         [],
         uniform
     ),

@@ -67,7 +67,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_mean", "math.reduce_mean"],
         "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
-        "Mean over axes. Integers in a list or dense tensor give an integer mean, as in TensorFlow; for a fractional mean, cast(x, float64) first.",
+        "Mean over axes. The mean of integers in a list or dense tensor is an integer, as in TensorFlow; for a fractional mean, cast(x, float64) first.",
         [("reduce_mean([[3, 1], [2, 4, 6]], axis=1)", "[2.0, 4.0]"), ("reduce_mean([3.0, 2.0])", "2.5")],
         mean
     ),

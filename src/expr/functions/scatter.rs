@@ -101,7 +101,9 @@ impl Scatter {
         let ty = as_node(call.operand(indices)?, None)?.ty;
         let updates = as_node(call.operand(updates)?, None)?.ty;
         if ty.is_ragged() || ty.is_sparse() || updates.is_ragged() || updates.is_sparse() {
-            return Err(call.error(format!("{} expects dense tensors", call.name)).help("to_tensor(x) pads the rows of a ragged one"));
+            return Err(call
+                .error(format!("{} expects dense tensors", call.name))
+                .help("to pad the rows of a ragged tensor: to_tensor(x)"));
         }
         let depth = match ty.dims.last().map(|dim| dim.size) {
             Some(Size::Known(depth @ 1..)) => depth as usize,
@@ -229,7 +231,7 @@ fn stitch(call: &Call) -> ExprResult<String> {
     }
     let (mut all, mut slices, mut inner) = (Vec::new(), Vec::new(), String::new());
     for (i, (own, tensor)) in indices.iter().zip(&data).enumerate() {
-        let [own, tensor] = [own, tensor].map(|item| call.dense(item, "to_tensor(x) pads its rows"));
+        let [own, tensor] = [own, tensor].map(|item| call.dense(item, "to pad its rows: to_tensor(x)"));
         let (own, tensor) = (own?, tensor?);
         let fits = own.rank() <= tensor.rank()
             && own.dims.iter().zip(&tensor.dims).all(|(m, n)| !matches!((m.size, n.size), (Size::Known(m), Size::Known(n)) if m != n));

@@ -228,7 +228,7 @@ fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
                 if let Some(w) = own.windows(2).find(|w| w[1] < w[0]) {
                     return Err(Error::data(format!("the segment ids decrease from {} to {}", w[0], w[1]))
                         .at_row(record)
-                        .help("math.unsorted_segment_* take ids in any order"));
+                        .help("for ids in any order, use math.unsorted_segment_*"));
                 }
                 if own.first().is_some_and(|first| *first < 0) {
                     return Err(Error::data("a segment id is negative").at_row(record));

@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             if let Some(item) = c.given(2).filter(|item| !matches!(item.literal(), Some(Literal::None | Literal::Bool(_)))) {
                 let error = ExprError::at(item.span.clone(), "the third argument of gather is validate_indices, as in TensorFlow");
-                return Err(error.help("name the axis: gather(x, indices, axis=1)"));
+                return Err(error.help("specify the axis: gather(x, indices, axis=1)"));
             }
             let axis = c.optional_int(3)?;
             let batch = c.optional_int(4)?.unwrap_or(0);
@@ -43,7 +43,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.embedding_lookup"],
         "params, ids|indices, max_norm=None",
-        "Look up rows of a table by id. A list of tables is read as the parts of one table. Rows are scaled down to a norm of at most max_norm.",
+        "Look up rows of a table by id. A list of tables is treated as the parts of a single table. Rows are scaled down to a norm of at most max_norm.",
         [
             ("nn.embedding_lookup(constant([[1.0, 2.0], [3.0, 4.0]]), [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]"),
             ("nn.embedding_lookup([[[1.0, 2.0]], [[3.0, 4.0]]], [1, 0])", "[[3.0, 4.0], [1.0, 2.0]]")
@@ -167,7 +167,7 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     let batch = call.optional_int(2)?.unwrap_or(0);
     let ragged = last_ragged(&x.ty.dims).is_some();
     if batch != 0 && (ragged || last_ragged(&indices.ty.dims).is_some()) {
-        return Err(call.error("gather_nd does not support batch_dims for ragged tensors").help("to_tensor(x) makes it dense"));
+        return Err(call.error("gather_nd does not support batch_dims for ragged tensors").help("to make it dense: to_tensor(x)"));
     }
     let most = x.rank().min(indices.rank().saturating_sub(1));
     let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch <= most) else {
@@ -347,7 +347,7 @@ fn coordinates(call: &mut Call, condition: Arg) -> ExprResult<OperandKind> {
     let rank = condition.rank();
     if rank == 0 {
         return Err(ExprError::at(condition.span.clone(), "a scalar has no indices; where needs at least one axis")
-            .help("where(condition, x, y) chooses one of two values"));
+            .help("to choose one of two values: where(condition, x, y)"));
     }
     let ty = Type::tensor(DType::Int64, vec![Dim::UNIFORM, Dim::known(rank as u64)]);
     call.one(ty, move |args| {
@@ -515,7 +515,7 @@ fn embedding_lookup(call: &Call) -> ExprResult<String> {
     }
     let ids = as_node(call.operand(1)?, None)?.ty;
     if ids.is_ragged() {
-        return Err(call.error("nn.embedding_lookup: max_norm expects dense ids").help("to_tensor(ids) pads their rows"));
+        return Err(call.error("nn.embedding_lookup: max_norm expects dense ids").help("to pad their rows: to_tensor(ids)"));
     }
     let first = match call.operand(0)?.elements().and_then(|parts| parts.into_iter().next()) {
         Some(part) => as_node(&part, None)?.ty,

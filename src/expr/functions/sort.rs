@@ -253,7 +253,7 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
                 if range.len() < k {
                     let values = if range.len() == 1 { "value" } else { "values" };
                     let error = Error::data(format!("k is {k}, but a row has only {} {values}", range.len())).at_row(record);
-                    return Err(error.help(format!("sort(x, direction=\"DESCENDING\")[..., :{k}] returns at most {k} of each row")));
+                    return Err(error.help(format!("for at most {k} of each row: sort(x, direction=\"DESCENDING\")[..., :{k}]")));
                 }
                 let mut line: Vec<usize> = range.clone().collect();
                 let larger = |a: &usize, b: &usize| order(*b, *a).then(a.cmp(b));

@@ -55,7 +55,7 @@ pub static FUNCTIONS: &[Function] = &[
         "The logarithm of the beta function along the last axis: the sum of lgamma(x), minus lgamma of the sum of x.",
         [("math.lbeta([1.0, 2.0])", "-0.6931472")],
         |call| {
-            let ty = call.dense(call.operand(0)?, "to_tensor(x) pads its rows")?;
+            let ty = call.dense(call.operand(0)?, "to pad its rows: to_tensor(x)")?;
             if ty.rank() == 0 {
                 return Err(call.error("math.lbeta works along an axis; a scalar has none"));
             }

@@ -60,7 +60,7 @@ fn part_of(call: &mut Call, wanted: TimeComponent) -> ExprResult<OperandKind> {
     let x = call.sized(0)?;
     let Some(time) = time_type(&x) else {
         let error = ExprError::at(x.span.clone(), format!("{} expects times, found {}", call.name, x.ty));
-        return Err(error.help("timestamp(x) converts text and numbers to times"));
+        return Err(error.help("convert text or numbers to times first: timestamp(x)"));
     };
     if time.kind == TimeKind::Duration || (wanted.is_of_dates() && !has_date(time.kind)) {
         return Err(ExprError::at(x.span.clone(), format!("{} of {} is undefined", call.name, x.ty)));
@@ -124,7 +124,7 @@ pub fn comparison(call: &mut Call, op: Compare) -> ExprResult<Option<OperandKind
                 let (a, b) = (call.sized(0)?, call.sized(1)?);
                 return Err(call
                     .error(format!("{} and {} cannot be compared", a.ty, b.ty))
-                    .help("timestamp(x, tz=\"UTC\") gives a time a zone"));
+                    .help("to set the time zone of a time: timestamp(x, tz=\"UTC\")"));
             }
             [call.sized(0)?, call.sized(1)?]
         }

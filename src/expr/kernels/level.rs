@@ -106,7 +106,7 @@ pub fn check_uniform(tensor: &Tensor, dims: &[Dim]) -> Result<()> {
             if let Some(other) = rows.find(|l| *l != first) {
                 return Err(Error::data(format!("rows have {first} and {other} items on axis {axis}, which is uniform"))
                     .at_row(record)
-                    .help("ragged.stack and ragged tensors accept rows of different lengths"));
+                    .help("for rows of different lengths, use ragged.stack or a ragged tensor"));
             }
         }
     }

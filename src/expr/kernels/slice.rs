@@ -187,7 +187,8 @@ pub fn items(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) -
                 let items = if length == 1 { "1 item".to_owned() } else { format!("{length} items") };
                 return Err((
                     row,
-                    Error::data(format!("index {index} is out of range for {items}")).help("slices accept short rows, as in x[:1]"),
+                    Error::data(format!("index {index} is out of range for {items}"))
+                        .help("a slice such as x[:1] also works for short rows"),
                 ));
             }
         }

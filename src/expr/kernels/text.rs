@@ -92,7 +92,7 @@ impl TextBuilder {
         }
         Ok(Arc::new(
             LargeStringArray::try_new(offsets, values, None)
-                .map_err(|_| Error::data("the result is not valid UTF-8").help("cast(x, bytes) converts strings unchanged"))?,
+                .map_err(|_| Error::data("the result is not valid UTF-8").help("to convert strings unchanged: cast(x, bytes)"))?,
         ))
     }
 }

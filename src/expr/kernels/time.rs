@@ -218,11 +218,12 @@ impl TimeReader {
         match zone.from_local_datetime(&local) {
             LocalResult::Single(time) => Ok(i128::from(time.offset().fix().local_minus_utc()) * NANOS),
             LocalResult::Ambiguous(a, b) => {
-                let error = Error::data(format!("{:?} occurs twice in {name}: the clocks are set back", shown(text)));
+                let error = Error::data(format!("{:?} occurs twice in {name} because clocks are set back then", shown(text)));
                 Err(error.help(format!("write it with its UTC offset: {} or {}", with(&a), with(&b))))
             }
             LocalResult::None => {
-                let error = Error::data(format!("{:?} does not exist in {name}: the clocks are set forward past it", shown(text)));
+                let error =
+                    Error::data(format!("{:?} does not exist in {name} because clocks skip it when they are set forward", shown(text)));
                 Err(error.help(format!("write it with its UTC offset, such as {}", with(&zone.from_utc_datetime(&local)))))
             }
         }

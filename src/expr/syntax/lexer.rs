@@ -84,7 +84,7 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                         return Err(match c {
                             '!' => error.help("write `not x` or `x != y`"),
                             '$' => error.help("write fields without `$`, and in backquotes if the name is not an identifier"),
-                            '?' if text[start..].starts_with("??") => error.help("fill_null(x, value) replaces nulls"),
+                            '?' if text[start..].starts_with("??") => error.help("to replace nulls: fill_null(x, value)"),
                             '?' => error.help("write where(condition, x, y); put a name with such a character in backquotes"),
                             '“' | '”' | '‘' | '’' => error.help("use straight quotes: \" or '"),
                             '−' | '–' => error.help("write -"),

@@ -217,9 +217,11 @@ impl Parser {
         }
         let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
         match self.peek() {
-            TokenKind::Name(word) if word == "if" => error.help("expressions have no `if`: where(condition, x, y) chooses for each value"),
+            TokenKind::Name(word) if word == "if" => {
+                error.help("expressions have no `if`; to choose for each value: where(condition, x, y)")
+            }
             TokenKind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
-            TokenKind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("where(condition, x, y) chooses for each value"),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("to choose for each value: where(condition, x, y)"),
             TokenKind::Op("->") => error.help("a field of a structure is x.name"),
             TokenKind::Op("~") => error.help(SEARCH_TEXT),
             TokenKind::Op("<" | "<=" | ">" | ">=" | "==" | "!=") if self.at == 0 => {
@@ -232,16 +234,16 @@ impl Parser {
                 word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
             },
             TokenKind::Name(_) if self.before_is_name("NOT") => error.help("write it in lowercase: not"),
-            TokenKind::Name(word) if word.eq_ignore_ascii_case("mod") => error.help("x % y is the remainder"),
-            TokenKind::Name(word) if word.eq_ignore_ascii_case("div") => error.help("x // y is the quotient rounded down"),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("mod") => error.help("for the remainder: x % y"),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("div") => error.help("for the quotient rounded down: x // y"),
             TokenKind::Name(word) if word == "contains" => error.help(SEARCH_TEXT).help(SEARCH_LIST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons can be chained: 1 <= x <= 5"),
             TokenKind::Op("=" | "!") if matches!(self.peek_after(1), TokenKind::Op("~")) => error.help(SEARCH_TEXT),
             TokenKind::Op(">") if self.before_is("<") => error.help("write x != y"),
             TokenKind::Op(".") => error.help("write a field without a leading dot"),
             TokenKind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
-            TokenKind::Name(word) if word == "desc" || word == "asc" => error.help("`sort --descending` sorts in descending order"),
-            TokenKind::Name(word) if word == "for" => error.help("expressions have no loops: each applies to all values at once"),
+            TokenKind::Name(word) if word == "desc" || word == "asc" => error.help("to sort in descending order: sort --descending"),
+            TokenKind::Name(word) if word == "for" => error.help("there are no loops: an expression applies to all values at once"),
             TokenKind::Op(":") if matches!(self.peek_after(1), TokenKind::Op(":")) => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("in") => error
@@ -257,7 +259,7 @@ impl Parser {
             TokenKind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),
             TokenKind::Op(":=") => error.help("`=` assigns: y = x + 1"),
             TokenKind::Op("=") if self.before_is("==") => error.help("`==` compares"),
-            TokenKind::Op(":") if expected == "the end of the expression" => error.help("`sort --descending` sorts in descending order"),
+            TokenKind::Op(":") if expected == "the end of the expression" => error.help("to sort in descending order: sort --descending"),
             TokenKind::Op(op) if op.ends_with('=') && op.len() > 1 => error.help("write the assignment out: x = x + 1"),
             _ => error,
         }

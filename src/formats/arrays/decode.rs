@@ -86,7 +86,7 @@ impl FieldDecoder {
                 for size in tail {
                     let size = *size as usize;
                     axes.push(RowPartition::uniform(size, rows)?);
-                    rows = rows.checked_mul(size).ok_or_else(|| Error::data("too many values"))?;
+                    rows = rows.checked_mul(size).ok_or_else(|| Error::data("the result would have too many values"))?;
                 }
                 let axes = axes
                     .into_iter()

@@ -328,7 +328,7 @@ fn take(stream: &mut dyn Read, nbytes: u64) -> Result<Vec<u8>> {
 }
 
 fn cut_off() -> Error {
-    Error::data("the Arrow stream is truncated inside a message")
+    Error::data("the Arrow stream is truncated in the middle of a message")
 }
 
 /// Converts a read error.

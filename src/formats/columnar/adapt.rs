@@ -141,7 +141,7 @@ impl Columns {
             };
             let all: Vec<String> = missing.iter().map(declared).collect();
             let it = if missing.len() == 1 { "it" } else { "them" };
-            let error = Error::data(format!("the file has no column {}", quoted(name))).in_field(quoted(&first.name));
+            let error = Error::data(format!("the file has no column named {}", quoted(name))).in_field(quoted(&first.name));
             let near = nearest(name, positions.keys().copied()).map(|near| format!("did you mean {}?", quoted(near)));
             return Err(near
                 .into_iter()

@@ -143,7 +143,9 @@ impl Cutter {
             let text =
                 format!("{}: there is only one column, `{name}`; if {shown} separates columns, use --delimiter {shown}", input.name());
             let text = match request.options.csv.delimiter {
-                Some(_) => format!("{text}. It applies to input and output; to write with another delimiter, pipe into a second tatter"),
+                Some(_) => format!(
+                    "{text}. --delimiter applies to both input and output; to write with a different delimiter, pipe into a second tatter"
+                ),
                 None => text,
             };
             request.options.notices.add(text, request.options.strict)?;
@@ -291,7 +293,7 @@ impl Cutter {
             }
             match result {
                 ReadRecordResult::InputEmpty if self.is_over && written > 0 => {
-                    let error = self.located("the file ends inside a quoted field".to_owned(), line);
+                    let error = self.located("the file ends in the middle of a quoted field".to_owned(), line);
                     return Err(error.help(ORDINARY_QUOTES));
                 }
                 ReadRecordResult::InputEmpty if self.is_over => return Ok(false),

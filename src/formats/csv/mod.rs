@@ -51,7 +51,7 @@ impl Format for Csv {
     fn summary(&self) -> &'static str {
         match self {
             Csv::Comma => "comma-separated values: scalars, and lists with --list-separator",
-            Csv::Tab => "tab-separated values, as csv",
+            Csv::Tab => "tab-separated values; otherwise like csv",
         }
     }
 

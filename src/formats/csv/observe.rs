@@ -353,7 +353,7 @@ impl Seen {
         let named = missing.iter().take(LISTED).map(|(name, _)| quoted(name)).collect::<Vec<_>>().join(", ");
         let more = if missing.len() > LISTED { ", ..." } else { "" };
         let input = if let [input] = self.inputs.as_slice() { input } else { &first.input };
-        let text = format!("{input}: {words} {verb} read as null in {named}{more}; --nulls sets the words for null");
+        let text = format!("{input}: {words} {verb} read as null in {named}{more}; use --nulls to set the strings that mean null");
         request.options.notices.add(text, request.options.strict)
     }
 }
@@ -483,7 +483,7 @@ impl Observed for Seen {
         }
         let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text, _)| format!("{name}: {text}")).collect();
         let said = shell_quoted(&said.join("; "));
-        let as_text = format!("a column must have one type in all records; to read it as text: --schema {said}");
+        let as_text = format!("a column must have the same type in all records; to read it as text: --schema {said}");
         if may_be_header {
             let header = "--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names";
             return Err(error.help(header).help(as_text));

@@ -115,7 +115,7 @@ impl Block {
         if let Some(fixed) = schema.and_then(|schema| fixed(schema, found)) {
             let how = match (&found.fix, schema.and_then(|schema| type_at(schema, found))) {
                 (Fix::Nullable, _) => "a field that may be null is declared with".to_owned(),
-                (Fix::Json, _) => "a field must have one type in all records; keep its text with".to_owned(),
+                (Fix::Json, _) => "a field must have the same type in all records; to keep it as JSON, use".to_owned(),
                 (Fix::New(_), _) if kind == Kind::Data => "to read this key too, as a separate field, extend the schema, as in".to_owned(),
                 // Only a declared type makes such a record invalid.
                 (_, Some(ty)) if kind == Kind::Data => {

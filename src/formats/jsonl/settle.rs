@@ -120,7 +120,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
     let mut error = match clashes {
         [one] => Error::data(one.sentence.clone()).in_field(path_text(&one.names)),
         many => {
-            let mut error = Error::data(format!("{} fields contain values of several types", many.len()));
+            let mut error = Error::data(format!("{} fields contain values of mixed types", many.len()));
             for clash in many {
                 error = error.help(format!("{} {}", path_text(&clash.names), clash.sentence));
             }
@@ -130,7 +130,7 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
     if let [one] = inputs {
         error = error.in_input(one.clone());
     }
-    let keep = format!("keep the text of such values with {}", schema_option(&suggestion));
+    let keep = format!("to keep such values as JSON, use {}", schema_option(&suggestion));
     if let [Clash { has_many_keys: true, names, .. }] = clashes {
         let error = match names.as_slice() {
             [name] => {
@@ -143,8 +143,8 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
         return error.help(keep);
     }
     error
-        .help(format!("a field must have one type in all records; {keep}"))
-        .help("or with --mixed json, or skip the records whose type differs from the first with --on-error skip")
+        .help(format!("a field must have the same type in all records; {keep}"))
+        .help("or --mixed json; to skip records whose value differs in type from the first value, use --on-error skip")
 }
 
 /// Only the fields that lead to one of the paths.
@@ -248,7 +248,7 @@ impl Settling<'_> {
             if node.beyond_float.is_set() && self.rule == Rule::Json {
                 return self.clash(&[
                     ("fractions or non-finite numbers", float),
-                    ("integers beyond 2^53 that a float64 would change", node.beyond_float),
+                    ("integers beyond 2^53, which float64 cannot represent exactly", node.beyond_float),
                 ]);
             }
             self.lost |= node.beyond_float.is_set();

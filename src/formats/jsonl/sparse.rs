@@ -31,7 +31,7 @@ impl SparseColumn {
     /// The dtype cannot be read from JSON, or the rank is 0.
     pub fn new(ty: &Type, dtype: &DType, rules: Rules) -> Result<SparseColumn> {
         if ty.dims.is_empty() {
-            return Err(Error::usage("a sparse tensor needs dimensions, as in sparse<float32>[?, 1000]"));
+            return Err(Error::usage("a sparse tensor needs axes, as in sparse<float32>[?, 1000]"));
         }
         Ok(SparseColumn {
             rules,

@@ -253,11 +253,12 @@ impl ValueCutter {
                 self.end_value();
                 return Ok(());
             }
-            let error = Error::data("the input ends inside this record").help("it is truncated, or a bracket or quote is missing");
+            let error =
+                Error::data("the input ends in the middle of this record").help("it is truncated, or a bracket or quote is missing");
             return Err(self.locate(error, began));
         }
         if matches!(self.state, StreamState::First | StreamState::After | StreamState::Next) {
-            return Err(self.locate(Error::data("the input ends inside the array: expected `]`"), self.buffer.len()));
+            return Err(self.locate(Error::data("the input ends in the middle of the array: expected `]`"), self.buffer.len()));
         }
         Ok(())
     }

@@ -118,7 +118,7 @@ impl Cursor<'_> {
 
     fn control_in_string(&self) -> Box<ParseError> {
         if self.at_end() {
-            return ParseError::syntax(self.pos(), format!("{} ends inside a string", self.end_name()));
+            return ParseError::syntax(self.pos(), format!("{} ends in the middle of a string", self.end_name()));
         }
         ParseError::syntax(self.pos(), format!("the control character U+{:04X} in a string", self.peek()))
             .help("inside a string, control characters must be escaped: \\n, \\t, \\u0000")

@@ -16,7 +16,7 @@ use arrow_buffer::NullBuffer;
 use std::sync::Arc;
 
 /// `qid:N` where the schema has no field for it.
-const NO_QID: &str = "this line has qid:N, but the schema has no field `qid`";
+const NO_QID: &str = "this line has qid:N, but the schema has no field named `qid`";
 
 /// How lines become records of a schema.
 pub struct Decoder {

@@ -41,7 +41,7 @@ impl Format for Libsvm {
     }
 
     fn summary(&self) -> &'static str {
-        "libsvm, svmlight: label, qid, and sparse features in each line"
+        "libsvm, svmlight: label, qid, and sparse features on each line"
     }
 
     fn options(&self) -> &'static [&'static str] {

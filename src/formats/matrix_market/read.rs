@@ -188,7 +188,7 @@ impl Opened {
                     }
                     let mut words = self.lines.words();
                     let pushed = values.push(&mut words, is_float32);
-                    if let Err(what) = pushed.and_then(|()| words.next().map_or(Ok(()), |_| Err("one value in each line"))) {
+                    if let Err(what) = pushed.and_then(|()| words.next().map_or(Ok(()), |_| Err("one value on each line"))) {
                         return Err(self.lines.expected(what));
                     }
                 }

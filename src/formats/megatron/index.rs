@@ -52,7 +52,7 @@ impl Index {
         if found != expected && !has_modes {
             let text =
                 format!("the index claims {nsequences} sequences and {nboundaries} document boundaries, which take {expected} bytes");
-            return Err(Error::data(format!("{text}, but it has {found}")).help("it is truncated or damaged: copy or build it again"));
+            return Err(Error::data(format!("{text}, but it has {found}")).help("it is truncated or damaged; copy it again or rebuild it"));
         }
         let index = Index { source, dtype, nsequences, nboundaries, has_modes };
         match index.nboundaries {

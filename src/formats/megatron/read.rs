@@ -48,7 +48,7 @@ impl DatasetReader {
         let Some(path) = self.input.path() else {
             return Err(Error::data("the index comes from a pipe: it does not say where the values are")
                 .in_input(self.input.name().clone())
-                .help("name the file: x.idx, next to x.bin"));
+                .help("specify the file: x.idx, next to x.bin"));
         };
         let values = Input::regular(&path.with_extension(VALUES)).map_err(|e| missing(e, "values"))?;
         Source::new(values.file()?).map_err(|e| Error::io(values.name(), "cannot read", &e))
@@ -200,8 +200,8 @@ impl Cutter {
         // An error names the input itself.
         let tell = |text: String| self.notices.add(if self.strict { text } else { format!("{}: {text}", self.name) }, self.strict);
         if self.empty > 0 && !self.by_document {
-            let (documents, give) = (counted(self.empty, "document"), if self.empty == 1 { "gives" } else { "give" });
-            tell(format!("{documents} without sequences {give} no record; use --documents to keep empty documents"))?;
+            let (documents, produce) = (counted(self.empty, "document"), if self.empty == 1 { "produces" } else { "produce" });
+            tell(format!("{documents} without sequences {produce} no records; use --documents to keep empty documents"))?;
         }
         // Megatron writes one sequence after the other; other tools may not.
         let available = self.decoder.values.nbytes();

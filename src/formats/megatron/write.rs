@@ -115,7 +115,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         if !is_integer || field.ty.rank() != rank || (by_document && field.name == DOCUMENT) {
             let error = match by_document && field.name == DOCUMENT {
                 true => format!(
-                    "each record is a document, because {} has two axes, but there is also a field {DOCUMENT}",
+                    "each record is a document, because {} has two axes, but there is also a field named {DOCUMENT}",
                     quoted(&schema.fields[tokens].name)
                 ),
                 false => format!("megatron stores {} as an integer for each sequence, but here it is {}", field.name, field.ty),

@@ -45,7 +45,7 @@ pub fn chunk_end(begin: u64, nbytes: u64, nrecords: u64) -> Option<u64> {
 /// `verify`, checks the block headers, and that zeros follow the chunk.
 pub fn unblock(blocks: &[u8], begin: u64, end: u64, nbytes: u64, verify: bool, out: &mut Vec<u8>) -> Result<(), Damage> {
     let (mut rest, mut at, mut left) = (blocks, begin, nbytes);
-    let short = || Damage::new(begin, "the file ends inside a chunk");
+    let short = || Damage::new(begin, "the file ends in the middle of a chunk");
     while at < end {
         if at.is_multiple_of(BLOCK) {
             let (header, after) = rest.split_first_chunk::<{ HEADER as usize }>().ok_or_else(short)?;

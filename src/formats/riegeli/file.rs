@@ -192,7 +192,7 @@ impl ArrayFile {
 }
 
 fn short(at: u64) -> Damage {
-    Damage::new(at, "the file ends inside a chunk")
+    Damage::new(at, "the file ends in the middle of a chunk")
 }
 
 /// Why the records of a chunk cannot be read.

@@ -45,7 +45,7 @@ impl Header {
         let (Some(stored), Some(data_size), Some(data_hash), Some(kind), Some(decoded_size)) =
             (word(0), word(1), word(2), word(3), word(4))
         else {
-            return Err(Damage::new(at, "the file ends inside a chunk"));
+            return Err(Damage::new(at, "the file ends in the middle of a chunk"));
         };
         if verify && hash(&bytes[8..NBYTES as usize]) != stored {
             return Err(Damage::new(at, "the hash of the chunk's header does not match"));

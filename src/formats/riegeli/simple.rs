@@ -119,7 +119,8 @@ impl Unpacker {
     pub fn unpack(&mut self, header: &Header, data: &[u8], values: &mut Vec<u8>) -> Result<Vec<Range<usize>>, Damage> {
         let damaged = |what: &str| Damage::new(0, what.to_owned());
         let (codec, rest) = data.split_first().ok_or_else(|| damaged("the chunk has no data"))?;
-        let (sizes_size, rest) = read_varint(rest).ok_or_else(|| damaged("the chunk ends inside the length of its list of sizes"))?;
+        let (sizes_size, rest) =
+            read_varint(rest).ok_or_else(|| damaged("the chunk ends in the middle of the length of its list of sizes"))?;
         let sizes_size = usize::try_from(sizes_size).ok().filter(|n| *n <= rest.len());
         let (sizes, rest) = rest.split_at(sizes_size.ok_or_else(|| damaged("the sizes of the records reach beyond the chunk"))?);
         let mut plain_sizes = Vec::new();
@@ -146,7 +147,7 @@ impl Unpacker {
         let damaged = |what: String| Damage::new(0, what);
         let (size, bytes) = match codec {
             0 => (bytes.len() as u64, bytes),
-            _ => read_varint(bytes).ok_or_else(|| damaged("the chunk ends inside a size".to_owned()))?,
+            _ => read_varint(bytes).ok_or_else(|| damaged("the chunk ends in the middle of a size".to_owned()))?,
         };
         let Some(n) = usize::try_from(size).ok().filter(|_| sizes.contains(&size)) else {
             return Err(damaged(format!("found {size} bytes, but its header says {}", sizes.end())));

@@ -65,7 +65,7 @@ impl<'a> Archive<'a> {
         let mut sizes = Vec::new();
         let mut numbers = archive.numbers("shape")?;
         if numbers.left() != 2 {
-            return Err(Error::data(format!("a matrix must have two dimensions, but this shape has {}", numbers.left())));
+            return Err(Error::data(format!("a matrix must have two axes, but this shape has {}", numbers.left())));
         }
         numbers.take(2, &mut sizes)?;
         let size = |n: &i64| u64::try_from(*n).map_err(|_| Error::data(format!("the matrix has the invalid size {n}")));
@@ -86,7 +86,7 @@ impl<'a> Archive<'a> {
             Some((_, error)) => {
                 error.clone().help("in Python: scipy.sparse.save_npz(\"real.npz\", matrix.real), and the same for matrix.imag")
             }
-            None => Error::data(format!("the sparse matrix has no array {name}")),
+            None => Error::data(format!("the sparse matrix has no array named {name}")),
         })
     }
 

@@ -64,7 +64,7 @@ impl Info {
         };
         if file_format != "tfrecord" && file_format != ARRAY_RECORD {
             let error = Error::usage(format!("the shards are {file_format}: only TFRecord and ArrayRecord are supported"));
-            return Err(error.help("where TFDS is installed, tfds convert_format --out_file_format tfrecord converts them"));
+            return Err(error.help("where TFDS is installed, convert them: tfds convert_format --out_file_format tfrecord"));
         }
         let splits = match value.get("splits") {
             None => Vec::new(),

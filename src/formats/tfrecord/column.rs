@@ -104,9 +104,9 @@ fn absent(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, featu
         Absent::Error => {
             let name = leaf.path.trim_matches('`');
             let what = if leaf.inferred {
-                format!("the record has no feature `{name}`, but all earlier ones have it").into()
+                format!("the record has no feature named `{name}`, but all earlier records have one").into()
             } else {
-                format!("the record has no feature `{name}`, and there is no default").into()
+                format!("the record has no feature named `{name}`, and there is no default").into()
             };
             Err(DecodeError { at: 0, what, widens: leaf.inferred })
         }

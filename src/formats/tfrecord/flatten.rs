@@ -96,7 +96,7 @@ impl Check<'_> {
                     let error = Error::usage(format!("a tf.Example cannot store {dtype}")).in_field(path);
                     if dtype.time().is_some() {
                         let cast = |to: &str| format!("cast {}", shell_word(&format!("{}={to}", path)));
-                        let text = format!("to store its text: {}; a count of its units: {}", cast("string"), cast("int64"));
+                        let text = format!("to store it as text: {}; to store it as a number of units: {}", cast("string"), cast("int64"));
                         return Err(error.help(text));
                     }
                     return Err(error.help(format!("it stores integers, floats, strings and bytes; {}", drop())));

@@ -156,10 +156,11 @@ impl Frames {
                 error.help("raise the limit with --max-record-bytes")
             }
             Damage::Truncated { need, left } => {
+                let rest = if left == 1 { "1 byte is".to_owned() } else { format!("{left} bytes are") };
                 let error = if left < HEADER {
-                    format!("the input ends inside a record: only {left} bytes are left, but a record header takes {HEADER}")
+                    format!("the input ends in the middle of a record: only {rest} left, but a record header takes {HEADER}")
                 } else {
-                    format!("the input ends inside a record: it needs {need} bytes, but {left} are left")
+                    format!("the input ends in the middle of a record: the record takes {need} bytes, but only {rest} left")
                 };
                 Error::data(error).help("keep the records before it with --on-error skip")
             }

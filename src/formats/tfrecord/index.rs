@@ -72,7 +72,7 @@ pub fn write_index(input: &Input, form: IndexForm, out: &mut dyn Write) -> Resul
         };
         let mut frame = [0; HEADER];
         if nbytes - at < HEADER as u64 {
-            return Err(damaged("the input ends inside a record"));
+            return Err(damaged("the input ends in the middle of a record"));
         }
         file.read_exact(&mut frame).map_err(|e| failed(&e))?;
         let header = header(&frame).filter(|header| header.holds);
@@ -84,7 +84,7 @@ pub fn write_index(input: &Input, form: IndexForm, out: &mut dyn Write) -> Resul
             })
         })?;
         let length = header.length.checked_add((HEADER + FOOTER) as u64).filter(|length| *length <= nbytes - at);
-        let length = length.ok_or_else(|| damaged("the input ends inside a record"))?;
+        let length = length.ok_or_else(|| damaged("the input ends in the middle of a record"))?;
         file.seek_relative((length - HEADER as u64) as i64).map_err(|e| failed(&e))?;
         let written = match form {
             IndexForm::Text => writeln!(out, "{at} {length}"),

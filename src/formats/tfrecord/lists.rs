@@ -49,7 +49,7 @@ fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, in_context: &[boo
         let outcome = match &leaf.absent {
             _ if present => steps_of(leaf, &companions, features, row, &mut spans),
             Absent::Error if !in_context => {
-                let what = format!("the record has no feature list `{}`", leaf.path).into();
+                let what = format!("the record has no feature list named `{}`", leaf.path).into();
                 Err(DecodeError { at: 0, what, widens: leaf.inferred })
             }
             _ => Ok(()),

@@ -266,8 +266,8 @@ impl Observed for Observation {
                 error = error.help(clash);
             }
             return Err(error
-                .help("skip the records whose kind differs from the first with --on-error skip")
-                .help("features that are not read are not checked: leave it out with `drop`, or name the others with `select`"));
+                .help("to skip records whose kind differs from that of the first record, use --on-error skip")
+                .help("features that are not read are not checked: drop this feature with `drop`, or list the others with `select`"));
         }
         Ok(Schema::new(fields))
     }
@@ -373,7 +373,7 @@ impl Observation {
                     if let Some(seen) = feature.kinds.iter().flatten().min() {
                         error = error.in_input(seen.input.clone());
                     }
-                    return Err(error.help("features that are not read are not checked: name the others with `select`"));
+                    return Err(error.help("features that are not read are not checked: list the others with `select`"));
                 }
                 Err(_) => {}
             }
@@ -592,7 +592,7 @@ fn check(scalars: &Scalars, seen: &[(&str, &Feature)]) -> Result<()> {
     let Scalars::Matching(patterns) = scalars else { return Ok(()) };
     for pattern in patterns {
         if !seen.iter().any(|(name, _)| glob_matches(pattern, name)) {
-            let error = Error::usage(format!("--scalar: no feature `{pattern}`"));
+            let error = Error::usage(format!("--scalar: no feature matches `{pattern}`"));
             let near = crate::error::nearest(pattern, seen.iter().map(|(name, _)| *name));
             return Err(match near {
                 Some(near) => error.help(format!("did you mean {}?", quoted(near))),

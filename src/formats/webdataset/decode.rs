@@ -158,7 +158,7 @@ impl Decoder {
         let name = quoted(extension);
         let is_optional = self.fields.iter().any(|field| *field.source_name() == *extension && field.ty.optional);
         let optional = if is_optional { "optional " } else { "" };
-        let help = format!("--schema '{name}: {optional}bytes' reads them unchanged");
+        let help = format!("to read them unchanged: --schema '{name}: {optional}bytes'");
         Err(Error::data(error).in_field(&name).help(help).help(SKIP))
     }
 

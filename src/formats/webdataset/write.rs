@@ -45,7 +45,7 @@ struct ArchiveWriter {
 /// There is no key, or a member cannot represent a field.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let Some(key) = schema.index_of(KEY) else {
-        return Err(Error::usage(format!("webdataset needs a field {KEY}: the common name of the members of a record"))
+        return Err(Error::usage(format!("webdataset needs a field named {KEY}, which holds the common name of a record's members"))
             .help(format!("rename a field (rename id={KEY}), or number the records: enumerate then map '{KEY} = as_string(index)'")));
     };
     let is_text = |field: &Field| field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String));

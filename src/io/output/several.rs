@@ -65,7 +65,7 @@ impl Outputs {
     pub fn pair(&mut self, extensions: [&str; 2], options: &Options) -> Result<()> {
         let Target::Files(_, names) = &mut self.target else {
             let error = Error::usage("this is not a regular file, but the output consists of two files").in_input(self.name.clone());
-            return if self.is_stdout() { Ok(()) } else { Err(error.help("name a regular file")) };
+            return if self.is_stdout() { Ok(()) } else { Err(error.help("specify a regular file")) };
         };
         if let Some(codec) = self.codec {
             let error = Error::usage(format!("the output consists of two files, which are not compressed, but its name says {codec}"));

@@ -123,7 +123,7 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         }
         for name in [SEGMENT_IDS, POSITIONS] {
             if schema.index_of(name).is_some() {
-                let error = Error::usage(format!("the records already have a field {name}, which pack would add"));
+                let error = Error::usage(format!("the records already have a field named {name}, which pack would add"));
                 return Err(error.help(format!("rename or drop it first: drop {}", shell_word(name))));
             }
         }

@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// Prints the types of the fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Schema {
-    /// Output format: the type notation, JSON, or code for another library [default: by the extension of the output, .json, else text]
-    #[arg(long = "as", value_name = "FORM", value_enum)]
+    /// Output format: the type notation, JSON, or code for another library [default: by the extension of the output, .json, otherwise text]
+    #[arg(long = "as", value_name = "FORMAT", value_enum)]
     form: Option<Form>,
 }
 

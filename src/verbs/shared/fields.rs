@@ -9,7 +9,7 @@ use crate::schema::{Element, Field, Schema, every_field};
 /// `-f`: limits a verb to some fields.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct FieldArgs {
-    /// Fields to work on, such as a,b.c; `*` matches any characters in a name [default: every applicable field]
+    /// Fields to process, such as a,b.c; `*` matches any characters in a name [default: every applicable field]
     #[arg(short = 'f', long = "fields", value_name = "FIELDS")]
     pub fields: Vec<String>,
 }

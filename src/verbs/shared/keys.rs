@@ -85,7 +85,7 @@ fn unknown(path: &FieldPath, schema: &Schema, verb: &str, error: Error) -> Error
     let text = path.to_string();
     if let Some(names) = matching(path.names(), schema) {
         return Error::usage(format!("--by takes names of fields without wildcards, found {}", text.trim_matches('`')))
-            .help(format!("name the fields: {verb} --by {}", shell_word(&names)));
+            .help(format!("specify the fields: {verb} --by {}", shell_word(&names)));
     }
     if !text.contains(['(', '*', '%', '<', '>', '+']) && ![" / ", " // ", " - "].iter().any(|op| text.contains(op)) {
         return error;

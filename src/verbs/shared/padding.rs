@@ -235,7 +235,7 @@ impl PaddingArgs {
         let array = literal_array(&literal, dtype).map_err(|e| {
             let e = e.in_field(path);
             if is_named {
-                e.help("give a value of the dtype of the field")
+                e.help("use a value of the field's dtype")
             } else {
                 e.help(format!("add a value of its dtype for this field: '{path}=VALUE'"))
             }

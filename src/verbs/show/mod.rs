@@ -33,7 +33,7 @@ then reading stops. Axes are numbered within the record. Arrays of more than 100
 each end of an axis, and lines are 75 characters wide, as NumPy prints them.
 
 Values that are not tensors are printed as Python values: None, a list that contains nulls, an Arrow timestamp.";
-    const MEANING: &'static str = "print of tf.Tensor, tf.RaggedTensor, tf.SparseTensor, StructuredTensor";
+    const MEANING: &'static str = "the printed form of tf.Tensor, tf.RaggedTensor, tf.SparseTensor and StructuredTensor";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "a string, a vector, a ragged matrix",

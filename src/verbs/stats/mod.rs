@@ -62,14 +62,14 @@ pub struct Stats {
     /// With --against: exit with 1 if a distance exceeds X (0 to 1)
     #[arg(long, value_name = "X", requires = "against", value_parser = share)]
     max_drift: Option<f64>,
-    /// Compare the padding in batches of N: in input order, in buckets, packed
+    /// Compare the padding in batches of N: in input order, in buckets, and packed
     #[arg(long, value_name = "N", value_parser = positive)]
     padding: Option<usize>,
     /// Print every histogram with its numbers
     #[arg(long)]
     histogram: bool,
-    /// Output format [default: by the extension of the output, .html or .json, else text]
-    #[arg(long = "as", value_name = "FORM", value_enum)]
+    /// Output format [default: by the extension of the output, .html or .json, otherwise text]
+    #[arg(long = "as", value_name = "FORMAT", value_enum)]
     form: Option<Form>,
 }
 
@@ -115,15 +115,15 @@ with 256 fields or more, it is also exact for columns smaller than 96 MiB divide
 Dates, times and durations have no mean, no median and no histogram with numbers, only a line of bars.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
-sizes; 90% of the rows are no longer than the number in column 90%. For strings, sizes are in bytes.
+sizes; 90% of the rows are no longer than the number in the 90% column. For strings, sizes are in bytes.
 
 The third table lists the most frequent strings and integers, each with its share of all values.
 
-The mean and the (population) standard deviation are computed from exact sums of the finite values. A quantile is the smallest value that at least \
-this share of the finite values do not exceed, so the median of 1 and 2 is 1. Quantiles of values are exact if there are at most K distinct values, otherwise \
-within 1% (2% if there are both positive and negative numbers), provided that the largest magnitude is at most 10^9 times the smallest; they are \
-float64, so integers beyond 2^53 are rounded. The same holds for histograms: a value within 1% (2%) of the border between two bars may be counted in \
-either. Sizes are exact below 65536 and within 1% above.
+The mean and the (population) standard deviation are computed from exact sums of the finite values. The p-quantile is the smallest value \
+such that at least a fraction p of the finite values do not exceed it, so the median of 1 and 2 is 1. Quantiles of values are exact if \
+there are at most K distinct values, otherwise within 1% (2% if there are both positive and negative numbers), provided that the largest \
+magnitude is at most 10^9 times the smallest; they are float64, so integers beyond 2^53 are rounded. The same holds for histograms: a \
+value within 1% (2%) of the border between two bars may be counted in either. Sizes are exact below 65536 and within 1% above.
 
 If a field has more than K distinct values, the counts of frequent values may be too low, by at most 2/K of all values: shares are marked \
 >=, and only values whose counts exceed that error are listed.
@@ -182,9 +182,9 @@ n      5 66.7%    3 33.3%\n\
 against before.jsonl: 3 records\n\
 \n\
 drift  of         JS  L-inf\n\
-label  values  0.333  0.333  new \"c\"; vanished \"b\"\n\
+label  values  0.333  0.333  new \"c\"; missing \"b\"\n\
 label  bytes       0      0\n\
-n      values  0.208  0.333  mean 4.333, was 4; vanished 4\n",
+n      values  0.208  0.333  mean 4.333, was 4; missing 4\n",
         },
         Example {
             about: "one summary per label",

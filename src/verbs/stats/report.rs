@@ -76,14 +76,14 @@ pub fn drift_cells(row: &DriftRow, max: Option<f64>) -> Vec<String> {
     let (mut js, mut linf) = (String::new(), String::new());
     match &row.found {
         Comparison::New => remarks.push("new field".to_owned()),
-        Comparison::Vanished => remarks.push("vanished".to_owned()),
+        Comparison::Vanished => remarks.push("missing field".to_owned()),
         Comparison::Retyped(old, new) => remarks.push(format!("was {old}, is {new}")),
         Comparison::Distance { js: a, linf: b, means, new, vanished } => {
             (js, linf) = (digits(*a, 3), digits(*b, 3));
             if let Some((old, new)) = means.map(|(old, new)| (digits(old, 4), digits(new, 4))).filter(|(old, new)| old != new) {
                 remarks.push(format!("mean {new}, was {old}"));
             }
-            for (what, (named, n)) in [("new", new), ("vanished", vanished)] {
+            for (what, (named, n)) in [("new", new), ("missing", vanished)] {
                 if *n > 0 {
                     let more = if *n > named.len() { format!(" and {} more", n - named.len()) } else { String::new() };
                     remarks.push(format!("{what} {}{more}", named.join(" ")));

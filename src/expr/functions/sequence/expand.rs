@@ -73,7 +73,7 @@ fn expand(call: &mut Call) -> ExprResult<OperandKind> {
         None => false,
         Some(_) => {
             return Err(ExprError::at(x.span.clone(), format!("sequence_expand expects an x with one LoD level, found {}", x.ty))
-                .help("merge_dims(x, 0, 1) merges the outer levels; x.values removes one"));
+                .help("to merge the outer levels: merge_dims(x, 0, 1); to remove one: x.values"));
         }
     };
     let y = Sequences::of(call, 1)?;

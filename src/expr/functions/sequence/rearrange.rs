@@ -218,7 +218,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
             x.arg.span.clone(),
             format!("sequence_reshape expects steps with at most one axis; these have shape {}", shape(x.step())),
         )
-        .help("merge_dims(x, -2, -1) merges two axes into one"));
+        .help("to merge two axes into one: merge_dims(x, -2, -1)"));
     }
     call.one(x.with_steps(width), move |args| {
         let tensor = x.arg.of(args)?;

@@ -40,7 +40,7 @@ impl Sequences {
                 arg.span.clone(),
                 format!("{} expects sequences (rows of a ragged axis), found {}", call.name, arg.ty),
             )
-            .help("create_lod_tensor(x, [[2, 1]]) splits rows into sequences; --schema 'x: float32[?, (?)]' reads them; `batch` makes them from records")),
+            .help("to split rows into sequences: create_lod_tensor(x, [[2, 1]]); to read sequences: --schema 'x: float32[?, (?)]'; to combine records into sequences: batch")),
         }
     }
 

@@ -42,7 +42,7 @@ pub fn with_dense(call: &mut Call, op: Binary) -> ExprResult<Option<OperandKind>
         Binary::Subtract => ("`-`", "use sparse.add(a, -b)"),
         Binary::Maximum => ("maximum", "sparse.maximum(a, b) of two sparse tensors"),
         Binary::Minimum => ("minimum", "sparse.minimum(a, b) of two sparse tensors"),
-        _ => ("this", "with_values(x, f(values(x))) changes the entries; sparse.to_dense(x) makes it dense"),
+        _ => ("this", "to change the entries: with_values(x, f(values(x))); to make it dense: sparse.to_dense(x)"),
     };
     if !matches!(op, Binary::Multiply | Binary::Divide) {
         let name = if call.name.starts_with('`') || name == "this" { call.name.clone() } else { name.to_owned() };
@@ -51,7 +51,7 @@ pub fn with_dense(call: &mut Call, op: Binary) -> ExprResult<Option<OperandKind>
     if left && right {
         return Err(call
             .error(format!("{} expects a sparse and a dense tensor; both of these are sparse", call.name))
-            .help("sparse.to_dense(x) makes one of them dense"));
+            .help("make one of them dense: sparse.to_dense(x)"));
     }
     if op == Binary::Divide && right {
         return Err(call.error(format!("{}: a dense tensor cannot be divided by a sparse one, which is 0 nearly everywhere", call.name)));

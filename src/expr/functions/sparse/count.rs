@@ -61,7 +61,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
                 call.operand(1)?.span.clone(),
                 format!("{}: the weights of a sparse tensor must be sparse", call.name),
             )
-            .help("with_values(x, w) has the indices of x"));
+            .help("for weights with the indices of x: with_values(x, w)"));
         }
         true if of_sparse => Some(sparse(call, 1)?),
         true => Some(call.tensor(1)?),
@@ -132,7 +132,7 @@ pub fn values_of_sparse(call: &mut Call, per_row: bool) -> ExprResult<(Arg, Opti
         true if is_sparse_item(call, 1)? => Some(sparse(call, 1)?),
         true => {
             let error = ExprError::at(call.operand(1)?.span.clone(), "the weights of a sparse tensor must be sparse");
-            return Err(error.help("with_values(x, w) has the indices of x"));
+            return Err(error.help("for weights with the indices of x: with_values(x, w)"));
         }
     };
     let mut dims = vec![if per_row { x.ty.dims[0].clone() } else { Dim::UNIFORM }];
@@ -163,7 +163,7 @@ fn values_by_row(x: &Sparse, own: &Sparse, per_row: bool) -> Result<Tensor> {
     };
     if let Some(record) = (0..x.nrows()).find(|record| !same(*record)) {
         let error = Error::data("weights and values have different indices or dense shapes").at_row(record);
-        return Err(error.help("with_values(x, w) has the indices of x"));
+        return Err(error.help("for weights with the indices of x: with_values(x, w)"));
     }
     if !per_row {
         return Tensor::list(own.entries().clone(), Tensor::Leaf(own.values().clone()), None);
@@ -202,7 +202,7 @@ impl Counted {
                 if s.shape_of(record) != w.shape_of(record) || *own != w.indices()[b.start * rank..b.end * rank] {
                     return Err(Error::data("weights and values have different indices or dense shapes")
                         .at_row(record)
-                        .help("with_values(x, w) has the indices of x"));
+                        .help("for weights with the indices of x: with_values(x, w)"));
                 }
             }
         }
@@ -253,7 +253,7 @@ impl Counted {
         let mut keys: Vec<(i64, i64, usize)> = Vec::new();
         for record in 0..self.records.nrows() {
             if by_row && self.nrows[record] == 0 {
-                return Err(Error::data("there are no rows to count in").at_row(record).help("axis=0 counts all values"));
+                return Err(Error::data("there are no rows to count in").at_row(record).help("to count all values: axis=0"));
             }
             keys.clear();
             let mut greatest = 0i64;

@@ -91,7 +91,7 @@ fn check_order(s: &Sparse) -> Result<()> {
                 let what = if before == index { "occurs twice" } else { "is out of order" };
                 return Err(Error::data(format!("index {index:?} of entry {at} {what}"))
                     .at_row(record)
-                    .help("sparse.reorder(x) sorts them; with validate_indices=False, the last value at each index is used"));
+                    .help("to sort them: sparse.reorder(x); to use the last value at each index: validate_indices=False"));
             }
         }
     }

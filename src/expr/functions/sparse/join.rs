@@ -94,7 +94,7 @@ fn joined_dims(call: &Call, args: &[Arg], axis: usize, expand: bool) -> ExprResu
             match known.find(|n| Some(**n) != size) {
                 Some(other) => Err(call
                     .error(format!("{}: axis {a} has {} and {other} items", call.name, size.unwrap_or(0)))
-                    .help("expand_nonconcat_dims=True takes the largest size")),
+                    .help("to use the largest size: expand_nonconcat_dims=True")),
                 None => Ok(dim_of(size)),
             }
         })
@@ -156,7 +156,7 @@ impl Join {
                 shape[other] = shape[other].max(own[other]);
             } else if shape[other] != own[other] {
                 let error = format!("axis {other} has {} items in the first tensor, {} in tensor {which}", shape[other], own[other]);
-                return Err(Error::data(error).help("expand_nonconcat_dims=True takes the largest size"));
+                return Err(Error::data(error).help("to use the largest size: expand_nonconcat_dims=True"));
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, cast_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
+use crate::expr::functions::matrix::unmatched;
 use crate::expr::kernels::cast::native;
 use crate::expr::kernels::entries::{self, DenseRows, dense_parts};
 use crate::expr::kernels::number::{Number, numbers};
@@ -45,9 +46,9 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     if first == is_sparse(&b) {
         let what = if first { "both of these are" } else { "neither of these is" };
         return Err(call.error(format!("{} expects a sparse and a dense matrix; {what} sparse", call.name)).help(if first {
-            "sparse.to_dense(x) makes one of them dense"
+            "make one of them dense: sparse.to_dense(x)"
         } else {
-            "a @ b multiplies dense matrices"
+            "to multiply dense matrices: a @ b"
         }));
     }
     let (sparse_item, dense_item, dense_at) = if first { (a, b, 1) } else { (b, a, 0) };
@@ -80,8 +81,8 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
         && m != n
     {
         return Err(call
-            .error(format!("{}: rows of {m} items do not match columns of {n}", call.name))
-            .help("adjoint_a=True transposes a"));
+            .error(format!("{}: {}", call.name, unmatched(m.unsigned_abs(), n.unsigned_abs())))
+            .help("to transpose a: adjoint_a=True"));
     }
     let ([rows, _], [_, columns]) = (left, right);
     let product = Product { sparse: x, dense: y, dtype: dtype.clone(), first, sparse_adjoint, dense_adjoint, dims: vec![rows, columns] };
@@ -111,7 +112,7 @@ impl Product {
             let (p, q) = sizes(record);
             let (left, right) = if self.first { (p, q) } else { (q, p) };
             if left[1] != right[0] && left[1] != -1 && right[0] != -1 {
-                return Err(Error::data(format!("rows of {} items do not match columns of {}", left[1], right[0])).at_row(record));
+                return Err(Error::data(unmatched(left[1].unsigned_abs(), right[0].unsigned_abs())).at_row(record));
             }
             out_shapes.extend([left[0].max(0), right[1].max(0)]);
         }

@@ -88,7 +88,7 @@ fn segments(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
             if let Some(w) = own.windows(2).find(|w| w[1] < w[0]) {
                 return Err(Error::data(format!("the segment ids decrease from {} to {}", w[0], w[1]))
                     .at_row(record)
-                    .help("math.unsorted_segment_sum(gather(data, indices), segment_ids, n) takes ids in any order"));
+                    .help("for ids in any order: math.unsorted_segment_sum(gather(data, indices), segment_ids, n)"));
             }
             if let Some(id) = own.first().filter(|id| **id < 0) {
                 return Err(Error::data(format!("the segment id {id} is negative")).at_row(record));

@@ -37,7 +37,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sets.union", "sets.set_union"],
         "a, b, validate_indices=True",
-        "The values of a row of a or the same row of b, sorted, as a sparse tensor.",
+        "The values in a row of a or in the same row of b, sorted, as a sparse tensor.",
         [("sets.union([[2, 1]], [[2, 3]])", "{[0, 0]: 1, [0, 1]: 2, [0, 2]: 3} of [1, 3]")],
         |c| operation(c, Operation::Union)
     ),

@@ -36,7 +36,7 @@ pub fn sparse_node(call: &Call, item: &Operand) -> ExprResult<Node> {
     let node = item.node().map(|_| strict_node(item)).transpose()?;
     let node = node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
         ExprError::at(item.span.clone(), format!("{} expects a sparse tensor, found {}", call.name, item.describe()))
-            .help("sparse.from_dense(x) keeps nonzero values; to_sparse(x) keeps all values")
+            .help("to keep only nonzero values: sparse.from_dense(x); to keep all values: to_sparse(x)")
     })?;
     call.beside_bytes(node)
 }
@@ -55,7 +55,7 @@ pub fn dense(call: &Call, arg: Arg) -> ExprResult<Arg> {
     match last_ragged(&arg.ty.dims) {
         None => Ok(arg),
         Some(axis) => Err(ExprError::at(arg.span.clone(), format!("{} expects a dense tensor, but axis {axis} is ragged", call.name))
-            .help("to_tensor(x) pads the rows; to_sparse(x) makes a sparse tensor")),
+            .help("to pad the rows: to_tensor(x); to make a sparse tensor: to_sparse(x)")),
     }
 }
 

@@ -31,7 +31,7 @@ fn softmax(call: &mut Call) -> ExprResult<OperandKind> {
             x.span.clone(),
             format!("{} expects a tensor of rank 2 or higher, found {}", call.name, super::shared::said(&x)),
         )
-        .help("sparse.expand_dims(x, 0) turns a vector into a row"));
+        .help("to turn a vector into a row: sparse.expand_dims(x, 0)"));
     }
     call.one(x.ty.clone(), move |args| {
         let tensor = x.of(args)?;

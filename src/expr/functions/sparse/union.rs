@@ -141,7 +141,7 @@ fn add(call: &mut Call) -> ExprResult<OperandKind> {
         (true, false) => add_dense(call, 0, 1),
         (false, true) => add_dense(call, 1, 0),
         (false, false) => {
-            Err(call.error(format!("{} expects sparse tensors; neither of these is one", call.name)).help("a + b adds dense tensors"))
+            Err(call.error(format!("{} expects sparse tensors; neither of these is one", call.name)).help("to add dense tensors: a + b"))
         }
     }
 }

@@ -30,7 +30,7 @@ use arrow_array::{Array, ArrayRef};
 pub static FUNCTIONS: &[Function] = &[function!(
     ["strings.format"],
     "template, inputs, placeholder=\"{}\", summarize=3",
-    "Replace the placeholders of a template with tensors. Each axis shows its first and last summarize items, or all with -1.",
+    "Replace the placeholders of a template with tensors. Each axis shows its first and last summarize items, or all items with -1.",
     [
         ("strings.format(\"sizes: {}\", range(8))", "\"sizes: [0 1 2 ... 5 6 7]\""),
         ("strings.format(\"{} of {}\", (ragged.constant([[1], []]), 2))", "\"[[1], []] of 2\"")

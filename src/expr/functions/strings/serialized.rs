@@ -109,7 +109,7 @@ fn serialize_tensor(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     if let Some(axis) = last_ragged(&x.ty.dims) {
         return Err(ExprError::at(x.span.clone(), format!("io.serialize_tensor expects a dense tensor, but axis {axis} is ragged"))
-            .help("to_tensor(x) pads its rows"));
+            .help("to pad its rows: to_tensor(x)"));
     }
     let dtype = x.dtype()?.clone();
     let (number, _) =

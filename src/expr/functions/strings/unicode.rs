@@ -58,7 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.unicode_transcode"],
         "input|x, input_encoding, output_encoding, errors=\"replace\", replacement_char=65533, replace_control_characters=False",
-        "Convert strings to another encoding, or repair ill-formed strings. Encodings: UTF-8, UTF-16 and UTF-32, perhaps with -BE or -LE; ISO-8859-1, US-ASCII.",
+        "Convert strings to another encoding, or repair ill-formed strings. Encodings: UTF-8, UTF-16 and UTF-32, optionally with -BE or -LE; ISO-8859-1; US-ASCII.",
         [("strings.unicode_transcode(b\"a\\xff\", \"UTF-8\", \"UTF-8\", errors=\"ignore\")", "\"a\"")],
         transcode
     ),

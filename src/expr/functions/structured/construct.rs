@@ -143,8 +143,9 @@ fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>, nrows: Optio
         first.get_or_insert(nrows);
     }
     let sizes: Option<Vec<Integer>> = sizes.into_iter().collect();
-    let sizes = sizes
-        .ok_or_else(|| call.error("structures without fields need a shape with known sizes").help("nrows= gives the size of axis 0"))?;
+    let sizes = sizes.ok_or_else(|| {
+        call.error("structures without fields need a shape with known sizes").help("use nrows= to specify the size of axis 0")
+    })?;
     let dims: Vec<Dim> = sizes.iter().map(Integer::dim).collect();
     let frame = dims.clone();
     call.one(Type::structure(Vec::new(), dims), move |args| {

@@ -48,7 +48,7 @@ fn spec_of<'a>(spec: Option<&'a Operand>, name: &str, item: &Operand) -> ExprRes
     let OperandKind::Dict(fields, _) = &spec.kind else {
         return Err(ExprError::at(item.span.clone(), format!("these are structures; the typespec is {}", spec.describe())));
     };
-    let missing = || ExprError::at(item.span.clone(), format!("the typespec has no field `{name}`"));
+    let missing = || ExprError::at(item.span.clone(), format!("the typespec has no field named `{name}`"));
     value_of(fields, name).map(Some).ok_or_else(missing)
 }
 

@@ -114,7 +114,7 @@ fn clashes_are_all_listed_and_end_in_a_schema_that_reads_them() {
         "{\"a\":1,\"b\":[1],\"c\":{\"d\":[true]}}\n{\"a\":\"x\",\"b\":[[2]],\"c\":{\"d\":[1]}}\n{\"a\":2,\"b\":null,\"c\":{\"d\":[]}}";
     let error = through(text, "", |_| ());
     for part in [
-        "3 fields contain values of several types",
+        "3 fields contain values of mixed types",
         "a contains numbers (line 1) and strings (line 2)",
         "b contains numbers (line 1) and lists (line 2)",
         "c.d contains booleans (line 1) and numbers (line 2)",
@@ -482,8 +482,8 @@ fn values_and_arrays_are_streams_of_records() {
         ("{\"a\":\"}\\\"{\"}", Ok("{\"a\":\"}\\\"{\"}\n")),
         ("[{\"a\":1},]", Err("column 10): expected an object, found `]`")),
         ("[{\"a\":1} {\"a\":2}]", Err("expected a comma or the end of the array")),
-        ("[{\"a\":1}", Err("the input ends inside the array")),
-        ("[{\"a\":1},{\"a\":", Err("record 2 (line 1, column 10): the input ends inside this record")),
+        ("[{\"a\":1}", Err("the input ends in the middle of the array")),
+        ("[{\"a\":1},{\"a\":", Err("record 2 (line 1, column 10): the input ends in the middle of this record")),
         ("[{\"a\":1}] 2", Err("expected the end of the input after the array")),
         ("[{\"a\":1},\n{\"a\":tru}]", Err("record 2 (line 2, column 6): a: expected a value")),
         ("{\"a\":1},{\"a\":2}", Err("values separated by commas belong in an array")),

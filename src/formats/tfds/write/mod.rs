@@ -46,7 +46,7 @@ impl Directory for Dataset {
         let is_empty = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
         if !is_empty && !directory.join(INFO).is_file() {
             let error = Error::new(Kind::Io, format!("the directory contains files but not a dataset: there is no {INFO}"));
-            return Err(error.in_input(directory.display().to_string()).help("name a new directory, or an empty one"));
+            return Err(error.in_input(directory.display().to_string()).help("specify a new or an empty directory"));
         }
         Ok(format!("{name}-{}.tfrecord@{}", split_name(options)?, options.shards.unwrap_or(1)))
     }
@@ -152,5 +152,5 @@ fn check_features(directory: &Path, features: &Value) -> Result<()> {
         return Ok(());
     }
     let error = Error::usage("the existing dataset has different features").in_input(path.display().to_string());
-    Err(error.help("name a new directory, or give the records the same fields and types"))
+    Err(error.help("specify a new directory, or give the records the same fields and types"))
 }
