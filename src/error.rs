@@ -134,6 +134,17 @@ impl Error {
         Error::new(Kind::Io, format!("{failure}: {}", plain(source))).in_input(name)
     }
 
+    /// The output cannot be written.
+    pub fn output(source: std::io::Error) -> Error {
+        Error::io("the output", "cannot write", &source)
+    }
+
+    /// `what` takes more than `--max-record-bytes`, such as `the record has 70000`.
+    pub fn too_large(what: impl std::fmt::Display, limit: u64) -> Error {
+        let error = Error::data(format!("{what} bytes, more than the --max-record-bytes limit of {limit}"));
+        error.help("raise the limit with --max-record-bytes")
+    }
+
     /// The [`Error`] wrapped by another library's error: an [`std::io::Error`] of an input or output, or a library's
     /// error around it.
     pub fn carried_by(source: &(dyn std::error::Error + 'static)) -> Option<Error> {

@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result, nearest};
 use crate::formats::{FORMATS, Format};
+use crate::io::limits::available_memory;
 use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Quote, Scalars, SourceColumns, When};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
@@ -241,7 +242,7 @@ impl Typed {
         Ok(Options {
             threads: threads(self.threads),
             on_error: on_error(&self.on_error)?,
-            max_memory: self.max_memory.unwrap_or_else(memory_limit),
+            max_memory: self.max_memory.unwrap_or_else(|| available_memory() / 4 * 3),
             progress: when(&self.progress),
             json_messages: self.messages == "json",
             color: when(&self.color),
@@ -456,24 +457,6 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
     };
     let number: u64 = digits.trim().parse().map_err(|_| "expected a number of bytes, such as 1000, 64KiB or 2GiB".to_owned())?;
     number.checked_mul(factor).ok_or_else(|| "the number does not fit in 64 bits".to_owned())
-}
-
-/// 75% of the memory available to this process: that of the machine, of its cgroup, or of `ulimit -v`.
-fn memory_limit() -> u64 {
-    let read = |path: &str| std::fs::read_to_string(path).ok();
-    let total = read("/proc/meminfo").and_then(|text| {
-        let line = text.lines().find(|l| l.starts_with("MemTotal:"))?.to_owned();
-        line.split_whitespace().nth(1)?.parse::<u64>().ok()?.checked_mul(1024)
-    });
-    let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        .iter()
-        .filter_map(|path| read(path)?.trim().parse::<u64>().ok())
-        .min();
-    let limits = read("/proc/self/limits").unwrap_or_default();
-    let address_space = limits.lines().find_map(|line| line.strip_prefix("Max address space"));
-    let own = address_space.and_then(|words| words.split_whitespace().next()?.parse().ok());
-    let limit = total.into_iter().chain(group).chain(own).min().unwrap_or(4 << 30);
-    limit / 4 * 3
 }
 
 fn tensor_types(text: &str) -> std::result::Result<TensorTypes, String> {

@@ -30,7 +30,7 @@ impl Writer for LineWriter {
     fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
         self.out = out;
         self.is_start = self.header.is_empty();
-        self.out.write_all(&self.header).map_err(|e| failed(&e))
+        self.out.write_all(&self.header).map_err(Error::output)
     }
 
     fn write(&mut self, encoded: Encoded) -> Result<()> {
@@ -40,15 +40,11 @@ impl Writer for LineWriter {
             return Err(error.help("use --to jsonl"));
         }
         self.is_start &= lines.is_empty();
-        self.out.write_all(&lines).map_err(|e| failed(&e))
+        self.out.write_all(&lines).map_err(Error::output)
     }
 
     fn finish(&mut self) -> Result<()> {
         self.encoder.finish()?;
-        self.out.flush().map_err(|e| failed(&e))
+        self.out.flush().map_err(Error::output)
     }
-}
-
-fn failed(source: &std::io::Error) -> Error {
-    Error::io("the output", "cannot write", source)
 }

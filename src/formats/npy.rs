@@ -118,7 +118,7 @@ impl Container for Npy {
     fn write(&self, arrays: &[Finished], _: &EmbeddedSchema, spool: &mut Spool, out: &mut dyn Write) -> Result<()> {
         for (number, array) in arrays.iter().enumerate() {
             let header = Header { element: array.element.clone(), fortran: false, shape: array.shape.clone() };
-            out.write_all(&header.bytes()).map_err(|e| Error::io("the output", "cannot write", &e))?;
+            out.write_all(&header.bytes()).map_err(Error::output)?;
             spool.copy(number, out)?;
         }
         Ok(())

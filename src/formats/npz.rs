@@ -53,7 +53,7 @@ impl Container for Npz {
             crc.combine(&array.crc);
             let nbytes = header.len() as u64 + array.nbytes;
             archive.member(&format!("{}{SUFFIX}", array.name), nbytes, crc.finalize(), |out| {
-                out.write_all(&header).map_err(|e| Error::io("the output", "cannot write", &e))?;
+                out.write_all(&header).map_err(Error::output)?;
                 spool.copy(number, out)
             })?;
         }

@@ -11,8 +11,9 @@ use crate::io::Input;
 use crate::io::line_ranges::{Counts, LineRange, LineRanges, RangeLines};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
-use crate::path::{in_expression, quoted};
-use crate::printable::{BYTE_ORDER_MARK, shell_word};
+use crate::path::quoted;
+use crate::printable::BYTE_ORDER_MARK;
+use crate::schema::filling::null_refused;
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::cast::AsArray;
@@ -200,9 +201,7 @@ impl Decoder {
     }
 
     fn too_long(&self, length: u64) -> Error {
-        Error::data(format!("the line has {length} bytes, more than {}", self.max_line_bytes))
-            .help("raise the limit with --max-record-bytes")
-            .help(SKIP)
+        Error::too_large(format_args!("the line has {length}"), self.max_line_bytes).help(SKIP)
     }
 
     fn locate(&self, error: Error, line: u64, byte: u64) -> Error {
@@ -245,10 +244,10 @@ fn column(values: Vec<u8>, offsets: Vec<i64>, is_bytes: bool) -> Result<ArrayRef
 }
 
 /// The name of the single field to write.
-fn check_writable(schema: &Schema) -> Result<String> {
+fn check_writable(schema: &Schema) -> Result<Field> {
     match schema.fields.as_slice() {
         [field] if field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String | DType::Bytes | DType::Json)) => {
-            Ok(field.name.clone())
+            Ok(field.clone())
         }
         [field] => Err(Error::usage(format!("text stores one string per record, but {} is {}", field.name, field.ty))
             .help("use --to jsonl, or format numbers as strings: map 'FIELD = strings.as_string(FIELD)'")),
@@ -258,7 +257,7 @@ fn check_writable(schema: &Schema) -> Result<String> {
 }
 
 struct LineEncoder {
-    field: String,
+    field: Field,
 }
 
 impl Encode for LineEncoder {
@@ -277,20 +276,16 @@ impl Encode for LineEncoder {
                 }
                 other => Err(Error::internal(format!("{other} is not text"))),
             }
-            .map_err(|e| e.in_field(&self.field))?;
+            .map_err(|e| e.in_field(quoted(&self.field.name)))?;
         }
         Ok(Box::new(lines))
     }
 }
 
-fn encode_lines<'a>(field: &str, nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lines: &mut Vec<u8>) -> Result<()> {
+fn encode_lines<'a>(field: &Field, nrows: usize, value: impl Fn(usize) -> Option<&'a [u8]>, lines: &mut Vec<u8>) -> Result<()> {
     for row in 0..nrows {
         let Some(text) = value(row) else {
-            let (fill, filter) = (format!("{}=\"\"", quoted(field)), format!("not is_null({})", in_expression(field)));
-            return Err(Error::data("text cannot store nulls")
-                .at_row(row)
-                .help(format!("fill it first: fill-null {}", shell_word(&fill)))
-                .help(format!("or drop such records: filter {}", shell_word(&filter))));
+            return Err(null_refused("text", field, row));
         };
         if memchr::memchr2(b'\n', b'\r', text).is_some_and(|at| text[at] == b'\n' || at + 1 == text.len()) {
             return Err(Error::data("a value that contains a line break would become two lines").at_row(row).help("use --to jsonl"));

@@ -308,7 +308,7 @@ mod tests {
             (b"<HTML>", None, Some("jsonl"), "this is an HTML page, not data"),
             (b"<HTML>", None, Some("text"), "good"),
             (b"<?xml version='1.0'?>", None, None, "this is an XML document, not data"),
-            (b"BZh91AY", None, None, "this is bzip2, which is not supported"),
+            (b"BZh91AY", None, None, "this is a bzip2-compressed file, which is not supported"),
             (b"id,name\n1,a\n", None, None, "this looks like comma-separated values"),
             (b"id,name\n1,a\n", Some("csv"), Some("jsonl"), "this looks like comma-separated values"),
             (b"\"id\";\"the; name\"\n1;a\n", None, None, "this looks like semicolon-separated values"),
@@ -354,11 +354,14 @@ mod tests {
     #[test]
     fn urls_show_the_pipe() {
         for (name, expected) in [
-            ("gs://b/x.tfrecord.gz", Some("gsutil cat gs://b/x.tfrecord.gz | tatter ... --from tfrecord -")),
-            ("s3://b/x.jsonl", Some("aws s3 cp s3://b/x.jsonl - | tatter ... --from jsonl -")),
-            ("https://h/x.parquet?a=b.c", Some("curl -fsSL 'https://h/x.parquet?a=b.c' | tatter ... --from parquet -")),
-            ("https://h/x.csv.gz", Some("curl -fsSL https://h/x.csv.gz | tatter ... --from csv -")),
-            ("https://h/x", Some("curl -fsSL https://h/x | tatter ... --from FORMAT -")),
+            ("gs://b/x.tfrecord.gz", Some("to read it through a pipe: gsutil cat gs://b/x.tfrecord.gz | tatter ... --from tfrecord -")),
+            ("s3://b/x.jsonl", Some("to read it through a pipe: aws s3 cp s3://b/x.jsonl - | tatter ... --from jsonl -")),
+            (
+                "https://h/x.parquet?a=b.c",
+                Some("to read it through a pipe: curl -fsSL 'https://h/x.parquet?a=b.c' | tatter ... --from parquet -"),
+            ),
+            ("https://h/x.csv.gz", Some("to read it through a pipe: curl -fsSL https://h/x.csv.gz | tatter ... --from csv -")),
+            ("https://h/x", Some("to read it through a pipe: curl -fsSL https://h/x | tatter ... --from FORMAT -")),
             ("file:///tmp/x", Some("write /tmp/x")),
             ("x.jsonl", None),
             ("a b://x", None),

@@ -23,7 +23,7 @@ pub fn run(files: &[OsString], form: IndexForm, options: &Options, out: &mut dyn
     }
     for file in found {
         let Some(path) = file.path else {
-            return Err(Error::usage("cannot index standard input: expected a file").help("specify the file"));
+            return Err(Error::usage("cannot index standard input: expected a file").help("specify a file: tatter index FILE"));
         };
         let input = Input::regular(&path)?;
         let tfrecord = formats::find("tfrecord").ok_or_else(|| Error::internal("there is no format tfrecord"))?;

@@ -79,7 +79,7 @@ fn in_order(faults: &mut [Fault], origin: &Origin, nrows: usize) {
 ///
 /// # Errors
 /// The records do not match the schema, which is a bug.
-pub fn accepted(decoded: Decoded, skip: bool, schema: &Schema, work: &mut Work) -> Result<Chunk> {
+fn accepted(decoded: Decoded, skip: bool, schema: &Schema, work: &mut Work) -> Result<Chunk> {
     work.records_in += (decoded.chunk.nrows + decoded.faults.iter().filter(|fault| !fault.kept).count()) as u64;
     work.nbytes_in += decoded.nbytes;
     work.faults = decoded.faults;

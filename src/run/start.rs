@@ -424,7 +424,7 @@ impl<'a> Run<'a> {
         let Some(output) = self.targets.outputs.first() else { return Err(Error::internal("a report without an output")) };
         let mut out = output.create_report()?;
         let verdict = report.finish(out.as_mut())?;
-        out.flush().map_err(|e| Error::io("the output", "cannot write", &e))?;
+        out.flush().map_err(Error::output)?;
         drop(out);
         output.commit()?;
         show_notices(&self.options, &Progress::start(None, &self.options));

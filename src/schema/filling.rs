@@ -2,6 +2,7 @@
 
 use super::time::TimeType;
 use super::{DType, Element, Field, Schema, Size, Type};
+use crate::error::Error;
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 use arrow_schema::DataType;
@@ -49,6 +50,27 @@ pub fn fill_itself_or_drop(field: &Field, path: &FieldPath) -> String {
     let mut pairs = Vec::new();
     add(path, &field.ty, false, &mut pairs);
     ways_out((!pairs.is_empty()).then(|| pairs.join(",").into()), path)
+}
+
+/// The error for a null in a field of the records, in row `row` of a chunk: `what` cannot store it. Says how to fill it or to leave out
+/// such records.
+pub fn null_refused(what: &str, field: &Field, row: usize) -> Error {
+    let (path, mut pairs) = (FieldPath::name(&field.name), Vec::new());
+    add(&path, &field.ty, false, &mut pairs);
+    let name = path.in_expression();
+    let condition = match (&field.ty, field.ty.rank()) {
+        (ty, 0) if ty.fields().is_none() => Some(format!("not is_null({name})")),
+        (ty, _) if !ty.with_nulls => Some(format!("not is_null({name}, level=0)")),
+        (ty, _) if !ty.optional && !ty.is_sparse() => Some(format!("not reduce_any(is_null({name}))")),
+        _ => None,
+    };
+    let error = Error::data(format!("{what} cannot store nulls")).in_field(&path).at_row(row);
+    let filled = (!pairs.is_empty()).then(|| format!("fill it first: fill-null {}", shell_word(&pairs.join(","))));
+    let dropped = condition.map(|condition| format!("drop such records: filter {}", shell_word(&condition)));
+    match (filled, dropped) {
+        (Some(filled), Some(dropped)) => error.help(filled).help(format!("or {dropped}")),
+        (filled, dropped) => filled.or(dropped).into_iter().fold(error, Error::help),
+    }
 }
 
 fn ways_out(filling: Option<Arc<str>>, path: &FieldPath) -> String {

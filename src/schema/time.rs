@@ -70,7 +70,7 @@ impl DType {
 }
 
 /// Nanoseconds per unit.
-pub fn nanos_of(unit: TimeUnit) -> i64 {
+fn nanos_of(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1_000_000_000,
         TimeUnit::Millisecond => 1_000_000,

@@ -64,7 +64,7 @@ pub mod sparse;
 pub mod sparsify;
 pub mod take;
 pub mod text;
-mod text_order;
+pub mod text_order;
 pub mod time;
 pub mod transpose;
 pub mod trim;
@@ -74,7 +74,7 @@ pub use partition::RowPartition;
 pub use sparse::Sparse;
 
 use crate::error::{Error, Result};
-use crate::schema::{DType, Element, Field, Size, Type};
+use crate::schema::{DType, Element, Size, Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
 use shared::{drop_if_full, leaf_nbytes};
@@ -447,9 +447,4 @@ fn check_validity(validity: Option<&NullBuffer>, nrows: usize) -> Result<()> {
         Some(v) if v.len() != nrows => Err(Error::data(format!("a validity of {} bits for {nrows} rows", v.len()))),
         _ => Ok(()),
     }
-}
-
-/// The fields of a record as a structure type.
-pub fn record_type(fields: &[Field]) -> Type {
-    Type::structure(fields.to_vec(), Vec::new())
 }

@@ -59,6 +59,35 @@ pub fn float(value: f64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
+/// Calls `see` with each row and a number that compares as its value does, or `None` for NaN; rows with nulls have any number.
+/// Comparing these numbers in place is several times faster than comparing values through their rows. Returns false, without a call, if
+/// the values are not those of numbers or bools. O(rows).
+pub fn numbered(array: &ArrayRef, mut see: impl FnMut(usize, Option<u64>)) -> bool {
+    macro_rules! numbers {
+        ($t:ty, $to:expr) => {{
+            let to = $to;
+            array.as_primitive::<$t>().values().iter().enumerate().for_each(|(row, value)| see(row, to(*value)));
+        }};
+    }
+    let float = |value: f64| (!value.is_nan()).then(|| float(value));
+    match array.data_type() {
+        DataType::Boolean => array.as_boolean().values().iter().enumerate().for_each(|(row, bit)| see(row, Some(u64::from(bit)))),
+        DataType::Int8 => numbers!(Int8Type, |value: i8| Some(signed(value.into()))),
+        DataType::Int16 => numbers!(Int16Type, |value: i16| Some(signed(value.into()))),
+        DataType::Int32 => numbers!(Int32Type, |value: i32| Some(signed(value.into()))),
+        DataType::Int64 => numbers!(Int64Type, |value: i64| Some(signed(value))),
+        DataType::UInt8 => numbers!(UInt8Type, |value: u8| Some(value.into())),
+        DataType::UInt16 => numbers!(UInt16Type, |value: u16| Some(value.into())),
+        DataType::UInt32 => numbers!(UInt32Type, |value: u32| Some(value.into())),
+        DataType::UInt64 => numbers!(UInt64Type, Some),
+        DataType::Float16 => numbers!(Float16Type, |value: half::f16| float(value.to_f64())),
+        DataType::Float32 => numbers!(Float32Type, |value: f32| float(value.into())),
+        DataType::Float64 => numbers!(Float64Type, float),
+        _ => return false,
+    }
+    true
+}
+
 /// Whether values of the type have an order.
 pub fn has_order(dtype: &DType) -> bool {
     let is_ordered = |ty: &DataType| ty.is_decimal() || matches!(ty, DataType::FixedSizeBinary(_));

@@ -352,6 +352,20 @@ fn one_hot(call: &mut Call) -> ExprResult<OperandKind> {
         call.given(i).cloned().unwrap_or(Operand { kind: OperandKind::Literal(Literal::Int(default)), span: call.span.clone() })
     };
     let (on, off) = (item(2, 1, call), item(3, 0, call));
+    // As in TensorFlow, neither becomes the other.
+    let is_bool = |i: usize| match (&call.given(i)?.kind, i) {
+        (_, 5) => call.dtype(5).ok().flatten().map(|dtype| dtype == DType::Bool),
+        (OperandKind::Literal(Literal::None), _) => None,
+        (OperandKind::Literal(literal), _) => Some(matches!(literal, Literal::Bool(_))),
+        (OperandKind::Tensor(node), _) => Some(node.ty.dtype() == Some(&DType::Bool)),
+        _ => None,
+    };
+    let given: Vec<(usize, bool)> = [2, 3, 5].into_iter().filter_map(|i| Some((i, is_bool(i)?))).collect();
+    if let Some(pair) = given.windows(2).find(|pair| pair[0].1 != pair[1].1) {
+        let says = |(i, is_bool): (usize, bool)| format!("{} is {}", call.param(i), if is_bool { "bool" } else { "not" });
+        let (bool, other) = if pair[0].1 { (pair[0], pair[1]) } else { (pair[1], pair[0]) };
+        return Err(call.error(format!("one_hot: {}, but {}", says(bool), says(other))));
+    }
     let dtype = call.dtype(5)?.or_else(|| [&on, &off].iter().find_map(|i| i.node().and_then(|n| n.ty.dtype().cloned())));
     let dtype = match dtype {
         Some(dtype) => dtype,

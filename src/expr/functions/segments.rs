@@ -329,9 +329,8 @@ fn to_segment_ids(call: &mut Call) -> ExprResult<OperandKind> {
         let (mut out, mut lengths) = (Vec::new(), Vec::new());
         for record in 0..list.partition().nrows() {
             let own = numbers[list.partition().range(record)].to_vec();
-            let last = own.last().copied().unwrap_or(0);
-            check_count(usize::try_from(last).ok().and_then(|n| n.checked_add(out.len())), record)?;
             let partition = RowPartition::from_row_splits(own).map_err(|e| e.at_row(record))?;
+            check_count(partition.nvals().checked_add(out.len()), record)?;
             lengths.push(partition.nvals());
             out.extend(partition.value_rowids());
         }

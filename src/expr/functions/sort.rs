@@ -14,13 +14,15 @@ use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
 use crate::expr::kernels::compare::{comparator, exact_order};
 use crate::expr::kernels::level::{check_same, from_lengths, merged, partition_of, record_of};
-use crate::expr::kernels::lines::lines;
+use crate::expr::kernels::lines::{Line, lines};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::outermost_uniform;
 use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::limits::check_count;
+use crate::tensor::sortable::numbered;
+use crate::tensor::text_order::Texts;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array};
 use std::borrow::Cow;
@@ -96,6 +98,9 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
+/// Rows of at least this many strings are sorted by numbers made of them, which takes more memory than comparing them.
+const LONG: usize = 64;
+
 fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "numbers and strings", |d| *d != DType::Bool)?;
@@ -111,19 +116,37 @@ fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
         let lines = lines(&tensor, axis, x.rank())?;
         tensor.map_below(x.rank(), &mut |t| {
             let array = t.as_leaf()?;
-            let order = comparator(array)?;
             let mut places: Vec<usize> = (0..array.len()).collect();
             let mut numbers = vec![0i32; if indices { array.len() } else { 0 }];
-            for own in &lines {
-                let mut line: Vec<usize> = (0..own.length).collect();
-                let at = |i: usize| own.at(i);
-                line.sort_by(|a, b| if descending { order(at(*b), at(*a)) } else { order(at(*a), at(*b)) });
-                for (i, from) in line.iter().enumerate() {
-                    if indices {
-                        numbers[at(i)] = i32::try_from(*from).unwrap_or(i32::MAX);
-                    } else {
-                        places[at(i)] = at(*from);
+            let mut put = |own: &Line, i: usize, from: usize| match indices {
+                true => numbers[own.at(i)] = i32::try_from(from).unwrap_or(i32::MAX),
+                false => places[own.at(i)] = own.at(from),
+            };
+            // NaN is the greatest value.
+            let mut keys: Vec<u64> = Vec::with_capacity(array.len());
+            if numbered(array, |_, number| keys.push(number.unwrap_or(u64::MAX))) {
+                let mut line: Vec<(u64, usize)> = Vec::new();
+                for own in &lines {
+                    line.clear();
+                    line.extend((0..own.length).map(|i| (if descending { !keys[own.at(i)] } else { keys[own.at(i)] }, i)));
+                    line.sort_unstable();
+                    line.iter().enumerate().for_each(|(i, (_, from))| put(own, i, *from));
+                }
+            } else {
+                let (order, texts) = (comparator(array)?, Texts::of(array));
+                let mut line: Vec<usize> = Vec::new();
+                for own in &lines {
+                    line.clear();
+                    if let Some(texts) = texts.as_ref().filter(|_| own.length >= LONG) {
+                        line.extend((0..own.length).map(|i| own.at(i)));
+                        texts.sort(&mut line, descending, |a, b| a.cmp(&b));
+                        line.iter().enumerate().for_each(|(i, place)| put(own, i, own.index(*place)));
+                        continue;
                     }
+                    line.extend(0..own.length);
+                    let at = |i: usize| own.at(i);
+                    line.sort_by(|a, b| if descending { order(at(*b), at(*a)) } else { order(at(*a), at(*b)) });
+                    line.iter().enumerate().for_each(|(i, from)| put(own, i, *from));
                 }
             }
             if indices { Ok(Tensor::Leaf(Arc::new(Int32Array::from(std::mem::take(&mut numbers))))) } else { t.gather(&places) }
@@ -241,7 +264,12 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
         let tensor = x.of(args)?;
         let (_, below) = tensor.levels(axis)?;
         let list = below.as_list()?;
-        let order = comparator(list.values().as_leaf()?)?;
+        let array = list.values().as_leaf()?;
+        // NaN is the greatest value, and comes first.
+        let mut keys: Vec<u64> = Vec::with_capacity(array.len());
+        let are_numbers = numbered(array, |_, number| keys.push(!number.unwrap_or(u64::MAX)));
+        let order = comparator(array)?;
+        let (mut line, mut texts): (Vec<(u64, usize)>, Vec<usize>) = (Vec::new(), Vec::new());
         let (mut places, mut numbers) = (Vec::new(), Vec::new());
         let partition = list.partition();
         let (owners, k) = (merged(&tensor, 0, axis)?, k.of(args)?);
@@ -255,14 +283,17 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
                     let error = Error::data(format!("k is {k}, but a row has only {} {values}", range.len())).at_row(record);
                     return Err(error.help(format!("for at most {k} of each row: sort(x, direction=\"DESCENDING\")[..., :{k}]")));
                 }
-                let mut line: Vec<usize> = range.clone().collect();
-                let larger = |a: &usize, b: &usize| order(*b, *a).then(a.cmp(b));
-                if 0 < k && k < line.len() {
-                    line.select_nth_unstable_by(k - 1, larger);
+                let before = places.len();
+                if are_numbers {
+                    line.clear();
+                    line.extend(range.clone().map(|i| (keys[i], i)));
+                    places.extend(first_by(&mut line, k, Ord::cmp).iter().map(|(_, i)| *i));
+                } else {
+                    texts.clear();
+                    texts.extend(range.clone());
+                    places.extend_from_slice(first_by(&mut texts, k, |a, b| order(*b, *a).then(a.cmp(b))));
                 }
-                line[..k].sort_unstable_by(larger);
-                places.extend_from_slice(&line[..k]);
-                numbers.extend(line[..k].iter().map(|i| i32::try_from(i - range.start).unwrap_or(i32::MAX)));
+                numbers.extend(places[before..].iter().map(|i| i32::try_from(i - range.start).unwrap_or(i32::MAX)));
                 lengths.push(k);
             }
         }
@@ -277,6 +308,15 @@ fn top_k(call: &mut Call) -> ExprResult<OperandKind> {
             })
             .collect()
     })
+}
+
+/// The first `k` items in order. O(items + k log k).
+fn first_by<T>(items: &mut [T], k: usize, compare: impl Fn(&T, &T) -> Ordering) -> &[T] {
+    if 0 < k && k < items.len() {
+        items.select_nth_unstable_by(k - 1, &compare);
+    }
+    items[..k].sort_unstable_by(&compare);
+    &items[..k]
 }
 
 /// The values to count: `widths` gives the number of bins per row, for each record.

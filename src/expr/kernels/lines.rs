@@ -27,6 +27,12 @@ impl Line {
     pub fn at(&self, i: usize) -> usize {
         self.start + i * self.stride
     }
+
+    /// The inverse of [`Line::at`].
+    #[inline]
+    pub fn index(&self, place: usize) -> usize {
+        (place - self.start) / self.stride.max(1)
+    }
 }
 
 /// The lines along an axis of a tensor of that rank, which must be dense below the axis, so that the values of a line are

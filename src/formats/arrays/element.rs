@@ -149,7 +149,7 @@ impl Element {
 }
 
 /// The size of a number of that dtype in bytes.
-pub fn number_nbytes(dtype: &DType) -> usize {
+fn number_nbytes(dtype: &DType) -> usize {
     match dtype {
         DType::Bool => 1,
         other => other.arrow().primitive_width().unwrap_or(1),

@@ -103,13 +103,13 @@ impl Spool {
                 while left > 0 {
                     let part = &mut block[..left.min(COPY_NBYTES) as usize];
                     file.read_exact(part).map_err(|e| failed("cannot read", &e))?;
-                    out.write_all(part).map_err(|e| Error::io("the output", "cannot write", &e))?;
+                    out.write_all(part).map_err(Error::output)?;
                     left -= part.len() as u64;
                 }
             }
         }
         for piece in &body.held {
-            out.write_all(piece).map_err(|e| Error::io("the output", "cannot write", &e))?;
+            out.write_all(piece).map_err(Error::output)?;
         }
         Ok(())
     }

@@ -64,9 +64,7 @@ impl ArrayStream {
             return Err(Error::data(format!("expected {nbytes} more bytes, but only {} are left", self.left)));
         }
         if let Some(limit) = self.limit.filter(|limit| nbytes > *limit) {
-            return Err(
-                Error::data(format!("the record has {nbytes} bytes, more than {limit}")).help("raise the limit with --max-record-bytes")
-            );
+            return Err(Error::too_large(format_args!("the record has {nbytes}"), limit));
         }
         let length = usize::try_from(nbytes).map_err(|_| Error::data("more bytes than this machine can address"))?;
         let mut into = MutableBuffer::new(0);

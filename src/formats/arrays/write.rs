@@ -171,6 +171,6 @@ impl<C: Container> Writer for ArraysWriter<C> {
         let finished = self.complete()?;
         let Some(mut out) = self.out.take() else { return Ok(()) };
         self.container.write(&finished, &self.embedded, &mut self.spool, out.as_mut())?;
-        out.flush().map_err(|e| Error::io("the output", "cannot write", &e))
+        out.flush().map_err(Error::output)
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Archive<'a> {
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.at += bytes.len() as u64;
-        self.out.write_all(bytes).map_err(|e| Error::io("the output", "cannot write", &e))
+        self.out.write_all(bytes).map_err(Error::output)
     }
 
     /// Writes a member of `nbytes`, whose content `write` produces.

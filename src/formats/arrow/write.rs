@@ -122,7 +122,7 @@ impl ArrowWriter {
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         let out = self.out.as_mut().ok_or_else(|| Error::internal("the output has not been started"))?;
-        out.write_all(bytes).map_err(|e| Error::io("the output", "cannot write", &e))?;
+        out.write_all(bytes).map_err(Error::output)?;
         self.at += bytes.len();
         Ok(())
     }
@@ -131,7 +131,7 @@ impl ArrowWriter {
     fn put_message(&mut self, message: EncodedData) -> Result<Block> {
         let out = self.out.as_mut().ok_or_else(|| Error::internal("the output has not been started"))?;
         let (metadata, body) = write_message(out, message, &self.encoder.options).map_err(|e| match e {
-            ArrowError::IoError(_, source) => Error::io("the output", "cannot write", &source),
+            ArrowError::IoError(_, source) => Error::output(source),
             other => unexpected(other),
         })?;
         let length = i32::try_from(metadata).map_err(|_| Error::data("the metadata size of a record batch does not fit in 31 bits"))?;
@@ -301,7 +301,7 @@ impl Writer for ArrowWriter {
             self.put(&footer)?;
         }
         match self.out.take() {
-            Some(mut out) => out.flush().map_err(|e| Error::io("the output", "cannot write", &e)),
+            Some(mut out) => out.flush().map_err(Error::output),
             None => Ok(()),
         }
     }

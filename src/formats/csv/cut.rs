@@ -41,7 +41,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// The number of fields of a record, and the index of its first field.
+    /// The index of the first field of a record, and the number of its fields.
     pub fn fields(&self, record: usize) -> (usize, usize) {
         let first = record.checked_sub(1).map_or(0, |before| self.records[before].0);
         (first, self.records[record].0 - first)

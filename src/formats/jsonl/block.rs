@@ -89,7 +89,7 @@ impl Block {
     }
 
     /// The number of the line that contains `pos`.
-    pub fn line_at(&self, pos: usize) -> u64 {
+    fn line_at(&self, pos: usize) -> u64 {
         let ends = self.ends.get_or_init(|| memchr::memchr_iter(b'\n', &self.bytes).collect());
         self.first_line + ends.partition_point(|end| *end < pos) as u64
     }

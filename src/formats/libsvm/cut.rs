@@ -68,14 +68,11 @@ impl Cutter {
 }
 
 fn passed_over(input: &Arc<str>, long: &LongLine, record: u64, max_record_bytes: u64) -> Piece {
-    let error = Error::data(format!("the line has {} bytes, more than {max_record_bytes}", long.length))
-        .help("raise the limit with --max-record-bytes")
-        .in_input(input.clone())
-        .locate(|at| {
-            at.records = Some((record, record));
-            at.line = Some(long.line);
-            at.byte = Some(long.byte);
-        });
+    let error = Error::too_large(format_args!("the line has {}", long.length), max_record_bytes).in_input(input.clone()).locate(|at| {
+        at.records = Some((record, record));
+        at.line = Some(long.line);
+        at.byte = Some(long.byte);
+    });
     Piece::TooLong(error, long.length)
 }
 

@@ -11,6 +11,7 @@ use crate::formats::matrix::value::{Texts, is_writable};
 use crate::options::Options;
 use crate::path::{in_expression, quoted};
 use crate::printable::shell_word;
+use crate::schema::filling::null_refused;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ struct LineEncoder {
     label: usize,
     qid: Option<usize>,
     features: usize,
-    names: Vec<String>,
+    schema: Arc<Schema>,
     base: i64,
 }
 
@@ -65,8 +66,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     };
     dense_shape::note(&schema.fields[features], "libsvm", options)?;
     let base = options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
-    let names = schema.fields.iter().map(|f| f.name.clone()).collect();
-    let encoder = Arc::new(LineEncoder { label, qid: schema.index_of(QID), features, names, base });
+    let encoder = Arc::new(LineEncoder { label, qid: schema.index_of(QID), features, schema: schema.clone(), base });
     Ok(Box::new(LineWriter::new(encoder, Vec::new())))
 }
 
@@ -75,12 +75,7 @@ impl LineEncoder {
         let column = chunk.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
         let null = if Some(at) == self.qid { None } else { column.first_null_row() };
         match null {
-            Some(row) => {
-                let name = self.names.get(at).map_or("", String::as_str);
-                let filter = shell_word(&format!("not is_null({})", in_expression(name)));
-                let error = Error::data("libsvm cannot store nulls").in_field(quoted(name)).at_row(row);
-                Err(error.help(format!("fill it first with fill-null, or drop such records: filter {filter}")))
-            }
+            Some(row) => Err(null_refused("libsvm", &self.schema.fields[at], row)),
             None => Ok(column),
         }
     }

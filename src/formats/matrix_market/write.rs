@@ -12,6 +12,7 @@ use crate::formats::matrix::write::the_sparse_field;
 use crate::options::Options;
 use crate::path::quoted;
 use crate::printable::shell_word;
+use crate::schema::filling::null_refused;
 use crate::schema::{DType, Element, Field, Schema, Size};
 use crate::tensor::{Sparse, Tensor};
 use arrow_array::cast::AsArray;
@@ -20,7 +21,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 struct EntryEncoder {
-    name: String,
+    field: Field,
     is_pattern: bool,
     is_complex: bool,
 }
@@ -57,13 +58,13 @@ fn complex_part(schema: &Schema) -> Option<&Field> {
 /// The records are not a single sparse field.
 pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>> {
     let complex = complex_part(schema);
-    let field = match complex {
+    let part = match complex {
         Some(real) => real,
         None => the_sparse_field(schema, "matrix-market")?,
     };
-    dense_shape::note(field, "matrix-market", options)?;
-    let Element::Sparse(dtype) = &field.ty.element else { return Err(Error::internal("a sparse field that is not sparse")) };
-    let ncolumns = match field.ty.dims.first().map(|dim| dim.size) {
+    dense_shape::note(part, "matrix-market", options)?;
+    let Element::Sparse(dtype) = &part.ty.element else { return Err(Error::internal("a sparse field that is not sparse")) };
+    let ncolumns = match part.ty.dims.first().map(|dim| dim.size) {
         Some(Size::Known(n)) => i64::try_from(n).unwrap_or(0),
         _ => 0,
     };
@@ -74,9 +75,9 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         dtype if dtype.is_integer() => "integer",
         _ => "real",
     };
-    let name = schema.fields.first().map_or(String::new(), |f| f.name.clone());
+    let field = schema.fields.first().cloned().ok_or_else(|| Error::internal("a sparse field that is not there"))?;
     Ok(Box::new(EntryWriter {
-        encoder: Arc::new(EntryEncoder { name, is_pattern: *dtype == DType::Bool, is_complex: complex.is_some() }),
+        encoder: Arc::new(EntryEncoder { field, is_pattern: *dtype == DType::Bool, is_complex: complex.is_some() }),
         spool: Spool::new(1, options),
         field: says,
         ncolumns,
@@ -100,7 +101,7 @@ impl EntryEncoder {
 
     fn check(&self, column: &Tensor, real: &Sparse, imag: Option<&Sparse>) -> Result<()> {
         if let Some(row) = column.first_null_row() {
-            return Err(Error::data("a matrix cannot store nulls").at_row(row).help("drop such records with filter"));
+            return Err(null_refused("a matrix", &self.field, row));
         }
         if let Some(imag) = imag
             && let Some(row) = (0..real.nrows()).find(|row| {
@@ -116,7 +117,7 @@ impl EntryEncoder {
             let row = crate::tensor::row_of(real.entries(), at);
             return Err(Error::data("a pattern matrix can contain only True values, but one is False")
                 .at_row(row)
-                .help(format!("write numbers: cast {}", shell_word(&format!("{}=int8", quoted(&self.name))))));
+                .help(format!("write numbers: cast {}", shell_word(&format!("{}=int8", quoted(&self.field.name))))));
         }
         Ok(())
     }
@@ -126,7 +127,7 @@ impl Encode for EntryEncoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
         let column = chunk.columns.first().ok_or_else(|| Error::internal("a column is missing"))?;
         let (real, imag) = self.parts(column)?;
-        self.check(column, real, imag).map_err(|e| e.in_field(quoted(&self.name)))?;
+        self.check(column, real, imag).map_err(|e| e.in_field(quoted(&self.field.name)))?;
         let values = Texts::of(real.values())?;
         let imaginary = imag.map(|imag| Texts::of(imag.values())).transpose()?;
         let mut text = Vec::with_capacity(16 * real.indices().len());
@@ -180,9 +181,8 @@ impl Writer for EntryWriter {
     fn finish(&mut self) -> Result<()> {
         let Some(mut out) = self.out.take() else { return Ok(()) };
         let head = format!("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n", self.field, self.nrows, self.ncolumns, self.nentries);
-        let failed = |e: std::io::Error| Error::io("the output", "cannot write", &e);
-        out.write_all(head.as_bytes()).map_err(failed)?;
+        out.write_all(head.as_bytes()).map_err(Error::output)?;
         self.spool.copy(0, out.as_mut())?;
-        out.flush().map_err(failed)
+        out.flush().map_err(Error::output)
     }
 }

@@ -272,8 +272,7 @@ impl Cutter {
         if nbytes <= self.max_record_bytes {
             return Ok(());
         }
-        Err(Error::data(format!("the record has at least {nbytes} bytes, more than {}", self.max_record_bytes))
-            .help("raise the limit with --max-record-bytes"))
+        Err(Error::too_large(format_args!("the record has at least {nbytes}"), self.max_record_bytes))
     }
 
     /// `row` is the row within the piece.

@@ -54,7 +54,7 @@ impl Values {
     /// Writing fails, or a value does not fit the output dtype.
     pub fn push(&mut self, values: &ArrayRef, range: (i64, i64)) -> Result<()> {
         match self {
-            Values::Written { dtype, out } => out.write_all(&bytes(&cast(values, dtype)?)?).map_err(|e| failed(&e)),
+            Values::Written { dtype, out } => out.write_all(&bytes(&cast(values, dtype)?)?).map_err(Error::output),
             Values::Kept { min, max, dtypes, spool, .. } => {
                 (*min, *max) = (range.0.min(*min), range.1.max(*max));
                 let dtype = dtype::smallest(*min, *max);
@@ -73,7 +73,7 @@ impl Values {
     pub fn finish(&mut self) -> Result<DType> {
         match self {
             Values::Written { dtype, out } => {
-                out.flush().map_err(|e| failed(&e))?;
+                out.flush().map_err(Error::output)?;
                 Ok(dtype.clone())
             }
             Values::Kept { dtypes, spool, out, .. } => {
@@ -82,7 +82,7 @@ impl Values {
                     let mut wide = Chunked { width: width(dtype), rest: Vec::new(), each: |block: &[u8]| widen(block, dtype, &last), out };
                     spool.copy(array, &mut wide)?;
                 }
-                out.flush().map_err(|e| failed(&e))?;
+                out.flush().map_err(Error::output)?;
                 Ok(last)
             }
         }
@@ -124,10 +124,6 @@ impl<F: FnMut(&[u8]) -> Result<Vec<u8>>> Write for Chunked<'_, F> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-fn failed(source: &io::Error) -> Error {
-    Error::io("the output", "cannot write", source)
 }
 
 /// The minimum and maximum of integers; `(0, 0)` for none.

@@ -10,6 +10,7 @@ use crate::formats::format::{Encode, Encoded, Writer};
 use crate::options::{MegatronOptions, Options};
 use crate::path::quoted;
 use crate::printable::{listed, shell_word};
+use crate::schema::filling::null_refused;
 use crate::schema::{DType, Element, Field, Schema};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -31,7 +32,7 @@ struct SequenceEncoder {
     tokens: usize,
     document: Option<usize>,
     mode: Option<usize>,
-    names: Vec<String>,
+    schema: Arc<Schema>,
     by_document: bool,
     /// The output dtype; `None` for the smallest that holds all values.
     dtype: Option<DType>,
@@ -123,8 +124,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             return Err(Error::usage(error).help(format!("leave it out: drop {}", shell_word(&quoted(&field.name)))));
         }
     }
-    let names = schema.fields.iter().map(|f| f.name.clone()).collect();
-    let encoder = SequenceEncoder { tokens, document, mode, names, by_document, dtype, options: options.megatron.clone() };
+    let encoder = SequenceEncoder { tokens, document, mode, schema: schema.clone(), by_document, dtype, options: options.megatron.clone() };
     Ok(Box::new(DatasetWriter {
         encoder: Arc::new(encoder),
         spool: Spool::new(3, options),
@@ -200,13 +200,13 @@ impl SequenceEncoder {
     fn column<'a>(&self, chunk: &'a Chunk, at: usize) -> Result<&'a Tensor> {
         let column = chunk.columns.get(at).ok_or_else(|| Error::internal("a column is missing"))?;
         match column.first_null_row() {
-            Some(row) => Err(Error::data("megatron cannot store nulls").at_row(row).help("drop such records with filter")),
+            Some(row) => Err(null_refused("megatron", &self.schema.fields[at], row)),
             None => Ok(column),
         }
     }
 
     fn in_field(&self, at: usize) -> impl Fn(Error) -> Error + '_ {
-        move |error| error.in_field(quoted(self.names.get(at).map_or("", String::as_str)))
+        move |error| error.in_field(quoted(&self.schema.fields[at].name))
     }
 
     /// The tokens. An error in a value names its row.
@@ -357,11 +357,10 @@ impl DatasetWriter {
     }
 
     fn write_index(&mut self, dtype: &DType) -> Result<()> {
-        let failed = |e: std::io::Error| Error::io("the output", "cannot write", &e);
         let mut out = self.index.take().ok_or_else(|| Error::internal("a dataset without an index"))?;
         let code = dtype::code(dtype).ok_or_else(|| Error::internal("a dtype without a code"))?;
         let counts = [self.nsequences.to_le_bytes(), (self.nboundaries + 1).to_le_bytes()].concat();
-        out.write_all(&[index::MAGIC, &1u64.to_le_bytes(), &[code], &counts].concat()).map_err(failed)?;
+        out.write_all(&[index::MAGIC, &1u64.to_le_bytes(), &[code], &counts].concat()).map_err(Error::output)?;
         self.spool.copy(LENGTHS, &mut out)?;
         let width = dtype.arrow().primitive_width().unwrap_or(1) as i64;
         let mut pointer = 0i64;
@@ -374,10 +373,10 @@ impl DatasetWriter {
             Ok(made)
         };
         self.spool.copy(LENGTHS, &mut Chunked { width: 4, rest: Vec::new(), each: pointers, out: &mut out })?;
-        out.write_all(&0i64.to_le_bytes()).map_err(failed)?;
+        out.write_all(&0i64.to_le_bytes()).map_err(Error::output)?;
         self.spool.copy(BOUNDARIES, &mut out)?;
         self.spool.copy(MODES, &mut out)?;
-        out.flush().map_err(failed)
+        out.flush().map_err(Error::output)
     }
 }
 

@@ -5,7 +5,7 @@ use super::footer::{entry, metadata, postscript};
 use super::header::{self, Header};
 use super::simple::{Codec, Packer, Sizes};
 use crate::error::{Error, Result};
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::Range;
 
 /// An encoded chunk that still has to be placed.
@@ -93,11 +93,11 @@ impl RecordFile {
         let last = Packed::new(&mut Packer::new(Codec::None)?, &sizes, &values)?;
         self.chunk(&last.header, &last.data)?;
         self.pad()?;
-        self.out.flush().map_err(|e| failed(&e))
+        self.out.flush().map_err(Error::output)
     }
 
     fn chunk(&mut self, header: &Header, data: &[u8]) -> Result<()> {
-        self.at = write_chunk(&mut self.out, self.at, [&header.to_bytes(), data], header.nrecords).map_err(|e| failed(&e))?;
+        self.at = write_chunk(&mut self.out, self.at, [&header.to_bytes(), data], header.nrecords).map_err(Error::output)?;
         Ok(())
     }
 
@@ -106,8 +106,4 @@ impl RecordFile {
         let zeros = vec![0; nbytes as usize];
         self.chunk(&Header::new(header::PADDING, &zeros, 0, 0), &zeros)
     }
-}
-
-fn failed(error: &io::Error) -> Error {
-    Error::io("the output", "cannot write", error)
 }

@@ -88,7 +88,7 @@ impl Container for Safetensors {
         let kept =
             embedded.schema.facts.metadata.iter().filter(|(key, _)| *key != KEY).map(|(key, text)| (key.to_string(), text.to_string()));
         let metadata: Vec<(String, String)> = kept.chain([(KEY.to_owned(), embedded.text())]).collect();
-        out.write_all(&header::bytes(&entries, &metadata)?).map_err(|e| Error::io("the output", "cannot write", &e))?;
+        out.write_all(&header::bytes(&entries, &metadata)?).map_err(Error::output)?;
         order.iter().try_for_each(|number| spool.copy(*number, out))
     }
 }

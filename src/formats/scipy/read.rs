@@ -242,12 +242,11 @@ impl RowSource for CsrRows {
             if splits.len() > 1 && next - start > CHUNK_ENTRIES as i64 {
                 break;
             }
-            let nbytes = (next - end) as u64 * (8 + self.element.nbytes() as u64);
+            let nbytes = ((next - end) as u64).saturating_mul(8 + self.element.nbytes() as u64);
             if nbytes > self.max_row_bytes {
                 let record = self.nrows - self.left + 1;
-                return Err(Error::data(format!("the row has {nbytes} bytes, more than {}", self.max_row_bytes))
-                    .locate(|at| at.records = Some((record, record)))
-                    .help("raise the limit with --max-record-bytes"));
+                let error = Error::too_large(format_args!("the row has {nbytes}"), self.max_row_bytes);
+                return Err(error.locate(|at| at.records = Some((record, record))));
             }
             if next - start > self.indices.left() as i64 {
                 return Err(Error::data(format!("the array indptr points to {next}, beyond the last value")));

@@ -11,7 +11,8 @@ use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::matrix::write::the_sparse_field;
 use crate::options::Options;
-use crate::schema::{DType, Schema, Size};
+use crate::schema::filling::null_refused;
+use crate::schema::{DType, Field, Schema, Size};
 use crate::tensor::Tensor;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -25,7 +26,7 @@ const INDPTR: usize = 1;
 const DATA: usize = 2;
 
 struct CsrEncoder {
-    name: String,
+    field: Field,
     dtype: DType,
 }
 
@@ -59,7 +60,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         _ => None,
     };
     Ok(Box::new(CsrWriter {
-        encoder: Arc::new(CsrEncoder { name: field.name.clone(), dtype }),
+        encoder: Arc::new(CsrEncoder { field: field.clone(), dtype }),
         spool: Spool::new(3, options),
         known,
         ncolumns: known.unwrap_or(0),
@@ -75,10 +76,7 @@ impl Encode for CsrEncoder {
             return Err(Error::internal("a column that is not sparse"));
         };
         if let Some(row) = chunk.columns.first().and_then(Tensor::first_null_row) {
-            return Err(Error::data("a matrix cannot store nulls")
-                .in_field(crate::path::quoted(&self.name))
-                .at_row(row)
-                .help("drop such records with filter"));
+            return Err(null_refused("a matrix", &self.field, row));
         }
         let values = match sparse.values().data_type() {
             arrow_schema::DataType::Boolean => {
@@ -148,7 +146,7 @@ impl Writer for CsrWriter {
         member(&mut archive, "format", csr, Vec::new(), Body::Bytes(b"csr"))?;
         member(&mut archive, "shape", number(DType::Int64), vec![2], Body::Bytes(&shape))?;
         archive.finish("")?;
-        out.flush().map_err(|e| Error::io("the output", "cannot write", &e))
+        out.flush().map_err(Error::output)
     }
 }
 
@@ -185,9 +183,9 @@ fn member(archive: &mut Archive, name: &str, element: Element, shape: Vec<u64>, 
         }
     };
     archive.member(&format!("{name}{SUFFIX}"), header.len() as u64 + nbytes, sum.0.finalize(), |out| {
-        out.write_all(&header).map_err(|e| Error::io("the output", "cannot write", &e))?;
+        out.write_all(&header).map_err(Error::output)?;
         match body {
-            Body::Bytes(bytes) => out.write_all(bytes).map_err(|e| Error::io("the output", "cannot write", &e)),
+            Body::Bytes(bytes) => out.write_all(bytes).map_err(Error::output),
             Body::Spooled(spool, array) => spool.copy(array, out),
         }
     })

@@ -104,12 +104,12 @@ impl Writer for TfRecordWriter {
         let (Ok(frames), Some(out)) = (encoded.downcast::<Frames>(), &mut self.out) else {
             return Err(Error::internal("frames of another format"));
         };
-        out.write_all(&frames.0).map_err(|e| Error::io("the output", "cannot write", &e))
+        out.write_all(&frames.0).map_err(Error::output)
     }
 
     fn finish(&mut self) -> Result<()> {
         match self.out.take() {
-            Some(mut out) => out.flush().map_err(|e| Error::io("the output", "cannot write", &e)),
+            Some(mut out) => out.flush().map_err(Error::output),
             None => Ok(()),
         }
     }

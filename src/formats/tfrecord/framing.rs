@@ -22,7 +22,7 @@ pub const FOOTER: usize = 4;
 
 /// Checksums are stored rotated and offset by a constant, so that checksums of data that contains checksums stay
 /// strong.
-pub fn masked_crc(bytes: &[u8]) -> u32 {
+fn masked_crc(bytes: &[u8]) -> u32 {
     mask(crc32c::crc32c(bytes))
 }
 
@@ -48,7 +48,7 @@ pub fn header(bytes: &[u8]) -> Option<Header> {
 }
 
 /// Whether the checksum after the payload matches; `false` if there are fewer bytes.
-pub fn payload_holds(bytes: &[u8], payload: Range<usize>) -> bool {
+fn payload_holds(bytes: &[u8], payload: Range<usize>) -> bool {
     let stored = bytes.get(payload.end..).and_then(|rest| rest.first_chunk::<4>());
     match (bytes.get(payload), stored) {
         (Some(payload), Some(stored)) => masked_crc(payload) == u32::from_le_bytes(*stored),
@@ -150,11 +150,7 @@ impl Frames {
                     _ => "resume after the damage with --on-error skip",
                 })
             }
-            Damage::TooLong(length) => {
-                let most = self.max_record_bytes;
-                let error = Error::data(format!("the record's length is {length} bytes, more than the --max-record-bytes limit of {most}"));
-                error.help("raise the limit with --max-record-bytes")
-            }
+            Damage::TooLong(length) => Error::too_large(format_args!("the record has {length}"), self.max_record_bytes),
             Damage::Truncated { need, left } => {
                 let rest = if left == 1 { "1 byte is".to_owned() } else { format!("{left} bytes are") };
                 let error = if left < HEADER {

@@ -136,12 +136,9 @@ impl Places {
         if entry.length.saturating_sub((HEADER + FOOTER) as u64) <= self.max_record_bytes {
             return Ok(());
         }
-        Err(Error::data(format!(
-            "the record has {} bytes, more than the --max-record-bytes limit of {}",
-            entry.length, self.max_record_bytes
-        ))
-        .in_input(self.name.clone())
-        .locate(|at| at.records = Some((entry.record, entry.record))))
+        Err(Error::too_large(format_args!("the record has {}", entry.length), self.max_record_bytes)
+            .in_input(self.name.clone())
+            .locate(|at| at.records = Some((entry.record, entry.record))))
     }
 
     fn stale(&self, entry: &Entry) -> Error {

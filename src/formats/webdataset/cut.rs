@@ -158,8 +158,8 @@ impl Cutter {
             // The type follows from their names alone.
             Some(kind) if self.only_types && kind != MemberKind::Json => Some((kind, start..start)),
             Some(_) if record.nbytes > self.max_record_bytes => {
-                let error = Error::data(format!("the record has at least {} bytes, more than {}", record.nbytes, self.max_record_bytes));
-                record.error = Some(error.help("raise the limit with --max-record-bytes"));
+                let what = format!("the record has at least {}", record.nbytes);
+                record.error = Some(Error::too_large(what, self.max_record_bytes));
                 return Ok(());
             }
             Some(kind) => {

@@ -229,14 +229,10 @@ impl Writer for ArchiveWriter {
             return Err(same_key(&members.first_key).in_field(KEY));
         }
         self.last_key = Some(members.last_key);
-        self.out.write_all(&members.bytes).map_err(|e| failed(&e))
+        self.out.write_all(&members.bytes).map_err(Error::output)
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.out.write_all(&[0; 2 * BLOCK]).and_then(|()| self.out.flush()).map_err(|e| failed(&e))
+        self.out.write_all(&[0; 2 * BLOCK]).and_then(|()| self.out.flush()).map_err(Error::output)
     }
-}
-
-fn failed(source: &std::io::Error) -> Error {
-    Error::io("the output", "cannot write", source)
 }

@@ -64,15 +64,14 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
     };
     show_notices(options, &Progress::start(None, options));
     let text = difference.as_deref().unwrap_or_default();
-    let failed = |e: std::io::Error| Error::io("the output", "cannot write", &e);
     match output {
         Some(output) => {
             let mut file = output.create_report()?;
-            file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
+            file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(Error::output)?;
             drop(file);
             output.commit()?;
         }
-        None => out.write_all(text.as_bytes()).map_err(failed)?,
+        None => out.write_all(text.as_bytes()).map_err(Error::output)?,
     }
     Ok(if difference.is_none() { Verdict::Good } else { Verdict::Bad })
 }

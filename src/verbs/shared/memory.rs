@@ -42,7 +42,7 @@ impl Held {
     }
 
     /// For verbs that emit the rows in another order: also counts an index per row, and merges small chunks.
-    pub fn for_reordering(self) -> Held {
+    fn for_reordering(self) -> Held {
         Held { row_nbytes: size_of::<usize>() as u64, part_nbytes: Some(PART_NBYTES), ..self }
     }
 

@@ -26,7 +26,7 @@ impl Sizes {
     }
 
     /// Adds `rows` rows of that size.
-    pub fn add_rows(&mut self, size: usize, rows: u64) {
+    fn add_rows(&mut self, size: usize, rows: u64) {
         if rows == 0 {
             return;
         }

@@ -32,7 +32,7 @@ pub fn sparse_of(call: &mut Call, item: &Operand) -> ExprResult<Arg> {
 ///
 /// # Errors
 /// The item is not a sparse tensor.
-pub fn sparse_node(call: &Call, item: &Operand) -> ExprResult<Node> {
+fn sparse_node(call: &Call, item: &Operand) -> ExprResult<Node> {
     let node = item.node().map(|_| strict_node(item)).transpose()?;
     let node = node.filter(|node| node.ty.is_sparse()).ok_or_else(|| {
         ExprError::at(item.span.clone(), format!("{} expects a sparse tensor, found {}", call.name, item.describe()))
