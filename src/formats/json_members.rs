@@ -93,13 +93,13 @@ fn located(error: Error) -> Error {
 }
 
 /// The values of a column as JSON text.
-pub struct Texts<'a>(jsonl::Encoder<'a>);
+pub struct JsonTexts<'a>(jsonl::Encoder<'a>);
 
-impl<'a> Texts<'a> {
+impl<'a> JsonTexts<'a> {
     /// # Errors
     /// JSON cannot represent the type.
-    pub fn of(column: &'a Tensor, field: &Field, omit_null: bool) -> Result<Texts<'a>> {
-        Ok(Texts(jsonl::Encoder::of_field(column, field, &FieldPath::name(&field.name), omit_null)?))
+    pub fn of(column: &'a Tensor, field: &Field, omit_null: bool) -> Result<JsonTexts<'a>> {
+        Ok(JsonTexts(jsonl::Encoder::of_field(column, field, &FieldPath::name(&field.name), omit_null)?))
     }
 
     /// Appends the value of a row.

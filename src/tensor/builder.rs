@@ -117,19 +117,19 @@ pub fn as_before(count: usize, seen: usize, left: usize) -> usize {
 
 /// Strings or bytes. Text written to `bytes` belongs to the row that ends next.
 #[derive(Clone, Debug)]
-pub struct Texts {
+pub struct StringRows {
     /// The bytes of all rows, including the unfinished one.
     pub bytes: Vec<u8>,
     offsets: Vec<i64>,
 }
 
-impl Default for Texts {
-    fn default() -> Texts {
-        Texts { bytes: Vec::new(), offsets: vec![0] }
+impl Default for StringRows {
+    fn default() -> StringRows {
+        StringRows { bytes: Vec::new(), offsets: vec![0] }
     }
 }
 
-impl Texts {
+impl StringRows {
     /// Ends the current row.
     #[inline]
     pub fn end(&mut self) {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_bad_record_leaves_no_trace() {
-        let (mut nulls, mut splits, mut texts) = (Nulls::default(), Splits::default(), Texts::default());
+        let (mut nulls, mut splits, mut texts) = (Nulls::default(), Splits::default(), StringRows::default());
         for row in 0..4 {
             texts.push(b"ab");
             splits.push_end(2 * (row + 1));

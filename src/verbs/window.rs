@@ -45,7 +45,7 @@ known. The records of one window are kept in memory (see --max-memory). For wind
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let size = if self.windowing.drop_remainder { Size::Known(self.windowing.size as u64) } else { Size::Uniform };
-        let fold = Windows {
+        let fold = OpenWindows {
             names: names(schema),
             windowing: self.windowing,
             chunks: VecDeque::new(),
@@ -66,7 +66,7 @@ known. The records of one window are kept in memory (see --max-memory). For wind
 /// Approximate bytes of the windows in a chunk.
 const NBYTES: usize = 4 << 20;
 
-struct Windows {
+struct OpenWindows {
     names: Arc<[String]>,
     windowing: Windowing,
     /// The records of open windows.
@@ -81,7 +81,7 @@ struct Windows {
     deferred: Vec<Deferred>,
 }
 
-impl Fold for Windows {
+impl Fold for OpenWindows {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
         self.budget.take(chunk.nbytes() as u64)?;
         self.end += chunk.nrows;
@@ -109,7 +109,7 @@ impl Fold for Windows {
     }
 }
 
-impl Windows {
+impl OpenWindows {
     /// Prepares the next windows.
     fn windows(&mut self, count: usize) -> Result<()> {
         let parts = Arc::new(NumberedChunks::new(self.chunks.iter().cloned().collect()));

@@ -9,7 +9,7 @@ use super::scalar::{arrow_text, boolean, bytes, expected, float, integer, json, 
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::tensor::Tensor;
-use crate::tensor::builder::{Nulls, Texts, as_before};
+use crate::tensor::builder::{Nulls, StringRows, as_before};
 use crate::tensor::text::{from_text, reads_text};
 use arrow_array::types::*;
 use arrow_array::{
@@ -41,10 +41,10 @@ enum Buffer {
     Float16(Vec<f16>),
     Float32(Vec<f32>),
     Float64(Vec<f64>),
-    String(Texts),
-    Bytes(Texts),
-    Json(Texts),
-    Arrow(Texts),
+    String(StringRows),
+    Bytes(StringRows),
+    Json(StringRows),
+    Arrow(StringRows),
 }
 
 /// Runs `$body` with the vector or string builder of any kind.
@@ -89,10 +89,10 @@ impl Leaf {
             DType::Float16 => Buffer::Float16(Vec::new()),
             DType::Float32 => Buffer::Float32(Vec::new()),
             DType::Float64 => Buffer::Float64(Vec::new()),
-            DType::String => Buffer::String(Texts::default()),
-            DType::Bytes => Buffer::Bytes(Texts::default()),
-            DType::Json => Buffer::Json(Texts::default()),
-            DType::Arrow(arrow) if reads_text(arrow) => Buffer::Arrow(Texts::default()),
+            DType::String => Buffer::String(StringRows::default()),
+            DType::Bytes => Buffer::Bytes(StringRows::default()),
+            DType::Json => Buffer::Json(StringRows::default()),
+            DType::Arrow(arrow) if reads_text(arrow) => Buffer::Arrow(StringRows::default()),
             DType::Arrow(_) => return Err(Error::usage(format!("{dtype} cannot be read from JSON"))),
         };
         Ok(Leaf { dtype: dtype.clone(), rules, nulls: Nulls::default(), values })
@@ -241,7 +241,7 @@ fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBu
     Arc::new(PrimitiveArray::<T>::new(values.into(), nulls))
 }
 
-fn strings(texts: Texts, nulls: Option<NullBuffer>) -> Result<LargeStringArray> {
+fn strings(texts: StringRows, nulls: Option<NullBuffer>) -> Result<LargeStringArray> {
     let (offsets, bytes) = texts.into_parts();
     LargeStringArray::try_new(OffsetBuffer::new(offsets.into()), bytes.into(), nulls).map_err(internal)
 }

@@ -8,7 +8,7 @@ use super::keys::{read_key, repeated};
 use super::rules::Rules;
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
-use crate::tensor::builder::{Nulls, Splits, Texts};
+use crate::tensor::builder::{Nulls, Splits, StringRows};
 use arrow_array::LargeStringArray;
 use arrow_buffer::OffsetBuffer;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ pub struct MapColumn<C> {
     rules: Rules,
     nulls: Nulls,
     splits: Splits,
-    keys: Texts,
+    keys: StringRows,
     values: C,
     seen: SeenKeys,
     spelled: Vec<u8>,
@@ -34,7 +34,7 @@ impl<C: Builder> MapColumn<C> {
             rules,
             nulls: Nulls::default(),
             splits: Splits::default(),
-            keys: Texts::default(),
+            keys: StringRows::default(),
             values,
             seen: SeenKeys::default(),
             spelled: Vec::new(),
@@ -158,7 +158,7 @@ impl SeenKeys {
     }
 
     /// Whether the last key equals an earlier key, from row `first` on.
-    fn is_repeated(&mut self, keys: &Texts, first: usize) -> bool {
+    fn is_repeated(&mut self, keys: &StringRows, first: usize) -> bool {
         let last = keys.nrows() - 1;
         if last - first < FEW {
             return (first..last).any(|row| keys.row(row) == keys.row(last));
@@ -167,7 +167,7 @@ impl SeenKeys {
         (unseen..=last).any(|row| !self.insert(keys, row))
     }
 
-    fn insert(&mut self, keys: &Texts, row: usize) -> bool {
+    fn insert(&mut self, keys: &StringRows, row: usize) -> bool {
         let mut hash = self.hasher.hash_one(keys.row(row));
         loop {
             match self.rows.entry(hash) {
@@ -190,7 +190,7 @@ mod tests {
     fn a_repeated_key_is_found_among_few_and_many() {
         for nkeys in [2, FEW, FEW + 1, 1000] {
             for (again, expected) in [(Some(0), true), (Some(nkeys - 1), true), (None, false)] {
-                let (mut keys, mut seen) = (Texts::default(), SeenKeys::default());
+                let (mut keys, mut seen) = (StringRows::default(), SeenKeys::default());
                 keys.push(b"0");
                 seen.begin();
                 for key in 0..nkeys {

@@ -68,77 +68,55 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// `jsonl`.
-pub struct Jsonl;
-/// `json`.
-pub struct Json;
-
-impl Format for Jsonl {
-    fn name(&self) -> &'static str {
-        "jsonl"
-    }
-    fn summary(&self) -> &'static str {
-        "JSON Lines: one object per line"
-    }
-
-    fn options(&self) -> &'static [&'static str] {
-        &["--omit-null"]
-    }
-    fn extensions(&self) -> &'static [&'static str] {
-        &["jsonl", "ndjson"]
-    }
-    fn sniff(&self, head: &[u8]) -> bool {
-        first_value(head) == Some(First::Line)
-    }
-    fn is_evident(&self, input: &Input) -> bool {
-        self.recognises(input) && is_value(input.head())
-    }
-    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
-        Some(Ok(Box::new(JsonReader { input, lines: true })))
-    }
-    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(JsonWriter::boxed(schema, options, false))
-    }
-    fn has_offsets(&self) -> bool {
-        true
-    }
-    fn may_be_empty(&self) -> bool {
-        true
-    }
-
-    fn is_text(&self) -> bool {
-        true
-    }
+/// `jsonl` and `json`.
+#[derive(PartialEq, Eq)]
+pub enum Json {
+    /// A value on each line.
+    Lines,
+    /// Values separated by whitespace, or one array of them.
+    Values,
 }
 
 impl Format for Json {
     fn name(&self) -> &'static str {
-        "json"
+        match self {
+            Json::Lines => "jsonl",
+            Json::Values => "json",
+        }
     }
     fn summary(&self) -> &'static str {
-        "JSON values separated by whitespace, or one array of objects; written as an array"
-    }
-
-    fn options(&self) -> &'static [&'static str] {
-        &["--omit-null"]
-    }
-    fn extensions(&self) -> &'static [&'static str] {
-        &["json"]
-    }
-    fn sniff(&self, head: &[u8]) -> bool {
-        first_value(head) == Some(First::Values)
-    }
-    fn is_evident(&self, input: &Input) -> bool {
-        self.recognises(input) && is_value(input.head())
+        match self {
+            Json::Lines => "JSON Lines: one object per line",
+            Json::Values => "JSON values separated by whitespace, or one array of objects; written as an array",
+        }
     }
     fn family(&self) -> &'static str {
         "jsonl"
     }
+    fn options(&self) -> &'static [&'static str] {
+        &["--omit-null"]
+    }
+    fn extensions(&self) -> &'static [&'static str] {
+        match self {
+            Json::Lines => &["jsonl", "ndjson"],
+            Json::Values => &["json"],
+        }
+    }
+    fn sniff(&self, head: &[u8]) -> bool {
+        let own = match self {
+            Json::Lines => First::Line,
+            Json::Values => First::Values,
+        };
+        first_value(head) == Some(own)
+    }
+    fn is_evident(&self, input: &Input) -> bool {
+        self.recognises(input) && is_value(input.head())
+    }
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
-        Some(Ok(Box::new(JsonReader { input, lines: false })))
+        Some(Ok(Box::new(JsonReader { input, lines: *self == Json::Lines })))
     }
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(JsonWriter::boxed(schema, options, true))
+        Some(JsonWriter::boxed(schema, options, *self == Json::Values))
     }
     fn has_offsets(&self) -> bool {
         true
@@ -146,7 +124,6 @@ impl Format for Json {
     fn may_be_empty(&self) -> bool {
         true
     }
-
     fn is_text(&self) -> bool {
         true
     }

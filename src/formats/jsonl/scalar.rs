@@ -9,7 +9,7 @@ use super::rules::Rules;
 use super::settle::type_of;
 use crate::formats::decimal::{self, fits_float64, is_halfway};
 use crate::schema::DType;
-use crate::tensor::builder::{Nulls, Texts};
+use crate::tensor::builder::{Nulls, StringRows};
 use half::f16;
 
 /// Describes a value of the dtype in messages.
@@ -252,7 +252,7 @@ fn unusual_float<T: Float>(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls
 }
 
 #[inline(always)]
-pub fn string(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+pub fn string(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut StringRows) -> Parse<()> {
     if cursor.peek() == b'"' {
         cursor.string(&mut texts.bytes)?;
         texts.end();
@@ -263,7 +263,7 @@ pub fn string(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut
 
 #[cold]
 #[inline(never)]
-fn no_string(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+fn no_string(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut StringRows) -> Parse<()> {
     if rules.take_null(cursor, "a string")? {
         nulls.push(texts.nrows());
         texts.end();
@@ -276,7 +276,7 @@ fn no_string(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut 
     Err(rules.unexpected(cursor, "a string"))
 }
 
-pub fn bytes(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+pub fn bytes(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut StringRows) -> Parse<()> {
     let expected = expected(&DType::Bytes);
     if cursor.peek() == b'"' {
         cursor.string(&mut texts.bytes)?;
@@ -298,7 +298,7 @@ pub fn bytes(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut 
     Ok(())
 }
 
-pub fn json(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+pub fn json(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut StringRows) -> Parse<()> {
     if rules.nullable && cursor.take_word("null") {
         nulls.push(texts.nrows());
         texts.push(b"null");
@@ -312,7 +312,7 @@ pub fn json(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut T
 }
 
 /// A value of an Arrow type, as a string or a bare number.
-pub fn arrow_text(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut Texts) -> Parse<()> {
+pub fn arrow_text(cursor: &mut Cursor, rules: &Rules, nulls: &mut Nulls, texts: &mut StringRows) -> Parse<()> {
     if cursor.peek() == b'"' {
         cursor.string(&mut texts.bytes)?;
         texts.end();

@@ -7,7 +7,7 @@ use crate::formats::decimal::put_integer;
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines::LineWriter;
-use crate::formats::matrix::value::{Texts, is_writable};
+use crate::formats::matrix::value::{NumberTexts, is_writable};
 use crate::options::Options;
 use crate::path::{in_expression, quoted};
 use crate::printable::shell_word;
@@ -88,18 +88,18 @@ impl Encode for LineEncoder {
             Tensor::List(list) => (Some(list.partition()), list.values().as_leaf()?),
             other => (None, other.as_leaf()?),
         };
-        let labels = Texts::of(labels)?;
+        let labels = NumberTexts::of(labels)?;
         let qid = match self.qid {
             Some(at) => {
                 let column = self.column(&chunk, at)?;
-                Some((column.validity(), Texts::of(column.as_leaf()?)?))
+                Some((column.validity(), NumberTexts::of(column.as_leaf()?)?))
             }
             None => None,
         };
         let Tensor::Sparse(features) = self.column(&chunk, self.features)? else {
             return Err(Error::internal("features that are not sparse"));
         };
-        let values = Texts::of(features.values())?;
+        let values = NumberTexts::of(features.values())?;
         let mut out = Vec::with_capacity(16 * features.indices().len() + 8 * chunk.nrows);
         for row in 0..chunk.nrows {
             let start = out.len();

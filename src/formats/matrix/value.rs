@@ -87,7 +87,7 @@ pub trait Visitor<T> {
 }
 
 /// The numbers of a column as text in the shortest form; whole floats without `.0`.
-pub enum Texts<'a> {
+pub enum NumberTexts<'a> {
     Bools(&'a BooleanArray),
     Floats32(&'a [f32]),
     Floats64(&'a [f64]),
@@ -98,23 +98,23 @@ pub enum Texts<'a> {
     Halves(Vec<f32>),
 }
 
-impl<'a> Texts<'a> {
+impl<'a> NumberTexts<'a> {
     /// # Errors
     /// The column does not hold numbers.
-    pub fn of(array: &'a ArrayRef) -> Result<Texts<'a>> {
+    pub fn of(array: &'a ArrayRef) -> Result<NumberTexts<'a>> {
         use DataType as T;
         macro_rules! widened {
             ($t:ty) => {
-                Texts::Widened(array.as_primitive::<$t>().values().iter().map(|v| i64::from(*v)).collect())
+                NumberTexts::Widened(array.as_primitive::<$t>().values().iter().map(|v| i64::from(*v)).collect())
             };
         }
         Ok(match array.data_type() {
-            T::Boolean => Texts::Bools(array.as_boolean()),
-            T::Float16 => Texts::Halves(array.as_primitive::<Float16Type>().values().iter().map(|v| v.to_f32()).collect()),
-            T::Float32 => Texts::Floats32(array.as_primitive::<Float32Type>().values()),
-            T::Float64 => Texts::Floats64(array.as_primitive::<Float64Type>().values()),
-            T::Int64 => Texts::Integers(array.as_primitive::<Int64Type>().values()),
-            T::UInt64 => Texts::Unsigned(array.as_primitive::<UInt64Type>().values()),
+            T::Boolean => NumberTexts::Bools(array.as_boolean()),
+            T::Float16 => NumberTexts::Halves(array.as_primitive::<Float16Type>().values().iter().map(|v| v.to_f32()).collect()),
+            T::Float32 => NumberTexts::Floats32(array.as_primitive::<Float32Type>().values()),
+            T::Float64 => NumberTexts::Floats64(array.as_primitive::<Float64Type>().values()),
+            T::Int64 => NumberTexts::Integers(array.as_primitive::<Int64Type>().values()),
+            T::UInt64 => NumberTexts::Unsigned(array.as_primitive::<UInt64Type>().values()),
             T::Int8 => widened!(Int8Type),
             T::Int16 => widened!(Int16Type),
             T::Int32 => widened!(Int32Type),
@@ -128,13 +128,13 @@ impl<'a> Texts<'a> {
     /// Appends the number at that position.
     pub fn put(&self, at: usize, out: &mut Vec<u8>) {
         match self {
-            Texts::Bools(values) => out.push(if values.value(at) { b'1' } else { b'0' }),
-            Texts::Floats32(values) => put_float(zmij::Buffer::new().format(values[at]), out),
-            Texts::Halves(values) => put_float(zmij::Buffer::new().format(values[at]), out),
-            Texts::Floats64(values) => put_float(zmij::Buffer::new().format(values[at]), out),
-            Texts::Integers(values) => put_integer(values[at], out),
-            Texts::Unsigned(values) => put_integer(values[at], out),
-            Texts::Widened(values) => put_integer(values[at], out),
+            NumberTexts::Bools(values) => out.push(if values.value(at) { b'1' } else { b'0' }),
+            NumberTexts::Floats32(values) => put_float(zmij::Buffer::new().format(values[at]), out),
+            NumberTexts::Halves(values) => put_float(zmij::Buffer::new().format(values[at]), out),
+            NumberTexts::Floats64(values) => put_float(zmij::Buffer::new().format(values[at]), out),
+            NumberTexts::Integers(values) => put_integer(values[at], out),
+            NumberTexts::Unsigned(values) => put_integer(values[at], out),
+            NumberTexts::Widened(values) => put_integer(values[at], out),
         }
     }
 }
@@ -147,7 +147,7 @@ fn put_float(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Whether [`Texts`] supports such numbers.
+/// Whether [`NumberTexts`] supports such numbers.
 pub fn is_writable(dtype: &DType) -> bool {
     dtype.is_number() || *dtype == DType::Bool
 }
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         let array: ArrayRef = Arc::new(Float32Array::from(vec![1.0, 0.1, -2.5e-9, f32::NAN, f32::NEG_INFINITY, -0.0]));
-        let texts = Texts::of(&array).unwrap();
+        let texts = NumberTexts::of(&array).unwrap();
         let written = (0..6).map(|at| {
             let mut out = Vec::new();
             texts.put(at, &mut out);

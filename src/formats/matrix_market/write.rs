@@ -7,7 +7,7 @@ use crate::formats::arrays::spool::Spool;
 use crate::formats::decimal::put_integer;
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
-use crate::formats::matrix::value::Texts;
+use crate::formats::matrix::value::NumberTexts;
 use crate::formats::matrix::write::the_sparse_field;
 use crate::options::Options;
 use crate::path::quoted;
@@ -128,8 +128,8 @@ impl Encode for EntryEncoder {
         let column = chunk.columns.first().ok_or_else(|| Error::internal("a column is missing"))?;
         let (real, imag) = self.parts(column)?;
         self.check(column, real, imag).map_err(|e| e.in_field(quoted(&self.field.name)))?;
-        let values = Texts::of(real.values())?;
-        let imaginary = imag.map(|imag| Texts::of(imag.values())).transpose()?;
+        let values = NumberTexts::of(real.values())?;
+        let imaginary = imag.map(|imag| NumberTexts::of(imag.values())).transpose()?;
         let mut text = Vec::with_capacity(16 * real.indices().len());
         for row in 0..chunk.nrows {
             for entry in real.entries().range(row) {

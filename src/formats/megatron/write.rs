@@ -1,6 +1,6 @@
 //! Writes records as sequences and documents: values as they arrive, the index at the end.
 
-use super::names::{DOCUMENT, MODE, TOKENS};
+use super::names::{DOCUMENT, INDEX, MODE, TOKENS, VALUES};
 use super::values::{Chunked, Values, cast, one, range};
 use super::{dtype, index};
 use crate::chunk::{Chunk, Origin};
@@ -63,7 +63,8 @@ type Numbered = (i64, Option<Arc<str>>);
 
 /// The dataset of each row, if it comes from one.
 fn datasets(origin: &Origin) -> impl Fn(usize) -> Option<Arc<str>> + '_ {
-    let is_dataset = |name: &Arc<str>| [".idx", ".bin"].iter().any(|extension| name.ends_with(extension));
+    let is_dataset =
+        |name: &Arc<str>| [INDEX, VALUES].into_iter().any(|extension| name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.')));
     let files: Vec<Option<Arc<str>>> = origin.files().into_iter().map(|(name, _)| name.filter(is_dataset)).collect();
     move |row| files.get(origin.source(row).0 as usize)?.clone()
 }

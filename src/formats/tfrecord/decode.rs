@@ -15,12 +15,9 @@ use crate::demand::Wanted;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::Request;
-use crate::schema::Schema;
+use crate::schema::{MAX_FIELDS, Schema};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// Maximum number of distinct feature names.
-const NAMES: usize = 10_000;
 
 /// Shared by all blocks of an input.
 pub struct Decoder {
@@ -338,7 +335,7 @@ impl<'a> Names<'a> {
         };
         if position < self.expected.len() {
             self.expected[position] = id;
-        } else if position == self.expected.len() && position < NAMES {
+        } else if position == self.expected.len() && position < MAX_FIELDS {
             self.expected.push(id);
         }
         Ok(id)
@@ -361,7 +358,7 @@ impl<'a> Names<'a> {
             Err(_) if decoder.wanted == Wanted::All => return wire::fail(at, "the name of a feature is not valid UTF-8"),
             _ => {}
         }
-        if self.names.len() >= NAMES + decoder.mapping.features.len() {
+        if self.names.len() >= MAX_FIELDS + decoder.mapping.features.len() {
             return Ok(usize::MAX);
         }
         let id = self.names.len();

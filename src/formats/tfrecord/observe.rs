@@ -10,13 +10,11 @@ use crate::options::Scalars;
 use crate::path::{glob_matches, quoted};
 use crate::printable::{counted, listed};
 use crate::schema::facts::Storage;
-use crate::schema::{DType, Dim, Element, Field, Schema, Size, Source, SplitBy, Type};
+use crate::schema::{DType, Dim, Element, Field, MAX_FIELDS, Schema, Size, Source, SplitBy, Type};
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// Maximum number of fields in a record.
-const MAX_FIELDS: usize = 10_000;
 /// Maximum length of a feature name, which is repeated in types, messages and output files.
 const MAX_NAME_BYTES: usize = 1 << 16;
 

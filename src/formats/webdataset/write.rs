@@ -5,7 +5,7 @@ use super::names::{KEY, MemberKind, is_about_archive, is_integer, is_json, of_ex
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Writer};
-use crate::formats::json_members::Texts;
+use crate::formats::json_members::JsonTexts;
 use crate::options::Options;
 use crate::path::quoted;
 use crate::printable::shell_word;
@@ -88,7 +88,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
 enum Contents<'a> {
     Bytes(&'a arrow_array::LargeBinaryArray),
     Text(&'a arrow_array::LargeStringArray),
-    Json(Texts<'a>),
+    Json(JsonTexts<'a>),
 }
 
 impl<'a> Contents<'a> {
@@ -98,7 +98,7 @@ impl<'a> Contents<'a> {
             // The text of JSON values is written unchanged; a string as a JSON value is quoted.
             (Element::Value(DType::Json), Tensor::Leaf(array)) => Contents::Text(array.as_string()),
             (Element::Value(DType::String), Tensor::Leaf(array)) if !is_json(&field.name) => Contents::Text(array.as_string()),
-            _ => Contents::Json(Texts::of(column, field, omit_null)?),
+            _ => Contents::Json(JsonTexts::of(column, field, omit_null)?),
         })
     }
 
