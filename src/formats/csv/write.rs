@@ -194,7 +194,8 @@ impl RecordEncoder {
         let null = dialect.nulls.first().map_or("", String::as_str);
         let validity = tensor.validity();
         let is_null = move |row: usize| validity.as_ref().is_some_and(|v| v.is_null(row));
-        let separator = dialect.separator.ok_or_else(|| Error::internal("a list without a separator"))?;
+        // Without one, there are no lists: they were refused.
+        let separator = dialect.separator.unwrap_or_default();
         let null_list = move |out: &mut Vec<u8>| {
             if null.is_empty() {
                 return Err(Error::data("a null list would read back as an empty one").help("choose a string for null: --nulls NA"));
