@@ -344,7 +344,7 @@ mod tests {
                 None,
                 "",
                 &[("a", 1), ("c", 3)],
-                &["x: record 2 (line 2): text: the line has 31 bytes, more than 20"],
+                &["x: record 2 (line 2): text: the line has 31 bytes, more than the --max-record-bytes limit of 20"],
             ),
         ];
         for (text, records, declared, expected, errors) in cases {

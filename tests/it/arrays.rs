@@ -219,7 +219,7 @@ fn arrays_that_contradict_each_other_are_refused() {
             zip(&[("archive/data.pkl", Vec::new()), ("archive/data/0", vec![0; 8])], false),
             "x.npz: this is a PyTorch checkpoint: a pickle, which may contain code and is never loaded",
         ),
-        ("a bomb", bomb, "x.npz: x: the record has 800000000 bytes, more than 268435456"),
+        ("a bomb", bomb, "x.npz: x: the record has 800000000 bytes, more than the --max-record-bytes limit of 268435456"),
     ];
     for (what, bytes, expected) in cases {
         fs::write(folder.path().join("x.npz"), bytes).unwrap();

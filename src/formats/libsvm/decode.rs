@@ -192,7 +192,8 @@ impl<'a, V: Number> Columnar<'a, V> {
         let data = |error: ParseError| (Kind::Data, error);
         let decoder = self.decoder;
         if bytes.len() as u64 > decoder.max_record_bytes {
-            let message = format!("the line has {} bytes, more than {}", bytes.len(), decoder.max_record_bytes);
+            let message =
+                format!("the line has {} bytes, more than the --max-record-bytes limit of {}", bytes.len(), decoder.max_record_bytes);
             return Err((Kind::Data, ParseError { at: 0, message }));
         }
         let mut line = Line::new(bytes);

@@ -219,7 +219,7 @@ pub fn check_held(nbytes: u64, request: &Request) -> Result<()> {
     }
     let size = match nbytes {
         u64::MAX => "more bytes than this machine can address".to_owned(),
-        _ => format!("at least {nbytes} bytes, more than {limit}"),
+        _ => format!("at least {nbytes} bytes, more than the --max-memory limit of {limit}"),
     };
     Err(Error::data(format!("a matrix that is not stored by rows is read into memory: it takes {size}"))
         .help("raise the limit with --max-memory")
