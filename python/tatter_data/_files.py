@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from pyarrow import fs
 
@@ -17,21 +19,31 @@ from ._errors import TatterError, warn
 #: Bytes copied from a file to the program at a time.
 _BLOCK = 1 << 20
 _GLOB = re.compile(r"[*?\[]")
+#: A part of a glob other than `**`, whose brackets are closed.
+_PART = re.compile(r"(?:\[(?:!.|[^!])[^\]]*\]|\*(?!\*)|[^*\[])*", re.DOTALL)
 _SHARDS = re.compile(r"(?P<front>[^/]+?)@(?P<count>[0-9]+)(?P<back>(\..*)?)")
 _MAX_SHARDS = 99_999
+#: What shows that a file is a shard, which may be empty.
+_SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}[^/]*$")
 #: The files of a folder that is a single dataset of the format tfds.
 _DATASET = ("features.json", "dataset_info.json")
+#: The folders with the logs of tables of Delta Lake and Hudi.
+_LOGS = ("_delta_log", ".hoodie")
 #: The extensions of files that the program reads together with the file of the same name without them.
 _INDICES = (".idx", ".offsets")
 
 
 @dataclass(frozen=True)
 class File:
-    """An existing file, or a folder that is a single dataset: its name for messages, its path in its file system, and its size."""
+    """An existing file, or a folder that is a single dataset: its name for messages, its path in its file system, and its size.
+
+    `given` is the name by which it was found, which also names the file system.
+    """
 
     name: str
     path: str
     size: int
+    given: str
     is_dataset: bool = False
 
     @property
@@ -39,16 +51,37 @@ class File:
         """Whether the program can open it by its name."""
         return "://" not in self.name
 
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Any]:
+        """The content, from which any range of bytes can be read."""
+        system, _ = open_system(self.given)  # Kept, because that of an archive closes its files.
+        with system.open_input_file(self.path) as source:
+            yield source
+
+
+def local_path(name: str) -> str:
+    """The path in a file URL, such as that of `pathlib.Path.as_uri`; any other name as it is.
+
+    >>> local_path("file:///tmp/a%20b.jsonl"), local_path("a%20b.jsonl")
+    ('/tmp/a b.jsonl', 'a%20b.jsonl')
+    """
+    host, mark, path = name.removeprefix("file://").partition("/")
+    is_local = name.startswith("file://") and mark and host in ("", "localhost")
+    return os.fsdecode(unquote_to_bytes(f"/{path}")) if is_local else name
+
 
 def open_system(name: str) -> tuple[Any, str]:
-    """The file system of a name and the path in it: a local path, or a URL that PyArrow or fsspec knows."""
-    scheme, mark, _ = name.partition("://")
-    if not mark:
-        path = os.path.abspath(name)
-        # A final slash means folders.
-        return fs.LocalFileSystem(), os.path.join(path, "") if name.endswith("/") else path
-    if scheme == "file":
-        return fs.LocalFileSystem(), name[len("file://") :]
+    """The file system of a name and the path in it: a local path, or a URL that PyArrow or fsspec knows.
+
+    Raises:
+        ValueError: This is the file URL of another host.
+    """
+    name = local_path(name)
+    if "://" not in name:
+        # Not `abspath`, because `..` after a link is the folder around the link's target.
+        return fs.LocalFileSystem(), os.path.join(os.getcwd(), name)
+    if name.startswith("file://"):
+        raise ValueError(f"{name}: a file URL begins with file:/// and an absolute path")
     try:
         return fs.FileSystem.from_uri(name)
     except (ValueError, NotImplementedError):
@@ -62,23 +95,26 @@ def find(names: Iterable[str], strict: bool = False, quiet: bool = False) -> lis
     """The files for names, globs, shards (``x@8.tfrecord``) and folders, in the order of the program.
 
     A glob, in which ``**`` stands for any folders, matches names that begin with ``.`` only where it has that dot. In a
-    folder, names that begin with ``.`` or ``_`` are skipped. Issues the program's notice if names of folders below one
-    have values (``date=2024-01-01``), unless `quiet`.
+    folder, names that begin with ``.`` or ``_`` are skipped. Issues the program's notices about folders whose names have
+    values (``date=2024-01-01``) and about table logs, unless `quiet`.
 
     Raises:
-        FileNotFoundError: No file matches a name, or a shard is missing.
+        FileNotFoundError: No file matches a name, a shard is missing, or a folder has no files.
         TatterError: There is a notice, and `strict`.
     """
     files: list[File] = []
     for name in names:
         system, path = open_system(name)
-        tree: _Local | _Remote = _Local() if isinstance(system, fs.LocalFileSystem) else _Remote(system)
-        found = _found(tree, path, strict, quiet)
+        is_local = isinstance(system, fs.LocalFileSystem)
+        tree: _Local | _Remote = _Local() if is_local else _Remote(system)
+        # What comes before the path in a URL, such as its host, without what may come after it.
+        start = "" if is_local else name.removesuffix(path) if name.endswith(path) else name.partition("://")[0] + "://"
+        found = _found(tree, path, strict, quiet, start) if name else []
         if not found:
-            raise FileNotFoundError(f"{name}: no such file, or a directory without files")
-        scheme = name.partition("://")[0] + "://" if "://" in name and not name.startswith("file://") else ""
-        files += [File(scheme + path, path, tree.size(path), tree.is_folder(path)) for path in found]
-    return files
+            raise FileNotFoundError(f"{name}: no such file")
+        files += [File(start + path, path, tree.size(path), name, tree.is_folder(path)) for path in found]
+    wanted = set(_without_indices([file.name for file in files]))
+    return [file for file in files if file.name in wanted]
 
 
 def expand(names: Iterable[str], strict: bool = False, quiet: bool = False) -> list[str]:
@@ -93,13 +129,13 @@ def expand(names: Iterable[str], strict: bool = False, quiet: bool = False) -> l
             files += _found(_Local(), name, strict, quiet) or [name]
         except FileNotFoundError:
             files.append(name)
-    return files
+    return _without_indices(files)
 
 
-def _found(tree: _Local | _Remote, path: str, strict: bool, quiet: bool) -> list[str]:
+def _found(tree: _Local | _Remote, path: str, strict: bool, quiet: bool, start: str = "") -> list[str]:
     search = _Search(tree)
     found = search.files(path)
-    _tell(search.notices, strict, quiet)
+    _tell((start + notice for notice in search.notices), strict, quiet)
     return found
 
 
@@ -108,6 +144,16 @@ def _tell(notices: Iterable[str], strict: bool, quiet: bool) -> None:
         if strict:
             raise TatterError(f"{notice}\n  this is a notice without --strict")
         warn(notice)
+
+
+@dataclass
+class _Contents:
+    """What is in a folder, at any depth: files, datasets, logs of tables, and the names of other folders."""
+
+    files: list[str] = field(default_factory=list)
+    datasets: list[str] = field(default_factory=list)
+    logs: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -122,7 +168,7 @@ class _Search:
         """The files for a name, glob, shards or folder; empty if there are none.
 
         Raises:
-            FileNotFoundError: A shard is missing.
+            FileNotFoundError: A shard is missing, a folder has no files, or this is neither a file nor a valid glob.
         """
         if self.tree.exists(path):
             return self._contents(path)
@@ -131,7 +177,9 @@ class _Search:
             return self._shards(path, shards)
         if _GLOB.search(path):
             matches = sorted(self._matches(path), key=_order)
-            return _without_indices([file for match in matches for file in self._contents(match)])
+            folders = [match if self.tree.is_folder(match) else match.rpartition("/")[0] for match in matches]
+            self._tell_values(path, (name for folder in folders for name in folder.split("/") if name not in path.split("/")))
+            return [file for match in matches for file in self._contents(match)]
         return [f"{path}.idx"] if self.tree.is_file(f"{path}.bin") and self.tree.is_file(f"{path}.idx") else []
 
     def _shards(self, path: str, match: re.Match[str]) -> list[str]:
@@ -143,43 +191,54 @@ class _Search:
         missing = [name for name in names if not self.tree.exists(name)]
         if missing:
             raise FileNotFoundError(f"{path}: {len(missing)} of {count} shards are missing, starting with {missing[0]}")
-        return names
+        return [file for name in names for file in self._contents(name)]
 
     def _contents(self, path: str) -> list[str]:
         """The path of a file or dataset itself, or the files of a folder."""
         if not self.tree.is_folder(path):
             return [path]
         path = path.rstrip("/") or path
-        files: list[str] = []
-        datasets: list[str] = []
-        values: list[str] = []
-        self._descend(path, files, datasets, values)
-        if values:
-            self.notices.append(f"{path}: fields are read from the files only, not from directory names such as {min(values)}")
-        if datasets and (files or len(datasets) > 1):
-            raise ValueError(f"{path}: the directory contains a dataset and other files or datasets; name one, such as {min(datasets)}")
-        return datasets or _without_indices(sorted(files, key=_order))
+        found = _Contents()
+        self._descend(path, found)
+        if found.datasets and (found.files or len(found.datasets) > 1):
+            example = min(found.datasets)
+            raise ValueError(f"{path}: the directory contains a dataset and other files or datasets; name one, such as {example}")
+        if not found.datasets and not found.files:
+            raise FileNotFoundError(f"{path}: the directory has no files to read")
+        self._tell_values(path, found.folders)
+        if found.logs and found.files:
+            self.notices.append(f"{found.logs[0]}: the table log is not read, so files that it marks as removed are read too")
+        return found.datasets or sorted(found.files, key=_order)
 
-    def _descend(self, folder: str, files: list[str], datasets: list[str], values: list[str]) -> None:
+    def _tell_values(self, path: str, folders: Iterable[str]) -> None:
+        """Adds a notice if a name of a folder gives the value of a field."""
+        name = min((name for name in folders if "=" in name), default=None)
+        if name is not None:
+            self.notices.append(f"{path}: fields are read from the files only, not from directory names such as {name}")
+
+    def _descend(self, folder: str, found: _Contents) -> None:
         entries = dict(self.tree.entries(folder))
         if all(name in entries for name in _DATASET):
-            datasets.append(folder)
+            found.datasets.append(folder)
             return
         for name, is_folder in entries.items():
-            if name.startswith(".") or (name.startswith("_") and "=" not in name):
-                continue
             path = f"{folder.rstrip('/')}/{name}"
-            if not is_folder:
-                if not self.tree.is_folder(path):  # Links to folders are not followed.
-                    files.append(path)
-                continue
-            if "=" in name:
-                values.append(name)
-            self._descend(path, files, datasets, values)
+            if name.startswith(".") or (name.startswith("_") and "=" not in name):
+                if is_folder and name in _LOGS:
+                    found.logs.append(path)
+            elif is_folder:
+                found.folders.append(name)
+                self._descend(path, found)
+            elif self.tree.is_file(path) or not self.tree.exists(path):
+                # Not a pipe, or a link to a folder. A broken link is an error, as in the program.
+                found.files.append(path)
 
     def _matches(self, pattern: str) -> Iterator[str]:
         """The files that match a glob; if it ends in `/`, or no file matches, the folders."""
         parts = pattern.split("/")
+        for part in parts:
+            if part != "**" and not _PART.fullmatch(part):
+                raise FileNotFoundError(f"{pattern}: no such file, and it is not a valid glob: {part}")
         if parts[-1] == "**":
             parts.append("*")
         found = ["/" if pattern.startswith("/") else ""]
@@ -206,7 +265,7 @@ class _Search:
             for name, _ in self.tree.entries(base):
                 if matches(name) and (part.startswith(".") or not name.startswith(".")):
                     yield start + name
-        elif self.tree.exists(start + part):
+        elif self.tree.has_entry(start + part):
             yield start + part
 
 
@@ -231,6 +290,10 @@ class _Local:
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
+
+    def has_entry(self, path: str) -> bool:
+        """Whether there is an entry of this name, such as a broken link."""
+        return os.path.lexists(path)
 
     def is_file(self, path: str) -> bool:
         return os.path.isfile(path)
@@ -268,6 +331,10 @@ class _Remote:
     def exists(self, path: str) -> bool:
         return bool(self._info(path).type != fs.FileType.NotFound)
 
+    def has_entry(self, path: str) -> bool:
+        """Whether there is an entry of this name."""
+        return self.exists(path)
+
     def is_file(self, path: str) -> bool:
         return bool(self._info(path).type == fs.FileType.File)
 
@@ -289,7 +356,7 @@ class _Remote:
 def with_records(files: list[File], strict: bool = False, quiet: bool = True) -> list[File]:
     """The nonempty files, or all files if all are empty, so that the program reports the error.
 
-    Issues the program's notices about the empty ones, unless `quiet`.
+    Issues the program's notice about the empty ones, unless `quiet`.
 
     Raises:
         TatterError: There is a notice, and `strict`.
@@ -297,7 +364,9 @@ def with_records(files: list[File], strict: bool = False, quiet: bool = True) ->
     found = [file for file in files if file.size]
     if not found:
         return files
-    _tell((f"{file.name} is empty and is read as having no records" for file in files if not file.size), strict, quiet)
+    empty = [file.name for file in files if not file.size and not _SHARD.search(file.name)]
+    words = f"and {len(empty) - 1} more are empty and are" if len(empty) > 1 else "is empty and is"
+    _tell([f"{name} {words} read as having no records" for name in empty[:1]], strict, quiet)
     return found
 
 
@@ -312,8 +381,7 @@ def input_words(file: File, range: tuple[int, int] | None = None) -> tuple[list[
     def feed(pipe: Input) -> None:
         from . import _splits  # NumPy is needed only here.
 
-        system, path = open_system(file.name)
-        with system.open_input_file(path) as source:
+        with file.open() as source:
             start, end = (_splits.next_record(source, offset, file.size) for offset in range) if range else (0, file.size)
             source.seek(start)
             while start < end:

@@ -8,11 +8,11 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import unquote_to_bytes
 
 import pyarrow as pa
 
 from ._child import notation
+from ._files import local_path
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
@@ -189,20 +189,9 @@ def path_words(paths: Paths, more: bool = False) -> list[str]:
 
 def _name(path: Any) -> str:
     try:
-        return _local(os.fsdecode(path))
+        return local_path(os.fsdecode(path))
     except TypeError:
         raise _not_names(path) from None
-
-
-def _local(name: str) -> str:
-    """The path in a file URL, such as that of `pathlib.Path.as_uri`; any other name as it is.
-
-    >>> _local("file:///tmp/a%20b.jsonl"), _local("a%20b.jsonl")
-    ('/tmp/a b.jsonl', 'a%20b.jsonl')
-    """
-    host, mark, path = name.removeprefix("file://").partition("/")
-    is_local = name.startswith("file://") and mark and host in ("", "localhost")
-    return os.fsdecode(unquote_to_bytes(f"/{path}")) if is_local else name
 
 
 def _not_names(found: Any) -> TypeError:
@@ -215,7 +204,7 @@ def output_word(path: Name) -> str:
     Raises:
         ValueError: The name is ``-``: the program's standard output is not that of Python.
     """
-    name = _local(os.fsdecode(path))
+    name = local_path(os.fsdecode(path))
     if name == "-":
         raise ValueError("standard output cannot be written: run returns what the program prints; a file of this name is ./-")
     return f"--output={name}"

@@ -383,8 +383,7 @@ def _parts_of(kind: pa.DataType) -> list[pa.Field]:
 
 
 def _is_tfrecord(file: File) -> bool:
-    system, path = open_system(file.name)
-    with system.open_input_file(path) as source:
+    with file.open() as source:
         return _splits.is_tfrecord(source.read(_splits.HEADER))
 
 

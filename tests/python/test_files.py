@@ -1,10 +1,13 @@
 """Files are found as the program finds them: names, globs, shards and folders."""
 
 import os
+import warnings
+import zipfile
 
 import pytest
 import tatter_data as td
-from tatter_data._files import expand, find, with_records
+from tatter_data._child import Child
+from tatter_data._files import expand, find, input_words, with_records
 
 TREE = [
     "a.jsonl",
@@ -24,18 +27,26 @@ TREE = [
     "r.tfrecord",
     "r.tfrecord.idx",
     "lit*.jsonl",
+    "[x]-00000-of-00001.jsonl",
+    "e=1/i.jsonl",
+    "k-00000-of-00001/j.jsonl",
+    "log/_delta_log/0.json",
+    "log/l.jsonl",
+    "q/o.jsonl",
 ]
 
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """Files of one record with the file's name, a link to a folder, and a link to a file."""
+    """Files of one record with the file's name, links to a folder and a file, a pipe, and an empty folder."""
     for name in TREE:
         path = tmp_path / "tree" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'{{"f": "{name}"}}\n')
     os.symlink(tmp_path / "tree" / "s", tmp_path / "tree" / "link")
     os.symlink(tmp_path / "tree" / "s" / "d.jsonl", tmp_path / "tree" / "z.jsonl")
+    os.mkfifo(tmp_path / "tree" / "q" / "pipe")
+    (tmp_path / "tree" / "none").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -66,18 +77,51 @@ JSON = "*.jsonl"
         "tree/s/**",
         "tree/[s]/",
         "tree/[s]",
+        "tree/[]a-].jsonl",
+        "tree/[!]b-z].jsonl",
+        "tree/[x]@1.jsonl",
+        "tree/k@1",
+        "tree/link/../a.jsonl",
+        "tree/e=1/*",
+        "tree/e*",
+        "tree/log",
+        "tree/q",
     ],
 )
 def test_names_are_expanded_as_by_the_program(tree, name):
-    wanted = td.read(name, from_="jsonl", source="file", quiet=True).to_arrow().column("file").to_pylist()
-    assert wanted and expand([name]) == wanted
-    assert [os.path.relpath(file.name) for file in find([name])] == [os.path.relpath(path) for path in wanted]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        wanted = td.read(name, from_="jsonl", source="file").to_arrow().column("file").to_pylist()
+        assert wanted
+    notices = [str(notice.message) for notice in told]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert expand([name]) == wanted
+    assert [str(notice.message) for notice in told] == notices
+    assert [os.path.relpath(file.name) for file in find([name], quiet=True)] == [os.path.relpath(path) for path in wanted]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "tree/**1.jsonl", "tree/a**", "tree/***", "tree/[a.jsonl", "tree/[!]", "tree/none", "tree/no*", "tree/*/", "tree/*/broken.jsonl"],
+)
+def test_what_the_program_does_not_read_is_not_read(tree, name):
+    os.symlink("nothing", tree / "tree" / "s" / "broken.jsonl")
+    with pytest.raises(td.TatterError):
+        td.read(name, from_="jsonl", quiet=True).to_arrow()
+    with pytest.raises((FileNotFoundError, ValueError)):
+        find([name], quiet=True)
+    for number in range(2):
+        with pytest.raises(td.TatterError):
+            td.read(name, from_="jsonl", quiet=True).shard(number, 2, by="file").to_arrow()
 
 
 def test_files_that_belong_to_another_are_not_inputs(tree):
     assert expand(["tree/[mr].*"]) == ["tree/m.idx", "tree/r.tfrecord"]
     assert expand(["tree/m"]) == ["tree/m.idx"] and expand(["tree/m.bin"]) == ["tree/m.bin"]
-    assert not [path for path in expand(["tree"]) if path.endswith((".bin", ".tfrecord.idx"))]
+    assert expand(["tree/m.idx", "tree/m.bin", "tree/r.tfrecord.idx", "tree/r.tfrecord"]) == ["tree/m.idx", "tree/r.tfrecord"]
+    assert [os.path.basename(file.name) for file in find(["tree/m.bin", "tree/m.idx"])] == ["m.idx"]
+    assert not [path for path in expand(["tree"], quiet=True) if path.endswith((".bin", ".tfrecord.idx"))]
 
 
 def test_what_does_not_exist(tree):
@@ -108,6 +152,9 @@ def test_file_urls_are_decoded(tmp_path):
     assert os.listdir(tmp_path) == [path.name]
     for name in (path.as_uri(), path.as_uri().replace("file://", "file://localhost"), f"{tmp_path.as_uri()}/*.jsonl"):
         assert td.read(name).to_arrow().num_rows == 1
+        assert [file.name for file in find([name])] == [str(path)]
+    with pytest.raises(ValueError, match="file://elsewhere/a.jsonl: "):
+        find(["file://elsewhere/a.jsonl"])
     with pytest.raises(td.TatterError, match="found a URL"):
         td.read("file://elsewhere/a.jsonl").to_arrow()
 
@@ -124,6 +171,12 @@ def test_empty_files_are_told(tmp_path):
         with_records(files, strict=True, quiet=False)
     assert [os.path.basename(file.name) for file in with_records(files)] == ["b.jsonl"]
     assert with_records(files[:1]) == files[:1]
+
+
+def test_empty_shards_are_not_told(tmp_path):
+    td.write([{"x": 1}], tmp_path / "s@2.jsonl")
+    for look in (td.read(tmp_path).to_arrow, lambda: with_records(find([str(tmp_path)]), strict=True, quiet=False)):
+        assert len(look()) == 1
 
 
 def test_values_in_names_of_folders_are_told(tmp_path):
@@ -156,7 +209,20 @@ def test_remote_files():
     memory = fsspec.filesystem("memory")
     for name in TREE:
         memory.pipe(f"/remote/{name}", b"{}\n")
-    names = [file.name for file in find(["memory://remote/**/*.jsonl"])]
+    with pytest.warns(td.TatterNotice, match=r"^memory://remote/.*: .* directory names such as e=1"):
+        names = [file.name for file in find(["memory://remote/**/*.jsonl"])]
     local = [name for name in TREE if name.endswith(".jsonl") and "/." not in f"/{name}"]
     assert sorted(name.partition("remote/")[2] for name in names) == sorted(local)
     assert [file.size for file in find(["memory://remote/n@2.jsonl", "memory://remote/s"])] == [3] * 4
+
+
+def test_a_remote_file_is_opened_where_it_was_found(tmp_path):
+    pytest.importorskip("fsspec")
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("d/a.jsonl", '{"x": 1}\n')
+        archive.writestr("d/b.jsonl", '{"x": 2}\n')
+    files = find([f"zip://d/*.jsonl::{(tmp_path / 'x.zip').as_uri()}"])
+    assert [file.name for file in files] == ["zip://d/a.jsonl", "zip://d/b.jsonl"]
+    for number, file in enumerate(files, 1):
+        names, feed = input_words(file)
+        assert Child(["convert", *names], feed=feed).finish() == b'{"x":%d}\n' % number
