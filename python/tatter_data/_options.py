@@ -242,6 +242,16 @@ def check_options(options: Mapping[str, Any], writing: bool = False) -> None:
             raise TypeError(f"{name} is not an option here: {instead}")
 
 
+def refuse_files_from(options: Mapping[str, Any], instead: str) -> None:
+    """Refuses a list of files where each file is read by itself.
+
+    Raises:
+        ValueError: The options name one.
+    """
+    if any(_option(name) == "files-from" and value not in (None, False) for name, value in options.items()):
+        raise ValueError(f"the files that files_from names are not divided: {instead}")
+
+
 def merged(first: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """The options of records and those of writing them, for one run. A later option replaces the same earlier one, False
     takes it back, and constants are added.

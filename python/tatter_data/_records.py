@@ -9,9 +9,21 @@ import pyarrow as pa
 
 from ._child import Child, Feed, arrow_feed, printed
 from ._files import expand
-from ._options import TO_PYTHON, Chain, Name, begin_chain, chain_words, check_options, merged, option_words, output_word, split_chain
+from ._options import (
+    TO_PYTHON,
+    Chain,
+    Name,
+    begin_chain,
+    chain_words,
+    check_options,
+    merged,
+    option_words,
+    output_word,
+    refuse_files_from,
+    split_chain,
+)
 from ._progress import Progress
-from ._stream import Source
+from ._stream import Source, chained
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -104,8 +116,7 @@ class Records:
             return self._with(chain=begin_chain(["shard", f"{number}/{count}"], self._chain))
         if self._source is not None:
             raise ValueError("only files are sharded by file")
-        if self._options.get("files_from"):
-            raise ValueError("the files that files_from names are not sharded by file; shard by record")
+        refuse_files_from(self._options, "shard by record")
         verb = self._chain[0]
         if verb in ("choose", "zip"):
             raise ValueError(f"{verb} needs all of its inputs, so they cannot be sharded by file; shard by record")
@@ -192,7 +203,7 @@ class Records:
         # The first batch shows that the run has started; errors before it keep their type.
         first = next(batches, None)
         schema = self.schema
-        reader = pa.RecordBatchReader.from_batches(schema, _chained(first, batches))
+        reader = pa.RecordBatchReader.from_batches(schema, chained(first, batches))
         return reader.__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> pa.Table:
@@ -309,9 +320,3 @@ class Records:
 def _unlike_words(name: str) -> str:
     """The name of a file, in a form that is no option or word of a chain."""
     return f"./{name}" if name == "then" or name.startswith(("-", "[", "]")) else name
-
-
-def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    if first is not None:
-        yield first
-        yield from rest

@@ -114,7 +114,12 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     first = next(batches, None)
     if first is None:
         raise ValueError("there are no record batches, so there is no schema; pass an empty table instead")
-    return first.schema, itertools.chain([first], batches)
+    return first.schema, chained(first, batches)
+
+
+def chained(first: pa.RecordBatch | None, rest: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches of an iterator from which the first, None if there is none, has been taken."""
+    return itertools.chain([] if first is None else [first], rest)
 
 
 def _exported(data: Any) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:

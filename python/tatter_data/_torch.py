@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ._ragged import Ragged
-from ._tensors import Column, SparseColumn, columns
+from ._tensors import Column, SparseColumn, columns, remedy
 
 if TYPE_CHECKING:
     from ._records import Records
@@ -30,8 +30,8 @@ def to_torch(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
 def _tensor(column: Column | SparseColumn) -> Any:
     if isinstance(column, SparseColumn):
         sparse = column.sparse()
-        return _coo(sparse.indices, _values(sparse.values), sparse.dense_shape)
-    values = _values(column.numpy())
+        return _coo(sparse.indices, _values(column, sparse.values), sparse.dense_shape)
+    values = _values(column, column.numpy())
     if not column.ragged_axes:
         return values
     return _ragged(values, tuple(torch.from_numpy(splits) for splits in column.row_splits()))
@@ -43,7 +43,7 @@ def _ragged(values: Any, splits: tuple[Any, ...]) -> Any:
     return Ragged(values, splits)
 
 
-def _values(array: np.ndarray) -> Any:
+def _values(column: Column | SparseColumn, array: np.ndarray) -> Any:
     if array.dtype == object:
         return array.tolist()
     if not array.flags.writeable:
@@ -51,7 +51,8 @@ def _values(array: np.ndarray) -> Any:
     try:
         return torch.from_numpy(array)
     except TypeError as error:
-        raise TypeError(f"PyTorch has no dtype for {array.dtype}; cast the field in the chain: cast FIELD=int64") from error
+        what = f"PyTorch has no dtype for the field {column.path}: {column.type}"
+        raise TypeError(f"{what}; {remedy(column.names, column.type)}") from error
 
 
 class _Unlocked:
@@ -80,7 +81,7 @@ def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
 def _getter(column: Column | SparseColumn) -> Any:
     if isinstance(column, SparseColumn):
         sparse = column.sparse()
-        values = _values(sparse.values)
+        values = _values(column, sparse.values)
         splits = column.row_splits
 
         def cut(row: int) -> Any:
@@ -88,7 +89,7 @@ def _getter(column: Column | SparseColumn) -> Any:
             return _coo(column.indices[a:b], values[a:b], column.dense_shapes[row])
 
         return cut
-    values = _values(column.numpy())
+    values = _values(column, column.numpy())
     if not column.ragged_axes:
         return values.__getitem__
     first, *inner = column.row_splits()

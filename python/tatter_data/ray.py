@@ -26,7 +26,7 @@ from ray.data.datasource import Datasource, ReadTask
 
 from ._child import Child
 from ._files import File, find, input_words, with_records
-from ._options import TO_PYTHON, Chain, Paths, chain_words, option_words, path_words
+from ._options import TO_PYTHON, Chain, Paths, chain_words, check_options, option_words, path_words, refuse_files_from
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -40,10 +40,13 @@ def read(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -
     Args:
         paths: Files, globs, shards (``x@8.tfrecord``) or directories, local (on every node) or as URLs that PyArrow or fsspec can open.
         chain: Verbs, as one line or as a list of words.
-        options: The program's global options. ``threads`` is 1 by default, and each task reserves as many CPUs. With
+        options: The program's global options, without ``files_from``. ``threads`` is 1 by default, and each task reserves as many CPUs. With
             ``schema``, all files have the same types; without it, types are inferred for each file.
 
     Ray may return the files in any order, unless ``DataContext.get_current().execution_options.preserve_order`` is set.
+
+    Raises:
+        ValueError: The option ``files_from`` is given.
     """
     given: dict[str, Any] = {"threads": 1, **options}
     source = TatterDatasource(path_words(paths), chain_words(chain), given)
@@ -58,9 +61,12 @@ class TatterDatasource(Datasource):
 
     def __init__(self, paths: list[str], chain: list[str], options: dict[str, Any]) -> None:
         super().__init__()
+        check_options(options)
+        refuse_files_from(options, "pass their names as paths")
         strict, quiet = bool(options.get("strict")), bool(options.get("quiet"))
-        # The program takes an empty file for what it is if its format is given.
-        self.files = with_records(find(paths, strict, quiet), strict, quiet or options.get("from_") is not None)
+        # The program takes an empty file for what it is if its format or types are given.
+        is_declared = any(options.get(name) is not None for name in ("from_", "schema"))
+        self.files = with_records(find(paths, strict, quiet), strict, quiet or is_declared)
         self._chain = chain
         self._options = options
 

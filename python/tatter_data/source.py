@@ -33,12 +33,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -54,6 +55,8 @@ from ._errors import TatterError
 from ._files import File, find, input_words, open_system, with_records
 from ._options import TO_PYTHON, chain_words, option_words
 from ._sparktypes import arrow_schema, cast, spark_schema
+from ._stream import chained
+from ._tensors import quoted
 from .spark import partition_id, partition_options, program, task_options
 
 #: The program options that are accepted, without dashes.
@@ -65,6 +68,8 @@ _PROGRAM_OPTIONS = (
 _READING = ("from", "scalar", "no_verify", "mixed", "infer_bytes", "max_record_bytes")
 _INFERENCE = ("from", "scalar", "mixed", "max_record_bytes", "no_verify", "on_error", "max_errors")
 _OWN_OPTIONS = "path paths chain schema columns inferRecords inferFiles splitBytes to".split()
+#: Names and other texts as the program prints them in types.
+_QUOTED = re.compile(r"""`[^`]*`|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 
 
 class TatterSource(DataSource):
@@ -143,10 +148,10 @@ class _Settings:
             paths,
             chain_words(own.get("chain")),
             own.get("schema"),
-            [name.strip() for name in own.get("columns", "").split(",") if name.strip()],
-            _limit(own.get("inferRecords", "1000")),
-            _limit(own.get("inferFiles", "8")),
-            int(own.get("splitBytes", 128 << 20)),
+            [_notation(name.strip()) for name in own.get("columns", "").split(",") if name.strip()],
+            _limit("inferRecords", own.get("inferRecords", "1000")),
+            _limit("inferFiles", own.get("inferFiles", "8")),
+            _number("splitBytes", own.get("splitBytes", str(128 << 20)), 0, "a number of bytes"),
             own.get("to", "tfrecord"),
             given,
         )
@@ -156,13 +161,8 @@ class _Settings:
         text, is_sample = (self.schema, False) if self.schema is not None else self._infer_types()
         # Options for reading would have no effect, which is a notice.
         options = {name: value for name, value in self.program.items() if name not in _READING}
-        words = [*option_words({**options, "schema": text, "from": "jsonl", **TO_PYTHON}), *self.words(text, []), "-"]
         # Runs the chain over no records, which checks it against the types.
-        child = Child(words, feed=lambda pipe: None)
-        schema, batches = child.batches()
-        for _ in batches:
-            pass
-        return _Types(text, schema, is_sample)
+        return _Types(text, _result(text, options, self.words(_names(text), [])), is_sample)
 
     def files(self, quiet: bool = False) -> list[File]:
         """The files to read; `quiet` if the notices about them have been issued."""
@@ -190,14 +190,12 @@ class _Settings:
         is_sample = self.infer_records is not None or step > 1
         return (_with_nulls(text), True) if is_sample else (text, False)
 
-    def words(self, types: str | None, columns: list[str]) -> list[str]:
-        """The chain, with the selections before and after it."""
-        words = list(self.chain)
-        if types is not None:
-            words = ["select", ",".join(_names(types)), "then", *words]
-        for names in (self.columns, columns):
+    def words(self, before: list[str], after: list[str]) -> list[str]:
+        """The chain, with the selections before and after it; an empty list selects everything."""
+        words = [*(["select", ",".join(before), "then"] if before else []), *self.chain]
+        for names in (self.columns, after):
             if names:
-                words += ["then", "select", ",".join(_quoted(name) for name in names)]
+                words += ["then", "select", ",".join(names)]
         return words
 
 
@@ -209,8 +207,18 @@ def _plain(name: str) -> str:
     return name.replace("-", "").replace("_", "").lower()
 
 
-def _limit(text: str) -> int | None:
-    return None if text == "all" else int(text)
+def _limit(option: str, text: str) -> int | None:
+    return None if text == "all" else _number(option, text, 1, "all or a number from 1")
+
+
+def _number(option: str, text: str, least: int, expected: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise ValueError(f"{option}: expected {expected}, found `{text}`")
+    return number
 
 
 def _text(words: list[str], feed: Feed | None) -> str:
@@ -220,20 +228,35 @@ def _text(words: list[str], feed: Feed | None) -> str:
     return text
 
 
+def _result(types: str, options: Mapping[str, Any], words: list[str]) -> pa.Schema:
+    """The schema of the result of a chain over no records with these types."""
+    child = Child([*option_words({**options, "schema": types, "from": "jsonl", **TO_PYTHON}), *words, "-"])
+    schema, batches = child.batches()
+    for _ in batches:
+        pass
+    return schema
+
+
+@cache
+def _names(types: str) -> list[str]:
+    """The names of the fields of a schema, in the program's notation."""
+    names = _result(types, {}, ["convert"]).names
+    if not names:
+        raise ValueError("there are no fields to read")
+    return [quoted((name,)) for name in names]
+
+
 def _outside_quotes(text: str) -> Iterator[tuple[int, str, int]]:
     """The characters outside quotes with their positions and the number of brackets around them."""
-    depth, quote = 0, ""
-    for i, c in enumerate(text):
-        if quote or c in "`'\"":
-            quote = "" if c == quote else quote or c
-            continue
+    depth = 0
+    for i, c in enumerate(_QUOTED.sub(lambda quoted: " " * len(quoted[0]), text)):
         depth -= c in "}])>"
         yield i, c, depth
         depth += c in "{[(<"
 
 
 def _fields(types: str) -> list[tuple[str, str]]:
-    """The names and types of a schema, separated by newlines or semicolons outside quotes and brackets."""
+    """The names and types of a schema as the program prints it, separated by newlines or semicolons."""
     fields, start, colon = [], 0, None
     for i, c, depth in _outside_quotes(types + "\n"):
         if c == ":" and depth == 0 and colon is None:
@@ -245,17 +268,15 @@ def _fields(types: str) -> list[tuple[str, str]]:
     return fields
 
 
-def _names(types: str) -> list[str]:
-    return [name for name, _ in _fields(types)]
-
-
 def _with_nulls(types: str) -> str:
-    """The types with nulls allowed everywhere, because a sample cannot show that there are none.
+    r"""The types that the program prints with nulls allowed everywhere, because a sample cannot show that there are none.
 
     >>> _with_nulls("a: int64[?]; m: map<string, int64>; n: null")
     'a: optional int64[?] with nulls; m: optional map<string, optional int64 with nulls>; n: optional null'
     >>> _with_nulls("`map<`: {m: map<string, {a: int64}>}")
     '`map<`: optional {m: map<string, optional {a: int64} with nulls>} with nulls'
+    >>> print(_with_nulls(r'"a\";\n": null'))
+    "a\";\n": optional null
     """
     return "; ".join(f"{name}: {_nullable(kind)}" for name, kind in _fields(types))
 
@@ -280,8 +301,9 @@ def _closing(text: str, start: int) -> int:
     return next(start + i for i, c, depth in _outside_quotes(text[start:]) if i and c in "}])>" and depth == 0)
 
 
-def _quoted(name: str) -> str:
-    return name if name.startswith("`") else "`" + name.replace("`", "``") + "`"
+def _notation(name: str) -> str:
+    """The name of a column, which may have backquotes, in the program's notation."""
+    return name if name.startswith("`") else quoted((name,))
 
 
 @dataclass
@@ -310,7 +332,9 @@ class TatterReader(DataSourceReader):
         self._sample = inferred.result if inferred and inferred.is_sample else None
         # The driver has found the files before, to infer types from them.
         self._is_told = inferred is not None and settings.schema is None
-        self._columns = columns
+        # To find fields that the sample lacks, no fields are selected before the chain.
+        self._before = [] if self._types is None or self._sample is not None else _names(self._types)
+        self._columns = [quoted((name,)) for name in columns]
         self._target = arrow_schema(schema, "UTC")
         session = SparkSession.getActiveSession()
         self._options = task_options(session, dict(settings.program)) if session else dict(settings.program)
@@ -335,9 +359,8 @@ class TatterReader(DataSourceReader):
             options["input_name"] = partition.name
         if partition.range is not None:
             options["from"] = "tfrecord"
-        # To find fields that the sample lacks, no fields are selected before the chain.
-        words = self._settings.words(self._types if self._sample is None else None, self._columns)
-        child = Child([*option_words(options), *words, *names], feed=feed, program=program())
+        words = [*option_words(options), *self._settings.words(self._before, self._columns), *names]
+        child = Child(words, feed=feed, program=program())
         schema, batches = child.batches()
         try:
             if self._sample is not None:
@@ -389,14 +412,15 @@ def _is_tfrecord(file: File) -> bool:
 
 @dataclass
 class _Written(WriterCommitMessage):
-    """The output of a task: its file in the temporary folder, and its final name; None for an empty partition."""
+    """The output of a task: its file in the temporary folder, if any, and its final name."""
 
     temporary: str | None
     name: str
+    is_empty: bool
 
 
 class TatterWriter(DataSourceArrowWriter):
-    """Writes a file for each nonempty partition, and one file if all are empty."""
+    """Writes a file for each nonempty partition; if all are empty, an empty file with the schema."""
 
     def __init__(self, settings: _Settings, schema: StructType, overwrite: bool) -> None:
         if len(settings.paths) != 1:
@@ -418,18 +442,18 @@ class TatterWriter(DataSourceArrowWriter):
         partition = partition_id()
         first = next(iterator, None)
         if first is None and partition:
-            return _Written(None, "")
+            return _Written(None, "", True)
         suffix = {"gzip": ".gz", "zstd": ".zst"}.get(str(self._options.get("compression", "")).partition(":")[0], "")
         if self._settings.to in ("parquet", "arrow", "arrow-file"):
             suffix = ""  # These formats compress internally.
         name = f"part-{partition:05}-{self._job}{_EXTENSIONS.get(self._settings.to, '.' + self._settings.to)}{suffix}"
         attempt = context.taskAttemptId() if context else 0
         temporary = f"{self._temporary}/{attempt}-{name}"
-        batches = _chained(first, iterator)
+        batches = chained(first, iterator)
         feed = arrow_feed(first.schema if first is not None else self._schema, batches)
         options = partition_options(self._options, partition)
         options.update(to=self._settings.to, input_name=f"partition {partition}")
-        words = [*option_words(options), *self._settings.words(None, []), "--from=arrow"]
+        words = [*option_words(options), *self._settings.words([], []), "--from=arrow"]
         system, path = open_system(temporary)
         system.create_dir(os.path.dirname(path), recursive=True)
         if isinstance(system, fs.LocalFileSystem):
@@ -439,15 +463,15 @@ class TatterWriter(DataSourceArrowWriter):
             with system.open_output_stream(path) as out:
                 shutil.copyfileobj(child.stdout, out, 1 << 20)
             child.finish()
-        return _Written(temporary, name)
+        return _Written(temporary, name, first is None)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         system, folder = open_system(self._folder)
         system.create_dir(folder, recursive=True)
         before = [i.path for i in system.get_file_info(fs.FileSelector(folder)) if i.type == fs.FileType.File]
         written = [message for message in messages if isinstance(message, _Written) and message.temporary is not None]
-        # The empty file of partition 0 only preserves the schema, and is kept only if there is no other.
-        for message in written:
+        # The empty file of partition 0 only preserves the schema.
+        for message in [message for message in written if not message.is_empty] or written:
             system.move(open_system(str(message.temporary))[1], f"{folder}/{message.name}")
         if self._overwrite:
             for path in before:
@@ -466,9 +490,3 @@ class TatterWriter(DataSourceArrowWriter):
 
 
 _EXTENSIONS = {"arrow": ".arrows", "arrow-file": ".arrow", "sequence-example": ".tfrecord", "text": ".txt"}
-
-
-def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    if first is not None:
-        yield first
-        yield from rest

@@ -31,7 +31,7 @@ from ._find import find_tatter
 from ._options import TO_PYTHON, Chain, chain_words, option_words
 from ._records import Records
 from ._sparktypes import arrow_schema, cast, spark_schema
-from ._stream import Source
+from ._stream import Source, chained
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,17 +82,12 @@ def _run(
     named = (pa.RecordBatch.from_arrays(batch.columns, names=schema.names) for batch in batches)
     first = next(named, None)
     # An empty partition delivers nothing, not even a schema.
-    feed = arrow_feed(first.schema, _chained(first, named)) if first is not None else arrow_feed(schema, [])
+    feed = arrow_feed(schema if first is None else first.schema, chained(first, named))
     given = partition_options(options, partition)
     given.setdefault("input_name", f"partition {partition}")
     child = Child([*option_words({**given, **TO_PYTHON}), *words, "--from=arrow", "-"], feed=feed, program=program())
     for batch in child.batches()[1]:
         yield cast(batch, target)
-
-
-def _chained(first: pa.RecordBatch, rest: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest
 
 
 def partition_id() -> int:

@@ -302,6 +302,13 @@ def test_torch_shares_memory_and_does_not_warn(torch, recwarn):
     assert not [w for w in recwarn if "writable" in str(w.message)]
 
 
+def test_a_type_that_torch_lacks(torch):
+    records = td.pipe({"a b": [datetime.datetime(2020, 1, 1)]})
+    for use in (records.to_torch, lambda: list(records.to_torch_dataset())):
+        with pytest.raises(TypeError, match=r"the field a b: timestamp\[us\]; cast it in the chain: cast '`a b`=int64', or leave it out: drop '`a b`'"):
+            use()
+
+
 def test_torch_dataset(records, torch):
     got = list(records.to_torch_dataset())
     assert [element["id"].item() for element in got] == [1, 2, 3]

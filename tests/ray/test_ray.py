@@ -55,6 +55,12 @@ def test_a_read_issues_no_warning_of_ray(files):
         tatter_data.ray.read(files[0])
 
 
+def test_a_list_of_files_is_not_divided(files, tmp_path):
+    (tmp_path / "list").write_text(files[1] + "\n")
+    with pytest.raises(ValueError, match="files_from names are not divided: pass their names as paths"):
+        tatter_data.ray.read(files[0], files_from=tmp_path / "list")
+
+
 def test_a_glob_and_an_error(files, tmp_path):
     glob = files[0].replace("0.parquet", "*.parquet")
     assert tatter_data.ray.read(glob, "select id").count() == 86

@@ -28,4 +28,5 @@ export TATTER_BIN="$tatter" PYTHONPATH="$here/../../python" PYTHONDONTWRITEBYTEC
 export SPARK_LOCAL_IP=127.0.0.1
 cd "$here"
 [ -n "${CLUSTER:-}" ] || set -- -m 'not cluster' "$@"
-exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "$@"
+modules=../../python/tatter_data
+exec "$venv/bin/python" -m pytest -q -p no:cacheprovider --doctest-modules . "$modules/source.py" "$modules/spark.py" "$modules/_sparktypes.py" "$@"

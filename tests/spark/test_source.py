@@ -1,5 +1,6 @@
 """The data source reads what the program reads and writes what the program writes."""
 
+import json
 import os
 import re
 
@@ -31,6 +32,22 @@ def test_files_are_partitions(spark, files):
 def test_columns_and_given_types(spark, files):
     reader = spark.read.format("tatter").option("schema", "id: int64; tokens: int64[?]").option("columns", "tokens")
     assert reader.load(files).toArrow().to_pylist() == [{"tokens": row["tokens"]} for row in WANTED]
+
+
+@pytest.mark.parametrize("types", ['x: string = "5\\" ; b"; y: int64', "x: string # it's a comment\ny: int64"])
+def test_the_program_reads_the_names_of_the_types(spark, tmp_path, types):
+    (tmp_path / "x.jsonl").write_text('{"x": "a", "y": 1, "z": 2}\n')
+    reader = spark.read.format("tatter").option("schema", types)
+    assert reader.load(str(tmp_path)).toArrow().to_pylist() == [{"x": "a", "y": 1}]
+    assert reader.schema("y bigint, x string").load(str(tmp_path)).toArrow().to_pylist() == [{"y": 1, "x": "a"}]
+
+
+def test_any_name_of_a_field(spark, tmp_path):
+    row = {name: number for number, name in enumerate(["it's", 'q"', "a;b", "c:d", "x<", "`b`", "p`q", "#", "s p", 'n"\n', "\\", "y"])}
+    (tmp_path / "x.jsonl").write_text(json.dumps(row) + "\n")
+    df = spark.read.format("tatter").option("inferRecords", "1").load(str(tmp_path))
+    assert df.toArrow().to_pylist() == [row]
+    assert spark.read.format("tatter").schema(df.schema).load(str(tmp_path)).toArrow().to_pylist() == [row]
 
 
 def test_a_given_schema(spark, files):
@@ -156,6 +173,22 @@ def test_an_unknown_option_is_refused(spark, files):
         spark.read.format("tatter").option("chian", "head 1").load(files)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [("inferRecords", "1k", "all or"), ("inferRecords", "0", "all or"), ("inferFiles", "0", "all or"), ("splitBytes", "1MiB", "of bytes")],
+)
+def test_a_number_that_is_none_is_refused_by_name(spark, files, option, value, expected):
+    with pytest.raises(Exception, match=f"{option}: expected .*{expected}.*, found `{value}`"):
+        spark.read.format("tatter").option(option, value).load(files)
+
+
+def test_file_urls_are_decoded(spark, tmp_path):
+    folder = tmp_path / "a b"
+    spark.range(3).write.format("tatter").option("to", "jsonl").mode("append").save(folder.as_uri())
+    assert [path.name for path in tmp_path.iterdir()] == ["a b"]
+    assert spark.read.format("tatter").load(folder.as_uri()).count() == 3
+
+
 @pytest.mark.parametrize("to", ["tfrecord", "parquet", "jsonl"])
 def test_what_is_written_reads_back(spark, frame, tmp_path, to):
     out = tmp_path / "out"
@@ -176,6 +209,13 @@ def test_overwrite_and_append(spark, tmp_path):
     for mode, count in (("overwrite", 10), ("append", 20), ("overwrite", 10)):
         df.write.format("tatter").option("to", "jsonl").mode(mode).save(out)
         assert spark.read.format("tatter").load(out).count() == count
+
+
+def test_an_empty_first_partition_has_no_file(spark, tmp_path):
+    out = tmp_path / "out"
+    spark.range(0, 4, 1, 2).where("id >= 2").write.format("tatter").mode("append").save(str(out))
+    assert [path.name[:10] for path in out.iterdir() if path.name != "_SUCCESS"] == ["part-00001"]
+    assert spark.read.format("tatter").option("strict", "true").load(str(out)).count() == 2
 
 
 def test_nothing_to_write_keeps_the_schema(spark, tmp_path):
