@@ -68,6 +68,8 @@ _PROGRAM_OPTIONS = (
 _READING = ("from", "scalar", "no_verify", "mixed", "infer_bytes", "max_record_bytes")
 _INFERENCE = ("from", "scalar", "mixed", "max_record_bytes", "no_verify", "on_error", "max_errors")
 _OWN_OPTIONS = "path paths chain schema columns inferRecords inferFiles splitBytes to".split()
+#: The records that start in so many bytes show the format of a file.
+_HEAD = 1 << 16
 #: Names and other texts as the program prints them in types.
 _QUOTED = re.compile(r"""`[^`]*`|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 
@@ -308,15 +310,14 @@ def _notation(name: str) -> str:
 
 @dataclass
 class _Part(InputPartition):
-    """A file, or the byte range in which its records start."""
+    """A file, or the byte range in which its records start, and their format."""
 
     file: File
-    range: tuple[int, int] | None
+    range: tuple[int, int] | None = None
+    form: str | None = None
 
-    def __init__(self, file: File, range: tuple[int, int] | None) -> None:
+    def __post_init__(self) -> None:
         super().__init__(None)
-        self.file = file
-        self.range = range
 
     @property
     def name(self) -> str:
@@ -344,10 +345,12 @@ class TatterReader(DataSourceReader):
         for file in self._settings.files(quiet=self._is_told):
             limit = self._settings.split_bytes
             is_large = 0 < limit < file.size and not file.is_dataset
-            if is_large and self._settings.program.get("from", "tfrecord") == "tfrecord" and _is_tfrecord(file):
-                parts += [_Part(file, range) for range in _splits.ranges(file.size, limit)]
-            else:
-                parts.append(_Part(file, None))
+            if is_large and _is_tfrecord(file):
+                form = self._settings.program.get("from") or _format(file)
+                if form in ("tfrecord", "sequence-example"):
+                    parts += [_Part(file, range, form) for range in _splits.ranges(file.size, limit)]
+                    continue
+            parts.append(_Part(file))
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -357,8 +360,8 @@ class TatterReader(DataSourceReader):
         options.update(TO_PYTHON, schema=self._types)
         if feed is not None:
             options["input_name"] = partition.name
-        if partition.range is not None:
-            options["from"] = "tfrecord"
+        if partition.form is not None:
+            options["from"] = partition.form
         words = [*option_words(options), *self._settings.words(self._before, self._columns), *names]
         child = Child(words, feed=feed, program=program())
         schema, batches = child.batches()
@@ -403,6 +406,14 @@ def _parts_of(kind: pa.DataType) -> list[pa.Field]:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _parts_of(kind.value_type)
     return []
+
+
+def _format(file: File) -> str:
+    """The format of a file that the program recognises by its first records."""
+    names, feed = input_words(file, (0, _HEAD))
+    # As raw records, so that nothing is inferred.
+    plan = Child(["convert", "--dry-run", "--raw-records", "--quiet", *names], feed=feed).finish().decode()
+    return plan.partition("\n")[0].rpartition("(")[2].rstrip(")")
 
 
 def _is_tfrecord(file: File) -> bool:

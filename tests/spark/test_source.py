@@ -159,6 +159,15 @@ def test_large_files_are_split_between_records(spark, tmp_path):
     assert [row["id"] for row in df.select("id").toArrow().to_pylist()] == list(range(20_000))
 
 
+@pytest.mark.parametrize("given", [{}, {"from": "sequence-example"}])
+def test_large_files_of_sequences_are_split_too(spark, tmp_path, given):
+    rows = [{"id": [i], "steps": [[i, 1], [2]]} for i in range(5_000)]
+    td.write(rows, tmp_path / "x.tfrecord", to="sequence-example")
+    df = spark.read.format("tatter").options(splitBytes="100000", **given).load(str(tmp_path / "x.tfrecord"))
+    assert df.rdd.getNumPartitions() > 2
+    assert df.toArrow().to_pylist() == rows
+
+
 def test_a_damaged_file_is_named(spark, files):
     path = files.replace("*", "3")
     data = bytearray(open(path, "rb").read())
