@@ -184,7 +184,7 @@ fn records_of_nulls_and_empty_lists_have_a_size() {
     let nulls = FixedSizeListArray::try_new(null, 2_000_000_000, Arc::new(NullArray::new(2_000_000_000)), None).unwrap();
     arrow(&here.join("nulls.arrow"), Arc::new(nulls), None);
     let (peak, message) = run(here, "convert nulls.arrow --to jsonl");
-    let start = "error: nulls.arrow: record 1, field r: the values of the record take 8000000000 bytes, more than the --max-record-bytes limit of 268435456";
+    let start = "error: nulls.arrow: record 1: r: the values of the record take 8000000000 bytes, more than the --max-record-bytes limit of 268435456";
     assert!(message.starts_with(start) && peak < 100 * MIB, "{} MiB: {message}", peak / MIB);
     let (_, message) = run(here, "convert nulls.arrow --to jsonl --on-error skip");
     assert!(message.starts_with("note: 1 bad record was skipped: nulls.arrow: record 1, field r"), "{message}");
