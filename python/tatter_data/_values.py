@@ -157,6 +157,8 @@ def _of_scalars(name: str, values: Sequence[Any], kinds: set[type]) -> pa.Array:
         return _of_numpy_times(name, values)
     if any(issubclass(kind, (set, frozenset)) for kind in kinds):
         raise TypeError(f"{name}: a set has no order; pass a list, such as sorted(values)")
+    if any(issubclass(kind, str) for kind in kinds) and any(issubclass(kind, (bytes, bytearray, memoryview)) for kind in kinds):
+        raise ValueError(f"{name}: text and bytes are mixed; make all of them str or bytes")
     _check_times(name, values, kinds)
     if len(kinds) > 1 and "uint64" in named:
         # Arrow would take them for int64.
@@ -230,8 +232,10 @@ def _of_numpy(name: str, values: Any) -> pa.Array:
     values = _base(values)
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
+    flat = values.reshape(-1)
     try:
-        found = pa.array(values.reshape(-1))
+        # Of an array of texts, Arrow would end each at its first NUL.
+        found = array(name, flat.tolist()) if flat.dtype.kind in "US" and flat.size else pa.array(flat)
     except pa.ArrowNotImplementedError:
         units = "; convert it with astype, to seconds, milliseconds, microseconds or nanoseconds" if values.dtype.kind in "mM" else ""
         raise TypeError(f"{name}: Arrow has no arrays of {values.dtype}{units}") from None

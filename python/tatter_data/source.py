@@ -436,6 +436,8 @@ class TatterWriter(DataSourceArrowWriter):
     def __init__(self, settings: _Settings, schema: StructType, overwrite: bool) -> None:
         if len(settings.paths) != 1:
             raise ValueError("the tatter data source writes to one directory")
+        if settings.to in _OF_SEVERAL_FILES:
+            raise ValueError(f"to: the tatter data source does not write {settings.to}, whose outputs are not single files; tatter_data.write does")
         self._settings = settings
         self._folder = settings.paths[0].rstrip("/")
         self._overwrite = overwrite
@@ -470,10 +472,12 @@ class TatterWriter(DataSourceArrowWriter):
         if isinstance(system, fs.LocalFileSystem):
             Child([*words, f"--output={path}", "-"], feed=feed, program=program()).finish()
         else:
-            child = Child([*words, "--output=-", "-"], feed=feed, program=program())
-            with system.open_output_stream(path) as out:
-                shutil.copyfileobj(child.stdout, out, 1 << 20)
-            child.finish()
+            # Not through standard output, which is not compressed and takes no arrays.
+            with tempfile.TemporaryDirectory(prefix="tatter-") as folder:
+                local = os.path.join(folder, name)
+                Child([*words, f"--output={local}", "-"], feed=feed, program=program()).finish()
+                with open(local, "rb") as source, system.open_output_stream(path, compression=None) as out:
+                    shutil.copyfileobj(source, out, 1 << 20)
         return _Written(temporary, name, first is None)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -500,4 +504,6 @@ class TatterWriter(DataSourceArrowWriter):
             system.delete_dir(path)
 
 
+#: Formats whose output is a pair of files or a directory.
+_OF_SEVERAL_FILES = ("megatron", "tfds")
 _EXTENSIONS = {"arrow": ".arrows", "arrow-file": ".arrow", "sequence-example": ".tfrecord", "text": ".txt"}

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import zipfile
@@ -135,12 +136,11 @@ def _memory(get: Any) -> int:
 def _bytes(text: str) -> int:
     """Parses a size in Spark syntax; a plain number is in MiB.
 
-    >>> _bytes("2g"), _bytes("512")
-    (2147483648, 536870912)
+    >>> _bytes("2g"), _bytes("512"), _bytes("512MB"), _bytes("1024b")
+    (2147483648, 536870912, 536870912, 1024)
     """
-    text = text.strip().lower().removesuffix("b")
-    units = {"k": 10, "m": 20, "g": 30, "t": 40}
-    return int(text[:-1]) << units[text[-1]] if text[-1] in units else int(text) << 20
+    number, unit = re.fullmatch(r"([0-9]+)([kmgtp]?b?)", text.strip().lower()).groups()  # type: ignore[union-attr]
+    return int(number) << {"": 20, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}[unit[:1]]
 
 
 def partition_options(options: dict[str, Any], partition: int) -> dict[str, Any]:

@@ -80,6 +80,15 @@ def test_text_that_is_not_unicode_names_its_field(value):
         td.pipe([{"x": value}]).to_arrow()
 
 
+@pytest.mark.parametrize("texts", [["a\0b", "c"], [b"a\0b", b"c"]])
+def test_texts_of_numpy_are_kept_to_their_end(texts):
+    array = np.array(texts)
+    for values in (array, array.reshape(2, 1), [array, array], np.ma.MaskedArray(array, [False, True])):
+        found = td.pipe({"x": values}).to_arrow()["x"].to_pylist()
+        assert found[0] in (texts[0], texts[:1], texts)
+    assert td.pipe({"x": array[:0]}).schema.field("x").type == pa.array(texts).type
+
+
 def test_values_of_several_types_name_their_field():
     with pytest.raises(pa.ArrowInvalid, match="^x: Could not convert 'a'"):
         td.pipe([{"x": 1}, {"x": "a"}]).to_arrow()
@@ -180,6 +189,8 @@ def test_what_the_inference_of_arrow_would_lose():
         assert found.cast(counts(ty)).to_pylist() == expected
     utc = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
     for values, message in [
+        (["a", b"\xff"], "x: text and bytes are mixed"),
+        ([["a"], [b"a"]], "x: text and bytes are mixed"),
         ([datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1, 5)], "x: dates and times are mixed"),
         ([datetime.datetime(2024, 1, 1), utc], "x: times with and without a time zone are mixed"),
         ([datetime.time(1, tzinfo=datetime.timezone.utc)], "x: Arrow has no times of day with a time zone"),

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 import tatter_data as td
 from conftest import PARTITIONS, SCHEMA, table
+from pyarrow import fs
+from pyspark.sql.types import StructType
 from tatter_data.source import TatterSource
 
 
@@ -210,6 +212,22 @@ def test_what_is_written_reads_back(spark, frame, tmp_path, to):
     back = td.read([str(out / name) for name in parts], scalar="id", schema="m: int64[?, (?)]" if to == "tfrecord" else None)
     wanted = [row for p in range(PARTITIONS) for row in table(p).select(["id", "m", "tokens"]).to_pylist()]
     assert back.then("select id,m,tokens").to_arrow().to_pylist() == wanted
+
+
+@pytest.mark.parametrize("to", ["megatron", "tfds"])
+def test_a_format_of_several_files_is_not_written(spark, tmp_path, to):
+    with pytest.raises(Exception, match=f"does not write {to}, whose outputs are not single files"):
+        spark.range(3).write.format("tatter").option("to", to).mode("append").save(str(tmp_path / "out"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [{"to": "jsonl", "compression": "gzip"}, {"to": "npz"}])
+def test_remote_files_are_written_like_local_ones(tmp_path, monkeypatch, options):
+    remote = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    monkeypatch.setattr("tatter_data.source.open_system", lambda name: (remote, name.removeprefix("remote://")))
+    writer = TatterSource({"path": "remote://out", **options}).writer(StructType().add("x", "long"), False)
+    writer.commit([writer.write(iter([pa.record_batch({"x": [1, 2]})]))])
+    assert td.read(tmp_path / "out", "select x").to_arrow()["x"].to_pylist() == [1, 2]
 
 
 def test_overwrite_and_append(spark, tmp_path):
