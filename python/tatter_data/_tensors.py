@@ -157,7 +157,8 @@ def _walk(
         plain = pa.field(field.name, kind.value_type, field.nullable, field.metadata)
         yield from _walk(names, plain, [pc.run_end_decode(chunk) for chunk in chunks], nrows, axes)
         return
-    _no_nulls(names, chunks)
+    is_sparse = not axes and pa.types.is_struct(kind) and _is_sparse(field)
+    _no_nulls(names, chunks, is_sparse)
     if pa.types.is_fixed_size_list(kind):
         inner = [chunk.flatten() for chunk in chunks]
         yield from _walk(names, kind.value_field, inner, nrows, (*axes, kind.list_size))
@@ -169,7 +170,7 @@ def _walk(
         for i, part in enumerate((kind.key_field, kind.item_field)):
             yield from _walk((*names, ("key", "value")[i]), part, [chunk.flatten()[i] for chunk in inner], nrows, (*axes, splits))
     elif pa.types.is_struct(kind):
-        if not axes and _is_sparse(field):
+        if is_sparse:
             yield _sparse(names, kind, chunks, nrows)
             return
         flat = [chunk.flatten() for chunk in chunks]
@@ -247,14 +248,45 @@ def _sparse(names: tuple[str, ...], kind: pa.StructType, chunks: list[pa.Array],
     )
 
 
-def _no_nulls(names: tuple[str, ...], chunks: list[pa.Array]) -> None:
+def _no_nulls(names: tuple[str, ...], chunks: list[pa.Array], is_sparse: bool = False) -> None:
     if any(chunk.null_count for chunk in chunks):
-        is_number = pa.types.is_integer(chunks[0].type) or pa.types.is_floating(chunks[0].type)
-        zeros = f"fill-null {_word(f'{quoted(names)}=0')}" if is_number else "`fill-null`"
+        value = "[]" if is_sparse else _filling(chunks[0].type)
+        fill = f"fill them: fill-null {_word(f'{quoted(names)}={value}')}, or leave" if value else "leave"
         raise ValueError(
-            f"the field {'.'.join(names)} has nulls, which tensors cannot represent; in the chain, fill them with {zeros} "
-            "or drop such records with `filter`"
+            f"the field {'.'.join(names)} has nulls, which tensors cannot represent; in the chain, {fill} the field out: {dropping(names)}"
         )
+
+
+def _filling(kind: pa.DataType) -> str | None:
+    """A value that `fill-null` takes for nulls of a type, if there is one."""
+    types = pa.types
+    if types.is_fixed_size_list(kind):
+        return _filling(kind.value_type)
+    if types.is_list(kind) or types.is_large_list(kind) or is_list_view(kind) or types.is_map(kind):
+        return "[]"
+    if types.is_struct(kind):
+        return "{}"
+    if types.is_boolean(kind):
+        return "False"
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "0"
+    if is_text(kind) and not types.is_fixed_size_binary(kind):
+        return '""'
+    return None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is that of strings or bytes."""
+    types = pa.types
+    return (
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_binary_view(kind)
+        or types.is_fixed_size_binary(kind)
+    )
 
 
 def _to_numpy(names: tuple[str, ...], part: pa.Array) -> np.ndarray:
@@ -270,6 +302,8 @@ def _to_numpy(names: tuple[str, ...], part: pa.Array) -> np.ndarray:
 
 def remedy(names: tuple[str, ...], kind: pa.DataType) -> str:
     """How to get tensors of records with a field that has no dtype."""
+    if pa.types.is_union(kind):
+        return f"leave it out in the chain: {dropping(names)}"
     to = "int64" if pa.types.is_temporal(kind) and not pa.types.is_interval(kind) else "string"
     path = quoted(names)
     return f"cast it in the chain: cast {_word(f'{path}={to}')}, or leave it out: {dropping(names)}"

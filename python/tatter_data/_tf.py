@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import tensorflow as tf
 
-from ._tensors import Column, SparseColumn, columns, dropping, remedy
+from ._tensors import Column, SparseColumn, columns, dropping, is_text, remedy
 
 
 def to_tf(data: pa.Table | pa.RecordBatch) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def _tensor(column: Column | SparseColumn) -> Any:
 
 
 def _dense(names: tuple[str, ...], values: np.ndarray, kind: pa.DataType) -> Any:
-    if _is_text(kind):
+    if is_text(kind):
         # The type of strings cannot be inferred from an empty array.
         return tf.constant(values, dtype=tf.string, shape=values.shape)
     if pa.types.is_null(kind):
@@ -48,19 +48,6 @@ def _dense(names: tuple[str, ...], values: np.ndarray, kind: pa.DataType) -> Any
     if values.dtype.kind in "OmM":
         raise TypeError(f"TensorFlow has no dtype for the field {'.'.join(names)}: {kind}; {remedy(names, kind)}")
     return tf.convert_to_tensor(values)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return (
-        types.is_string(kind)
-        or types.is_large_string(kind)
-        or types.is_string_view(kind)
-        or types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_binary_view(kind)
-        or types.is_fixed_size_binary(kind)
-    )
 
 
 def dataset(schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) -> Any:

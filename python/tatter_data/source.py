@@ -68,6 +68,8 @@ _PROGRAM_OPTIONS = (
 _READING = ("from", "scalar", "no_verify", "mixed", "infer_bytes", "max_record_bytes")
 _INFERENCE = ("from", "scalar", "mixed", "max_record_bytes", "no_verify", "on_error", "max_errors")
 _OWN_OPTIONS = "path paths chain schema columns inferRecords inferFiles splitBytes to".split()
+#: A name in the option columns.
+_COLUMN = re.compile(r"(?:`[^`]*`|[^,`])+")
 #: The records that start in so many bytes show the format of a file.
 _HEAD = 1 << 16
 #: Names and other texts as the program prints them in types.
@@ -137,12 +139,16 @@ class _Settings:
         for name, value in options.items():
             match = known.get(_plain(name))
             if match is None:
-                raise ValueError(f"`{name}` is not an option of the tatter data source; the options are {', '.join(sorted(known.values()))}")
+                raise ValueError(
+                    f"`{name}` is not an option of the tatter data source; the options are {', '.join(sorted(known.values()))}"
+                )
             if match in _PROGRAM_OPTIONS:
                 # Flags are on or off; other options take their text.
                 given[match.replace("-", "_")] = {"true": True, "false": False}.get(value.lower(), value)
             else:
                 own[match] = value
+        if "seed" in given:
+            given["seed"] = _number("seed", given["seed"], 0, "a number from 0")
         paths = json.loads(own["paths"]) if "paths" in own else [own["path"]] if "path" in own else []
         if not paths:
             raise ValueError("the tatter data source needs a path: load(PATH) or save(PATH)")
@@ -150,7 +156,7 @@ class _Settings:
             paths,
             chain_words(own.get("chain")),
             own.get("schema"),
-            [_notation(name.strip()) for name in own.get("columns", "").split(",") if name.strip()],
+            [_notation(name.strip()) for name in _COLUMN.findall(own.get("columns", "")) if name.strip()],
             _limit("inferRecords", own.get("inferRecords", "1000")),
             _limit("inferFiles", own.get("inferFiles", "8")),
             _number("splitBytes", own.get("splitBytes", str(128 << 20)), 0, "a number of bytes"),
@@ -437,7 +443,9 @@ class TatterWriter(DataSourceArrowWriter):
         if len(settings.paths) != 1:
             raise ValueError("the tatter data source writes to one directory")
         if settings.to in _OF_SEVERAL_FILES:
-            raise ValueError(f"to: the tatter data source does not write {settings.to}, whose outputs are not single files; tatter_data.write does")
+            raise ValueError(
+                f"to: the tatter data source does not write {settings.to}, whose outputs are not single files; tatter_data.write does"
+            )
         self._settings = settings
         self._folder = settings.paths[0].rstrip("/")
         self._overwrite = overwrite

@@ -305,7 +305,9 @@ def test_torch_shares_memory_and_does_not_warn(torch, recwarn):
 def test_a_type_that_torch_lacks(torch):
     records = td.pipe({"a b": [datetime.datetime(2020, 1, 1)]})
     for use in (records.to_torch, lambda: list(records.to_torch_dataset())):
-        with pytest.raises(TypeError, match=r"the field a b: timestamp\[us\]; cast it in the chain: cast '`a b`=int64', or leave it out: drop '`a b`'"):
+        with pytest.raises(
+            TypeError, match=r"the field a b: timestamp\[us\]; cast it in the chain: cast '`a b`=int64', or leave it out: drop '`a b`'"
+        ):
             use()
 
 

@@ -45,11 +45,15 @@ def test_the_program_reads_the_names_of_the_types(spark, tmp_path, types):
 
 
 def test_any_name_of_a_field(spark, tmp_path):
-    row = {name: number for number, name in enumerate(["it's", 'q"', "a;b", "c:d", "x<", "`b`", "p`q", "#", "s p", 'n"\n', "\\", "y"])}
+    row = {
+        name: number for number, name in enumerate(["it's", 'q"', "a;b", "a,b", "c:d", "x<", "`b`", "p`q", "#", "s p", 'n"\n', "\\", "y"])
+    }
     (tmp_path / "x.jsonl").write_text(json.dumps(row) + "\n")
     df = spark.read.format("tatter").option("inferRecords", "1").load(str(tmp_path))
     assert df.toArrow().to_pylist() == [row]
     assert spark.read.format("tatter").schema(df.schema).load(str(tmp_path)).toArrow().to_pylist() == [row]
+    reader = spark.read.format("tatter").option("columns", "`p``q`, it's,`a,b`")
+    assert reader.load(str(tmp_path)).columns == ["p`q", "it's", "a,b"]
 
 
 def test_a_given_schema(spark, files):
@@ -186,7 +190,13 @@ def test_an_unknown_option_is_refused(spark, files):
 
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
-    [("inferRecords", "1k", "all or"), ("inferRecords", "0", "all or"), ("inferFiles", "0", "all or"), ("splitBytes", "1MiB", "of bytes")],
+    [
+        ("inferRecords", "1k", "all or"),
+        ("inferRecords", "0", "all or"),
+        ("inferFiles", "0", "all or"),
+        ("splitBytes", "1MiB", "of bytes"),
+        ("seed", "x", "from 0"),
+    ],
 )
 def test_a_number_that_is_none_is_refused_by_name(spark, files, option, value, expected):
     with pytest.raises(Exception, match=f"{option}: expected .*{expected}.*, found `{value}`"):
