@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import DataType, StructType
 
-from ._tensors import decoded
+from ._tensors import decoded, remedy
 
 _NARROW = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0), pa.float16(): pa.float32()}
 
@@ -73,8 +73,17 @@ def _refuse_variants(path: str, kind: DataType) -> None:
 
 
 def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns of a batch, by position, with the types and names of `schema`."""
-    arrays = [_cast(column, field.type) for column, field in zip(batch.columns, schema)]
+    """The columns of a batch, by position, with the types and names of `schema`.
+
+    Raises:
+        ValueError: A type of Spark does not hold a value, such as nanoseconds.
+    """
+    arrays = []
+    for name, column, field in zip(batch.schema.names, batch.columns, schema):
+        try:
+            arrays.append(_cast(column, field.type))
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{name}: {error}; {remedy((name,), column.type)}") from None
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

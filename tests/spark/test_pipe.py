@@ -107,5 +107,8 @@ def test_types_that_spark_does_not_have(spark):
             got.validate(full=True)
             assert got.schema == target
             assert got.to_pylist() == batch.to_pylist()
+    nanoseconds = pa.record_batch({"a b": pa.array([1], pa.timestamp("ns"))})
+    with pytest.raises(ValueError, match="a b: .* would lose data: 1; cast it in the chain: cast '`a b`=int64'"):
+        cast(nanoseconds, arrow_schema(spark_schema(nanoseconds.schema), "UTC"))
     with pytest.raises(TypeError, match="x.y: Spark has no"):
         spark_schema(pa.schema({"x": pa.struct({"y": pa.month_day_nano_interval()})}))
