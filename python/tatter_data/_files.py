@@ -177,8 +177,9 @@ class _Search:
             return self._shards(path, shards)
         if _GLOB.search(path):
             matches = sorted(self._matches(path), key=_order)
-            folders = [match if self.tree.is_folder(match) else match.rpartition("/")[0] for match in matches]
-            self._tell_values(path, (name for folder in folders for name in folder.split("/") if name not in path.split("/")))
+            spelled = set(path.split("/"))
+            folders = {match if self.tree.is_folder(match) else match.rpartition("/")[0] for match in matches}
+            self._tell_values(path, (name for folder in folders for name in folder.split("/") if name not in spelled))
             return [file for match in matches for file in self._contents(match)]
         return [f"{path}.idx"] if self.tree.is_file(f"{path}.bin") and self.tree.is_file(f"{path}.idx") else []
 
@@ -203,12 +204,14 @@ class _Search:
         if found.datasets and (found.files or len(found.datasets) > 1):
             example = min(found.datasets)
             raise ValueError(f"{path}: the directory contains a dataset and other files or datasets; name one, such as {example}")
-        if not found.datasets and not found.files:
+        if found.datasets:
+            return found.datasets
+        if not found.files:
             raise FileNotFoundError(f"{path}: the directory has no files to read")
         self._tell_values(path, found.folders)
-        if found.logs and found.files:
+        if found.logs:
             self.notices.append(f"{found.logs[0]}: the table log is not read, so files that it marks as removed are read too")
-        return found.datasets or sorted(found.files, key=_order)
+        return sorted(found.files, key=_order)
 
     def _tell_values(self, path: str, folders: Iterable[str]) -> None:
         """Adds a notice if a name of a folder gives the value of a field."""
