@@ -137,16 +137,20 @@ def split_chain(chain: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def begin_chain(verb: Sequence[str], chain: Sequence[str]) -> list[str]:
-    """The chain with a verb for its input: the combined inputs if it combines several.
+    """The chain with a verb for its input: the combined inputs if it combines several, and the records of a shard if it begins
+    with one.
 
     >>> begin_chain(["skip", "1"], ["map", "y = x", "then", "head"])
     ['skip', '1', 'then', 'map', 'y = x', 'then', 'head']
-    >>> begin_chain(["skip", "1"], ["zip", "--shortest", "then", "head"])
-    ['zip', '--shortest', 'then', 'skip', '1', 'then', 'head']
+    >>> begin_chain(["skip", "1"], ["zip", "--shortest", "then", "shard", "0/2", "then", "head"])
+    ['zip', '--shortest', 'then', 'shard', '0/2', 'then', 'skip', '1', 'then', 'head']
     """
-    first, rest = split_chain(chain)
-    parts = [first, list(verb), rest] if chain[0] in COMBINING else [list(verb), list(chain)]
-    return [word for part in parts if part for word in ["then", *part]][1:]
+    parts: list[list[str]] = []
+    rest = list(chain)
+    while rest and (rest[0] == "shard" or (not parts and rest[0] in COMBINING)):
+        first, rest = split_chain(rest)
+        parts.append(first)
+    return [word for part in [*parts, list(verb), rest] if part for word in ["then", *part]][1:]
 
 
 def split_words(line: Chain | None) -> list[str]:

@@ -98,7 +98,7 @@ class Records:
         """Shard `number`, from 0, of `count`.
 
         By record: every `count`-th record of the input, before the chain, or of the combined inputs if the chain begins with
-        a verb that combines them (``mix``, ``zip``). By file: every `count`-th of the files that
+        a verb that combines them (``mix``, ``zip``), or of the shard if these records are one. By file: every `count`-th of the files that
         names, globs, shards and directories stand for, without opening the others; the shards together equal the chain over
         all files only if no verb looks across records.
 

@@ -63,6 +63,14 @@ def test_shards_of_an_iterator_are_refused():
         records.shard(1, 2).to_arrow()
 
 
+@pytest.mark.parametrize("chain", ["map 'y = x'", "mix --seed 1 then map 'y = x'"])
+def test_shards_of_a_shard_are_its_records(lines, chain):
+    files = [lines(f"{i}.jsonl", [{"x": 10 * i + k} for k in range(6)]) for i in range(2)]
+    whole = td.read(files, chain).shard(1, 3)
+    parts = [whole.shard(i, 2).to_arrow()["y"].to_pylist() for i in range(2)]
+    assert parts == [whole.to_arrow()["y"].to_pylist()[i::2] for i in range(2)]
+
+
 @pytest.mark.parametrize("data", [{"x": [1, 2**64 - 1]}, [{"x": 1}, {"x": 2**64 - 1}]])
 def test_integers_above_int64(data):
     assert td.pipe(data).to_arrow().column("x").to_pylist() == [1, 2**64 - 1]
