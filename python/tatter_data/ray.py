@@ -40,8 +40,8 @@ def read(paths: Paths, chain: Chain | None = None, **options: Unpack[Options]) -
     Args:
         paths: Files, globs, shards (``x@8.tfrecord``) or directories, local (on every node) or as URLs that PyArrow or fsspec can open.
         chain: Verbs, as one line or as a list of words.
-        options: The program's global options, without ``files_from``. ``threads`` is 1 by default, and each task reserves as many CPUs. With
-            ``schema``, all files have the same types; without it, types are inferred for each file.
+        options: The program's global options, without ``files_from``. ``threads`` is 1 by default, and each task reserves as
+            many CPUs. With ``schema``, all files have the same types; without it, types are inferred for each file.
 
     Ray may return the files in any order, unless ``DataContext.get_current().execution_options.preserve_order`` is set.
 
