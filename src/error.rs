@@ -93,6 +93,9 @@ struct Inner {
     reason: Option<Reason>,
 }
 
+/// Advice for a record beyond `--max-record-bytes`.
+pub const RAISE_LIMIT: &str = "raise the limit with --max-record-bytes";
+
 impl Error {
     /// A failure of the given kind. The message starts in lower case and has no final period.
     pub fn new(kind: Kind, message: impl Into<String>) -> Error {
@@ -142,7 +145,7 @@ impl Error {
     /// `what` takes more than `--max-record-bytes`, such as `the record has 70000`.
     pub fn too_large(what: impl std::fmt::Display, limit: u64) -> Error {
         let error = Error::data(format!("{what} bytes, more than the --max-record-bytes limit of {limit}"));
-        error.help("raise the limit with --max-record-bytes")
+        error.help(RAISE_LIMIT)
     }
 
     /// The [`Error`] wrapped by another library's error: an [`std::io::Error`] of an input or output, or a library's

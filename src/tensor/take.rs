@@ -397,12 +397,14 @@ impl Native for Gathered<'_> {
 struct RowsOf<'a> {
     splits: &'a [i64],
     rows: &'a [usize],
+    /// The number of values in the rows.
+    count: usize,
 }
 
 impl Native for RowsOf<'_> {
     fn run<N: Copy>(&self, values: &[&[N]]) -> Vec<N> {
         let range = |row: &usize| (self.splits[*row] as usize, self.splits[*row + 1] as usize);
-        let mut out = with_room(self.rows.iter().map(range).map(|(start, end)| end - start).sum());
+        let mut out = with_room(self.count);
         self.rows.iter().map(range).for_each(|(start, end)| push_row(&mut out, values[0], start, end));
         out
     }
@@ -414,9 +416,10 @@ impl List {
     /// # Errors
     /// See [`take_runs`].
     pub(super) fn values_of(&self, rows: &[usize]) -> Result<Tensor> {
-        check_repeated(rows.iter().map(|row| self.partition.row_length(*row)).fold(0, usize::saturating_add), self.values().nrows())?;
+        let count = rows.iter().map(|row| self.partition.row_length(*row)).fold(0, usize::saturating_add);
+        check_repeated(count, self.values().nrows())?;
         if let Tensor::Leaf(array) = self.values()
-            && let Some(out) = native(&[array], &RowsOf { splits: &self.partition.row_splits(), rows })
+            && let Some(out) = native(&[array], &RowsOf { splits: &self.partition.row_splits(), rows, count })
         {
             return Ok(Tensor::Leaf(out));
         }

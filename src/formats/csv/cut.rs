@@ -3,7 +3,7 @@
 
 use super::dialect::Dialect;
 use super::quotes::QuoteCheck;
-use crate::error::{Error, Result};
+use crate::error::{Error, RAISE_LIMIT, Result};
 use crate::formats::columnar::names;
 use crate::formats::format::Request;
 use crate::io::Input;
@@ -285,7 +285,7 @@ impl Cutter {
             (nbytes, nfields) = (nbytes + written, nfields + ended);
             if nbytes > self.max_record_bytes {
                 let message = format!("the record has more than {} bytes: is a closing quote missing?", self.max_record_bytes);
-                let error = self.located(message, line).help("raise the limit with --max-record-bytes");
+                let error = self.located(message, line).help(RAISE_LIMIT);
                 return Err(if self.quotes.has_quotes() { error.help(ORDINARY_QUOTES) } else { error });
             }
             if nfields > MAX_COLUMNS {

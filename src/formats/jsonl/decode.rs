@@ -5,12 +5,12 @@ use super::builder::{BuildOptions, LateError, LateErrors};
 use super::column::Column;
 use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
-use super::limits::{LONGER, too_long};
+use super::limits::too_long;
 use super::object::Object;
 use super::observe::Observation;
 use super::seen::FirstSeen;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
-use crate::error::Result;
+use crate::error::{RAISE_LIMIT, Result};
 use crate::formats::format::Request;
 use crate::schema::Schema;
 use std::sync::Arc;
@@ -394,7 +394,7 @@ impl<'a> BlockRecords<'a> {
             return Ok(());
         }
         let error = too_long("the line", limit);
-        Err(ParseError::syntax(line_start, error.message()).help(LONGER))
+        Err(ParseError::syntax(line_start, error.message()).help(RAISE_LIMIT))
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! Limits of JSON records, and of how much of an input is read.
 
-use crate::error::Error;
+use crate::error::{Error, RAISE_LIMIT};
 use crate::formats::format::Request;
 
 /// Maximum nesting depth of lists and objects.
@@ -46,10 +46,7 @@ impl Limits {
     }
 }
 
-/// Advice for a record that is too long.
-pub const LONGER: &str = "raise the limit with --max-record-bytes";
-
 /// The error for a record beyond `--max-record-bytes`.
 pub fn too_long(what: &str, limit: u64) -> Error {
-    Error::data(format!("{what} is longer than {limit} bytes")).help(LONGER)
+    Error::data(format!("{what} is longer than {limit} bytes")).help(RAISE_LIMIT)
 }
