@@ -2,8 +2,8 @@
 //!
 //! - [`mod@format`]: the contract between runs and formats.
 //! - `columnar`: shared by Parquet, Arrow and files of arrays; `arrays`: shared by npz, npy and safetensors; `matrix`:
-//!   shared by the formats of sparse rows; `tfrecord`: shared by the formats of tf.Examples, two of which it
-//!   implements; `riegeli`: the container of ArrayRecord; `json_members`: JSON inside other containers; `decimal`:
+//!   shared by the formats of sparse rows; `records`, `examples`: serialized records and tf.Examples in them, shared
+//!   by TFRecord, TFDS and ArrayRecord; `riegeli`: the container of ArrayRecord; `json_members`: JSON inside other containers; `decimal`:
 //!   numbers in text lines; `lines`: writing lines; `cut`: cutting an input until it ends.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
@@ -15,6 +15,7 @@ mod csv;
 mod cut;
 mod decimal;
 mod dense_shape;
+mod examples;
 pub mod format;
 mod json_members;
 mod jsonl;
@@ -27,6 +28,7 @@ mod none;
 mod npy;
 mod npz;
 mod parquet;
+mod records;
 mod riegeli;
 mod safetensors;
 mod scipy;
@@ -39,7 +41,7 @@ pub use format::{
     Directory, Encode, Encoded, Format, Grouping, Inference, Numbered, Observed, Reader, Request, Shard, Task, Tasks, Writer,
 };
 pub use jsonl::value_text;
-pub use tfrecord::index::{IndexForm, write_index};
+pub use records::index::{IndexForm, write_index};
 
 use crate::error::{Error, Result};
 use crate::io::Input;
@@ -49,8 +51,8 @@ use arrays::format::Arrays;
 
 /// All formats. To add one, add its file, a `mod` line and a line here.
 pub static FORMATS: &[&dyn Format] = &[
-    &tfrecord::TfRecord,
-    &tfrecord::SequenceExample,
+    &tfrecord::TfRecord::Example,
+    &tfrecord::TfRecord::SequenceExample,
     &array_record::ArrayRecord,
     &megatron::Megatron,
     &tfds::Tfds,

@@ -42,7 +42,20 @@ const KNOWN_SIBLINGS: &[&str] = &[];
 const SHARED: &[(&str, &[&str])] = &[
     (
         "formats",
-        &["format", "columnar", "arrays", "matrix", "cut", "decimal", "dense_shape", "lines", "json_members", "riegeli", "tfrecord"],
+        &[
+            "format",
+            "columnar",
+            "arrays",
+            "matrix",
+            "cut",
+            "decimal",
+            "dense_shape",
+            "lines",
+            "json_members",
+            "records",
+            "examples",
+            "riegeli",
+        ],
     ),
     ("verbs", &["verb", "combine", "shared"]),
 ];

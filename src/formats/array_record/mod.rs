@@ -7,11 +7,11 @@ mod write;
 use crate::chunk::{Chunk, Decoded, Origin};
 use crate::error::Result;
 use crate::formats::cut::Cut;
+use crate::formats::examples::read;
+use crate::formats::examples::wire::{self, Message};
 use crate::formats::format::{Format, Inference, Numbered, Reader, Request, Task, Tasks, Writer};
+use crate::formats::records::block::{Piece, Pieces};
 use crate::formats::riegeli::{ArrayFile, Cutter, is_riegeli};
-use crate::formats::tfrecord::cutter::Piece;
-use crate::formats::tfrecord::reader::{self, Pieces};
-use crate::formats::tfrecord::wire::{self, Message};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
@@ -93,7 +93,7 @@ impl Reader for ArrayReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         let name = self.input.name().clone();
         let message = self.message(request)?;
-        reader::infer(&name, message, request, || self.pieces(request, request.sample_bytes))
+        read::infer(&name, message, request, || self.pieces(request, request.sample_bytes))
     }
 
     fn numbered(&mut self, request: &Request) -> Result<Option<Numbered>> {
@@ -113,7 +113,7 @@ impl Reader for ArrayReader {
             return Ok(counted(name, file.nrecords.min(request.records.unwrap_or(u64::MAX)), file.nbytes()));
         }
         let message = self.message(request)?;
-        reader::read(&name, message, schema, request, self.pieces(request, None)?)
+        read::read(&name, message, schema, request, self.pieces(request, None)?)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::examples::serialize::Serializer;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
 use crate::formats::riegeli::{Codec, Packed, RecordFile};
-use crate::formats::tfrecord::encode::Serializer;
 use crate::options::{Compression, Options};
 use crate::schema::Schema;
 use std::io::Write;

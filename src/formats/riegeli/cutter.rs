@@ -9,8 +9,7 @@ use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::formats::cut::Cut;
 use crate::formats::format::Request;
-use crate::formats::tfrecord::cutter::Piece;
-use crate::formats::tfrecord::framing::{Bare, Block};
+use crate::formats::records::block::{Bare, Block, Piece};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@
 
 use super::json::{either, integer, string};
 use crate::error::{Error, Result};
-use crate::formats::tfrecord::packing::Element;
+use crate::formats::examples::packing::Element;
 use crate::path::FieldPath;
 use crate::schema::DType;
 use serde_json::{Map, Value, json};

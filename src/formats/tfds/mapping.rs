@@ -14,8 +14,8 @@
 use super::features::{Encoding, Feature, Tensor};
 use super::labels::Labels;
 use crate::error::{Error, Result};
-use crate::formats::tfrecord::mapping::{Absent, AxisRows, Leaf, Mapping, Node, Shape, Stored, kind_of};
-use crate::formats::tfrecord::packing::{Element, Packing};
+use crate::formats::examples::mapping::{Absent, AxisRows, Leaf, Mapping, Node, Shape, Stored, kind_of};
+use crate::formats::examples::packing::{Element, Packing};
 use crate::path::FieldPath;
 use crate::schema::facts::Storage;
 use crate::schema::{DType, Dim, Field, PartitionEncoding, Size, Type};

@@ -4,7 +4,7 @@ use super::super::features::Encoding;
 use super::plan::{Plan, PlanLeaf, PlanNode};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::formats::tfrecord::flatten::{Feature, FeatureValues, merged, text};
+use crate::formats::examples::flatten::{Feature, FeatureValues, merged, text};
 use crate::path::FieldPath;
 use crate::printable::{counted, shell_word};
 use crate::schema::filling::fill_or_drop;

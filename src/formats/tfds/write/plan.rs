@@ -14,7 +14,7 @@ use super::super::features::{self, Encoding, Feature, class_name, dimensions};
 use super::super::labels::file_name;
 use super::super::mapping::{CLASS_NAMES, CONNECTOR};
 use crate::error::{Error, Result};
-use crate::formats::tfrecord::packing::Element;
+use crate::formats::examples::packing::Element;
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::{DType, Element as Content, Field, Schema, Size};

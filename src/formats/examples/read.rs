@@ -1,6 +1,5 @@
 //! Inference and decoding of records, independent of their container.
 
-use super::cutter::Piece;
 use super::decode::Decoder;
 use super::observe::{Observation, Scan, declared_features};
 use super::wire::Message;
@@ -10,11 +9,9 @@ use crate::demand::Wanted;
 use crate::error::Result;
 use crate::formats::columnar::adapt::{Columns, declared_over};
 use crate::formats::format::{Inference, Observed, Request, Task, Tasks};
+use crate::formats::records::block::{Piece, Pieces};
 use crate::schema::Schema;
 use std::sync::Arc;
-
-/// The records of an input, in order.
-pub type Pieces = Box<dyn Iterator<Item = Result<Piece>> + Send>;
 
 /// The schema of records of that message type.
 ///

@@ -5,7 +5,6 @@
 
 use super::assemble::assemble;
 use super::features::{Features, RowError, Span};
-use super::framing::Block;
 use super::lists;
 use super::mapping::Mapping;
 use super::raw;
@@ -15,6 +14,7 @@ use crate::demand::Wanted;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::Request;
+use crate::formats::records::block::Block;
 use crate::schema::{MAX_FIELDS, Schema};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

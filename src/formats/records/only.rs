@@ -1,9 +1,9 @@
 //! Reads only selected records of an input, by number: filtered from its blocks, or read at the offsets in its index.
 
-use super::cutter::{Cutter, Piece};
-use super::framing::{Block, FOOTER, HEADER, header};
+use super::block::{Block, Piece, Pieces};
+use super::cutter::Cutter;
+use super::framing::{FOOTER, HEADER, header};
 use super::index::{Entries, Entry, Index, Lookup, Table};
-use super::reader::Pieces;
 use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::formats::columnar::source::Source;

@@ -1,9 +1,10 @@
 //! Raw records: a single field of bytes or text.
 
-use super::framing::{Block, WrittenPayloads};
 use super::values::{Append, Bytes};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::records::block::Block;
+use crate::formats::records::framing::WrittenPayloads;
 use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema, Type};

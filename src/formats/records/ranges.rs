@@ -7,8 +7,8 @@
 //!
 //! Used only if reading ends at the first damage: the search for the next record after it is sequential.
 
-use super::cutter::Piece;
-use super::framing::{Block, Damage, FOOTER, Frames, HEADER, Stop, WholeFrames, header};
+use super::block::{Block, Piece};
+use super::framing::{Damage, FOOTER, Frames, HEADER, Stop, WholeFrames, header};
 use crate::chunk::Fault;
 use crate::error::Result;
 use crate::formats::format::Request;

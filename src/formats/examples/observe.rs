@@ -1,11 +1,11 @@
 //! Observes the types of features in records, and infers the schema.
 
-use super::framing::Block;
 use super::mapping::{indices_name, is_complete, row_lengths_name, values_name};
 use super::wire::{self, EXAMPLE_AMONG_SEQUENCES, FeatureKind, Message, SEQUENCE_AMONG_EXAMPLES};
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
+use crate::formats::records::block::Block;
 use crate::options::Scalars;
 use crate::path::{glob_matches, quoted};
 use crate::printable::{counted, listed};

@@ -1,11 +1,12 @@
 //! Cuts an input into blocks of whole records. Sequential; reads only the lengths.
 
-use super::framing::{Block, Damage, Frames, Stop, WholeFrames};
+use super::block::{Block, Piece};
+use super::framing::{Damage, Frames, Stop, WholeFrames};
 use super::resync;
 use crate::chunk::Fault;
 use crate::error::{Error, Result};
 use crate::formats::cut::Cut;
-use crate::formats::format::{Request, Task};
+use crate::formats::format::Request;
 use crate::io::buffers::{Buffers, Filling};
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
@@ -16,15 +17,6 @@ const BLOCK_NBYTES: usize = 1 << 20;
 const FIRST_NBYTES: usize = 1 << 16;
 /// Maximum bytes of lost data written to the quarantine file.
 const RAW_NBYTES: usize = 1 << 16;
-
-/// A piece cut from the input.
-pub enum Piece {
-    Block(Block),
-    /// A block that still has to be extracted from its container.
-    Packed(Task<Block>),
-    /// Bytes between two blocks that are not records.
-    Lost(Fault),
-}
 
 /// Reads an input sequentially.
 pub struct Cutter {

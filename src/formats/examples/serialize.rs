@@ -1,29 +1,21 @@
-//! Encodes chunks as framed records.
+//! Serializes chunks as records.
 //!
 //! The sizes of all lists are computed first, column by column; then each record is written sequentially to its
 //! position.
 
 use super::flatten::{Feature, FeatureValues, check, flatten};
-use super::framing::{FOOTER, HEADER, WrittenPayloads};
 use super::raw;
 use crate::chunk::Chunk;
-use crate::error::{Error, Result};
-use crate::formats::format::{Encode, Encoded, Writer};
-use crate::io::buffers::{Buffer, Buffers};
+use crate::error::Result;
+use crate::formats::records::framing::{FOOTER, HEADER, WrittenPayloads};
+use crate::io::buffers::Buffer;
 use crate::options::Options;
 use crate::schema::Schema;
 use crate::tensor::RowPartition;
 use crate::wire::varint;
 use arrow_buffer::ScalarBuffer;
-use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Writes TFRecords of tf.Example, tf.SequenceExample or raw bytes.
-pub struct TfRecordWriter {
-    encoder: Arc<Encoder>,
-    out: Option<Box<dyn Write + Send>>,
-}
 
 /// Converts a chunk to features.
 pub type Flatten = Box<dyn Fn(&Chunk) -> Result<Vec<Feature>> + Send + Sync>;
@@ -35,14 +27,6 @@ pub enum Serializer {
     /// Raw records: the contents of the single field.
     Raw,
 }
-
-struct Encoder {
-    serializer: Serializer,
-    buffers: Buffers,
-}
-
-/// Framed records.
-struct Frames(Buffer);
 
 impl Serializer {
     /// For records of that schema: tf.Examples, or raw records if the options say so.
@@ -67,6 +51,14 @@ impl Serializer {
         self.records(chunk, false, Buffer::default())
     }
 
+    /// The records of a chunk, each in a TFRecord frame, appended to `bytes`.
+    ///
+    /// # Errors
+    /// Values that cannot be represented.
+    pub fn frames(&self, chunk: &Chunk, bytes: Buffer) -> Result<Buffer> {
+        Ok(self.records(chunk, true, bytes)?.bytes)
+    }
+
     fn records(&self, chunk: &Chunk, is_framed: bool, bytes: Buffer) -> Result<WrittenPayloads> {
         let mut records = WrittenPayloads::new(chunk.nrows, is_framed, bytes);
         match self {
@@ -74,50 +66,6 @@ impl Serializer {
             Serializer::Raw => raw::serialize(chunk, &mut records)?,
         }
         Ok(records)
-    }
-}
-
-impl TfRecordWriter {
-    /// # Errors
-    /// A tf.Example cannot represent the schema.
-    pub fn new(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<TfRecordWriter> {
-        Serializer::new(schema, options, sequences).map(TfRecordWriter::of)
-    }
-
-    /// A writer of the records that it makes.
-    pub fn of(serializer: Serializer) -> TfRecordWriter {
-        TfRecordWriter { encoder: Arc::new(Encoder { serializer, buffers: Buffers::default() }), out: None }
-    }
-}
-
-impl Writer for TfRecordWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
-    }
-
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = Some(out);
-        Ok(())
-    }
-
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let (Ok(frames), Some(out)) = (encoded.downcast::<Frames>(), &mut self.out) else {
-            return Err(Error::internal("frames of another format"));
-        };
-        out.write_all(&frames.0).map_err(Error::output)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        match self.out.take() {
-            Some(mut out) => out.flush().map_err(Error::output),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Encode for Encoder {
-    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
-        Ok(Box::new(Frames(self.serializer.records(&chunk, true, self.buffers.empty())?.bytes)))
     }
 }
 

@@ -1,70 +1,51 @@
-//! TFRecord files of tf.Example.
-//!
-//! ```text
-//! bytes -> cutter   blocks of whole records, using the lengths in their frames (framing); resync finds the next record after damage
-//!          ranges   the same for regular files, by byte ranges on any thread
-//!       -> reader   processes blocks from any container; raw for records of arbitrary bytes
-//!       -> observe  the types of features, for inference
-//!       -> decode   the features of all records (wire), then column by column: mapping gives the source features of each
-//!                   field; column and lists decode them; arrange, nested and entries build axes from values;
-//!                   assemble builds structures
-//!
-//! chunk -> flatten  fields to features
-//!       -> encode   framed records
-//! ```
-
-mod arrange;
-mod assemble;
-mod column;
-pub mod cutter;
-pub mod decode;
-pub mod encode;
-mod entries;
-mod features;
-pub mod flatten;
-pub mod framing;
-pub mod index;
-mod lists;
-pub mod mapping;
-mod named;
-mod nested;
-mod observe;
-pub mod only;
-mod packed;
-pub mod packing;
-mod ranges;
-mod raw;
-pub mod reader;
-mod resync;
-mod values;
-pub mod wire;
+//! TFRecord files of tf.Example and tf.SequenceExample.
 
 use crate::chunk::Decoded;
 use crate::error::Result;
 use crate::formats::cut::Cut;
+use crate::formats::examples::read;
+use crate::formats::examples::wire::{self, Message};
+use crate::formats::examples::write::TfRecordWriter;
 use crate::formats::format::{Format, Inference, Numbered, Reader, Request, Tasks, Writer};
+use crate::formats::records::block::Pieces;
+use crate::formats::records::cutter::Cutter;
+use crate::formats::records::index::{Index, Table};
+use crate::formats::records::{framing, only, ranges};
 use crate::io::Input;
 use crate::options::Options;
 use crate::schema::Schema;
-use cutter::Cutter;
-use index::{Index, Table};
-use reader::Pieces;
 use std::sync::Arc;
-use wire::Message;
 
-/// TFRecord of tf.Example.
-pub struct TfRecord;
+/// TFRecord, by what its records are.
+pub enum TfRecord {
+    /// tf.Example.
+    Example,
+    /// tf.SequenceExample.
+    SequenceExample,
+}
 
-/// TFRecord of tf.SequenceExample.
-pub struct SequenceExample;
+impl TfRecord {
+    fn message(&self) -> Message {
+        match self {
+            TfRecord::Example => Message::Example,
+            TfRecord::SequenceExample => Message::SequenceExample,
+        }
+    }
+}
 
-impl Format for SequenceExample {
+impl Format for TfRecord {
     fn name(&self) -> &'static str {
-        "sequence-example"
+        match self {
+            TfRecord::Example => "tfrecord",
+            TfRecord::SequenceExample => "sequence-example",
+        }
     }
 
     fn summary(&self) -> &'static str {
-        "TFRecord of tf.SequenceExample"
+        match self {
+            TfRecord::Example => "TFRecord of tf.Example",
+            TfRecord::SequenceExample => "TFRecord of tf.SequenceExample",
+        }
     }
 
     fn options(&self) -> &'static [&'static str] {
@@ -75,50 +56,24 @@ impl Format for SequenceExample {
         "tfrecord"
     }
 
-    fn sniff(&self, head: &[u8]) -> bool {
-        recognise(head) == Some(Message::SequenceExample)
-    }
-
-    fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
-        Some(Ok(Box::new(TfRecordReader { input, sequences: true, table: None })))
-    }
-
-    fn has_offsets(&self) -> bool {
-        true
-    }
-
-    fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(encode::TfRecordWriter::new(schema, options, true).map(|w| Box::new(w) as Box<dyn Writer>))
-    }
-}
-
-impl Format for TfRecord {
-    fn name(&self) -> &'static str {
-        "tfrecord"
-    }
-
-    fn summary(&self) -> &'static str {
-        "TFRecord of tf.Example"
-    }
-
-    fn options(&self) -> &'static [&'static str] {
-        &["--raw-records", "--scalar", "--no-verify"]
-    }
-
     fn extensions(&self) -> &'static [&'static str] {
-        &["tfrecord", "tfrecords"]
+        match self {
+            TfRecord::Example => &["tfrecord", "tfrecords"],
+            // Their files have the same extensions; the records tell them apart.
+            TfRecord::SequenceExample => &[],
+        }
     }
 
     fn may_be_empty(&self) -> bool {
-        true
+        matches!(self, TfRecord::Example)
     }
 
     fn sniff(&self, head: &[u8]) -> bool {
-        recognise(head).is_some_and(|message| message != Message::SequenceExample)
+        recognise(head).is_some_and(|message| (message == Message::SequenceExample) == matches!(self, TfRecord::SequenceExample))
     }
 
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
-        Some(Ok(Box::new(TfRecordReader { input, sequences: false, table: None })))
+        Some(Ok(Box::new(TfRecordReader { input, message: self.message(), table: None })))
     }
 
     fn has_offsets(&self) -> bool {
@@ -126,7 +81,8 @@ impl Format for TfRecord {
     }
 
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(encode::TfRecordWriter::new(schema, options, false).map(|w| Box::new(w) as Box<dyn Writer>))
+        let sequences = self.message() == Message::SequenceExample;
+        Some(TfRecordWriter::new(schema, options, sequences).map(|w| Box::new(w) as Box<dyn Writer>))
     }
 }
 
@@ -140,7 +96,7 @@ fn recognise(head: &[u8]) -> Option<Message> {
 
 struct TfRecordReader {
     input: Arc<Input>,
-    sequences: bool,
+    message: Message,
     /// Its index file, once it has been read.
     table: Option<Arc<Table>>,
 }
@@ -165,15 +121,11 @@ impl TfRecordReader {
             None => Ok(Box::new(only::cut_out(cutter()?, only.clone()))),
         }
     }
-
-    fn message(&self) -> Message {
-        if self.sequences { Message::SequenceExample } else { Message::Example }
-    }
 }
 
 impl Reader for TfRecordReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
-        reader::infer(self.input.name(), self.message(), request, || self.pieces(request, request.sample_bytes))
+        read::infer(self.input.name(), self.message, request, || self.pieces(request, request.sample_bytes))
     }
 
     fn numbered(&mut self, request: &Request) -> Result<Option<Numbered>> {
@@ -184,6 +136,6 @@ impl Reader for TfRecordReader {
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
-        reader::read(self.input.name(), self.message(), schema, request, self.pieces(request, None)?)
+        read::read(self.input.name(), self.message, schema, request, self.pieces(request, None)?)
     }
 }
