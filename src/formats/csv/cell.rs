@@ -163,7 +163,10 @@ pub fn whole(text: &[u8]) -> Option<i128> {
     if digits.is_empty() || digits.len() > 20 || (digits.len() > 1 && digits[0] == b'0') || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let value = digits.iter().fold(0i128, |value, digit| value * 10 + i128::from(digit - b'0'));
+    let value = match digits.len() {
+        ..=18 => i128::from(digits.iter().fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0'))),
+        _ => digits.iter().fold(0i128, |value, digit| value * 10 + i128::from(digit - b'0')),
+    };
     let value = if digits.len() < text.len() { -value } else { value };
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }

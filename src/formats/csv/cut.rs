@@ -1,79 +1,37 @@
-//! Splits input into records and fields, in order. Quotes are resolved here, because only they determine where a record
-//! ends.
+//! Cuts an input into records, in order. Their fields are split on any thread: only quotes determine where a record ends.
 
 use super::dialect::Dialect;
-use super::quotes::QuoteCheck;
+use super::fields::{Fields, MISQUOTED};
+use super::record::{Block, Ending, Record, Scan};
 use crate::error::{Error, RAISE_LIMIT, Result};
 use crate::formats::columnar::names;
 use crate::formats::format::Request;
 use crate::io::Input;
+use crate::io::buffers::{Buffers, Filling};
 use crate::printable::BYTE_ORDER_MARK;
-use csv_core::ReadRecordResult;
 use std::io::Read;
 use std::sync::Arc;
 
-/// Bytes read at a time, and bytes of fields in a block.
+/// Bytes read at a time, and bytes of a block.
 const READ_NBYTES: usize = 256 << 10;
 const BLOCK_NBYTES: usize = 1 << 20;
-/// Maximum number of fields in a record.
-const MAX_COLUMNS: usize = 100_000;
-/// What is wrong with `"a" b`.
-pub const MISQUOTED: &str = "text after the closing quote of a field";
+/// Maximum number of bytes in a record, so that positions in a block fit in 32 bits.
+const MAX_RECORD_NBYTES: usize = u32::MAX as usize - 2 * BLOCK_NBYTES;
 /// What to do if quotes do not pair.
 pub const ORDINARY_QUOTES: &str = "if quotes are ordinary characters in this file: --quote none";
 /// Maximum number of column names in a notice.
 const SHOWN_NAMES: usize = 5;
 
-/// A block of records.
-#[derive(Debug, Default)]
-pub struct Block {
-    pub input: Arc<str>,
-    /// All fields, concatenated.
-    pub bytes: Vec<u8>,
-    /// Where each field ends.
-    pub ends: Vec<usize>,
-    /// For each record: the range of its fields in `ends`, and its line.
-    pub records: Vec<(usize, u64)>,
-    /// The records with text after a closing quote, and their bytes.
-    pub misquoted: Vec<(usize, Vec<u8>)>,
-    /// Number of the first record, from 1.
-    pub first_record: u64,
-}
-
-impl Block {
-    /// The index of the first field of a record, and the number of its fields.
-    pub fn fields(&self, record: usize) -> (usize, usize) {
-        let first = record.checked_sub(1).map_or(0, |before| self.records[before].0);
-        (first, self.records[record].0 - first)
-    }
-
-    /// The bytes of a record with text after a closing quote.
-    pub fn misquoted(&self, record: usize) -> Option<&[u8]> {
-        let found = self.misquoted.binary_search_by_key(&record, |(record, _)| *record).ok()?;
-        Some(&self.misquoted[found].1)
-    }
-
-    /// A field, given its index in the block.
-    #[inline(always)]
-    pub fn cell(&self, number: usize) -> &[u8] {
-        let start = if number == 0 { 0 } else { self.ends[number - 1] };
-        &self.bytes[start..self.ends[number]]
-    }
-}
-
 /// An iterator over the blocks of an input.
 pub struct Cutter {
     stream: Box<dyn Read + Send>,
     input: Arc<str>,
-    core: csv_core::Reader,
-    quotes: QuoteCheck,
-    /// The bytes of the current record, if it is in several parts of the input or its quotes are wrong.
-    raw: Vec<u8>,
-    /// The fields of the current record, and where they end; kept, because making room writes zeros.
-    cells: Vec<u8>,
-    ends: Vec<usize>,
+    dialect: Arc<Dialect>,
     names: Arc<Vec<String>>,
-    buffer: Vec<u8>,
+    buffers: Buffers,
+    /// The bytes that have been read, from the first record of the next block.
+    bytes: Filling,
+    /// The end of the last record in `bytes`.
     at: usize,
     is_over: bool,
     /// Whether the last record ended with a carriage return, to which a line feed may belong.
@@ -85,26 +43,21 @@ pub struct Cutter {
     /// Whether a block ends where the input pauses.
     is_live: bool,
     max_record_bytes: usize,
+    /// What ends the input, behind the records that precede it.
+    failure: Option<Error>,
 }
 
 impl Cutter {
     /// # Errors
     /// The input cannot be opened, or the header has a duplicate name or is not text.
-    pub fn open(input: &Input, dialect: &Dialect, request: &Request) -> Result<Cutter> {
+    pub fn open(input: &Input, dialect: &Arc<Dialect>, request: &Request) -> Result<Cutter> {
         let mut cutter = Cutter {
             stream: input.open()?,
             input: input.name().clone(),
-            core: {
-                let mut builder = csv_core::ReaderBuilder::new();
-                let quote = dialect.quote.unwrap_or(b'"');
-                builder.delimiter(dialect.delimiter).quote(quote).quoting(dialect.quote.is_some()).build()
-            },
-            quotes: QuoteCheck::new(dialect.quote, dialect.delimiter),
-            raw: Vec::new(),
-            cells: Vec::new(),
-            ends: Vec::new(),
+            dialect: dialect.clone(),
             names: Arc::default(),
-            buffer: Vec::new(),
+            buffers: Buffers::default(),
+            bytes: Filling::default(),
             at: 0,
             is_over: false,
             is_after_return: false,
@@ -113,13 +66,14 @@ impl Cutter {
             wanted: request.records.unwrap_or(u64::MAX),
             chunk_rows: request.options.chunk_rows.unwrap_or(usize::MAX).max(1),
             is_live: request.options.unbuffered && !input.is_regular(),
-            max_record_bytes: usize::try_from(request.options.max_record_bytes).unwrap_or(usize::MAX),
+            max_record_bytes: usize::try_from(request.options.max_record_bytes).unwrap_or(usize::MAX).min(MAX_RECORD_NBYTES),
+            failure: None,
         };
-        cutter.pass_separator(dialect.delimiter)?;
+        cutter.pass_separator()?;
         let names = match &dialect.columns {
             Some(names) => check(names).map_err(|e| e.in_input(input.name().clone()))?.clone(),
             None => {
-                let mut names = cutter.header(dialect)?;
+                let mut names = cutter.header()?;
                 let shown = names.iter().take(SHOWN_NAMES).cloned().collect::<Vec<_>>().join(", ");
                 let is_record = !names.is_empty() && names.iter().all(|name| name.trim().parse::<f64>().is_ok());
                 let renamed = names::distinct(&mut names);
@@ -159,49 +113,55 @@ impl Cutter {
         &self.names
     }
 
-    fn header(&mut self, dialect: &Dialect) -> Result<Vec<String>> {
-        let mut block = Block::default();
-        if !self.record(&mut block)? {
-            return Ok(Vec::new());
-        }
-        if !block.misquoted.is_empty() {
+    fn header(&mut self) -> Result<Vec<String>> {
+        let Some(record) = self.record()? else { return Ok(Vec::new()) };
+        let fields = Fields::split(self.take(vec![record]), &self.dialect)?;
+        if fields.misquoted(0).is_some() {
             let error = Error::data(format!("the header has {MISQUOTED}")).in_input(self.input.clone());
             return Err(error.help(ORDINARY_QUOTES));
         }
-        let other_encoding = dialect.other_encoding(&self.input);
+        let other_encoding = self.dialect.other_encoding(&self.input);
         let name = |number: usize| {
-            let name = std::str::from_utf8(block.cell(number));
+            let name = std::str::from_utf8(fields.cell(number));
             name.map(str::to_owned).map_err(|_| {
                 let error = Error::data("the header is not valid UTF-8").in_input(self.input.clone());
                 error.help(format!("is this a text file? {other_encoding}"))
             })
         };
-        (0..block.ends.len()).map(name).collect()
+        (0..fields.of_record(0).1).map(name).collect()
     }
 
-    /// Skips the line `sep=;` with which Excel specifies the delimiter, if it is this one.
-    fn pass_separator(&mut self, delimiter: u8) -> Result<()> {
+    /// Skips a byte order mark and the line `sep=;` with which Excel specifies the delimiter, if it is this one.
+    fn pass_separator(&mut self) -> Result<()> {
         self.fill()?;
-        let line = [b"sep=".as_slice(), &[delimiter]].concat();
-        let text = self.buffer.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.buffer);
-        if let Some(rest) = text.strip_prefix(line.as_slice()).filter(|rest| matches!(rest, [] | [b'\r' | b'\n', ..])) {
-            self.at = self.buffer.len() - rest.len();
-        }
+        let text = self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes);
+        let line = [b"sep=".as_slice(), &[self.dialect.delimiter]].concat();
+        let rest = text.strip_prefix(line.as_slice()).filter(|rest| matches!(rest, [] | [b'\r' | b'\n', ..]));
+        self.at = self.bytes.len() - rest.unwrap_or(text).len();
         Ok(())
     }
 
     fn fill(&mut self) -> Result<()> {
-        self.buffer.resize(READ_NBYTES, 0);
-        self.at = 0;
         let nbytes = loop {
-            match self.stream.read(&mut self.buffer) {
+            match self.stream.read(self.bytes.room(READ_NBYTES)) {
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 result => break result.map_err(|e| Error::io(&self.input, "cannot read", &e))?,
             }
         };
-        self.buffer.truncate(nbytes);
+        self.bytes.advance(nbytes);
         self.is_over = nbytes == 0;
         Ok(())
+    }
+
+    /// The records up to the last one that was cut.
+    fn take(&mut self, records: Vec<Record>) -> Block {
+        let mut rest = self.buffers.filling();
+        rest.extend_from_slice(self.bytes.get(self.at..).unwrap_or_default());
+        let mut bytes = std::mem::replace(&mut self.bytes, rest);
+        bytes.truncate(self.at);
+        self.at = 0;
+        let first_record = self.next_record.saturating_sub(records.len() as u64);
+        Block { input: self.input.clone(), bytes: bytes.into_buffer(), records, first_record }
     }
 
     fn located(&self, message: String, line: u64) -> Error {
@@ -211,106 +171,63 @@ impl Cutter {
         })
     }
 
-    /// Skips an empty line. With a single column, it is a record with an empty field, as Polars, DuckDB and Arrow write
-    /// it.
-    fn empty_line(&mut self) -> Result<bool> {
+    /// Moves to the start of the next record; `false` at the end of the input. Blank lines are not records, but with a
+    /// single column they are records with an empty field, as Polars, DuckDB and Arrow write it.
+    fn begin(&mut self) -> Result<bool> {
         loop {
-            match self.buffer.get(self.at) {
+            match self.bytes.get(self.at) {
                 None if self.is_over => return Ok(false),
                 None => self.fill()?,
-                Some(b'\n') if self.is_after_return => {
-                    self.is_after_return = false;
-                    self.at += 1;
-                    self.line += 1;
-                }
-                Some(byte @ (b'\n' | b'\r')) => {
-                    self.is_after_return = *byte == b'\r';
-                    self.line += u64::from(*byte == b'\n');
-                    self.at += 1;
-                    return Ok(true);
-                }
-                Some(_) => return Ok(false),
+                Some(b'\n') if self.is_after_return => self.pass(b'\n'),
+                Some(byte @ (b'\n' | b'\r')) if self.names.len() != 1 => self.pass(*byte),
+                Some(_) => return Ok(true),
             }
         }
     }
 
-    /// Appends the next record, if there is one.
-    fn record(&mut self, block: &mut Block) -> Result<bool> {
-        if self.names.len() == 1 && self.empty_line()? {
-            block.ends.push(block.bytes.len());
-            block.records.push((block.ends.len(), self.line - 1));
-            return Ok(true);
+    /// Moves past the end of a line.
+    fn pass(&mut self, end: u8) {
+        self.at += 1;
+        self.line += u64::from(end == b'\n');
+        self.is_after_return = end == b'\r';
+    }
+
+    /// The next record, if there is one.
+    fn record(&mut self) -> Result<Option<Record>> {
+        if !self.begin()? {
+            return Ok(None);
         }
-        // Blank lines are not records.
+        let (start, line) = (self.at, self.line);
+        let mut scan = Scan::new(&self.dialect, start);
         loop {
-            let rest = &self.buffer[self.at..];
-            match rest.iter().position(|b| !matches!(b, b'\r' | b'\n')) {
-                Some(blank) => {
-                    self.line += memchr::memchr_iter(b'\n', &rest[..blank]).count() as u64;
-                    self.at += blank;
-                    break;
-                }
-                None => {
-                    self.line += memchr::memchr_iter(b'\n', rest).count() as u64;
-                    self.fill()?;
-                    if self.is_over {
-                        break;
-                    }
-                }
-            }
-        }
-        let (start, line) = (block.bytes.len(), self.line);
-        self.raw.clear();
-        self.quotes.reset();
-        let (mut nbytes, mut nfields) = (0, 0);
-        loop {
-            if self.cells.len() - nbytes < 1024 {
-                self.cells.resize((self.cells.len() * 2).max(64 << 10), 0);
-            }
-            if self.ends.len() == nfields {
-                self.ends.resize((nfields * 2).max(64), 0);
-            }
-            // A line feed at the end of the input ends the last record, unless it is inside quotes, where it is a character.
-            let rest = if self.is_over { b"\n" } else { &self.buffer[self.at..] };
-            let (result, read, written, ended) = self.core.read_record(rest, &mut self.cells[nbytes..], &mut self.ends[nfields..]);
-            if !self.is_over {
-                self.line += memchr::memchr_iter(b'\n', &rest[..read]).count() as u64;
-                self.is_after_return = rest[..read].last() == Some(&b'\r');
-                self.quotes.see(&rest[..read]);
-                if self.quotes.is_violated() || !self.raw.is_empty() || !matches!(result, ReadRecordResult::Record) {
-                    self.raw.extend_from_slice(&rest[..read]);
-                }
-                self.at += read;
-            }
-            (nbytes, nfields) = (nbytes + written, nfields + ended);
-            if nbytes > self.max_record_bytes {
-                let message = format!("the record has more than {} bytes: is a closing quote missing?", self.max_record_bytes);
-                let error = self.located(message, line).help(RAISE_LIMIT);
-                return Err(if self.quotes.has_quotes() { error.help(ORDINARY_QUOTES) } else { error });
-            }
-            if nfields > MAX_COLUMNS {
-                return Err(self.located(format!("the record has more than {MAX_COLUMNS} fields"), line));
-            }
-            match result {
-                ReadRecordResult::InputEmpty if self.is_over && written > 0 => {
+            let ending = scan.ending(&self.bytes, self.is_over);
+            let end = match ending {
+                Ending::At(end) => end,
+                Ending::Beyond => self.bytes.len(),
+                Ending::Unclosed => {
                     let error = self.located("the file ends in the middle of a quoted field".to_owned(), line);
                     return Err(error.help(ORDINARY_QUOTES));
                 }
-                ReadRecordResult::InputEmpty if self.is_over => return Ok(false),
-                ReadRecordResult::InputEmpty => self.fill()?,
-                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {}
-                ReadRecordResult::Record => break,
-                ReadRecordResult::End => return Ok(false),
+            };
+            if end - start > self.max_record_bytes {
+                let message = format!("the record has more than {} bytes; is a closing quote missing?", self.max_record_bytes);
+                let error = self.located(message, line);
+                let error = if self.max_record_bytes < MAX_RECORD_NBYTES { error.help(RAISE_LIMIT) } else { error };
+                return Err(if self.dialect.quote.is_some() { error.help(ORDINARY_QUOTES) } else { error });
             }
+            if matches!(ending, Ending::Beyond) {
+                self.fill()?;
+                continue;
+            }
+            let record = Record { start, end, line, quotes: scan.quotes() };
+            self.line += record.inner_lines(&self.bytes);
+            self.at = end;
+            match self.bytes.get(end) {
+                Some(byte) => self.pass(*byte),
+                None => self.is_after_return = false,
+            }
+            return Ok(Some(record));
         }
-        block.bytes.extend_from_slice(&self.cells[..nbytes]);
-        block.ends.extend(self.ends[..nfields].iter().map(|end| start + end));
-        if self.quotes.is_violated() {
-            while self.raw.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
-            block.misquoted.push((block.records.len(), std::mem::take(&mut self.raw)));
-        }
-        block.records.push((block.ends.len(), line));
-        Ok(true)
     }
 }
 
@@ -327,23 +244,27 @@ impl Iterator for Cutter {
     type Item = Result<Block>;
 
     fn next(&mut self) -> Option<Result<Block>> {
-        let mut block = Block { input: self.input.clone(), first_record: self.next_record, ..Block::default() };
-        while self.wanted > 0 && block.records.len() < self.chunk_rows && block.bytes.len() < BLOCK_NBYTES {
-            match self.record(&mut block) {
-                Ok(true) => {
+        let mut records = Vec::new();
+        while self.wanted > 0 && records.len() < self.chunk_rows && self.at < BLOCK_NBYTES {
+            match self.record() {
+                Ok(Some(record)) => {
+                    records.push(record);
                     self.next_record += 1;
                     self.wanted -= 1;
-                    if self.is_live && self.at == self.buffer.len() {
+                    if self.is_live && self.at == self.bytes.len() {
                         break;
                     }
                 }
-                Ok(false) => break,
+                Ok(None) => break,
                 Err(error) => {
                     self.wanted = 0;
-                    return Some(Err(error));
+                    self.failure = Some(error);
                 }
             }
         }
-        (!block.records.is_empty()).then_some(Ok(block))
+        if records.is_empty() {
+            return self.failure.take().map(Err);
+        }
+        Some(Ok(self.take(records)))
     }
 }

@@ -1,8 +1,10 @@
 //! Decodes a block of records into columns.
 
 use super::cell::{self, boolean, number, whole};
-use super::cut::{Block, MISQUOTED, ORDINARY_QUOTES};
+use super::cut::ORDINARY_QUOTES;
 use super::dialect::Dialect;
+use super::fields::{Fields, MISQUOTED};
+use super::record::Block;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
@@ -96,55 +98,17 @@ impl Decoder {
 
     /// # Errors
     /// A field does not match the inferred type.
-    pub fn decode(&self, block: &Block) -> Result<Decoded> {
-        let mut faults = Vec::new();
-        let mut rows: Vec<usize> = (0..block.records.len()).collect();
-        rows.retain(|row| {
-            if block.misquoted(*row).is_some() {
-                let error = Error::data(format!("found {MISQUOTED}")).help(ORDINARY_QUOTES);
-                faults.push((*row, self.fault(block, *row, error, false)));
-                return false;
-            }
-            let nfields = block.fields(*row).1;
-            if nfields != self.nfields {
-                let (found, columns) = (counted(nfields as u64, "field"), counted(self.nfields as u64, "column"));
-                let message = format!("found {found}, but there {} {columns}", is_or_are(self.nfields));
-                let mut error = Error::data(message);
-                if self.dialect.columns.is_some() && nfields > self.nfields {
-                    error = error.help("--columns names all columns of a file without a header; to choose fields, use the verb select");
-                }
-                if let Some(other) = self.delimiter {
-                    let shown = if other == "\t" { "\\t" } else { other };
-                    error = error.help(format!("if '{shown}' separates columns, use --delimiter '{shown}'"));
-                }
-                faults.push((*row, self.fault(block, *row, error, false)));
-            }
-            nfields == self.nfields
-        });
+    pub fn decode(&self, block: Block) -> Result<Decoded> {
+        let fields = &Fields::split(block, &self.dialect)?;
+        let (mut rows, mut faults) = self.whole_records(fields);
         let mut errors: Vec<CellError> = Vec::new();
-        let mut tensors = self.tensors(block, &rows, &HashSet::new(), &mut errors)?;
+        let mut tensors = self.tensors(fields, &rows, &HashSet::new(), &mut errors)?;
         let mut nulled: HashSet<(usize, usize)> = HashSet::new();
         if !errors.is_empty() {
-            for error in &errors {
-                // A type other than text would hold it.
-                if !self.read[error.column].is_declared && self.read[error.column].ty.dtype() != Some(&DType::String) {
-                    let fault = self.fault(block, error.row, self.cell_error(block, error), false);
-                    return Err(fault.error.with_kind(Kind::Widened));
-                }
-            }
-            let is_kept = |error: &CellError| self.nulls && self.read[error.column].may_be_null;
-            let lost: HashSet<usize> = errors.iter().filter(|error| !is_kept(error)).map(|error| error.row).collect();
-            let mut named = HashSet::new();
-            for error in &errors {
-                let kept = is_kept(error);
-                // A skipped record is reported once.
-                if kept != lost.contains(&error.row) && (kept || named.insert(error.row)) {
-                    faults.push((error.row, self.fault(block, error.row, self.cell_error(block, error), kept)));
-                }
-            }
+            let lost = self.lost(fields, &errors, &mut faults)?;
             rows.retain(|row| !lost.contains(row));
-            nulled = errors.iter().filter(|error| is_kept(error)).map(|error| (error.row, error.column)).collect();
-            tensors = self.tensors(block, &rows, &nulled, &mut Vec::new())?;
+            nulled = errors.iter().filter(|error| self.is_kept(error)).map(|error| (error.row, error.column)).collect();
+            tensors = self.tensors(fields, &rows, &nulled, &mut Vec::new())?;
         }
         faults.sort_by_key(|(row, _)| *row);
         if !self.skips
@@ -158,33 +122,97 @@ impl Decoder {
             faults.truncate(1);
         }
         let nrows = rows.len();
-        let listed = rows.len() < block.records.len();
-        let record = |row: &usize| block.first_record + *row as u64;
-        let rows = if listed { Rows::Listed(rows.iter().map(record).collect()) } else { Rows::From(block.first_record) };
-        let origin = Origin::new(block.input.clone(), rows);
+        let listed = rows.len() < fields.nrecords();
+        let record = |row: &usize| fields.first_record() + *row as u64;
+        let rows = if listed { Rows::Listed(rows.iter().map(record).collect()) } else { Rows::From(fields.first_record()) };
+        let origin = Origin::new(fields.input().clone(), rows);
         let read = |place: usize| tensors.get(place).cloned().ok_or_else(|| Error::internal("a column is missing"));
         let faults = faults.into_iter().map(|(_, fault)| fault).collect();
-        let rows = DecodedRows { faults, ..DecodedRows::new(nrows, origin, block.bytes.len() as u64) };
-        let row = |error: &Error| Some((error.location().records?.0.checked_sub(block.first_record)?) as usize);
+        let rows = DecodedRows { faults, ..DecodedRows::new(nrows, origin, fields.nbytes()) };
+        let row = |error: &Error| Some((error.location().records?.0.checked_sub(fields.first_record())?) as usize);
         let mut decoded = self.columns.decoded(rows, read).map_err(|error| match row(&error) {
-            Some(row) if error.kind() == Kind::Data => self.fault(block, row, error, false).error,
+            Some(row) if error.kind() == Kind::Data => self.fault(fields, row, error, false).error,
             _ => error,
         })?;
         for fault in decoded.faults.iter_mut().filter(|fault| fault.raw.is_none()) {
             if let Some(row) = row(&fault.error) {
-                *fault = self.fault(block, row, fault.error.clone(), fault.kept);
+                *fault = self.fault(fields, row, fault.error.clone(), fault.kept);
             }
         }
-        self.undo_defaults(&mut decoded.chunk, block, &nulled)?;
+        self.undo_defaults(&mut decoded.chunk, fields, &nulled)?;
         Ok(decoded)
     }
 
+    /// The records with as many fields as there are columns, and the errors of the others, with their rows.
+    fn whole_records(&self, fields: &Fields) -> (Vec<usize>, Vec<(usize, Fault)>) {
+        let mut faults = Vec::new();
+        let mut rows: Vec<usize> = (0..fields.nrecords()).collect();
+        rows.retain(|row| {
+            let nfields = fields.of_record(*row).1;
+            let error = if fields.misquoted(*row).is_some() {
+                Error::data(format!("found {MISQUOTED}")).help(ORDINARY_QUOTES)
+            } else if nfields != self.nfields {
+                self.uneven(nfields)
+            } else {
+                return true;
+            };
+            faults.push((*row, self.fault(fields, *row, error, false)));
+            false
+        });
+        (rows, faults)
+    }
+
+    /// The error of a record with that number of fields.
+    fn uneven(&self, nfields: usize) -> Error {
+        let (found, columns) = (counted(nfields as u64, "field"), counted(self.nfields as u64, "column"));
+        let mut error = Error::data(format!("found {found}, but there {} {columns}", is_or_are(self.nfields)));
+        if self.dialect.columns.is_some() && nfields > self.nfields {
+            error = error.help("--columns names all columns of a file without a header; to choose fields, use the verb select");
+        }
+        match self.delimiter {
+            Some(other) => {
+                let shown = if other == "\t" { "\\t" } else { other };
+                error.help(format!("if '{shown}' separates columns, use --delimiter '{shown}'"))
+            }
+            None => error,
+        }
+    }
+
+    /// Whether the record is kept, with null for the invalid field.
+    fn is_kept(&self, error: &CellError) -> bool {
+        self.nulls && self.read[error.column].may_be_null
+    }
+
+    /// The rows that are lost because of invalid fields. Adds the errors to be reported.
+    ///
+    /// # Errors
+    /// A field that a type other than the inferred one would hold.
+    fn lost(&self, fields: &Fields, errors: &[CellError], faults: &mut Vec<(usize, Fault)>) -> Result<HashSet<usize>> {
+        for error in errors {
+            // A type other than text would hold it.
+            if !self.read[error.column].is_declared && self.read[error.column].ty.dtype() != Some(&DType::String) {
+                let fault = self.fault(fields, error.row, self.cell_error(fields, error), false);
+                return Err(fault.error.with_kind(Kind::Widened));
+            }
+        }
+        let lost: HashSet<usize> = errors.iter().filter(|error| !self.is_kept(error)).map(|error| error.row).collect();
+        let mut named = HashSet::new();
+        for error in errors {
+            let is_kept = self.is_kept(error);
+            // A skipped record is reported once.
+            if is_kept != lost.contains(&error.row) && (is_kept || named.insert(error.row)) {
+                faults.push((error.row, self.fault(fields, error.row, self.cell_error(fields, error), is_kept)));
+            }
+        }
+        Ok(lost)
+    }
+
     /// Makes the rows of invalid fields null again, after they have been set to the default of their field.
-    fn undo_defaults(&self, chunk: &mut Chunk, block: &Block, nulled: &HashSet<(usize, usize)>) -> Result<()> {
+    fn undo_defaults(&self, chunk: &mut Chunk, fields: &Fields, nulled: &HashSet<(usize, usize)>) -> Result<()> {
         for (column, reader) in self.read.iter().enumerate() {
             let (Some((position, ty)), true) = (&reader.default, nulled.iter().any(|(_, own)| *own == column)) else { continue };
             let Some(own) = chunk.columns.get_mut(*position) else { continue };
-            let row_of = |row: usize| chunk.origin.number(row).and_then(|number| number.checked_sub(block.first_record));
+            let row_of = |row: usize| chunk.origin.number(row).and_then(|number| number.checked_sub(fields.first_record()));
             let is_nulled = |row: usize| row_of(row).is_some_and(|row| nulled.contains(&(row as usize, column)));
             let end = own.nrows();
             let rows: Vec<usize> = (0..end).map(|row| if is_nulled(row) { end } else { row }).collect();
@@ -193,30 +221,32 @@ impl Decoder {
         Ok(())
     }
 
-    fn cell_error(&self, block: &Block, error: &CellError) -> Error {
-        let found = Error::data(error.message.clone()).in_field(&self.read[error.column].path);
-        match error.message.contains(UTF8) {
-            true => found.help(self.dialect.other_encoding(&block.input)),
-            false => found,
+    fn cell_error(&self, fields: &Fields, error: &CellError) -> Error {
+        let reader = &self.read[error.column];
+        let found = Error::data(error.message.clone()).in_field(&reader.path);
+        let cell = fields.cell(fields.of_record(error.row).0 + reader.number);
+        match std::str::from_utf8(cell) {
+            Ok(_) => found,
+            Err(_) => found.help(self.dialect.other_encoding(fields.input())),
         }
     }
 
     /// An invalid record. The error may be located already.
-    fn fault(&self, block: &Block, row: usize, error: Error, kept: bool) -> Fault {
-        let record = block.first_record + row as u64;
-        let error = error.in_input(block.input.clone()).locate(|at| {
+    fn fault(&self, fields: &Fields, row: usize, error: Error, kept: bool) -> Fault {
+        let record = fields.first_record() + row as u64;
+        let error = error.in_input(fields.input().clone()).locate(|at| {
             at.records = Some((record, record));
-            at.line = block.records.get(row).map(|record| record.1);
+            at.line = Some(fields.line(row));
         });
         let error = if self.skips { error } else { error.help(SKIP) };
-        let (first, nfields) = block.fields(row);
-        let mut raw = block.misquoted(row).unwrap_or_default().to_vec();
+        let (first, nfields) = fields.of_record(row);
+        let mut raw = fields.misquoted(row).unwrap_or_default().to_vec();
         if raw.is_empty() {
             for number in first..first + nfields {
                 if number > first {
                     raw.push(self.dialect.delimiter);
                 }
-                self.dialect.quote(block.cell(number), nfields == 1, &mut raw);
+                self.dialect.quote(fields.cell(number), nfields == 1, &mut raw);
             }
         }
         Fault { error, length: raw.len() as u64 + 1, raw: Some(raw), kept }
@@ -224,13 +254,16 @@ impl Decoder {
 
     /// The columns of these records. Invalid fields become null or empty, and are recorded. The fields `nulled`, a row and a
     /// column each, are null.
-    fn tensors(&self, block: &Block, rows: &[usize], nulled: &HashSet<(usize, usize)>, errors: &mut Vec<CellError>) -> Result<Vec<Tensor>> {
+    fn tensors(
+        &self,
+        fields: &Fields,
+        rows: &[usize],
+        nulled: &HashSet<(usize, usize)>,
+        errors: &mut Vec<CellError>,
+    ) -> Result<Vec<Tensor>> {
         let read = |(column, reader): (usize, &ColumnReader)| {
-            let cell = |row: &usize| match nulled.contains(&(*row, column)) {
-                true => (*row, None),
-                false => (*row, Some(block.cell(block.fields(*row).0 + reader.number))),
-            };
-            let cells: Vec<Cell> = rows.iter().map(cell).collect();
+            let nulled = nulled.iter().filter(|(_, own)| *own == column).map(|(row, _)| *row).collect();
+            let cells = Cells { fields, rows, number: reader.number, nulled };
             reader.tensor(&cells, &self.dialect, &mut |row, message| errors.push(CellError { row, column, message }))
         };
         self.read.iter().enumerate().map(read).collect()
@@ -326,12 +359,38 @@ impl Exact {
     }
 }
 
-/// The row and the text of a field; `None` for a field that is null because it was invalid.
-type Cell<'a> = (usize, Option<&'a [u8]>);
+/// The fields of a column in some records.
+struct Cells<'a> {
+    fields: &'a Fields,
+    rows: &'a [usize],
+    /// The index of the column in the file.
+    number: usize,
+    /// The rows whose field is null because it was invalid.
+    nulled: HashSet<usize>,
+}
+
+impl Cells<'_> {
+    /// The row and the text of each field; `None` for one that is null because it was invalid.
+    #[inline]
+    fn iter(&self) -> impl Iterator<Item = (usize, Option<&[u8]>)> {
+        let has_nulled = !self.nulled.is_empty();
+        self.rows.iter().map(move |row| {
+            let cell = || self.fields.cell(self.fields.of_record(*row).0 + self.number);
+            (*row, if has_nulled && self.nulled.contains(row) { None } else { Some(cell()) })
+        })
+    }
+}
 
 /// An empty field is an empty list.
 fn is_null_list(cell: Option<&[u8]>, dialect: &Dialect) -> bool {
     cell.is_some_and(|cell| !cell.is_empty() && dialect.is_null(cell))
+}
+
+/// The text of a number, without the spaces around it, and without the zeros before it if its type is declared.
+#[inline]
+fn digits_of(text: &[u8], is_declared: bool) -> &[u8] {
+    let plain = cell::plain(text);
+    if is_declared { cell::unpadded(plain) } else { plain }
 }
 
 /// Values under construction.
@@ -359,19 +418,19 @@ impl Values {
     }
 
     /// Appends a value, or returns what was expected without appending anything.
+    #[inline]
     fn push(&mut self, text: &[u8]) -> Result<(), &'static str> {
-        let plain = match self {
-            Values::Integers(_, true) | Values::Unsigned(_, true) | Values::Floats(_, Exact { is_declared: true, .. }) => {
-                cell::unpadded(cell::plain(text))
-            }
-            _ => cell::plain(text),
-        };
         match self {
             Values::Nulls(_) => return Err("null"),
             Values::Bools(values) => values.push(boolean(text).ok_or("true or false")?),
-            Values::Integers(values, _) => values.push(whole(plain).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?),
-            Values::Unsigned(values, _) => values.push(whole(plain).and_then(|n| u64::try_from(n).ok()).ok_or("a non-negative integer")?),
+            Values::Integers(values, is_declared) => {
+                values.push(whole(digits_of(text, *is_declared)).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?)
+            }
+            Values::Unsigned(values, is_declared) => {
+                values.push(whole(digits_of(text, *is_declared)).and_then(|n| u64::try_from(n).ok()).ok_or("a non-negative integer")?);
+            }
             Values::Floats(values, exact) => {
+                let plain = digits_of(text, exact.is_declared);
                 let expected =
                     || if cell::CellKind::of(plain) == cell::CellKind::Float { "a number in the range of float64" } else { "a number" };
                 let value = number(plain).ok_or_else(expected)?;
@@ -455,7 +514,7 @@ fn validity(valid: Vec<bool>) -> Option<NullBuffer> {
 }
 
 impl ColumnReader {
-    fn tensor(&self, cells: &[Cell], dialect: &Dialect, note: Note) -> Result<Tensor> {
+    fn tensor(&self, cells: &Cells, dialect: &Dialect, note: Note) -> Result<Tensor> {
         match (&self.ty.element, self.ty.dims.is_empty()) {
             (Element::Sparse(dtype), _) => self.sparse(dtype, cells, dialect, note),
             (Element::Value(dtype), true) => self.scalars(dtype, cells, dialect, note),
@@ -478,15 +537,15 @@ impl ColumnReader {
         Some(cell).filter(|_| !is_null)
     }
 
-    fn scalars(&self, dtype: &DType, cells: &[Cell], dialect: &Dialect, note: Note) -> Result<Tensor> {
-        let (mut values, mut valid) = (Values::new(dtype, self.floats), Vec::with_capacity(cells.len()));
-        for (row, cell) in cells {
-            let pushed = match self.not_null(*row, *cell, dialect.is_null(cell.unwrap_or_default()), note) {
+    fn scalars(&self, dtype: &DType, cells: &Cells, dialect: &Dialect, note: Note) -> Result<Tensor> {
+        let (mut values, mut valid) = (Values::new(dtype, self.floats), Vec::with_capacity(cells.rows.len()));
+        for (row, cell) in cells.iter() {
+            let pushed = match self.not_null(row, cell, dialect.is_null(cell.unwrap_or_default()), note) {
                 Some(cell) => match values.push(cell) {
                     Ok(()) => true,
-                    Err(_) if dialect.is_missing(cell) => self.not_null(*row, Some(cell), true, note).is_some(),
+                    Err(_) if dialect.is_missing(cell) => self.not_null(row, Some(cell), true, note).is_some(),
                     Err(what) => {
-                        note(*row, expected(what, cell));
+                        note(row, expected(what, cell));
                         false
                     }
                 },
@@ -497,20 +556,20 @@ impl ColumnReader {
             }
             valid.push(pushed);
         }
-        let values = parsed(dtype, values.finish(validity(valid))?, &mut |at, message| note(cells[at].0, message))?;
+        let values = parsed(dtype, values.finish(validity(valid))?, &mut |at, message| note(cells.rows[at], message))?;
         Ok(Tensor::Leaf(values))
     }
 
-    fn lists(&self, dtype: &DType, cells: &[Cell], dialect: &Dialect, note: Note) -> Result<Tensor> {
+    fn lists(&self, dtype: &DType, cells: &Cells, dialect: &Dialect, note: Note) -> Result<Tensor> {
         let (mut values, mut valid, mut lengths, mut valid_items) = (Values::new(dtype, self.floats), Vec::new(), Vec::new(), Vec::new());
-        for (row, cell) in cells {
+        for (row, cell) in cells.iter() {
             let before = valid_items.len();
-            let cell = self.not_null(*row, *cell, is_null_list(*cell, dialect), note);
+            let cell = self.not_null(row, cell, is_null_list(cell, dialect), note);
             for item in cell.into_iter().flat_map(|cell| dialect.items(cell)) {
                 let is_item = !dialect.is_null(item);
-                let pushed = is_item && values.push(item).map_err(|what| note(*row, expected(what, item))).is_ok();
+                let pushed = is_item && values.push(item).map_err(|what| note(row, expected(what, item))).is_ok();
                 if !is_item && !self.ty.with_nulls && *dtype != DType::Null {
-                    note(*row, format!("an item is null, but the type has no nulls: {}", expected(wanted(dtype), item)));
+                    note(row, format!("an item is null, but the type has no nulls: {}", expected(wanted(dtype), item)));
                 }
                 if !pushed {
                     values.push_nothing();
@@ -523,35 +582,35 @@ impl ColumnReader {
         let partition = RowPartition::from_row_lengths(lengths)?;
         let items = parsed(dtype, values.finish(validity(valid_items))?, &mut |at, message| {
             let row = partition.row_splits().partition_point(|split| *split <= at as i64) - 1;
-            note(cells[row].0, message);
+            note(cells.rows[row], message);
         })?;
         Tensor::list(partition, Tensor::Leaf(items), validity(valid))
     }
 
-    fn sparse(&self, dtype: &DType, cells: &[Cell], dialect: &Dialect, note: Note) -> Result<Tensor> {
+    fn sparse(&self, dtype: &DType, cells: &Cells, dialect: &Dialect, note: Note) -> Result<Tensor> {
         let size = match self.ty.dims.first().map(|dim| dim.size) {
             Some(Size::Known(n)) => i64::try_from(n).ok(),
             _ => None,
         };
         let (mut values, mut indices, mut valid, mut lengths, mut shapes) =
             (Values::new(dtype, self.floats), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (row, cell) in cells {
+        for (row, cell) in cells.iter() {
             let before = indices.len();
-            let cell = self.not_null(*row, *cell, is_null_list(*cell, dialect), note);
+            let cell = self.not_null(row, cell, is_null_list(cell, dialect), note);
             let mut longest = 0;
             for item in cell.into_iter().flat_map(|cell| dialect.items(cell)) {
                 let pair = integer(item).filter(|(index, length)| *index >= 0 && item.get(*length) == Some(&b':'));
                 match pair {
                     Some((index, _)) if size.is_some_and(|size| index >= size) => {
-                        note(*row, format!("the id {index} is outside the size {}", size.unwrap_or(0)));
+                        note(row, format!("the id {index} is outside the size {}", size.unwrap_or(0)));
                     }
-                    Some((i64::MAX, _)) | None => note(*row, expected("id:weight", item)),
+                    Some((i64::MAX, _)) | None => note(row, expected("id:weight", item)),
                     Some((index, length)) => match values.push(&item[length + 1..]) {
                         Ok(()) => {
                             indices.push(index);
                             longest = longest.max(index + 1);
                         }
-                        Err(what) => note(*row, expected(&format!("id:weight with {what}"), item)),
+                        Err(what) => note(row, expected(&format!("id:weight with {what}"), item)),
                     },
                 }
             }

@@ -26,18 +26,24 @@ pub struct Dialect {
 impl Dialect {
     /// Appends a field, quoted if needed.
     pub fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
-        let Some(quote) = self.quote else {
-            out.extend_from_slice(cell);
-            return;
-        };
+        let start = out.len();
+        out.extend_from_slice(cell);
+        self.quote_from(start, is_alone, out);
+    }
+
+    /// Quotes the field that starts at `start`, if needed.
+    pub fn quote_from(&self, start: usize, is_alone: bool, out: &mut Vec<u8>) {
+        let Some(quote) = self.quote else { return };
+        let cell = &out[start..];
         let is_special = |b: &u8| matches!(b, b'\n' | b'\r') || *b == self.delimiter || *b == quote;
         // A record with a single empty field would be a blank line.
         // Quotes keep U+FEFF at the start of the output from being dropped as a byte order mark.
-        let needs_quotes = cell.starts_with("\u{feff}".as_bytes()) || cell.iter().any(is_special) || (is_alone && cell.is_empty());
+        let needs_quotes = cell.iter().any(is_special) || cell.starts_with("\u{feff}".as_bytes()) || (is_alone && cell.is_empty());
         if !needs_quotes {
-            out.extend_from_slice(cell);
             return;
         }
+        let cell = cell.to_vec();
+        out.truncate(start);
         out.push(quote);
         for part in cell.split_inclusive(|b| *b == quote) {
             out.extend_from_slice(part);
@@ -46,6 +52,13 @@ impl Dialect {
             }
         }
         out.push(quote);
+    }
+
+    /// Whether numbers, booleans and words for null never need quotes.
+    pub fn is_outside_numbers(&self) -> bool {
+        let is_of_numbers = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        let is_plain = |word: &String| word.bytes().all(is_of_numbers);
+        self.nulls.iter().all(is_plain) && !is_of_numbers(self.delimiter) && self.quote.is_none_or(|quote| !is_of_numbers(quote))
     }
 
     pub fn of(options: &CsvOptions, delimiter: u8) -> Dialect {
@@ -63,7 +76,7 @@ impl Dialect {
         }
     }
 
-    /// The dialect of the output, in which fields are quoted as RFC 4180 has it.
+    /// The dialect of the output, in which fields are quoted as RFC 4180 specifies.
     pub fn for_output(self) -> Dialect {
         Dialect { quote: Some(b'"'), ..self }
     }

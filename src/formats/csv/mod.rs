@@ -5,20 +5,25 @@
 //! `--list-separator`, columns that contain it hold lists; `--schema 'x: sparse<float32>[N]'` reads items `id:weight`.
 //! Column names are in the first line, or given by `--columns`.
 //!
-//! `dialect` describes how fields are written, `cut` splits records and fields, `quotes` checks their quotes, `cell`
-//! recognizes values, `observe` and `decode` process columns, and `write` encodes them.
+//! `dialect` describes how fields are written, `record` finds where a record ends, `cut` cuts blocks of records, `fields`
+//! splits them, `cell` recognizes values, `observe` and `decode` process columns, `clash` explains
+//! columns without a type, and `write` encodes records.
 
 mod cell;
+mod clash;
 mod cut;
 mod decode;
 mod dialect;
+mod fields;
 mod observe;
-mod quotes;
+mod record;
 mod write;
 
-use self::cut::{Block, Cutter};
+use self::cut::Cutter;
 use self::decode::Decoder;
 use self::dialect::Dialect;
+use self::fields::Fields;
+use self::record::Block;
 use crate::chunk::Decoded;
 use crate::error::Result;
 use crate::formats::cut::first_bytes;
@@ -93,7 +98,10 @@ fn observations(cutter: Cutter, dialect: Arc<Dialect>, request: Arc<Request>) ->
     let first = std::iter::once(Ok(Block::default()));
     Box::new(first.chain(blocks).map(move |block| {
         let (block, names, dialect, request) = (block?, names.clone(), dialect.clone(), request.clone());
-        let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe::observe(&block, &names, &dialect, &request)?)));
+        let task: Task<Box<dyn Observed>> = Box::new(move || {
+            let fields = Fields::split(block, &dialect)?;
+            Ok(Box::new(observe::observe(&fields, &names, &dialect, &request)?))
+        });
         Ok(task)
     }))
 }
@@ -124,7 +132,7 @@ impl Reader for CsvReader {
             Arc::new(Decoder::try_new(cutter.names(), schema, &self.dialect, request).map_err(|e| e.in_input(self.input.name().clone()))?);
         Ok(Box::new(cutter.map(move |block| {
             let (block, decoder) = (block?, decoder.clone());
-            let task: Task<Decoded> = Box::new(move || decoder.decode(&block));
+            let task: Task<Decoded> = Box::new(move || decoder.decode(block));
             Ok(task)
         })))
     }

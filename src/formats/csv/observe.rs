@@ -1,14 +1,15 @@
 //! Observes columns and infers their types.
 
 use super::cell::{CellKind, KINDS, boolean, number, plain, whole};
-use super::cut::{Block, MISQUOTED};
+use super::clash::{self, Clash, ClashingColumn, LISTED};
 use super::dialect::Dialect;
-use crate::error::{Error, Result};
+use super::fields::{Fields, MISQUOTED};
+use crate::error::Result;
 use crate::formats::decimal::fits_float64;
 use crate::formats::format::{Observed, Request};
 use crate::options::OnError;
 use crate::path::quoted;
-use crate::printable::{counted, is_or_are, shell_quoted};
+use crate::printable::{counted, is_or_are};
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -16,8 +17,6 @@ use std::sync::Arc;
 
 /// The largest magnitude up to which a float64 holds every integer.
 const EXACT: i128 = 1 << 53;
-/// Maximum number of columns listed in an error.
-const LISTED: usize = 10;
 
 /// Observations of all columns.
 pub struct Seen {
@@ -33,23 +32,6 @@ struct Uneven {
     line: u64,
     nfields: Option<usize>,
     input: Arc<str>,
-}
-
-/// Why a column has no type.
-struct Clash {
-    message: String,
-    /// A string among other values, which may be a word for null, and `NA`, which would be null without it.
-    words: Vec<String>,
-    /// The line of that string.
-    word_line: u64,
-    /// The type of the other values.
-    others: Option<DType>,
-}
-
-impl Clash {
-    fn new(message: String) -> Clash {
-        Clash { message, words: Vec::new(), word_line: 0, others: None }
-    }
 }
 
 /// The line of a value, its text for messages, and its file.
@@ -234,6 +216,19 @@ impl ColumnSeen {
         }
     }
 
+    /// The column, which has no type because of that clash.
+    fn clashing(&self, clash: Clash) -> ClashingColumn {
+        let is_optional = self.has_nulls || (self.empty.is_some() && self.is_empty_null);
+        let typed = |dtype: &str, is_optional: bool| match (self.is_list, is_optional) {
+            (true, _) => format!("{dtype}[?]"),
+            (false, true) => format!("optional {dtype}"),
+            (false, false) => dtype.to_owned(),
+        };
+        let has_missing = self.guesses_nulls && self.firsts[CellKind::Missing as usize].is_some();
+        let others = clash.others.as_ref().map(|dtype| typed(&dtype.to_string(), is_optional || has_missing));
+        ClashingColumn { name: self.name.clone(), text: typed("string", is_optional), others, clash }
+    }
+
     /// The first `NA` or variant that is null.
     fn missing(&self) -> Option<&First> {
         self.firsts[CellKind::Missing as usize].as_ref().filter(|_| self.resolved(CellKind::Missing) == CellKind::Missing)
@@ -372,38 +367,38 @@ fn is_infinite(text: &[u8]) -> bool {
 ///
 /// # Errors
 /// A record has a different number of fields, and bad records are not skipped.
-pub fn observe(block: &Block, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
+pub fn observe(fields: &Fields, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
     let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name, dialect)).collect();
     let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source_name() == name);
     let is_of_interest = |name: &String| !is_declared(name) && request.wanted.includes(name) && !request.dropped.includes(name);
     let looked_at: Vec<bool> = names.iter().map(is_of_interest).collect();
     let mut uneven = None;
-    for record in 0..block.records.len() {
-        let ((first, nfields), line) = (block.fields(record), block.records[record].1);
-        let is_misquoted = block.misquoted(record).is_some();
+    for record in 0..fields.nrecords() {
+        let ((first, nfields), line) = (fields.of_record(record), fields.line(record));
+        let is_misquoted = fields.misquoted(record).is_some();
         if is_misquoted || nfields != columns.len() {
             let nfields = (!is_misquoted).then_some(nfields);
-            uneven.get_or_insert_with(|| Uneven { line, nfields, input: block.input.clone() });
+            uneven.get_or_insert_with(|| Uneven { line, nfields, input: fields.input().clone() });
             continue;
         }
         for (number, column) in columns.iter_mut().enumerate().filter(|(number, _)| looked_at[*number]) {
-            let cell = block.cell(first + number);
+            let cell = fields.cell(first + number);
             if cell.is_empty() {
-                column.empty.get_or_insert_with(|| First { line, text: Vec::new(), input: block.input.clone() });
+                column.empty.get_or_insert_with(|| First { line, text: Vec::new(), input: fields.input().clone() });
                 column.is_empty_null &= dialect.is_null(cell);
             } else if dialect.is_null(cell) {
                 column.has_nulls = true;
             } else if dialect.separator.is_some_and(|separator| memchr::memchr(separator, cell).is_some()) {
                 column.is_list = true;
                 for item in dialect.items(cell) {
-                    if dialect.is_null(item) { column.has_null_items = true } else { column.see(item, line, &block.input) }
+                    if dialect.is_null(item) { column.has_null_items = true } else { column.see(item, line, fields.input()) }
                 }
             } else {
-                column.see(cell, line, &block.input);
+                column.see(cell, line, fields.input());
             }
         }
     }
-    let inputs = if block.records.is_empty() { Vec::new() } else { vec![block.input.clone()] };
+    let inputs = if fields.nrecords() == 0 { Vec::new() } else { vec![fields.input().clone()] };
     Ok(Seen { columns, inputs, uneven })
 }
 
@@ -437,87 +432,21 @@ impl Observed for Seen {
     fn schema(&self, request: &Request) -> Result<Schema> {
         let is_source = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref() == Some(name));
         self.announce_uneven(request)?;
-        let (mut fields, mut clashes) = (Vec::new(), Vec::new());
-        let mut words = request.options.csv.nulls.clone().unwrap_or_default();
-        let given = words.len();
-        let add = |word: String, words: &mut Vec<String>| {
-            if !words.contains(&word) {
-                words.push(word);
-            }
-        };
-        let mut may_be_header = false;
-        // The line of the words, if each is the name of its column.
-        let (mut header, mut is_header) = (None, request.options.csv.columns.is_none());
+        let (mut fields, mut clashing) = (Vec::new(), Vec::new());
         for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
             match column.ty(self.inputs.len() > 1) {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
                 Err(_) if request.options.mixed => fields.push(Field::new(column.name.clone(), column.as_text())),
-                Err(clash) => {
-                    let optional = column.has_nulls || (column.empty.is_some() && column.is_empty_null);
-                    let typed = |dtype: &str, optional: bool| match (column.is_list, optional) {
-                        (true, _) => format!("{dtype}[?]"),
-                        (false, true) => format!("optional {dtype}"),
-                        (false, false) => dtype.to_owned(),
-                    };
-                    let text = typed("string", optional);
-                    let has_missing = column.guesses_nulls && column.firsts[CellKind::Missing as usize].is_some();
-                    may_be_header |= clash.word_line == 1 && request.options.csv.columns.is_some();
-                    is_header &= clash.words == [column.name.as_str()] && header.is_none_or(|line| line == clash.word_line);
-                    header = Some(clash.word_line);
-                    clash.words.into_iter().for_each(|word| add(word, &mut words));
-                    let others = clash.others.map(|dtype| typed(&dtype.to_string(), optional || has_missing));
-                    clashes.push((quoted(&column.name), clash.message, text, others));
-                }
+                Err(clash) => clashing.push(column.clashing(clash)),
             }
         }
-        let Some(((name, clash, _, most), others)) = clashes.split_first() else {
+        if clashing.is_empty() {
             self.announce_nulls(request)?;
             return Ok(Schema::new(fields));
-        };
-        let mut error = Error::data(clash.clone()).in_field(name);
-        if let [input] = self.inputs.as_slice() {
-            error = error.in_input(input.clone());
         }
-        for (name, clash, ..) in others.iter().take(LISTED) {
-            error = error.help(format!("{name} {clash}"));
-        }
-        let said: Vec<String> = clashes.iter().take(LISTED).map(|(name, _, text, _)| format!("{name}: {text}")).collect();
-        let said = shell_quoted(&said.join("; "));
-        let as_text = format!("a column must have the same type in all records; to read it as text: --schema {said}");
-        if may_be_header {
-            let header = "--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names";
-            return Err(error.help(header).help(as_text));
-        }
-        if let (Some(line), true) = (header, is_header) {
-            let types: Option<Vec<String>> =
-                clashes.iter().map(|(name, _, _, most)| most.as_ref().map(|most| format!("{name}: {most}"))).collect();
-            let error = error.help(format!("line {line} repeats the header: pass the joined files separately, as in convert A.csv B.csv"));
-            return Err(match types {
-                Some(types) => error.help(format!("to skip it: --schema {} --on-error skip", shell_quoted(&types.join("; ")))),
-                None => error.help(as_text),
-            });
-        }
-        error = error.help(as_text);
-        if let (Some(most), []) = (most, others) {
-            let schema = shell_quoted(&format!("{name}: {most}"));
-            error = error.help(format!("to skip the records with other values: --schema {schema} --on-error skip"));
-        }
-        let [word, ..] = &words[given..] else { return Err(error) };
-        let is_one = words.len() == given + 1;
-        let strings = if is_one { format!("{word:?}") } else { "such strings".to_owned() };
-        let meaning = if request.options.csv.nulls.is_none() {
-            // Words given with --nulls replace those that are null by default.
-            self.columns.iter().filter_map(ColumnSeen::missing).for_each(|first| add(first.lossy(), &mut words));
-            words.push(String::new());
-            format!("{strings} and the empty field mean")
-        } else {
-            format!("{strings} {}", if is_one { "means" } else { "mean" })
-        };
-        let words = words.join(",");
-        // A word such as `-` would look like an option.
-        let equals = if words.starts_with('-') { '=' } else { ' ' };
-        // The quotes keep a final comma from being read as punctuation.
-        Err(error.help(format!("if {meaning} null: --nulls{equals}{}", shell_quoted(&words))))
+        let missing = self.columns.iter().filter_map(ColumnSeen::missing).map(First::lossy).collect();
+        let error = clash::error(&clashing, missing, &request.options);
+        Err(if let [input] = self.inputs.as_slice() { error.in_input(input.clone()) } else { error })
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -12,12 +12,15 @@ use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema};
-use crate::tensor::Tensor;
 use crate::tensor::text::{reads_text, to_text, uuids};
+use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray};
+use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
+use half::f16;
+use std::ops::Range;
 use std::sync::Arc;
 
 struct RecordEncoder {
@@ -96,82 +99,115 @@ fn check(field: &Field, schema: &Schema, dialect: &Dialect, format: &str) -> Res
     Ok(())
 }
 
-/// How the value of a row is formatted.
-type Put<'a> = Box<dyn Fn(usize, &mut Vec<u8>) -> Result<()> + 'a>;
+/// The values of a column or of its lists, as text.
+enum Texts<'a> {
+    Null,
+    Bools(&'a BooleanArray),
+    Int8(&'a [i8]),
+    Int16(&'a [i16]),
+    Int32(&'a [i32]),
+    Int64(&'a [i64]),
+    UInt8(&'a [u8]),
+    UInt16(&'a [u16]),
+    UInt32(&'a [u32]),
+    UInt64(&'a [u64]),
+    Float16(&'a [f16]),
+    Float32(&'a [f32]),
+    Float64(&'a [f64]),
+    Strings(&'a LargeStringArray),
+    Bytes(&'a LargeBinaryArray),
+    /// Values of other types, formatted.
+    Formatted(LargeStringArray),
+}
 
-fn texts(array: &ArrayRef, is_uuid: bool) -> Result<Put<'_>> {
-    macro_rules! numbers {
-        ($t:ty) => {{
-            let values = array.as_primitive::<$t>().values();
-            Box::new(move |at, out| {
-                put_integer(values[at], out);
-                Ok(())
-            })
-        }};
+impl<'a> Texts<'a> {
+    fn of(array: &'a ArrayRef, is_uuid: bool) -> Result<Texts<'a>> {
+        Ok(match array.data_type() {
+            DataType::Null => Texts::Null,
+            DataType::Boolean => Texts::Bools(array.as_boolean()),
+            DataType::Int8 => Texts::Int8(array.as_primitive::<Int8Type>().values()),
+            DataType::Int16 => Texts::Int16(array.as_primitive::<Int16Type>().values()),
+            DataType::Int32 => Texts::Int32(array.as_primitive::<Int32Type>().values()),
+            DataType::Int64 => Texts::Int64(array.as_primitive::<Int64Type>().values()),
+            DataType::UInt8 => Texts::UInt8(array.as_primitive::<UInt8Type>().values()),
+            DataType::UInt16 => Texts::UInt16(array.as_primitive::<UInt16Type>().values()),
+            DataType::UInt32 => Texts::UInt32(array.as_primitive::<UInt32Type>().values()),
+            DataType::UInt64 => Texts::UInt64(array.as_primitive::<UInt64Type>().values()),
+            DataType::Float16 => Texts::Float16(array.as_primitive::<Float16Type>().values()),
+            DataType::Float32 => Texts::Float32(array.as_primitive::<Float32Type>().values()),
+            DataType::Float64 => Texts::Float64(array.as_primitive::<Float64Type>().values()),
+            DataType::LargeUtf8 => Texts::Strings(array.as_string()),
+            DataType::LargeBinary => Texts::Bytes(array.as_binary()),
+            _ => Texts::Formatted(if is_uuid { uuids(array)? } else { to_text(array)? }),
+        })
     }
-    macro_rules! floats {
-        ($t:ty, $put:expr) => {{
-            let values = array.as_primitive::<$t>().values();
-            Box::new(move |at, out| {
-                let value = values[at];
-                if value.is_finite() {
-                    $put(value, out);
-                } else if value.is_nan() {
-                    out.extend_from_slice(b"NaN");
-                } else {
-                    out.extend_from_slice(if value.is_sign_positive() { b"Infinity" } else { b"-Infinity" });
-                }
-                Ok(())
-            })
-        }};
+
+    /// Whether the text consists of the characters of numbers and words.
+    fn is_plain(&self) -> bool {
+        !matches!(self, Texts::Strings(_) | Texts::Bytes(_) | Texts::Formatted(_))
     }
-    Ok(match array.data_type() {
-        DataType::Null => Box::new(|_, _| Ok(())),
-        DataType::Boolean => {
-            let values = array.as_boolean();
-            Box::new(|at, out| {
-                out.extend_from_slice(if values.value(at) { b"true" } else { b"false" });
-                Ok(())
-            })
+
+    /// Appends a value.
+    ///
+    /// # Errors
+    /// Bytes that are not text.
+    #[inline]
+    fn put(&self, at: usize, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Texts::Null => {}
+            Texts::Bools(values) => out.extend_from_slice(if values.value(at) { b"true" } else { b"false" }),
+            Texts::Int8(values) => put_integer(values[at], out),
+            Texts::Int16(values) => put_integer(values[at], out),
+            Texts::Int32(values) => put_integer(values[at], out),
+            Texts::Int64(values) => put_integer(values[at], out),
+            Texts::UInt8(values) => put_integer(values[at], out),
+            Texts::UInt16(values) => put_integer(values[at], out),
+            Texts::UInt32(values) => put_integer(values[at], out),
+            Texts::UInt64(values) => put_integer(values[at], out),
+            Texts::Float16(values) if values[at].is_finite() => put_float16(values[at], out),
+            Texts::Float16(values) => put_not_finite(values[at].to_f64(), out),
+            Texts::Float32(values) if values[at].is_finite() => put_float32(values[at], out),
+            Texts::Float32(values) => put_not_finite(values[at].into(), out),
+            Texts::Float64(values) if values[at].is_finite() => {
+                out.extend_from_slice(zmij::Buffer::new().format_finite(values[at]).as_bytes());
+            }
+            Texts::Float64(values) => put_not_finite(values[at], out),
+            Texts::Strings(values) => out.extend_from_slice(values.value(at).as_bytes()),
+            Texts::Formatted(values) => out.extend_from_slice(values.value(at).as_bytes()),
+            Texts::Bytes(values) => match std::str::from_utf8(values.value(at)) {
+                Ok(text) => out.extend_from_slice(text.as_bytes()),
+                Err(_) => return Err(Error::data("these bytes are not valid UTF-8").help("use --to jsonl, or drop the field")),
+            },
         }
-        DataType::Int8 => numbers!(Int8Type),
-        DataType::Int16 => numbers!(Int16Type),
-        DataType::Int32 => numbers!(Int32Type),
-        DataType::Int64 => numbers!(Int64Type),
-        DataType::UInt8 => numbers!(UInt8Type),
-        DataType::UInt16 => numbers!(UInt16Type),
-        DataType::UInt32 => numbers!(UInt32Type),
-        DataType::UInt64 => numbers!(UInt64Type),
-        DataType::Float16 => floats!(Float16Type, put_float16),
-        DataType::Float32 => floats!(Float32Type, put_float32),
-        DataType::Float64 => {
-            floats!(Float64Type, |v, out: &mut Vec<u8>| out.extend_from_slice(zmij::Buffer::new().format_finite(v).as_bytes()))
-        }
-        DataType::LargeUtf8 => {
-            let values = array.as_string::<i64>();
-            Box::new(|at, out| {
-                out.extend_from_slice(values.value(at).as_bytes());
-                Ok(())
-            })
-        }
-        DataType::LargeBinary => {
-            let values = array.as_binary::<i64>();
-            Box::new(|at, out| match std::str::from_utf8(values.value(at)) {
-                Ok(text) => {
-                    out.extend_from_slice(text.as_bytes());
-                    Ok(())
-                }
-                Err(_) => Err(Error::data("these bytes are not valid UTF-8").help("use --to jsonl, or drop the field")),
-            })
-        }
-        _ => {
-            let texts = if is_uuid { uuids(array)? } else { to_text(array)? };
-            Box::new(move |at, out| {
-                out.extend_from_slice(texts.value(at).as_bytes());
-                Ok(())
-            })
-        }
-    })
+        Ok(())
+    }
+}
+
+fn put_not_finite(value: f64, out: &mut Vec<u8>) {
+    let word = match value {
+        f64::INFINITY => "Infinity",
+        f64::NEG_INFINITY => "-Infinity",
+        _ => "NaN",
+    };
+    out.extend_from_slice(word.as_bytes());
+}
+
+/// A column to be written.
+struct Column<'a> {
+    shape: Shape<'a>,
+    /// The values of all rows.
+    texts: Texts<'a>,
+    validity: Option<NullBuffer>,
+    /// Whether no field needs quotes.
+    is_plain: bool,
+}
+
+/// What a row of a column is.
+enum Shape<'a> {
+    Value,
+    /// A list, with the validity of the items.
+    List(&'a RowPartition, Option<NullBuffer>),
+    Sparse(&'a Sparse),
 }
 
 impl RecordEncoder {
@@ -188,85 +224,78 @@ impl RecordEncoder {
         header
     }
 
-    /// How the field of each row is formatted, before quoting.
-    fn column<'a>(&'a self, tensor: &'a Tensor, is_uuid: bool) -> Result<Put<'a>> {
-        let dialect = &self.dialect;
-        let null = dialect.nulls.first().map_or("", String::as_str);
-        let validity = tensor.validity();
-        let is_null = move |row: usize| validity.as_ref().is_some_and(|v| v.is_null(row));
-        // Without one, there are no lists: they were refused.
-        let separator = dialect.separator.unwrap_or_default();
-        let null_list = move |out: &mut Vec<u8>| {
-            if null.is_empty() {
+    fn column<'a>(&self, tensor: &'a Tensor, is_uuid: bool, is_alone: bool) -> Result<Column<'a>> {
+        let (shape, texts) = match tensor {
+            Tensor::Leaf(array) => (Shape::Value, Texts::of(array, is_uuid)?),
+            Tensor::List(list) => (Shape::List(list.partition(), list.values().validity()), Texts::of(list.values().as_leaf()?, is_uuid)?),
+            Tensor::Sparse(sparse) => (Shape::Sparse(sparse), Texts::of(sparse.values(), false)?),
+            Tensor::Struct(_) => return Err(Error::internal("a column of structures")),
+        };
+        // Lists contain the separator, which can be special, and a lone field can be empty.
+        let is_plain = matches!(shape, Shape::Value) && texts.is_plain() && !is_alone && self.dialect.is_outside_numbers();
+        let validity = tensor.validity().filter(|validity| validity.null_count() > 0);
+        Ok(Column { shape, texts, validity, is_plain })
+    }
+
+    /// Appends the field of a row, without quotes.
+    fn put(&self, column: &Column, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let null = self.dialect.nulls.first().map_or("", String::as_str);
+        let is_null = column.validity.as_ref().is_some_and(|validity| validity.is_null(row));
+        match &column.shape {
+            Shape::Value if is_null || matches!(column.texts, Texts::Null) => out.extend_from_slice(null.as_bytes()),
+            Shape::Value => {
+                let start = out.len();
+                column.texts.put(row, out)?;
+                self.check_word(&out[start..])?;
+            }
+            _ if is_null && null.is_empty() => {
                 return Err(Error::data("a null list would read back as an empty one").help("choose a string for null: --nulls NA"));
             }
-            out.extend_from_slice(null.as_bytes());
-            Ok(())
-        };
-        Ok(match tensor {
-            Tensor::Leaf(array) => {
-                let (put, is_null_type) = (texts(array, is_uuid)?, array.data_type() == &DataType::Null);
-                Box::new(move |row, out| {
-                    if is_null_type || is_null(row) {
-                        out.extend_from_slice(null.as_bytes());
-                        return Ok(());
+            _ if is_null => out.extend_from_slice(null.as_bytes()),
+            Shape::List(partition, validity) => return self.put_list(&column.texts, partition.range(row), validity.as_ref(), out),
+            Shape::Sparse(sparse) => {
+                for (number, entry) in sparse.entries().range(row).enumerate() {
+                    if number > 0 {
+                        out.push(self.separator());
                     }
-                    let start = out.len();
-                    put(row, out)?;
-                    self.check_word(&out[start..])
-                })
+                    put_integer(sparse.indices()[entry], out);
+                    out.push(b':');
+                    column.texts.put(entry, out)?;
+                }
             }
-            Tensor::List(list) => {
-                let items = list.values().as_leaf()?;
-                let (put, nulls) = (texts(items, is_uuid)?, list.values().validity());
-                Box::new(move |row, out| {
-                    if is_null(row) {
-                        return null_list(out);
-                    }
-                    let start = out.len();
-                    let own = list.partition().range(row);
-                    for (number, at) in own.clone().enumerate() {
-                        if number > 0 {
-                            out.push(separator);
-                        }
-                        let item = out.len();
-                        if items.data_type() == &DataType::Null || nulls.as_ref().is_some_and(|v| v.is_null(at)) {
-                            out.extend_from_slice(null.as_bytes());
-                            continue;
-                        }
-                        put(at, out)?;
-                        self.check_word(&out[item..])?;
-                        if memchr::memchr(separator, &out[item..]).is_some() {
-                            return Err(Error::data("an item contains the character that separates items")
-                                .help("choose another: --list-separator ';'"));
-                        }
-                    }
-                    if own.len() == 1 && (out.len() == start || dialect.is_null(&out[start..])) {
-                        return Err(Error::data("a list of one item that is empty or null would read back as an empty list or null")
-                            .help("use --to jsonl"));
-                    }
-                    Ok(())
-                })
+        }
+        Ok(())
+    }
+
+    fn put_list(&self, items: &Texts, own: Range<usize>, validity: Option<&NullBuffer>, out: &mut Vec<u8>) -> Result<()> {
+        let null = self.dialect.nulls.first().map_or("", String::as_str);
+        let (start, nitems) = (out.len(), own.len());
+        for (number, at) in own.enumerate() {
+            if number > 0 {
+                out.push(self.separator());
             }
-            Tensor::Sparse(sparse) => {
-                let put = texts(sparse.values(), false)?;
-                Box::new(move |row, out| {
-                    if is_null(row) {
-                        return null_list(out);
-                    }
-                    for (number, entry) in sparse.entries().range(row).enumerate() {
-                        if number > 0 {
-                            out.push(separator);
-                        }
-                        put_integer(sparse.indices()[entry], out);
-                        out.push(b':');
-                        put(entry, out)?;
-                    }
-                    Ok(())
-                })
+            if matches!(items, Texts::Null) || validity.is_some_and(|validity| validity.is_null(at)) {
+                out.extend_from_slice(null.as_bytes());
+                continue;
             }
-            Tensor::Struct(_) => return Err(Error::internal("a column of structures")),
-        })
+            let item = out.len();
+            items.put(at, out)?;
+            self.check_word(&out[item..])?;
+            if memchr::memchr(self.separator(), &out[item..]).is_some() {
+                let error = Error::data("an item contains the character that separates items");
+                return Err(error.help("choose another: --list-separator ';'"));
+            }
+        }
+        if nitems == 1 && (out.len() == start || self.dialect.is_null(&out[start..])) {
+            let error = Error::data("a list of one item that is empty or null would read back as an empty list or null");
+            return Err(error.help("use --to jsonl"));
+        }
+        Ok(())
+    }
+
+    /// The separator of items. Without one, there are no lists: they were refused.
+    fn separator(&self) -> u8 {
+        self.dialect.separator.unwrap_or_default()
     }
 
     /// Text that means null cannot be written as text.
@@ -282,8 +311,9 @@ impl RecordEncoder {
 
 impl Encode for RecordEncoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        let is_alone = chunk.columns.len() == 1;
         let fields = chunk.columns.iter().zip(&self.schema.fields);
-        let columns = fields.map(|(column, field)| self.column(column, field.is_uuid())).collect::<Result<Vec<_>>>()?;
+        let columns = fields.map(|(column, field)| self.column(column, field.is_uuid(), is_alone)).collect::<Result<Vec<_>>>()?;
         for (column, lists) in chunk.columns.iter().zip(&self.lists) {
             if let Tensor::List(list) = column {
                 let shown = (0..chunk.nrows).filter(|row| list.partition().range(*row).len() > 1).count();
@@ -298,15 +328,17 @@ impl Encode for RecordEncoder {
                 lists.texts.add(1);
             }
         }
-        let (mut out, mut cell) = (Vec::with_capacity(chunk.nbytes()), Vec::new());
+        let mut out = Vec::with_capacity(chunk.nbytes());
         for row in 0..chunk.nrows {
-            for (number, put) in columns.iter().enumerate() {
+            for (number, column) in columns.iter().enumerate() {
                 if number > 0 {
                     out.push(self.dialect.delimiter);
                 }
-                cell.clear();
-                put(row, &mut cell).map_err(|e| e.at_row(row).in_field(quoted(&self.schema.fields[number].name)))?;
-                self.dialect.quote(&cell, columns.len() == 1, &mut out);
+                let start = out.len();
+                self.put(column, row, &mut out).map_err(|e| e.at_row(row).in_field(quoted(&self.schema.fields[number].name)))?;
+                if !column.is_plain {
+                    self.dialect.quote_from(start, is_alone, &mut out);
+                }
             }
             out.push(b'\n');
         }
@@ -326,7 +358,7 @@ impl Encode for RecordEncoder {
                 let (name, ty) = (quoted(&field.name), &field.ty);
                 let schema = shell_word(&format!("{name}: {ty}"));
                 let text = format!(
-                    "{name}: no list has more than one item, so nothing in the file shows that it has lists: read it with --schema {schema}"
+                    "{name}: no list has more than one item, so the file does not show that these are lists: read it with --schema {schema}"
                 );
                 self.options.notices.add(text, self.options.strict)?;
             }

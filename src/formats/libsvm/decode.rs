@@ -15,8 +15,26 @@ use arrow_array::{Float64Array, Int64Array};
 use arrow_buffer::NullBuffer;
 use std::sync::Arc;
 
-/// `qid:N` where the schema has no field for it.
-const NO_QID: &str = "this line has qid:N, but the schema has no field named `qid`";
+/// Why a line is refused.
+struct Refusal {
+    /// [`Kind::Widened`] if inference has not seen such a line.
+    kind: Kind,
+    error: ParseError,
+    help: &'static str,
+}
+
+impl From<ParseError> for Refusal {
+    fn from(error: ParseError) -> Refusal {
+        Refusal { kind: Kind::Data, error, help: SKIP }
+    }
+}
+
+impl Refusal {
+    /// The whole line is refused.
+    fn of_line(kind: Kind, message: String, help: &'static str) -> Refusal {
+        Refusal { kind, error: ParseError { at: 0, message }, help }
+    }
+}
 
 /// How lines become records of a schema.
 pub struct Decoder {
@@ -112,17 +130,12 @@ impl Decoder {
         let limit = usize::try_from(block.limit).unwrap_or(usize::MAX);
         for (index, (number, start, line)) in records(&block.lines.bytes).take(limit).enumerate() {
             let record = block.first_record + index as u64;
-            let Err((kind, found)) = lines.push(line) else {
+            let Err(Refusal { kind, error: found, help }) = lines.push(line) else {
                 rows.push(record);
                 offsets.push(block.lines.byte + start as u64);
                 continue;
             };
             lines.undo();
-            let help = match kind {
-                Kind::Widened if found.message == NO_QID => "add the field: --schema 'qid: optional int64; ...'",
-                Kind::Widened => "declare the number of features: --schema 'features: sparse<float32>[N]'",
-                _ => SKIP,
-            };
             let error = Error::new(kind, found.message)
                 .in_input(block.input.clone())
                 .locate(|at| {
@@ -152,17 +165,22 @@ impl Decoder {
         self.columns.decoded(DecodedRows { nrows, origin, nbytes: block.lines.bytes.len() as u64, offsets, faults }, read)
     }
 
-    /// The message for an index that is out of range.
+    /// Refuses an index that is out of range.
     #[cold]
-    fn outside(&self, index: i64, at: usize) -> (Kind, ParseError) {
-        let (n, base) = (self.n.unwrap_or(i64::MAX), self.base);
-        if index < base {
-            let kind = if self.has_given_base || base == 0 { Kind::Data } else { Kind::Widened };
-            return (kind, ParseError { at, message: format!("index {index} comes before the first feature, {base}: see --index-base") });
-        }
-        let kind = if self.has_declared_features { Kind::Data } else { Kind::Widened };
-        let last = (n - 1).saturating_add(base);
-        (kind, ParseError { at, message: format!("index {index} is beyond the last feature, {last}") })
+    fn outside(&self, index: i64, at: usize) -> Refusal {
+        let base = self.base;
+        let (message, is_certain) = if index < base {
+            let message = format!("index {index} comes before the first feature, {base}: see --index-base");
+            (message, self.has_given_base || base == 0)
+        } else {
+            let last = (self.n.unwrap_or(i64::MAX) - 1).saturating_add(base);
+            (format!("index {index} is beyond the last feature, {last}"), self.has_declared_features)
+        };
+        let (kind, help) = match is_certain {
+            true => (Kind::Data, SKIP),
+            false => (Kind::Widened, "declare the number of features: --schema 'features: sparse<float32>[N]'"),
+        };
+        Refusal { kind, error: ParseError { at, message }, help }
     }
 }
 
@@ -188,31 +206,31 @@ impl<'a, V: Number> Columnar<'a, V> {
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), (Kind, ParseError)> {
-        let data = |error: ParseError| (Kind::Data, error);
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         let decoder = self.decoder;
         if bytes.len() as u64 > decoder.max_record_bytes {
             let message =
                 format!("the line has {} bytes, more than the --max-record-bytes limit of {}", bytes.len(), decoder.max_record_bytes);
-            return Err((Kind::Data, ParseError { at: 0, message }));
+            return Err(ParseError { at: 0, message }.into());
         }
         let mut line = Line::new(bytes);
         let labels = &mut self.labels;
-        line.labels(|label| labels.push(&label)).map_err(data)?;
-        let qid = line.qid().map_err(data)?;
+        line.labels(|label| labels.push(&label))?;
+        let qid = line.qid()?;
         let last = decoder.n.map_or(i64::MAX - 1, |n| n - 1);
         if qid.is_some() && decoder.misses_qid {
-            return Err((Kind::Widened, ParseError { at: 0, message: NO_QID.to_owned() }));
+            let message = "this line has qid:N, but the schema has no field named `qid`".to_owned();
+            return Err(Refusal::of_line(Kind::Widened, message, "add the field: --schema 'qid: optional int64; ...'"));
         }
         loop {
             let at = line.position();
-            let Some(index) = line.index().map_err(data)? else { break };
-            let value = line.value::<V>().map_err(data)?;
+            let Some(index) = line.index()? else { break };
+            let value = line.value::<V>()?;
             let own = index.wrapping_sub(decoder.base);
             if own < 0 || own > last {
                 // Inference has not seen a line that is invalid further on.
-                while line.index().map_err(data)?.is_some() {
-                    line.value::<V>().map_err(data)?;
+                while line.index()?.is_some() {
+                    line.value::<V>()?;
                 }
                 return Err(decoder.outside(index, at));
             }
@@ -222,13 +240,15 @@ impl<'a, V: Number> Columnar<'a, V> {
         // Only if labels are read.
         if !decoder.has_label_lists && nlabels != 1 && decoder.wants(LABEL) {
             let message = format!("expected one label, found {nlabels}");
-            let kind = if decoder.has_declared_label { Kind::Data } else { Kind::Widened };
-            return Err((kind, ParseError { at: 0, message }));
+            return Err(match decoder.has_declared_label {
+                true => ParseError { at: 0, message }.into(),
+                false => Refusal::of_line(Kind::Widened, message, "declare lists of labels: --schema 'label: float64[?]'"),
+            });
         }
         if qid.is_none() && decoder.fields.iter().any(|f| f.name == QID && !f.ty.optional) && decoder.wants(QID) {
-            return Err((Kind::Data, ParseError { at: 0, message: "expected qid:N, as in other lines".to_owned() }));
+            return Err(ParseError { at: 0, message: "expected qid:N, as in other lines".to_owned() }.into());
         }
-        self.features.end_row().map_err(|e| (Kind::Data, ParseError { at: 0, message: e.message().to_owned() }))?;
+        self.features.end_row().map_err(|e| ParseError { at: 0, message: e.message().to_owned() })?;
         self.label_splits.push(self.labels.len() as i64);
         self.qids.push(qid.unwrap_or(0));
         self.has_qid.push(qid.is_some());

@@ -24,7 +24,7 @@ impl Number for f64 {
     fn parse(bytes: &[u8]) -> Result<(f64, usize), &'static str> {
         let (value, length) = number(bytes)?;
         match is_rounded(&bytes[..length], value) {
-            true => Err("expected a number that float64 can represent exactly (sparse<int64> holds more integers)"),
+            true => Err("expected a number that float64 can represent exactly (sparse<int64> can hold larger integers)"),
             false => Ok((value, length)),
         }
     }
@@ -36,11 +36,11 @@ impl Number for f32 {
         let (wide, length) = number(bytes)?;
         let value = float32(wide, &bytes[..length]);
         if value.is_infinite() && wide.is_finite() {
-            return Err("expected a number in the range of float32 (sparse<float64> has a larger one)");
+            return Err("expected a number in the range of float32 (sparse<float64> has a larger range)");
         }
         // Up to this magnitude, float32 represents all whole numbers.
         if value.abs() >= WHOLE && is_too_wide(&bytes[..length]) {
-            return Err("expected a number that float32 can represent exactly (sparse<float64> holds more integers)");
+            return Err("expected a number that float32 can represent exactly (sparse<float64> can hold larger integers)");
         }
         Ok((value, length))
     }

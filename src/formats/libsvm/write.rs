@@ -124,7 +124,7 @@ impl Encode for LineEncoder {
                 values.put(entry, &mut out);
             }
             if out.len() == start {
-                return Err(Error::data("a record without labels and values would be a blank line, which is not a record")
+                return Err(Error::data("a record without labels and values would become a blank line, which is not read as a record")
                     .at_row(row)
                     .help("drop such records with filter"));
             }

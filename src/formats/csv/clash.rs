@@ -1,0 +1,111 @@
+//! Columns whose values have no common type, and what to do about them.
+
+use crate::error::Error;
+use crate::options::Options;
+use crate::path::quoted;
+use crate::printable::shell_quoted;
+use crate::schema::DType;
+
+/// Maximum number of columns listed in a message.
+pub const LISTED: usize = 10;
+
+/// Why a column has no type.
+pub struct Clash {
+    pub message: String,
+    /// A string among other values, which may be a word for null, and `NA`, which would be null without it.
+    pub words: Vec<String>,
+    /// The line of that string.
+    pub word_line: u64,
+    /// The type of the other values.
+    pub others: Option<DType>,
+}
+
+impl Clash {
+    pub fn new(message: String) -> Clash {
+        Clash { message, words: Vec::new(), word_line: 0, others: None }
+    }
+}
+
+/// A column without a type.
+pub struct ClashingColumn {
+    pub name: String,
+    pub clash: Clash,
+    /// The type in which its text can be read.
+    pub text: String,
+    /// The type in which the values other than the words can be read.
+    pub others: Option<String>,
+}
+
+/// The error for these columns, of which there is at least one. `missing`: the words that are taken for null unless
+/// `--nulls` is given.
+pub fn error(columns: &[ClashingColumn], missing: Vec<String>, options: &Options) -> Error {
+    let [first, others @ ..] = columns else { return Error::internal("no column without a type") };
+    let mut error = Error::data(first.clash.message.clone()).in_field(quoted(&first.name));
+    for other in others.iter().take(LISTED) {
+        error = error.help(format!("{} {}", quoted(&other.name), other.clash.message));
+    }
+    let as_text = schema(columns.iter().take(LISTED).map(|column| (column.name.as_str(), column.text.as_str())));
+    let as_text = format!("a column must have the same type in all records; to read it as text: --schema {as_text}");
+    if options.csv.columns.is_some() && columns.iter().any(|column| column.clash.word_line == 1) {
+        let header = "--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names";
+        return error.help(header).help(as_text);
+    }
+    let other_types: Option<Vec<_>> =
+        columns.iter().map(|column| column.others.as_deref().map(|others| (column.name.as_str(), others))).collect();
+    if let (Some(line), None) = (header_line(columns), &options.csv.columns) {
+        let error = error.help(format!("line {line} repeats the header: pass the joined files separately, as in convert A.csv B.csv"));
+        return error.help(match other_types {
+            Some(types) => format!("to skip it: --schema {} --on-error skip", schema(types.into_iter())),
+            None => as_text,
+        });
+    }
+    error = error.help(as_text);
+    if let (Some(types), []) = (other_types, others) {
+        error = error.help(format!("to skip the records with other values: --schema {} --on-error skip", schema(types.into_iter())));
+    }
+    match as_nulls(columns, missing, options) {
+        Some(help) => error.help(help),
+        None => error,
+    }
+}
+
+/// The argument of `--schema` that gives these columns these types.
+fn schema<'a>(types: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let fields: Vec<String> = types.map(|(name, ty)| format!("{}: {ty}", quoted(name))).collect();
+    shell_quoted(&fields.join("; "))
+}
+
+/// The line of the words, if each is the name of its column.
+fn header_line(columns: &[ClashingColumn]) -> Option<u64> {
+    let line = columns.first()?.clash.word_line;
+    let is_name = |column: &ClashingColumn| column.clash.words == [column.name.as_str()] && column.clash.word_line == line;
+    columns.iter().all(is_name).then_some(line)
+}
+
+/// How to read the words as null, if there are any.
+fn as_nulls(columns: &[ClashingColumn], missing: Vec<String>, options: &Options) -> Option<String> {
+    let mut words = options.csv.nulls.clone().unwrap_or_default();
+    let given = words.len();
+    let add = |words: &mut Vec<String>, word: String| {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    };
+    columns.iter().flat_map(|column| column.clash.words.iter().cloned()).for_each(|word| add(&mut words, word));
+    let [word, ..] = &words[given..] else { return None };
+    let is_one = words.len() == given + 1;
+    let strings = if is_one { format!("{word:?}") } else { "such strings".to_owned() };
+    let meaning = if options.csv.nulls.is_none() {
+        // Words given with --nulls replace those that are null by default.
+        missing.into_iter().for_each(|word| add(&mut words, word));
+        words.push(String::new());
+        format!("{strings} and the empty field mean")
+    } else {
+        format!("{strings} {}", if is_one { "means" } else { "mean" })
+    };
+    let words = words.join(",");
+    // A word such as `-` would look like an option.
+    let equals = if words.starts_with('-') { '=' } else { ' ' };
+    // The quotes keep a final comma from being read as punctuation.
+    Some(format!("if {meaning} null: --nulls{equals}{}", shell_quoted(&words)))
+}
