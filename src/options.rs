@@ -65,7 +65,7 @@ pub struct Options {
     pub on_error: OnError,
     /// Exit with 0 for up to that many bad records; one more fails the run.
     pub max_errors: Option<u64>,
-    /// Bad records and values of the inputs before, if each input has its own output.
+    /// Bad records and values of the preceding inputs, if each input has its own output.
     pub bad_before: u64,
     /// Maximum size of a record, such as a line or a TFRecord, in bytes.
     pub max_record_bytes: u64,
@@ -223,11 +223,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The options with the seed of a verb, if one is given.
-    pub fn with_seed(&self, seed: Option<u64>) -> Options {
-        Options { seed: seed.unwrap_or(self.seed), ..self.clone() }
-    }
-
     /// The width that a report on standard output must fit; `None` if it goes to a file or the width is unknown.
     pub fn columns(&self) -> Option<usize> {
         let is_stdout = self.output.as_ref().is_none_or(|output| output == "-");

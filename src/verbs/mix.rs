@@ -1,6 +1,7 @@
 //! `mix`: draws records from several inputs.
 
 use super::combine::{Chooser, Combination, Combined, Sources, check_inputs};
+use super::shared::seed::Seed;
 use super::verb::{Example, Verb};
 use crate::error::{Error, Result};
 use crate::io::in_brackets;
@@ -17,9 +18,8 @@ pub struct Mix {
     /// When the stream ends
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Stop::All)]
     stop: Stop,
-    /// Seed for random numbers [default: the global --seed]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: Seed,
 }
 
 /// Where the stream ends.
@@ -37,7 +37,7 @@ impl Verb for Mix {
     const NAME: &'static str = "mix";
     const SUMMARY: &'static str = "Sample records from several inputs at random";
     const ABOUT: &'static str = "\
-`mix A=0.7 B=0.2 C=0.1` draws the input of each record at random with these weights; without weights, all inputs are equally likely. Each \
+`mix A=0.7 B=0.2 C=0.1` takes each record from an input chosen at random with these weights; without weights, all inputs are equally likely. Each \
 input keeps its order. An input is a file, a quoted glob, NAME@N or a directory: 'web/*.parquet=0.7'. `mix` is the first verb of a chain, \
 and its inputs follow it: mix A B then batch 32.
 
@@ -76,22 +76,22 @@ follows the closing bracket: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl 
         let is_number = |word: &&OsString| word.to_str().is_some_and(|text| text.parse::<f64>().is_ok()) && !Path::new(word).exists();
         if let Some(weight) = inputs.iter().find(is_number) {
             let error = Error::usage(format!("expected an input, found the number {}", weight.display()));
-            return Err(error.help("write a weight after its input: mix a.jsonl=0.7 b.jsonl=0.3"));
+            return Err(error.help("append each weight to its input: mix a.jsonl=0.7 b.jsonl=0.3"));
         }
         if let Some(without) = weights.iter().position(Option::is_none)
             && weights.iter().any(Option::is_some)
         {
             let name = inputs[without].display();
             let error = Error::usage(format!("{name} has no weight, but another input has one"));
-            return Err(error.help(format!("write {name}=WEIGHT, or leave out all weights for equal ones")));
+            return Err(error.help(format!("write {name}=WEIGHT, or omit all weights to weight the inputs equally")));
         }
         let weights: Vec<f64> = weights.into_iter().map(|weight| weight.unwrap_or(1.0)).collect();
         // Only their ratios matter, but their sum must be finite.
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let weights: Vec<f64> = if largest > MAX_WEIGHT { weights.iter().map(|weight| weight / largest).collect() } else { weights };
-        let (seed, stop) = (self.seed.unwrap_or(options.seed), self.stop);
+        let (random, stop) = (self.seed.random(Stream::Mix, options), self.stop);
         let draws = move || -> Box<dyn Chooser> {
-            Box::new(Draws { weights: weights.clone(), has_ended: vec![false; weights.len()], random: Random::of(Stream::Mix, seed), stop })
+            Box::new(Draws { weights: weights.clone(), has_ended: vec![false; weights.len()], random: random.clone(), stop })
         };
         Ok(Some(Combined { inputs, each_file: false, how: Combination::Chosen(Arc::new(draws)) }))
     }

@@ -1,5 +1,6 @@
 //! `rejection-resample`: drops records so that the classes have given shares.
 
+use super::shared::seed::Seed;
 use super::shared::shares::{key_text, parse_shares};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
@@ -28,9 +29,8 @@ pub struct RejectionResample {
     /// Share of each class in the input [default: estimated from the records so far]
     #[arg(long, value_name = "CLASS=SHARE,..")]
     initial: Option<String>,
-    /// Seed for random numbers [default: the global --seed]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: Seed,
 }
 
 /// Pseudocount of records of each class before the first record, as in TensorFlow.
@@ -64,7 +64,7 @@ name is an error. One random number is drawn for each record, so the output depe
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let options = &options.with_seed(self.seed);
+        let options = &self.seed.options(options);
         let target = parse_shares(&self.target, "--target", true)?;
         let initial = match &self.initial {
             None => None,
@@ -193,7 +193,12 @@ mod tests {
     /// The number of records of each class that are kept.
     fn kept(classes: &[&str], initial: Option<&str>, target: &str, seed: u64) -> HashMap<String, f64> {
         let schema = Schema::new(vec![Field::new("y", Type::tensor(DType::String, Vec::new()))]);
-        let verb = RejectionResample { by: "y".into(), target: target.into(), initial: initial.map(str::to_owned), seed: Some(seed) };
+        let verb = RejectionResample {
+            by: "y".into(),
+            target: target.into(),
+            initial: initial.map(str::to_owned),
+            seed: Seed { given: Some(seed) },
+        };
         let Operator::Fold(mut fold) = verb.bind(&Arc::new(schema), &Options::default()).unwrap().operator else { unreachable!() };
         let array: ArrayRef = Arc::new(LargeStringArray::from(classes.to_vec()));
         let mut out = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::shared::memory::Slices;
 use super::shared::pool::{Pool, RecordId};
+use super::shared::seed::Seed;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
@@ -17,9 +18,8 @@ pub struct Sample {
     /// Number of records, such as 100, or fraction of them, such as 0.1
     #[arg(value_name = "N|FRACTION", value_parser = parse)]
     size: SampleSize,
-    /// Seed for random numbers [default: the global --seed]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: Seed,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ order. The sample depends only on --seed and the input, not on the number of thr
 
 If `sample` is the first verb and the types are known without reading records (the input stores them, or every needed field has a type in \
 --schema; `then select FIELDS` limits the needed fields), only the records of the sample are read: from TFRecords with an index next to \
-each (`tatter index x.tfrecord` makes x.tfrecord.idx), from ArrayRecords, and from TFDS directories whose shards are either of these. For \
+each (`tatter index x.tfrecord` creates x.tfrecord.idx), from ArrayRecords, and from TFDS directories whose shards are either of these. For \
 Parquet and Arrow files, only the row groups and record batches that contain a sampled record are decoded. The sample is the same either \
 way, but records that are not in it are not checked.";
     const EXAMPLES: &'static [Example] = &[
@@ -79,7 +79,7 @@ way, but records that are not in it are not checked.";
         let step: Box<dyn Fold> = match self.size {
             SampleSize::Fraction(probability) => Box::new(Chances { probability, random }),
             SampleSize::Of(size) => {
-                let pool = Pool::new(format!("sample {size}"), "ask for fewer records, or for a fraction: sample 0.1", options);
+                let pool = Pool::new(format!("sample {size}"), "sample fewer records, or a fraction: sample 0.1", options);
                 let slots = Slots { size, random, seen: 0 };
                 Box::new(Reservoir { slots, pool, kept: Vec::new(), options: options.clone(), slices: None })
             }
@@ -111,7 +111,7 @@ way, but records that are not in it are not checked.";
 
 impl Sample {
     fn random(&self, options: &Options) -> Random {
-        Random::of(Stream::Sample, self.seed.unwrap_or(options.seed))
+        self.seed.random(Stream::Sample, options)
     }
 }
 

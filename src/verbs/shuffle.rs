@@ -2,6 +2,7 @@
 
 use super::shared::memory::{Budget, Held, Slices};
 use super::shared::pool::{Pool, RecordId};
+use super::shared::seed::Seed;
 use super::shared::sorter::Sorter;
 use super::shared::spill::SpillFile;
 use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
@@ -21,9 +22,8 @@ pub struct Shuffle {
     /// Draw from a buffer of N records instead of from all
     #[arg(long, value_name = "N", value_parser = super::shared::args::positive)]
     buffer: Option<usize>,
-    /// Seed for random numbers [default: the global --seed]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: Seed,
 }
 
 impl Verb for Shuffle {
@@ -31,7 +31,7 @@ impl Verb for Shuffle {
     const SUMMARY: &'static str = "Shuffle records";
     const ABOUT: &'static str = "\
 Buffers all records in memory or, beyond --max-memory, in a temporary file (see --temp-dir), and writes them in an order that depends only \
-on --seed and the number of records: it is the same for any number of threads, any format and any version. The order is that of a \
+on --seed and the number of records: it is the same for any number of threads, any format and any version of tatter. The order is that of a \
 Fisher-Yates shuffle, with ChaCha8 random numbers seeded with --seed.
 
 If `shuffle` is the first verb, it needs no temporary file for TFRecords with an index next to each (`tatter index x.tfrecord` makes \
@@ -40,7 +40,7 @@ the new order, with 12 bytes of memory for each. If a `head` follows, only the r
 too, provided that the types are known without reading records: the input stores them, or all needed fields have a type in --schema. The \
 order is the same.
 
-With --buffer N only N records are kept: each record written is drawn from the buffer and replaced by the next record of the input.";
+With --buffer N, only N records are kept: each record written is drawn from the buffer and replaced by the next record of the input.";
     const MEANING: &'static str = "tf.data.Dataset.shuffle";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -85,7 +85,7 @@ With --buffer N only N records are kept: each record written is drawn from the b
 
 impl Shuffle {
     fn random(&self, options: &Options) -> Random {
-        Random::of(Stream::Shuffle, self.seed.unwrap_or(options.seed))
+        self.seed.random(Stream::Shuffle, options)
     }
 }
 

@@ -3,6 +3,7 @@
 mod values;
 
 use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
+use super::shared::seed::Seed;
 use super::shared::shares::{key_text, parse_shares};
 use super::verb::{ArgumentUnless, Bound, Example, Flow, Fold, Map, Operator, OutputPart, Route, Verb};
 use crate::chunk::Chunk;
@@ -40,9 +41,8 @@ pub struct Split {
     /// With --into, divide the records of each value in the same proportions
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     stratify: Option<Keys>,
-    /// Seed for --into, and for random functions in the expressions [default: the global --seed]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: Seed,
 }
 
 impl Verb for Split {
@@ -121,6 +121,7 @@ groups. Files that an earlier run wrote for other values are kept.";
             (None, None) if Path::new(&self.condition).exists() => Err(without_parts(&shell_word(&self.condition))),
             (None, None) if is_shares(&self.condition) => Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
                 .help("use --into for the shares: split --into train=0.9,test=0.1 -o part.jsonl")),
+            (None, None) if let Some(error) = assignment(&self.condition) => Err(error),
             (None, None) => {
                 let (error, condition) = (Error::usage("no output for the other records: add --else OUT"), shell_word(&self.condition));
                 let is_field = FieldPath::parse(&self.condition).is_ok_and(|path| path.in_expression() == self.condition);
@@ -135,7 +136,7 @@ groups. Files that an earlier run wrote for other values are kept.";
     }
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let options = &options.with_seed(self.seed);
+        let options = &self.seed.options(options);
         let seed = options.seed;
         let route = match (&self.into, &self.by) {
             (None, Some(by)) => Route::Values { names: Arc::new(Named::new(by, schema, options)?), key: by.clone() },
@@ -311,6 +312,24 @@ impl Fold for Stratified {
         out.push(with_part(&chunk, parts)?);
         Ok(Flow::More)
     }
+}
+
+/// The error for `train=0.5`, which is either a share or meant as a comparison.
+fn assignment(text: &str) -> Option<Error> {
+    let (name, value) = text.split_once('=').filter(|(name, value)| !value.starts_with('=') && !name.ends_with(['<', '>', '!']))?;
+    let (name, value) = (name.trim(), value.trim());
+    FieldPath::parse(name).ok()?;
+    let error = Error::usage(format!("expected a condition, found `{text}`"));
+    let share: Option<f64> = value.parse().ok().filter(|share| *share > 0.0 && *share < 1.0);
+    let error = match share {
+        Some(share) => {
+            let rest = if name == "test" { "train" } else { "test" };
+            let shares = format!("{name}={share},{rest}={}", ((1.0 - share) * 1e6).round() / 1e6);
+            error.help(format!("to divide the records by shares: split --into {} -o part.jsonl", shell_word(&shares)))
+        }
+        None => error,
+    };
+    Some(error.help(format!("to compare values, use ==: split {} -o yes.jsonl --else no.jsonl", shell_word(&format!("{name} == {value}")))))
 }
 
 /// Whether the text has the form `train=0.9,test=0.1` or `0.9,0.1`. A single `x=1` could be meant as a condition.

@@ -191,7 +191,7 @@ fn numbers_of_records(missing: &Missing) -> Option<Error> {
 fn second_number(missing: &Missing) -> Option<Error> {
     let takes_one = missing.command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
     let given = number_given(missing.words, missing.name).filter(|_| takes_one && missing.is_number())?;
-    let error = missing.misplaced(format!("`{}` takes one number, which is already given as {given}; FILEs follow it", missing.verb.name));
+    let error = missing.misplaced(format!("`{}` takes one number, already given as {given}; FILEs come after it", missing.verb.name));
     let sizes = || format!("for the sizes of a field, use --shape: --shape 'FIELD=[{}]'", missing.name);
     Some(if missing.has_option("--shape") { error.help(sizes()) } else { error })
 }
@@ -206,6 +206,14 @@ fn list_for_windows(missing: &Missing) -> Option<Error> {
 fn condition_beside_an_option(missing: &Missing) -> Option<Error> {
     if missing.verb.argument_unless.is_none() || !missing.name.contains([' ', '<', '>', '=', '(']) {
         return None;
+    }
+    let own = missing.words.verbs.last()?.iter().filter_map(|word| word.to_str());
+    if !own.clone().any(|word| ["--into", "--by"].iter().any(|option| word.starts_with(option))) {
+        // `split train=0.5 test=0.5`
+        let is_share = |word: &&str| word.split_once('=').is_some_and(|(_, share)| share.parse::<f64>().is_ok());
+        let shares: Vec<&str> = own.filter(is_share).collect();
+        let shares = Some(shares).filter(|shares| shares.contains(&missing.name))?.join(",");
+        return Some(missing.misplaced(format!("use --into for shares: {} --into {} -o FILE", missing.verb.name, typed_word(&shares))));
     }
     let error = missing.misplaced("--into and --by take no CONDITION");
     Some(error.help(format!("select records first: filter {} then {} ...", typed_word(missing.name), missing.verb.name)))

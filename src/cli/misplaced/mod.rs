@@ -29,7 +29,7 @@ pub fn in_inputs(inputs: &[OsString], verb: &str) -> Result<()> {
             return Err(error().help("use --as to name the inputs: zip --as a,b A B"));
         }
         if verb == "mix" && name.rsplit_once(':').is_some_and(|(file, weight)| is_file(file) && weight.parse::<f64>().is_ok()) {
-            return Err(error().help("write a weight after its input, with `=`: mix a.jsonl=0.7 b.jsonl=0.3"));
+            return Err(error().help("append each weight to its input with `=`: mix a.jsonl=0.7 b.jsonl=0.3"));
         }
     }
     Ok(())
@@ -102,7 +102,7 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
     let advice = match (first.to_ascii_lowercase().as_str(), second) {
         ("from", _) => {
             remove(first);
-            "FILEs follow directly, without a word before them: "
+            "no word is needed before the FILEs: "
         }
         ("where", Some(condition)) => {
             remove(first);

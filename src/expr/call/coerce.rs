@@ -131,36 +131,9 @@ fn with_bytes(node: Node, element: &Element, text: &Arc<str>) -> ExprResult<Node
 /// # Errors
 /// Strings mixed with numbers, structures, or items that are not tensors.
 pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
+    // The tensors determine the dtype first, then any literals that it does not hold.
     let mut dtype: Option<DType> = None;
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(items.len());
-    let clash = |span: &Span, is_literal: bool, a: &DType, b: &DType| {
-        let does = if name.contains(['=', '<', '>']) { "compare" } else { "combine" };
-        let error = ExprError::at(span.clone(), format!("{name} cannot {does} {a} and {b}"));
-        let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
-        let number = [a, b].into_iter().find(|dtype| dtype.is_number());
-        error.help(match number.filter(|_| is_text) {
-            Some(number) => {
-                let to = if number.is_float() { DType::Float64 } else { DType::Int64 };
-                match if is_literal { "x" } else { text_at(text, span) } {
-                    "x" => format!("to convert a number to a string, use strings.as_string(x); to convert a string to a number, strings.to_number(x, {to})"),
-                    x if b.is_number() => format!(
-                        "to convert it to a string, use strings.as_string({x}); to convert the string to a number, strings.to_number(x, {to})"
-                    ),
-                    x => format!(
-                        "to convert it to a number, use strings.to_number({x}, {to}); to convert the number to a string, strings.as_string(x)"
-                    ),
-                }
-            }
-            None if is_text && [a, b].contains(&&DType::Bool) => {
-                match if is_literal || *b != DType::Bool { "x" } else { text_at(text, span) } {
-                    "x" => "to convert bools to strings: strings.as_string(x)".to_owned(),
-                    x => format!("to convert it to a string: strings.as_string({x})"),
-                }
-            }
-            None => format!("to convert to numbers: cast(x, {})", number.unwrap_or(&DType::Int64)),
-        })
-    };
-    // The tensors determine the dtype first, then any literals that it does not hold.
     for item in items {
         if item.is_literal() {
             nodes.push(None);
@@ -173,39 +146,11 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         };
         dtype = Some(match dtype {
             None => found,
-            Some(before) => promote(&before, &found).ok_or_else(|| clash(&item.span, false, &before, &found))?,
+            Some(before) => promote(&before, &found).ok_or_else(|| clash(name, text, &item.span, false, &before, &found))?,
         });
         nodes.push(Some(node));
     }
-    let literals_only = dtype.is_none();
-    for item in items.iter().filter(|item| item.is_literal()) {
-        let Some(literal) = item.literal().filter(|l| *l != Literal::None) else {
-            return Err(ExprError::at(item.span.clone(), "None is not a tensor"));
-        };
-        if let Some(before) = &dtype
-            && literal::holds(before, &literal)
-        {
-            continue;
-        }
-        let own = literal::plain(&literal, None).map_err(|e| e.or_at(item.span.clone()))?.0.dtype().cloned().unwrap_or(DType::Float32);
-        dtype = Some(match dtype {
-            None => own,
-            // As in a list, 1 is a float32 next to 0.5.
-            Some(_) if literals_only && own.is_float() && hold_all(&own, items) => own,
-            Some(before) => {
-                let wide = promote(&before, &own).ok_or_else(|| {
-                    let error = clash(&item.span, true, &before, &own);
-                    match text.get(item.span.clone()).filter(|word| before == DType::String && is_name(word)) {
-                        Some(arg) => error.help(format!("--arg '{arg}=\"...\"', including the inner quotes, passes a string")),
-                        None => error,
-                    }
-                })?;
-                // A fraction is outside the range of the narrow float dtype chosen; bools are within that of any.
-                if wide.is_float() && own != DType::Bool && !literal::holds(&wide, &literal) { DType::Float64 } else { wide }
-            }
-        });
-    }
-    let dtype = dtype.unwrap_or(DType::Float32);
+    let dtype = with_literals(items, dtype, name, text)?;
     items
         .iter()
         .zip(nodes)
@@ -218,6 +163,63 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             }
         })
         .collect()
+}
+
+/// The dtype of the tensors among the items, widened for the literals that it does not hold.
+fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text: &Arc<str>) -> ExprResult<DType> {
+    let literals_only = of_tensors.is_none();
+    let mut dtype = of_tensors;
+    for item in items.iter().filter(|item| item.is_literal()) {
+        let Some(literal) = item.literal().filter(|l| *l != Literal::None) else {
+            return Err(ExprError::at(item.span.clone(), "None is not a tensor"));
+        };
+        if dtype.as_ref().is_some_and(|before| literal::holds(before, &literal)) {
+            continue;
+        }
+        let own = literal::plain(&literal, None).map_err(|e| e.or_at(item.span.clone()))?.0.dtype().cloned().unwrap_or(DType::Float32);
+        dtype = Some(match dtype {
+            None => own,
+            // As in a list, 1 is a float32 next to 0.5.
+            Some(_) if literals_only && own.is_float() && hold_all(&own, items) => own,
+            Some(before) => {
+                let wide = promote(&before, &own).ok_or_else(|| {
+                    let error = clash(name, text, &item.span, true, &before, &own);
+                    match text.get(item.span.clone()).filter(|word| before == DType::String && is_name(word)) {
+                        Some(arg) => error.help(format!("--arg '{arg}=\"...\"', including the inner quotes, passes a string")),
+                        None => error,
+                    }
+                })?;
+                // A fraction is outside the range of the narrow float dtype chosen; bools are within that of any.
+                if wide.is_float() && own != DType::Bool && !literal::holds(&wide, &literal) { DType::Float64 } else { wide }
+            }
+        });
+    }
+    Ok(dtype.unwrap_or(DType::Float32))
+}
+
+/// The error for the item at `span`, of dtype `b`, next to items of dtype `a`.
+fn clash(name: &str, text: &Arc<str>, span: &Span, is_literal: bool, a: &DType, b: &DType) -> ExprError {
+    let does = if name.contains(['=', '<', '>']) { "compare" } else { "combine" };
+    let error = ExprError::at(span.clone(), format!("{name} cannot {does} {a} and {b}"));
+    let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
+    let number = [a, b].into_iter().find(|dtype| dtype.is_number());
+    error.help(match number.filter(|_| is_text) {
+        Some(number) => {
+            let to = if number.is_float() { DType::Float64 } else { DType::Int64 };
+            match if is_literal { "x" } else { text_at(text, span) } {
+                "x" => format!("to convert a number to a string, use strings.as_string(x); to convert a string to a number, strings.to_number(x, {to})"),
+                x if b.is_number() => {
+                    format!("to convert it to a string, use strings.as_string({x}); to convert the string to a number, strings.to_number(x, {to})")
+                }
+                x => format!("to convert it to a number, use strings.to_number({x}, {to}); to convert the number to a string, strings.as_string(x)"),
+            }
+        }
+        None if is_text && [a, b].contains(&&DType::Bool) => match if is_literal || *b != DType::Bool { "x" } else { text_at(text, span) } {
+            "x" => "to convert bools to strings: strings.as_string(x)".to_owned(),
+            x => format!("to convert it to a string: strings.as_string({x})"),
+        },
+        None => format!("to convert to numbers: cast(x, {})", number.unwrap_or(&DType::Int64)),
+    })
 }
 
 /// Whether a dtype represents all these literals exactly.
@@ -319,7 +321,7 @@ pub fn computable(dtype: &DType, name: Option<&str>) -> String {
     match (to, name) {
         (Some(to), Some(name)) => format!("convert it first: cast {name}={to}"),
         (Some(to), None) => format!("convert it to {to} first, with `cast`"),
-        (None, _) => "such values can only be passed on unchanged".to_owned(),
+        (None, _) => "values of this type can only be passed through unchanged".to_owned(),
     }
 }
 

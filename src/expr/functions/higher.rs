@@ -237,34 +237,10 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
         _ => None,
     };
     let over = list.as_ref().map_or_else(|| vec![elems.clone()], Clone::clone).iter().map(strict_node).collect::<ExprResult<Vec<_>>>()?;
-    let Some(first) = over.first() else {
+    if over.is_empty() {
         return Err(ExprError::at(elems.span.clone(), format!("{} needs at least one tensor", call.name)));
-    };
-    let mut rows = Dim::of(first.ty.dims.first().map_or(Size::Uniform, |d| d.size));
-    let (mut params, mut items) = (Vec::with_capacity(over.len()), Vec::with_capacity(over.len()));
-    for node in &over {
-        let Some(dim) = node.ty.dims.first().filter(|_| !node.ty.is_sparse()) else {
-            return Err(ExprError::at(
-                node.span.clone(),
-                format!("{} expects a tensor with at least one axis, found {}", call.name, node.ty),
-            ));
-        };
-        match (dim.size, rows.size) {
-            (Size::Known(a), Size::Known(b)) if a != b => {
-                return Err(ExprError::at(
-                    node.span.clone(),
-                    format!("{}: the tensors must have the same number of items; found {b} and {a}", call.name),
-                ));
-            }
-            (Size::Known(n), _) => rows = Dim::known(n),
-            _ => {}
-        }
-        let ty = Type { dims: outermost_uniform(node.ty.dims[1..].to_vec()), ..node.ty.clone() };
-        let param = Param::new("item");
-        let item = Node { ty, span: node.span.clone(), kind: NodeKind::Param(param.clone()) };
-        params.push(param);
-        items.push(Operand { kind: OperandKind::Tensor(item), span: node.span.clone() });
     }
+    let (rows, params, mut items) = items_of(&over, &call.name)?;
     let argument = match &list {
         None => items.remove(0),
         Some(_) => Operand { kind: OperandKind::Tuple(items), span: elems.span.clone() },
@@ -306,6 +282,33 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
         out.push(Operand { kind, span: call.span.clone() });
     }
     Ok(if several.is_some() { OperandKind::Tuple(out) } else { out.remove(0).kind })
+}
+
+/// The number of items of all tensors, and for each tensor the parameter that stands for its item, and that item.
+fn items_of(over: &[Node], name: &str) -> ExprResult<(Dim, Vec<Param>, Vec<Operand>)> {
+    let first = over.first().and_then(|node| node.ty.dims.first());
+    let mut rows = Dim::of(first.map_or(Size::Uniform, |d| d.size));
+    let (mut params, mut items) = (Vec::with_capacity(over.len()), Vec::with_capacity(over.len()));
+    for node in over {
+        let Some(dim) = node.ty.dims.first().filter(|_| !node.ty.is_sparse()) else {
+            let message = format!("{name} expects a tensor with at least one axis, found {}", node.ty);
+            return Err(ExprError::at(node.span.clone(), message));
+        };
+        match (dim.size, rows.size) {
+            (Size::Known(a), Size::Known(b)) if a != b => {
+                let message = format!("{name}: the tensors must have the same number of items; found {b} and {a}");
+                return Err(ExprError::at(node.span.clone(), message));
+            }
+            (Size::Known(n), _) => rows = Dim::known(n),
+            _ => {}
+        }
+        let ty = Type { dims: outermost_uniform(node.ty.dims[1..].to_vec()), ..node.ty.clone() };
+        let param = Param::new("item");
+        let item = Node { ty, span: node.span.clone(), kind: NodeKind::Param(param.clone()) };
+        params.push(param);
+        items.push(Operand { kind: OperandKind::Tensor(item), span: node.span.clone() });
+    }
+    Ok((rows, params, items))
 }
 
 /// The result type that `fn_output_signature` specifies.

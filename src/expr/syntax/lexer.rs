@@ -10,7 +10,7 @@ pub struct Token {
     pub span: Span,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TokenKind {
     Name(String),
@@ -31,6 +31,31 @@ const OPERATORS: [&str; 45] = [
     "**=", "//=", "<<=", ">>=", "...", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", ":=", "->", "+=", "-=", "*=", "/=", "%=", "&=",
     "|=", "^=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<", ">", "=", "(", ")", "[", "]", "{", "}", ",", ":", ".",
 ];
+
+/// The error for a character that starts no token.
+fn unexpected(text: &str, at: usize) -> ExprError {
+    let rest = text.get(at..).unwrap_or_default();
+    let c = rest.chars().next().unwrap_or(' ');
+    let error = ExprError::at(at..at + c.len_utf8(), format!("unexpected character {c:?}"));
+    let help = match c {
+        '!' => "write `not x` or `x != y`",
+        '$' => "write fields without `$`, and in backquotes if the name is not an identifier",
+        '?' if rest.starts_with("??") => "to replace nulls: fill_null(x, value)",
+        '?' => "write where(condition, x, y); put a name with such a character in backquotes",
+        '“' | '”' | '‘' | '’' => "use straight quotes: \" or '",
+        '−' | '–' => "write -",
+        '×' | '·' => "write *",
+        '÷' => "write /",
+        '≤' => "write <=",
+        '≥' => "write >=",
+        '≠' => "write !=",
+        c if c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}') => {
+            "this looks like a space but is a different character; replace it with an ordinary space"
+        }
+        _ => return error,
+    };
+    error.help(help)
+}
 
 /// All tokens of the text, the last one [`TokenKind::End`].
 ///
@@ -79,25 +104,7 @@ pub fn tokens(text: &str) -> ExprResult<Vec<Token>> {
                     }
                 } else {
                     let Some(op) = OPERATORS.iter().find(|op| text[at..].starts_with(**op)) else {
-                        let c = text[at..].chars().next().unwrap_or(' ');
-                        let error = ExprError::at(start..start + c.len_utf8(), format!("unexpected character {c:?}"));
-                        return Err(match c {
-                            '!' => error.help("write `not x` or `x != y`"),
-                            '$' => error.help("write fields without `$`, and in backquotes if the name is not an identifier"),
-                            '?' if text[start..].starts_with("??") => error.help("to replace nulls: fill_null(x, value)"),
-                            '?' => error.help("write where(condition, x, y); put a name with such a character in backquotes"),
-                            '“' | '”' | '‘' | '’' => error.help("use straight quotes: \" or '"),
-                            '−' | '–' => error.help("write -"),
-                            '×' | '·' => error.help("write *"),
-                            '÷' => error.help("write /"),
-                            '≤' => error.help("write <="),
-                            '≥' => error.help("write >="),
-                            '≠' => error.help("write !="),
-                            c if c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}') => {
-                                error.help("this looks like a space; replace it with a plain one")
-                            }
-                            _ => error,
-                        });
+                        return Err(unexpected(text, at));
                     };
                     at += op.len();
                     match *op {
@@ -204,7 +211,7 @@ impl StringContents {
             _ => {
                 let end = text[escape + 1..].chars().next().map_or(escape + 1, |c| escape + 1 + c.len_utf8());
                 return Err(ExprError::at(escape..end, "unknown escape in a string")
-                    .help("write a backslash as \\\\; r\"...\" takes everything literally"));
+                    .help("write a backslash as \\\\; in r\"...\", backslashes are literal"));
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ pub struct RecordCount {
     /// Number of records [default: 10]
     #[arg(value_name = "N", value_parser = parse_argument)]
     count: Argument,
-    /// The same as N
+    /// Same as the argument N
     #[arg(short = 'n', value_name = "N", value_parser = parse_option)]
     number: Option<u64>,
 }
@@ -55,9 +55,9 @@ fn refused(text: &str) -> Error {
         Some(0 | 1) => error,
         Some(first) => error.help(format!("to start at record {first} use skip {}", first.saturating_sub(1))),
         None => match text.strip_prefix('-').and_then(digits) {
-            Some(1) => error.help("for all records but the last: tatter head -n $(($(tatter count FILE) - 1)) FILE"),
+            Some(1) => error.help("for all but the last record: tatter head -n $(($(tatter count FILE) - 1)) FILE"),
             Some(last) => {
-                error.help(format!("for all records but the last {last}: tatter head -n $(($(tatter count FILE) - {last})) FILE"))
+                error.help(format!("for all but the last {last} records: tatter head -n $(($(tatter count FILE) - {last})) FILE"))
             }
             None => error,
         },

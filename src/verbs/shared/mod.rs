@@ -18,6 +18,7 @@ pub mod padding;
 pub mod pool;
 pub mod prefix;
 pub mod queue;
+pub mod seed;
 pub mod shares;
 pub mod sorter;
 pub mod spill;

@@ -260,7 +260,7 @@ fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &
     Ok(())
 }
 
-/// The error for values of a dtype that tensors do not have. `dims`: the axes of the field, if known.
+/// The error for values whose dtype tensors do not support. `dims`: the axes of the field, if known.
 pub fn not_padded(path: &FieldPath, dtype: &DType, dims: &[Dim]) -> Error {
     if *dtype == DType::Null {
         let error = Error::usage("has no value in any record, so its dtype is unknown").in_field(path);

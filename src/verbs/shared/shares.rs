@@ -39,7 +39,7 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
             let rest = if name == "test" { "train" } else { "test" };
             let left = rounded(1.0 - share);
             let both = shell_word(&format!("{name}={share},{rest}={left}"));
-            return Err(error.help(format!("add a part for the rest of the records: {option} {both}")));
+            return Err(error.help(format!("add a part for the remaining records: {option} {both}")));
         }
         // Counts or percentages.
         let fractions: Vec<String> = shares.iter().map(|(name, share)| format!("{name}={}", share / sum)).collect();
