@@ -383,7 +383,7 @@ impl fmt::Display for Error {
         }
         f.write_str(&one_line(&self.0.message))?;
         if self.0.kind == Kind::Internal {
-            write!(f, "\n  this is a bug in tatter; please report it with the input")?;
+            write!(f, "\n  this is a bug in tatter; please report it, with the input that caused it")?;
         }
         for part in self.0.excerpts.iter().flat_map(|excerpt| excerpt.lines()) {
             write!(f, "\n  {part}")?;
@@ -415,7 +415,7 @@ fn between(message: &str) -> &'static str {
     if verbs.iter().any(|verb| message.starts_with(verb)) { " " } else { ": " }
 }
 
-/// Advice beside a command that passes whole records through jq.
+/// Advice that accompanies a command that passes whole records through jq.
 pub const OLD_JQ: &str = "this needs jq 1.7 or later: earlier versions round integers beyond 2^53";
 
 /// The nearest of `names` to a mistyped `name`, for "did you mean".

@@ -15,7 +15,7 @@
 //!
 //! # Glossary
 //! - **record**: an element of the input; **block**: undecoded bytes of some records; **chunk**: decoded columns of
-//!   some records; **batch**: only the dimension created by the verb.
+//!   some records; **batch**: only the axis that the verb `batch` creates.
 //! - **origin**: the file and the numbers of the records of a chunk; **fault**: a record that cannot be read, which
 //!   travels with the chunk until it is counted; **group**: records that are encoded together, such as a row group.
 //! - **demand**: the fields and records that a chain needs from its input; **digest**: what a thread finds out about a
@@ -24,7 +24,7 @@
 //!
 //! # Levels
 //! A module uses only modules of its own or a lower level. There are no cyclic dependencies, and formats and verbs do
-//! not depend on each other (`tests/it/layers.rs` checks it):
+//! not depend on each other (checked by `tests/it/layers.rs`):
 //! ```text
 //! 0 error message panic path notice printable random screen wire
 //! 1 schema tensor options demand io

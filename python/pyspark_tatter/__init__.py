@@ -1,4 +1,4 @@
-"""Lets Spark find the data source ``tatter`` without registration: it looks for ``pyspark_NAME.DefaultSource``."""
+"""Lets Spark find the data source ``tatter`` without registration: Spark looks for ``pyspark_NAME.DefaultSource``."""
 
 from tatter_data.source import TatterSource as DefaultSource
 

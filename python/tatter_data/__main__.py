@@ -9,7 +9,7 @@ from tatter_data._find import find_tatter
 
 
 def main() -> None:
-    """Replaces this process with the program, or waits for it on platforms that cannot."""
+    """Replaces this process with the program; on platforms where this is impossible, runs the program and waits for it."""
     program = find_tatter()
     words = [program, *sys.argv[1:]]
     if os.name != "nt":

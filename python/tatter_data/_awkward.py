@@ -1,4 +1,4 @@
-"""Arrow tables as Awkward arrays, with types that Awkward does not take as equivalent ones."""
+"""Converts Arrow tables to Awkward arrays; types that Awkward does not support become equivalent ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def to_awkward(table: pa.Table) -> Any:
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """The values of an array in types that Awkward takes."""
+    """The values of an array, in types that Awkward supports."""
     types, kind = pa.types, array.type
     if isinstance(kind, pa.FixedShapeTensorType) and not array.null_count:
         return plain(column("", array.to_numpy_ndarray()))
@@ -65,7 +65,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Whether Awkward takes a type, apart from those that have no equivalent."""
+    """Whether Awkward supports a type, ignoring types that have no equivalent."""
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType) or types.is_dictionary(kind) or types.is_run_end_encoded(kind) or types.is_map(kind):
         return False

@@ -55,7 +55,7 @@ if hasattr(os, "register_at_fork"):
 class Input:
     """The program's standard input.
 
-    A source that a feed reads can fail with the same exceptions as a pipe without a reader, so those of the pipe become an
+    The source of a feed can raise the same exceptions as a pipe without a reader, so the exceptions of the pipe become an
     `_EndedError`.
     """
 
@@ -124,7 +124,7 @@ class Child:
         """The schema and the record batches of the Arrow stream on standard output.
 
         Raises:
-            TatterError: The program failed, or has printed text. The iterator raises it too, at its end.
+            TatterError: The program failed or printed text. The iterator can also raise it, at its end.
         """
         try:
             # Text could be taken for the length of the metadata.
@@ -161,7 +161,7 @@ class Child:
 
         Raises:
             TatterError: The program failed.
-            RuntimeError: This process is a fork of the one that has started the program.
+            RuntimeError: This process is a fork of the one that started the program.
         """
         self._check_owner()
         try:
@@ -205,8 +205,8 @@ class Child:
     def _join(self) -> None:
         """Waits for the threads after the program's end, and closes the pipes.
 
-        A feed may be waiting for its source, such as a generator without news, for any time. It is left alone then: it ends,
-        and closes its pipe, as soon as it writes again.
+        A feed may wait indefinitely for its source, such as a generator that yields nothing. It is then left alone: it ends,
+        and closes its pipe, the next time it writes.
         """
         for thread, seconds in ((self._drainer, None), (self._feeder, _PATIENCE)):
             if thread is not None and thread is not threading.current_thread():
@@ -221,7 +221,7 @@ def start(words: Sequence[str], stdin: int) -> subprocess.Popen[bytes]:
     """Starts the program.
 
     Raises:
-        ValueError: The words are longer than the system allows.
+        ValueError: The command line is longer than the system allows.
     """
     try:
         return subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -242,12 +242,12 @@ def _thread(target: Any, *args: Any) -> threading.Thread:
 
 
 def printed() -> TatterError:
-    """The error for a command that has succeeded, but printed text, such as its help."""
+    """The error for a command that succeeded but printed text, such as its help."""
     return TatterError(f"the command prints text, not records\n  {_PRINTING}", code=2)
 
 
 def _of_records(error: TatterError) -> TatterError:
-    """The error, in terms of this package where it is about options, some of which this package sets."""
+    """The error, with advice in terms of the arguments of this package instead of the program's options."""
     for option, what in ("--output", "file"), ("--to", "format"):
         if error.message.startswith(f"{option} appears twice"):
             return TatterError(f"a chain has no output {what}; write its records: tatter_data.write(records, path)", code=error.code)
@@ -271,7 +271,7 @@ def _keyword(option: re.Match[str]) -> str:
 
 
 def stop(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Ends a program that this process has started, and gives it time to remove its temporary files."""
+    """Ends a program that this process started, giving it time to remove its temporary files."""
     if os.getpid() != owner or process.poll() is not None:
         return
     process.terminate()
@@ -315,7 +315,7 @@ def _feed(process: subprocess.Popen[bytes], feed: Feed, faults: list[BaseExcepti
 def arrow_feed(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Feed:
     """Record batches as an Arrow stream. Its end marker is written only after the last batch.
 
-    The feed raises a ValueError if a batch has another schema.
+    The feed raises a ValueError if a batch has a different schema.
     """
 
     def feed(pipe: Input) -> None:

@@ -68,14 +68,14 @@ class TatterError(RuntimeError):
 
 
 def _verdict(code: int, output: str) -> str:
-    """What the program found, if it only printed it: ``validate`` and ``diff`` do."""
+    """The findings that the program printed instead of an error message, as ``validate`` and ``diff`` do."""
     lines = output.splitlines() if code == 1 else []
     more = [f"... {len(lines) - _SHOWN} more lines in TatterError.output"] if len(lines) > _SHOWN + 1 else lines[_SHOWN:]
     return "\n".join(lines[:_SHOWN] + more) or f"tatter ended with code {code}"
 
 
 class TatterNotice(UserWarning):
-    """A notice from the program about something that is not an error but that the user should know.
+    """A notice from the program: something that is not an error, but that the user should know about.
 
     ``warnings.simplefilter("error", TatterNotice)`` or the option ``strict=True`` turns notices into errors;
     ``quiet=True`` suppresses them.

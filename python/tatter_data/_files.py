@@ -118,7 +118,7 @@ def find(names: Iterable[str], strict: bool = False, quiet: bool = False) -> lis
 
 
 def expand(names: Iterable[str], strict: bool = False, quiet: bool = False) -> list[str]:
-    """The local files for names, globs, shards and folders, as `find`; a name without files stays as it is.
+    """The local files for names, globs, shards and folders, like `find`, except that a name that matches no files is kept.
 
     Raises:
         TatterError: There is a notice, and `strict`.
@@ -142,7 +142,7 @@ def _found(tree: _Local | _Remote, path: str, strict: bool, quiet: bool, start: 
 def _tell(notices: Iterable[str], strict: bool, quiet: bool) -> None:
     for notice in notices if not quiet else ():
         if strict:
-            raise TatterError(f"{notice}\n  this is a notice without --strict")
+            raise TatterError(f"{notice}\n  without --strict, this is only a notice")
         warn(notice)
 
 
@@ -214,7 +214,7 @@ class _Search:
         return sorted(found.files, key=_order)
 
     def _tell_values(self, path: str, folders: Iterable[str]) -> None:
-        """Adds a notice if a name of a folder gives the value of a field."""
+        """Adds a notice if the name of a folder contains the value of a field."""
         name = min((name for name in folders if "=" in name), default=None)
         if name is not None:
             self.notices.append(f"{path}: fields are read from the files only, not from directory names such as {name}")

@@ -137,8 +137,8 @@ def split_chain(chain: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def begin_chain(verb: Sequence[str], chain: Sequence[str]) -> list[str]:
-    """The chain with a verb for its input: the combined inputs if it combines several, and the records of a shard if it begins
-    with one.
+    """The chain with a verb inserted at its input: after a first verb that combines inputs, and after any `shard` that comes
+    first.
 
     >>> begin_chain(["skip", "1"], ["map", "y = x", "then", "head"])
     ['skip', '1', 'then', 'map', 'y = x', 'then', 'head']
@@ -175,7 +175,7 @@ def path_words(paths: Paths, more: bool = False) -> list[str]:
     (['a.jsonl'], ['a', 'b'])
 
     Raises:
-        TypeError: These are not names.
+        TypeError: The paths are not names.
         ValueError: There is no name, or one is ``-``: the program's standard input is not that of Python.
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
@@ -253,12 +253,12 @@ def refuse_files_from(options: Mapping[str, Any], instead: str) -> None:
         ValueError: The options name one.
     """
     if any(_option(name) == "files-from" and value not in (None, False) for name, value in options.items()):
-        raise ValueError(f"the files that files_from names are not divided: {instead}")
+        raise ValueError(f"the files that files_from names cannot be divided: {instead}")
 
 
 def merged(first: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of records and those of writing them, for one run. A later option replaces the same earlier one, False
-    takes it back, and constants are added.
+    """The options of records and those of writing them, for one run. A later option replaces the same earlier option, False
+    unsets it, and constants are merged.
 
     >>> merged({"threads": 1, "strict": True, "arg": {"k": 1}}, {"threads": 2, "strict": False, "arg": {"n": 2}})
     {'threads': 2, 'strict': False, 'arg': {'k': 1, 'n': 2}}
@@ -385,7 +385,7 @@ def literal(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(literal(each) for each in value) + "]"
     hint = "; pass the list of its values: tolist()" if hasattr(value, "tolist") else ""
-    raise TypeError(f"expressions have no {type(value).__name__}, only str, bytes, bool, int, float, None and lists of these{hint}")
+    raise TypeError(f"expressions do not support {type(value).__name__}, only str, bytes, bool, int, float, None and lists of these{hint}")
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Arrow tables as pandas data frames without rounded integers."""
+"""Converts Arrow tables to pandas data frames without rounding integers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pyarrow as pa
 
 
 def to_pandas(table: pa.Table) -> Any:
-    """The frame of `pyarrow.Table.to_pandas`, but a column of integers with nulls is of a nullable dtype, and one with such
-    integers inside of an Arrow dtype: pandas would make floats of them.
+    """Like `pyarrow.Table.to_pandas`, except that a column of integers with nulls gets a nullable dtype, and one with such
+    integers inside it an Arrow dtype: pandas would convert them to floats.
 
     >>> to_pandas(pa.table({"x": [2**53 + 1, None], "y": [1, 2]})).dtypes.tolist()
     [Int64Dtype(), dtype('int64')]
@@ -30,7 +30,7 @@ def to_pandas(table: pa.Table) -> Any:
 
 
 def _has_null_integers(array: pa.Array) -> bool:
-    """Whether there are integers beside nulls, at any depth."""
+    """Whether there are both integers and nulls, at any depth."""
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return _has_null_integers(array.storage)

@@ -40,7 +40,7 @@ class Ragged:
         try:
             row = operator.index(row)
         except TypeError:
-            raise TypeError(f"a row must be an integer or a slice, found {type(row).__name__}; for several: [x[row] for row in rows]") from None
+            raise TypeError(f"a row must be an integer or a slice, found {type(row).__name__}; to select several rows: [x[row] for row in rows]") from None
         if not -len(self) <= row < len(self):
             raise IndexError(row)
         row %= len(self)

@@ -98,7 +98,7 @@ class Records:
         """Shard `number`, from 0, of `count`.
 
         By record: every `count`-th record of the input, before the chain, or of the combined inputs if the chain begins with
-        a verb that combines them (``mix``, ``zip``), or of the shard if these records are one. By file: every `count`-th of the files that
+        a verb that combines them (``mix``, ``zip``), or of this shard if the records are already a shard. By file: every `count`-th of the files that
         names, globs, shards and directories stand for, without opening the others; the shards together equal the chain over
         all files only if no verb looks across records.
 
@@ -115,7 +115,7 @@ class Records:
         if by == "record":
             return self._with(chain=begin_chain(["shard", f"{number}/{count}"], self._chain))
         if self._source is not None:
-            raise ValueError("only files are sharded by file")
+            raise ValueError("only files can be sharded by file")
         refuse_files_from(self._options, "shard by record")
         verb = self._chain[0]
         if verb in ("choose", "zip"):
@@ -135,7 +135,7 @@ class Records:
         return self._source is not None and self._source.is_one_shot
 
     def with_seed(self, add: int) -> Records:
-        """The same records with another seed: that of the options (default 0) plus `add`."""
+        """The same records with a different seed: that of the options (default 0) plus `add`."""
         return self._with(options={**self._options, "seed": int(self._options.get("seed") or 0) + add})
 
     def _with(self, **changes: Any) -> Records:
@@ -306,7 +306,7 @@ class Records:
     def _repr_html_(self) -> str:
         """The first records, for notebooks. The types of a text format are those of these records, unless `schema` was called.
 
-        The records of an iterator are left to be read.
+        An iterator is not consumed.
         """
         from ._html import table
 
@@ -318,5 +318,5 @@ class Records:
 
 
 def _unlike_words(name: str) -> str:
-    """The name of a file, in a form that is no option or word of a chain."""
+    """The name of a file, in a form that cannot be mistaken for an option or a word of a chain."""
     return f"./{name}" if name == "then" or name.startswith(("-", "[", "]")) else name

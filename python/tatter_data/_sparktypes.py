@@ -63,7 +63,7 @@ def arrow_schema(schema: StructType, timezone: str) -> pa.Schema:
 
 def _refuse_variants(path: str, kind: DataType) -> None:
     if kind.typeName() == "variant":
-        raise TypeError(f"{path}: variants have no equivalent; pass their text with to_json, or leave the field out with drop")
+        raise TypeError(f"{path}: variants have no equivalent; convert them to text with to_json, or drop the field")
     if isinstance(kind, StructType):
         for field in kind:
             _refuse_variants(f"{path}.{field.name}", field.dataType)
@@ -76,7 +76,7 @@ def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns of a batch, by position, with the types and names of `schema`.
 
     Raises:
-        ValueError: A type of Spark does not hold a value, such as nanoseconds.
+        ValueError: A Spark type cannot represent a value, such as nanoseconds.
     """
     arrays = []
     for name, column, field in zip(batch.schema.names, batch.columns, schema):

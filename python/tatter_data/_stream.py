@@ -40,7 +40,7 @@ class Source:
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow schema. All records of an iterator are left to be read."""
+        """The Arrow schema. An iterator is not consumed."""
         schema, batches = self.open()
         if self.is_one_shot:
             self._opened, self._is_read = (schema, batches), False
@@ -90,7 +90,7 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     (['x', 'y'], 2)
 
     Raises:
-        TypeError: This is not data, or a key is not a string.
+        TypeError: The argument is not data, or a key is not a string.
         ValueError: An iterable has no record batches, and so no schema, or values of a field have no Arrow type.
     """
     if isinstance(data, pa.RecordBatch):
@@ -118,7 +118,7 @@ def stream(data: Data) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
 
 
 def chained(first: pa.RecordBatch | None, rest: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches of an iterator from which the first, None if there is none, has been taken."""
+    """The batches of an iterator whose first batch (None if there is none) has already been taken."""
     return itertools.chain([] if first is None else [first], rest)
 
 
@@ -146,7 +146,7 @@ def _one_column(data: Any) -> TypeError:
 
 
 def _of_frame(frame: Any) -> pa.Table:
-    """A data frame of pandas, as pandas exports it, but columns of objects as those of a dictionary."""
+    """A pandas data frame as exported by pandas, except that object columns are converted like those of a dictionary."""
     places = [place for place, dtype in enumerate(frame.dtypes) if dtype == object]
     blank = frame.copy(deep=False)
     for place in places:
@@ -159,7 +159,7 @@ def _of_frame(frame: Any) -> pa.Table:
 
 
 def _instead(data: Any) -> str:
-    """What to write instead of passing an object that has the data but no records."""
+    """Advice on what to pass instead of an object that contains data but no records."""
     if type(data).__name__ == "LazyFrame":
         return ", which has no records yet; pass data.collect()"
     if type(data).__module__.split(".")[0] == "awkward":

@@ -209,7 +209,7 @@ def partition(chunks: list[pa.Array]) -> tuple[np.ndarray, list[pa.Array]]:
 
 
 def is_list_view(kind: pa.DataType) -> bool:
-    """Whether a type is that of lists whose rows can be anywhere in their values."""
+    """Whether a type is a list view, whose rows can be anywhere in the values."""
     return pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind)
 
 
@@ -258,7 +258,7 @@ def _no_nulls(names: tuple[str, ...], chunks: list[pa.Array], is_sparse: bool = 
 
 
 def _filling(kind: pa.DataType) -> str | None:
-    """A value that `fill-null` takes for nulls of a type, if there is one."""
+    """A value with which `fill-null` can replace the nulls of a type, if there is one."""
     types = pa.types
     if types.is_fixed_size_list(kind):
         return _filling(kind.value_type)
@@ -276,7 +276,7 @@ def _filling(kind: pa.DataType) -> str | None:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is that of strings or bytes."""
+    """Whether a type is a string or binary type."""
     types = pa.types
     return (
         types.is_string(kind)
@@ -301,7 +301,7 @@ def _to_numpy(names: tuple[str, ...], part: pa.Array) -> np.ndarray:
 
 
 def remedy(names: tuple[str, ...], kind: pa.DataType) -> str:
-    """How to get tensors of records with a field that has no dtype."""
+    """Advice on converting records with a field that has no dtype to tensors."""
     if pa.types.is_union(kind):
         return f"leave it out in the chain: {dropping(names)}"
     to = "int64" if pa.types.is_temporal(kind) and not pa.types.is_interval(kind) else "string"

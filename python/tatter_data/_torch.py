@@ -113,7 +113,7 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
     ``shard="file"`` every N-th file; with None everything.
 
     Each iteration starts over, except for the first one after ``load_state_dict``, which resumes after the records that had
-    been delivered at the time of ``state_dict``. Both count in the process that iterates: with workers, let torchdata's
+    been delivered at the time of ``state_dict``. Both apply to the process that iterates: with workers, let torchdata's
     StatefulDataLoader call them.
     """
 

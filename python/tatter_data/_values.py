@@ -1,4 +1,4 @@
-"""Python values as Arrow arrays, without what Arrow's own inference loses."""
+"""Converts Python values to Arrow arrays without the losses of Arrow's own inference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOTATION = {"halffloat": "float16", "float": "float32", "double": "float64", "b
 
 
 def array(name: str, values: Iterable[Any]) -> pa.Array:
-    """The values of a field, with the type that Arrow infers, or nanoseconds or uint64 if they need it.
+    """The values of a field, with the type that Arrow infers, or nanoseconds or uint64 if needed.
 
     Masked values and `NaT` are null, and arrays of any rank are lists.
 
@@ -31,7 +31,7 @@ def array(name: str, values: Iterable[Any]) -> pa.Array:
 
     Raises:
         TypeError: A value is a set, or a name in a dictionary is not a string.
-        ValueError: The values have no common type, or a text is not valid Unicode. Dates mixed with times, times with and
+        ValueError: The values have no common type, or a string is not valid Unicode. Dates mixed with times, times with and
             without a time zone, and NumPy times of different units have no common type.
         pyarrow.ArrowException: Arrow has no type for the values.
 
@@ -92,13 +92,13 @@ def objects(values: Any) -> list[Any]:
 
 
 def refuse_objects(name: str, column: Any) -> None:
-    """Refuses a Polars column of Python objects, of which Polars exports the addresses.
+    """Rejects a Polars column of Python objects, because Polars exports their addresses.
 
     Raises:
-        TypeError: This is one.
+        TypeError: The column contains Python objects.
     """
     if type(column).__module__.split(".")[0] == "polars" and str(getattr(column, "dtype", "")) == "Object":
-        raise TypeError(f"{name}: Arrow has no columns of Python objects; cast it, or drop it")
+        raise TypeError(f"{name}: Arrow cannot store columns of Python objects; cast or drop the column")
 
 
 def field(name: str, values: Any) -> tuple[pa.Field, Any]:
@@ -193,7 +193,7 @@ def _inferred(values: Sequence[Any]) -> pa.Array:
 
 
 def _check_times(name: str, values: Sequence[Any], kinds: set[type]) -> None:
-    """Refuses times that Arrow would cut or take for one another."""
+    """Rejects times that Arrow would truncate or confuse with one another."""
     times = [kind for kind in kinds if issubclass(kind, datetime.datetime)]
     if times and any(issubclass(kind, datetime.date) and not issubclass(kind, datetime.datetime) for kind in kinds):
         raise ValueError(f"{name}: dates and times are mixed; make all of them datetime.datetime")
@@ -204,7 +204,7 @@ def _check_times(name: str, values: Sequence[Any], kinds: set[type]) -> None:
 
 
 def _fitting(ty: pa.DataType, values: Sequence[Any]) -> pa.DataType:
-    """The inferred type, with nanoseconds where a value has some."""
+    """The inferred type, with nanoseconds where a value has them."""
     if pa.types.is_timestamp(ty) and any(getattr(value, "nanosecond", 0) for value in values):
         return pa.timestamp("ns", ty.tz)
     if pa.types.is_duration(ty) and any(getattr(value, "nanoseconds", 0) for value in values):
@@ -250,7 +250,7 @@ def _of_numpy(name: str, values: Any) -> pa.Array:
 
 
 def _known(name: str, values: Any) -> Any:
-    """A column that Arrow knows, such as one of pandas."""
+    """A column that Arrow can convert, such as a pandas column."""
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
@@ -269,7 +269,7 @@ def _of_ragged(name: str, ragged: Ragged) -> pa.Array:
         if not len(splits) or splits[0] != 0:
             raise ValueError(f"{what} must start at 0, found {splits[0] if len(splits) else 'none'}")
         if (splits[1:] < splits[:-1]).any():
-            raise ValueError(f"{what} must never decrease, found {splits[1:][splits[1:] < splits[:-1]][0]} after a larger one")
+            raise ValueError(f"{what} must not decrease, found {splits[1:][splits[1:] < splits[:-1]][0]} after a larger number")
         if splits[-1] != len(items):
             raise ValueError(f"{what} must end at the number of values or rows inside, {len(items)}, found {splits[-1]}")
         items = pa.LargeListArray.from_arrays(pa.array(splits), items)
@@ -297,7 +297,7 @@ def _of_sparse(name: str, sparse: Sparse) -> pa.Array:
     outside = ((inner < 0) | (inner >= shapes[records])).any(axis=1)
     if outside.any():
         at = int(outside.argmax())
-        raise ValueError(f"{name}: the index {inner[at].tolist()} is outside of its record's dense shape {shapes[records[at]].tolist()}")
+        raise ValueError(f"{name}: the index {inner[at].tolist()} is outside its record's dense shape {shapes[records[at]].tolist()}")
     splits = pa.array(numpy.searchsorted(records, numpy.arange(nrows + 1)), pa.int32())
     points, shape = (pa.FixedSizeListArray.from_arrays(pa.array(part.reshape(-1)), rank) for part in (inner, shapes))
     parts = {"indices": pa.ListArray.from_arrays(splits, points), "values": pa.ListArray.from_arrays(splits, values), "dense_shape": shape}
@@ -305,7 +305,7 @@ def _of_sparse(name: str, sparse: Sparse) -> pa.Array:
 
 
 def _integers(name: str, what: str, values: Any, rank: int) -> Any:
-    """An array of int64, of NumPy, PyTorch or a list."""
+    """An int64 array, from a NumPy array, a PyTorch tensor or a list."""
     import numpy
 
     found = numpy.asarray(values)
@@ -315,7 +315,7 @@ def _integers(name: str, what: str, values: Any, rank: int) -> Any:
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:
-    """The values, with None for missing ones, and those of arrays of rank 0."""
+    """The values, with None for missing ones, and with arrays of rank 0 replaced by their values."""
     plain = list(values)
     arrays = {kind for kind in set(map(type, plain)) if _is_array(kind)}
     if arrays:
@@ -327,12 +327,12 @@ def _plain(values: Iterable[Any]) -> list[Any]:
 
 
 def _is_array(kind: type) -> bool:
-    """Whether a type is that of arrays of NumPy, or based on it, such as `numpy.memmap`."""
+    """Whether a type is `numpy.ndarray` or a subclass of it, such as `numpy.memmap`."""
     return any(base.__name__ == _ARRAY for base in kind.__mro__)
 
 
 def _base(values: Any) -> Any:
-    """An array without the ways of a type based on it: the rows of a matrix are matrices."""
+    """A plain `numpy.ndarray`: subclasses behave differently; for example, the rows of a matrix are matrices."""
     if type(values).__name__ in (_ARRAY, _MASKED):
         return values
     import numpy

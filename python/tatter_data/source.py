@@ -392,7 +392,7 @@ class TatterReader(DataSourceReader):
 
 
 def _new_fields(found: Iterable[pa.Field], known: Iterable[pa.Field], path: str = "") -> Iterator[str]:
-    """The paths of fields that are not among the known ones, also inside structures."""
+    """The paths of fields that are not among the known ones, including those inside structures."""
     types = {field.name: field.type for field in known}
     for field in found:
         if field.name not in types:

@@ -15,7 +15,7 @@ pub static COMMANDS: &[Standalone] = &[
         name: "diff",
         summary: "Print the first difference between two datasets",
         about: "Compares two datasets, in any formats, record by record, and prints the first difference: the record, the path to \
-                the value, and both values. The exit code is 1 if there is a difference. Both datasets are read with one schema that \
+                the value, and both values. The exit code is 1 if there is a difference. Both datasets are read with a common schema that \
                 fits all records, so 1 equals 1.0, int32 equals int64, and an absent key equals null; field order does not matter. \
                 If both are Parquet or Arrow files, the types, nullability and metadata that they store are compared, too.\n\n\
                 Indices in a path start at 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
@@ -41,8 +41,8 @@ pub static COMMANDS: &[Standalone] = &[
                 Arg::new(name).required(true).value_parser(clap::value_parser!(OsString)).value_hint(clap::ValueHint::FilePath).help(help)
             };
             command
-                .arg(file("A", "First dataset: a file, a quoted glob, shards or a directory"))
-                .arg(file("B", "Second dataset; - is standard input"))
+                .arg(file("A", "First dataset: a file, a quoted glob, shards or a directory; - is standard input"))
+                .arg(file("B", "Second dataset, given in the same way"))
                 .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Ignore types and metadata"))
         },
         run: |matches, options, out| {
@@ -55,8 +55,8 @@ pub static COMMANDS: &[Standalone] = &[
         summary: "Write an index of the records of TFRecord files",
         about: "Writes x.tfrecord.idx next to each file: one line per record with its offset and length, framing included, as DALI's \
 tfrecord2idx does. With --binary it writes x.tfrecord.offsets: pairs of uint64, little endian, which \
-                NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). `get`, `sample`, `shuffle` and `tail` use either, and read only the requested \
-records. The files must not be compressed.",
+                NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). `get`, `sample`, `shuffle` and `tail` use either kind of index to read only the \
+records they need. The files must not be compressed.",
         examples: &[
             Example {
                 about: "with an index, `get` reads only the third record",
@@ -94,7 +94,7 @@ records. The files must not be compressed.",
         name: "completions",
         summary: "Print shell completions: bash, zsh, fish or powershell",
         about: "Prints a script that completes verbs, options, their values, files, and the fields of the file on the \
-                command line (in fish, only of a file before the cursor).\n\n\
+                command line (in fish, only if the file comes before the cursor).\n\n\
                 bash:\n    \
                     tatter completions bash > ~/.local/share/bash-completion/completions/tatter\n\
                 zsh, in a directory of $fpath:\n    \
@@ -105,13 +105,15 @@ records. The files must not be compressed.",
                     tatter completions powershell >> $PROFILE",
         examples: &[],
         takes_output: false,
-        augment: |command| command.arg(Arg::new("SHELL").required(true).value_parser(scripts::SHELLS).help("Which shell")),
+        augment: |command| {
+            command.arg(Arg::new("SHELL").required(true).value_parser(scripts::SHELLS).help("Shell for which to print the script"))
+        },
         run: |matches, _, out| scripts::write(matches.get_one::<String>("SHELL").map_or("", String::as_str), out),
     },
     Standalone {
         name: "man",
         summary: "Print a man page, or write all pages to a directory",
-        about: "Prints the man page of a verb or of `functions`, or tatter(1) if no PAGE is given, as roff. \
+        about: "Prints the man page of a verb or of `functions`, or tatter(1) if no PAGE is given, in roff format. \
                 To view a page, run `tatter man head | man -l -`. `tatter man --output DIR` writes all pages to a directory.",
         examples: &[],
         takes_output: true,

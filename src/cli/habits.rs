@@ -80,7 +80,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         "use --shape for sizes, as in --shape 'FIELD=[5]'",
     ),
     (&["schema"], &["--format", "--fmt", "--output-format"], "use --as for the format, as in schema --as json"),
-    (&["mix"], &["--weights", "--probs"], "write a weight after its input: mix a.jsonl=0.7 b.jsonl=0.3"),
+    (&["mix"], &["--weights", "--probs"], "append each weight to its input: mix a.jsonl=0.7 b.jsonl=0.3"),
     (&["interleave"], &["--block-length"], "did you mean --block?"),
     (&["interleave"], &["--cycle-length"], "did you mean --cycle?"),
     (&["pack"], &["--max-length", "--seq-length"], "did you mean --length?"),
@@ -93,7 +93,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
 /// Options of other tools for any verb, with advice.
 const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["-j", "-p", "--jobs", "--parallel", "--workers", "--cores"], "did you mean --threads?"),
-    (&["--format", "--fmt"], "use --from for the format of the input and --to for that of the output"),
+    (&["--format", "--fmt"], "use --from for the input format and --to for the output format"),
     (&["-O"], "did you mean -o?"),
     (&["-t", "--output-format", "--out-format", "--ofmt"], "did you mean --to?"),
     (&["-i", "--input", "--infile", "--in-file", "--file"], "FILEs are positional arguments; use --from for their format"),
@@ -112,7 +112,7 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["--zstd"], "did you mean --compression zstd?"),
     (&["--cols", "--usecols", "--use-cols"], "choose fields with the verb select: select FIELDS then ..."),
     (&["--chunk-size", "--chunksize", "--batch-rows"], "did you mean --chunk-rows?"),
-    (&["--batch-size"], "to combine records, use the verb batch: batch N; for the records processed at a time: --chunk-rows N"),
+    (&["--batch-size"], "to combine records, use the verb batch: batch N; to set how many records are processed at a time: --chunk-rows N"),
     (&["--header"], "the first line of CSV is read as the header; to name the columns of a file without one: --columns a,b"),
     (&["--ndjson"], "use --from and --to for formats, as in --to jsonl"),
     (&["--json", "--jsonl", "--csv", "--tsv", "--parquet", "--arrow"], "use --from and --to for formats, as in --to csv"),
@@ -145,7 +145,7 @@ const VERBS: &[(&[&str], &str)] = &[
         &["prefetch", "cache", "persist", "with-options", "with_options", "autotune", "repartition"],
         "leave it out: reading, computing and writing always overlap",
     ),
-    (&["tee"], "let the shell copy a stream: tatter ... | tee FILE | tatter ..."),
+    (&["tee"], "to copy the stream, use tee: tatter ... | tee FILE | tatter ..."),
     (&["from-generator", "from_generator"], "write the records to a pipe as JSON Lines: python3 SCRIPT | tatter ... -"),
 ];
 

@@ -30,7 +30,7 @@ Types, as `schema` prints them and --schema reads them; fields are separated by 
   age:    int64 = -1                  a missing value is read as -1
   raw:    json                        any JSON value, kept as JSON text
   when:   timestamp[us, UTC]          times and decimals as in Arrow: date32, time64[ns], duration[s], decimal128(9, 2); printed as arrow<timestamp[us, UTC]>
-Axes are numbered within a record: axis 0 is the outermost axis of a field; negative numbers count from the innermost. Inside \
+Axes are numbered within a record: axis 0 is the outermost axis of a field; negative numbers count back from the innermost axis. Inside \
 structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens). A name in brackets, as in int64[words], is a label: it means the same \
 as `?`.
 dtypes: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, string, bytes. Names that are not \
@@ -41,20 +41,20 @@ pub const EXIT_CODES: &str = "\
 Exit codes:
   0    success
   1    bad data: an invalid record, records skipped by --on-error (more than --max-errors, if given), errors found by validate, a failed check (assert, diff, stats --max-drift, --strict)
-  2    usage error, found before the first record: an unknown option, verb, field or function, or a wrong type
+  2    usage error, detected before the first record is processed: an unknown option, verb, field or function, or a type mismatch
   3    a file cannot be read or written
   70   a bug in tatter
-  129, 130, 131, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGQUIT or SIGTERM, respectively
+  129, 130, 131, 143  terminated by SIGHUP, SIGINT (Ctrl-C), SIGQUIT or SIGTERM, respectively
 ";
 
 /// Environment variables, one line each, also used in the man page.
 pub const ENVIRONMENT: &str = "\
 Environment variables:
-  COLUMNS         width of help and tables, unless standard output is a terminal
-  NO_COLOR        no color in messages, if set to a nonempty value
-  CLICOLOR_FORCE  color in messages, even if standard error is not a terminal
-  TERM            no color in messages, if set to dumb
-  TMPDIR          directory for temporary files, if the output is standard output and --temp-dir is not given [default: /tmp]
+  COLUMNS         width of help and tables when standard output is not a terminal
+  NO_COLOR        disables color in messages if set to a nonempty value
+  CLICOLOR_FORCE  enables color in messages even if standard error is not a terminal
+  TERM            disables color in messages if set to dumb
+  TMPDIR          directory for temporary files when output goes to standard output and --temp-dir is not given [default: /tmp]
 No environment variable changes the records that are written.
 ";
 
@@ -88,7 +88,7 @@ pub fn usage_line(name: &str, command: &Command) -> String {
     line
 }
 
-/// Shown on a terminal if there is no input.
+/// Shown if standard input is a terminal and no input is given.
 pub fn short_usage() -> String {
     format!(
         "{USAGE}\nTry `tatter schema FILE` to see the fields of a file, `tatter -h` for the verbs, or `tatter VERB -h` for one of them.\n"
@@ -108,7 +108,7 @@ Options, before the first verb or after the last:
   Files:               -o OUT, --from FORMAT, --to FORMAT, --schema TEXT
   Running:             --dry-run, --threads N, --on-error skip, -q, -v
 
-Example: pad the tokens of every 32 records to a common length
+Example: pad the tokens in each batch of 32 records to a common length
   tatter select tokens then batch 32 then to-dense train.jsonl -o padded.npz
 
 `tatter VERB --help` explains a verb. `tatter --help` lists all options, formats, types and exit codes.
@@ -127,24 +127,24 @@ pub const ABOUT: &str = "\
 Reads records whose fields vary in length, represents each field as a ragged, sparse, dense or structured tensor, runs a chain of verbs \
 over the stream, and writes the records back out. `then` chains verbs in one process; a chain produces the same records as a pipeline of \
 the same verbs. FILEs follow the last verb; global options come before the first verb or after the last; after `--`, every argument is a \
-FILE. With no FILE, or when FILE is `-`, standard input is read. Without -o, or with `-o -`, output is written to standard output as JSON \
+FILE. With no FILE, or when FILE is `-`, tatter reads standard input. Without -o, or with `-o -`, output goes to standard output as JSON \
 Lines. -h prints a summary, --help the full help, and -V or --version the version.
 
 A FILE is a file, a quoted glob ('part-*.parquet', 'data/**/*.jsonl'), NAME@N (the N shards NAME-00000-of-0000N) or a directory (all files \
 below it, sorted by path, as in PyArrow and Polars). Symbolic links to directories are not followed, and names that begin with `.` or `_` \
-(_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard causes an error with NAME@N, and a notice (an error with \
---strict) with a glob or a directory.
+(_SUCCESS) are skipped. Several FILEs are read as one stream. A missing shard is an error for NAME@N, and a notice (an error with \
+--strict) for a glob or a directory.
 ";
 
 /// The layout of records in npz, npy and safetensors, also used in the man page.
 pub const ARRAYS: &str = "\
-npz, npy, safetensors: all records stacked, the record axis first.
+npz, npy, safetensors: all records are stacked, with the record axis first.
   dense field x       x
   ragged field        x/values, x/row_splits_0 (records), x/row_splits_1, ..
   string field        like a ragged field: x/values holds the bytes (uint8), with one additional row_splits array
   sparse field        x/indices, x/values, x/dense_shape; also x/dense_shapes, one per record, if they may differ
   inside structures   by path: docs.tokens/values
-With one file per record (`-o 'batch-#####.npz'`) each file contains the arrays of one record, without the record axis: axis 0 of a \
+With one file per record (`-o 'batch-#####.npz'`), each file contains the arrays of one record, without the record axis: axis 0 of a \
 batch is the first axis of the array, and rows of equal size are dense. Both layouts are read back as the records that were written. \
 In arrays written by other programs, axis 0 is the record axis; if --schema declares all axes of an array, including axis 0, the whole \
 file is read as one record. An npy file is one array without a name: its rows are records with one field, `value`. `tatter schema --as \

@@ -188,7 +188,7 @@ fn inputs_and_options(
             first.display(),
             file.display()
         ));
-        return Err(error.help(format!("specify all inputs after `{name}`")));
+        return Err(error.help(format!("list all inputs directly after `{name}`")));
     }
     files.append(&mut combined);
     if !parsed.first().is_some_and(|first| first.combines()) {
@@ -215,7 +215,7 @@ fn standalone(standalone: &'static Standalone, words: Words) -> Result<Request> 
         return Ok(Request::Text(topics::of_word("usage", COMMANDS)?));
     }
     if words.verbs.len() > 1 {
-        return Err(Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", standalone.name)));
+        return Err(Error::usage(format!("`{}` is not a verb, so it cannot be part of a chain", standalone.name)));
     }
     if let ("help", [_, option]) = (standalone.name, words.verbs[0].as_slice())
         && let Some(option) = option.to_str().filter(|option| option.starts_with('-') && !["--help", "-h"].contains(option))
@@ -320,7 +320,7 @@ pub fn outlined(words: Vec<OsString>) -> Option<Schema> {
 
 fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if let Some(command) = commands::find(name) {
-        return Error::usage(format!("`{}` is not a verb: it cannot be part of a chain", command.name));
+        return Error::usage(format!("`{}` is not a verb, so it cannot be part of a chain", command.name));
     }
     if name.starts_with('-') && name.len() > 1 {
         return Error::usage(format!("expected a verb after `then`, found `{name}`"))
@@ -342,7 +342,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     {
         let rest = typed(&words.verbs[0]);
         return Error::usage(format!("{option} needs a value, found the verb `{value}`"))
-            .help(format!("write the value before the verb: tatter {option} VALUE {value} {rest}"));
+            .help(format!("put the value before the verb: tatter {option} VALUE {value} {rest}"));
     }
     if index == 0 && (name == "-" || Path::new(name).exists()) {
         let error = Error::usage(format!("expected a verb, found the file `{name}`"));

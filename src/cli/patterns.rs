@@ -2,7 +2,7 @@
 
 use super::split::is_option;
 
-/// What `grep` was asked for.
+/// What a `grep` command searches for.
 pub struct Search {
     pattern: String,
     is_inverted: bool,

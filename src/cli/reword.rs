@@ -104,7 +104,7 @@ impl Misuse<'_> {
             let before = words.iter().take_while(|typed| **typed != value).map(|typed| shell_word(&typed.to_string_lossy()));
             let before = before.collect::<Vec<_>>().join(" ");
             let wrong = if Path::new(value).is_file() {
-                wrong.help(format!("write the word before it: {name} {before} {word} {}", shell_word(value)))
+                wrong.help(format!("put the word before it: {name} {before} {word} {}", shell_word(value)))
             } else {
                 wrong
             };

@@ -16,17 +16,17 @@ use clap::{Args, Command};
 use std::sync::Arc;
 
 const EXPRESSIONS: &str = "\
-Expressions are used by `map`, `filter`, `sort --by` and other verbs: `tatter help map` and `tatter help filter` explain them.
+Expressions are used by `map`, `filter`, `sort --by` and other verbs; see `tatter help map` and `tatter help filter`.
 `tatter help operators` lists their operators, `tatter help functions` their functions, and `tatter help strings.split` explains one. `--arg NAME=VALUE` and `--with NAME=FILE` \
 define constants.
 ";
 
 /// The operators of expressions with their meaning, from highest to lowest precedence.
 const OPERATORS: &[(&[&str], &str)] = &[
-    (&["x.name", "x[i]", "x[a:b]"], "field of a structure, item, slice"),
+    (&["x.name", "x[i]", "x[a:b]"], "field of a structure; item; slice"),
     (&["**"], "power"),
     (&["-x", "+x", "~x"], "sign; logical NOT of a bool, bitwise NOT of an integer"),
-    (&["*", "/", "//", "%", "@"], "// rounds down; % is the remainder; @ matrix product"),
+    (&["*", "/", "//", "%", "@"], "// rounds down; % is the remainder; @ is the matrix product"),
     (&["+", "-"], "sum and difference; + joins strings, not lists"),
     (&["<<", ">>"], "shift left, shift right"),
     (&["&"], "bitwise or logical AND"),
@@ -40,11 +40,11 @@ const OPERATORS: &[(&[&str], &str)] = &[
 
 const OPERATOR_NOTES: &str = "\
 `&`, `^` and `|` are logical for bools and bitwise for integers. They bind more tightly than comparisons: write x > 1 and x < 4, or \
-(x > 1) & (x < 4). `+` adds the items of lists; to join lists: concat([[1], x, [2]], 0). Arithmetic on integers wraps around at the limits of their dtype, \
+(x > 1) & (x < 4). `+` adds lists item by item; to join lists, use concat([[1], x, [2]], 0). Arithmetic on integers wraps around at the limits of their dtype, \
 as in TensorFlow. A 64-bit integer and a float are compared exactly, without rounding the integer.
 ";
 
-const VERSION: &str = "`tatter --version` prints the version, and with -v the build configuration.\n";
+const VERSION: &str = "`tatter --version` prints the version; with -v, it also prints the build configuration.\n";
 
 /// The output of `tatter help WORD`.
 ///
@@ -144,7 +144,7 @@ static TOPICS: &[Topic] = &[
         summary: "file formats; each format name is also a topic",
         text: || format!("{}{SUFFIXES}", format_list()),
     },
-    Topic { names: &["arrays"], summary: "records in npz, npy and safetensors", text: || ARRAYS.to_owned() },
+    Topic { names: &["arrays"], summary: "how npz, npy and safetensors store records", text: || ARRAYS.to_owned() },
     Topic {
         names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes", "time", "dates", "date", "null", "nulls"],
         summary: "the notation of --schema",
@@ -173,7 +173,10 @@ fn topics() -> String {
 
 fn operators() -> String {
     let rows: Vec<(String, &str)> = OPERATORS.iter().map(|(operators, meaning)| (operators.join("  "), *meaning)).collect();
-    format!("Operators, from highest to lowest precedence; those on one line have equal precedence:\n{}{OPERATOR_NOTES}", list(&rows))
+    format!(
+        "Operators, from highest to lowest precedence; operators on the same line have equal precedence:\n{}{OPERATOR_NOTES}",
+        list(&rows)
+    )
 }
 
 /// The text for a topic. `words` are those after `help`, with spaces between them.
@@ -200,7 +203,7 @@ fn of_format(format: &dyn Format) -> String {
     let is_written = format.writer(&Arc::new(Schema::new(Vec::new())), &Options::default()).is_some();
     text.push_str(&match is_written {
         true => format!("\nUse `--from {name}` or `--to {name}` if the format cannot be detected from the contents or the name."),
-        false => format!("\nUse `--from {name}`; it cannot be written."),
+        false => format!("\nUse `--from {name}` to read this format; tatter cannot write it."),
     });
     text.push_str(" `tatter help formats` lists all formats.\n");
     let globals = Typed::augment_args(Command::new("tatter"));

@@ -32,7 +32,7 @@ pub struct Typed {
     /// Format of the output [default: by extension; jsonl for standard output and for a name without an extension]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     to: Option<String>,
-    /// Name to use for standard input in messages, in --source, and in seeding random numbers
+    /// Name of standard input in messages and --source, and for seeding random numbers
     #[arg(long, value_name = "NAME", help_heading = "Files")]
     input_name: Option<String>,
     /// Read the names of additional files and directories from LIST, one per line; `-` is standard input
@@ -71,7 +71,7 @@ pub struct Typed {
     /// Maximum records in a chunk [default: by size]
     #[arg(long, value_name = "N", help_heading = "Running")]
     chunk_rows: Option<NonZeroUsize>,
-    /// Write records to standard output as they arrive on a pipe, such as that of tail -f
+    /// Write each record to standard output as soon as it arrives on a pipe, for example from tail -f
     #[arg(long, help_heading = "Running")]
     unbuffered: bool,
     /// Directory for temporary files [default: the directory of the output file; for standard output, TMPDIR or /tmp]
@@ -95,7 +95,7 @@ pub struct Typed {
     /// Maximum size of a record, such as a line or a TFRecord
     #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes, help_heading = "Bad input")]
     max_record_bytes: u64,
-    /// Memory for verbs that buffer records; beyond it, sort and some other verbs spill to temporary files [default: 75% of the available memory]
+    /// Memory limit for verbs that buffer records; beyond it, sort and some other verbs spill to temporary files [default: 75% of available memory]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Bad input")]
     max_memory: Option<u64>,
     /// Treat notices as errors
@@ -143,7 +143,7 @@ pub struct Typed {
     /// Read fields of mixed type as `json`; CSV columns as `string`
     #[arg(long, value_name = "json", value_parser = ["json"], hide_possible_values = true, help_heading = "Format options")]
     mixed: Option<String>,
-    /// Bytes of piped input from which types are inferred; all: the whole input, read from a temporary copy [default: 64MiB; with --unbuffered, those that arrive first]
+    /// Number of bytes of piped input from which to infer types; all: the whole input, read from a temporary copy [default: 64MiB; with --unbuffered, the bytes that arrive first]
     #[arg(long, value_name = "BYTES", value_parser = parse_infer_bytes, help_heading = "Format options")]
     infer_bytes: Option<u64>,
     /// TFDS: on input, the split to read, such as train, 'train[:10%]', train+test, or all; on output, the name of the split
@@ -155,10 +155,10 @@ pub struct Typed {
     /// TFDS: read class labels as their names
     #[arg(long, help_heading = "Format options")]
     class_names: bool,
-    /// libsvm: index of the first feature [default: on input, 0 if any index is 0, otherwise 1; on output, that of the input, otherwise 1]
+    /// libsvm: index of the first feature [default: on input, 0 if any index is 0, otherwise 1; on output, the base of a libsvm input, otherwise 1]
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1), help_heading = "Format options")]
     index_base: Option<i64>,
-    /// libsvm, Matrix Market, SciPy: sum the values of a row that have the same index
+    /// libsvm, Matrix Market, SciPy: sum values that have the same index in a row
     #[arg(long, help_heading = "Format options")]
     sum_duplicates: bool,
     /// CSV: character between fields [default: a comma; for TSV, a tab]
@@ -170,7 +170,7 @@ pub struct Typed {
     /// CSV: character between the items of a list [default: none; a field is one value]
     #[arg(long, value_name = "CHAR", value_parser = ascii, help_heading = "Format options")]
     list_separator: Option<u8>,
-    /// CSV: strings that mean null, separated by commas [default: the empty field]
+    /// CSV: comma-separated list of strings that mean null [default: the empty field]
     #[arg(long, value_name = "WORDS", help_heading = "Format options")]
     nulls: Option<String>,
     /// CSV: names of the columns; the first line is data, not a header
@@ -185,10 +185,10 @@ pub struct Typed {
     /// Megatron: read one record per document, with its sequences as rows [default: one per sequence]
     #[arg(long, help_heading = "Format options")]
     documents: bool,
-    /// Megatron: number of token ids; writes uint16 below 65500, otherwise int32, and rejects larger ids [default: the dtype of the field]
+    /// Megatron: vocabulary size; token ids are written as uint16 if N is below 65500, otherwise as int32, and ids of N or more are rejected [default: use the dtype of the field]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "smallest_dtype", help_heading = "Format options")]
     vocab_size: Option<u64>,
-    /// Megatron: write the smallest integer dtype that holds all values; until it is known, the values are kept in temporary files
+    /// Megatron: write the smallest integer dtype that can hold all values, which are kept in temporary files until the dtype is known
     #[arg(long, help_heading = "Format options")]
     smallest_dtype: bool,
     /// Megatron: append this token to each document
@@ -453,7 +453,7 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
         "tb" => 1_000_000_000_000,
-        _ => return Err(format!("`{unit}` is not a unit of bytes; write 1000, 64KiB or 2GiB")),
+        _ => return Err(format!("`{unit}` is not a byte unit; write, for example, 1000, 64KiB or 2GiB")),
     };
     let number: u64 = digits.trim().parse().map_err(|_| "expected a number of bytes, such as 1000, 64KiB or 2GiB".to_owned())?;
     number.checked_mul(factor).ok_or_else(|| "the number does not fit in 64 bits".to_owned())

@@ -38,7 +38,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     ),
     (
         &["strftime", "date_format", "format_date", "dateformat"],
-        &["there is no such function for times; year(t), month(t), day(t) and others return their parts"],
+        &["there is no such function for times; year(t), month(t), day(t) and others return the components of a time"],
     ),
     (&["if", "ifelse", "if_else", "iff"], &["write where(condition, x, y)"]),
     (&["coalesce", "ifnull", "nvl", "fillna"], &["did you mean fill_null?"]),
@@ -112,19 +112,19 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["to_categorical", "get_dummies", "OneHotEncoder", "CategoryEncoding"], &["did you mean one_hot?"]),
     (&["TextVectorization"], &["for the index of each word in a vocabulary: lookup(strings.split(x), [\"a\", \"b\"])"]),
     (&["HashedCrossing"], &["did you mean ragged.cross_hashed?"]),
-    (&["date_part", "datepart", "extract"], &["for the parts of a time, use year(t), month(t), day(t) and others"]),
+    (&["date_part", "datepart", "extract"], &["for the components of a time, use year(t), month(t), day(t) and others"]),
     (&["weekday", "dayofweek", "dow"], &["did you mean day_of_week?"]),
     (&["dayofyear", "doy"], &["did you mean day_of_year?"]),
     (&["week", "weekofyear", "week_of_year"], &["did you mean iso_week?"]),
     (
         &["datediff", "date_diff", "timestampdiff", "date_add", "dateadd", "date_sub", "timedelta", "age"],
-        &["arithmetic on times is not supported; cast(t, int64) returns a number of units, such as microseconds"],
+        &["arithmetic on times is not supported; cast(t, int64) returns the time as a count of units, such as microseconds"],
     ),
     (&["epoch", "unix_timestamp", "to_unixtime"], &["for the number of microseconds since 1970: cast(timestamp(x), int64)"]),
     (&["from_unixtime", "fromtimestamp"], &["to read seconds since 1970: timestamp(x, unit=\"s\")"]),
     (
         &["io.parse_single_example", "io.parse_example", "io.decode_json_example", "parse_example"],
-        &["reading a file parses its examples; --schema declares the features"],
+        &["tf.Examples are parsed when a file is read; --schema declares the features"],
     ),
     (
         &[
@@ -139,7 +139,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
         ],
         &["images are read as bytes; tatter does not decode them"],
     ),
-    (&["while_loop", "scan"], &["there are no loops: an expression applies to all values at once"]),
+    (&["while_loop", "scan"], &["expressions have no loops: an operation applies to all values at once"]),
     (&["py_function", "numpy_function", "io.read_file"], &["expressions cannot read files or run code"]),
     (&["row_number", "rownum", "rowid"], &["to number the records, use the verb enumerate"]),
     (

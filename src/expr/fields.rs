@@ -91,7 +91,7 @@ pub fn type_with_field(
             (_, Some(value)) => {
                 if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
                     return Err(ExprError::new(format!("the value is {value}, but {name} has {}", counted_axes(above.len())))
-                        .help("the first axes of a field must be those of its structures"));
+                        .help("the leading axes of a field must match those of its structures"));
                 }
                 let mut own = value.clone();
                 if !value.is_sparse() {

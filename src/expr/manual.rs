@@ -24,7 +24,9 @@ field of the record. Arguments can be positional or keyword arguments. Axes are 
             }
         }
     }
-    out.push_str(".SH NOT SUPPORTED\nTensorFlow operations on ragged tensors, and operations for training, that tatter does not have.\n");
+    out.push_str(
+        ".SH NOT SUPPORTED\nTensorFlow operations on ragged tensors, and operations for training, that tatter does not support.\n",
+    );
     for (names, why) in LEFT_OUT {
         let _ = writeln!(out, ".TP\n{}\n{}", roff(&names.join(", ")), roff(why));
     }

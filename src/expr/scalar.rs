@@ -55,8 +55,10 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
         && expr.dotted().is_none()
     {
         let name = in_expression(&field.name);
-        let note =
-            format!("{text} is computed as an expression; for the field of this name, write it in backquotes: {}", shell_word(&name));
+        let note = format!(
+            "{text} is evaluated as an expression; to refer to the field of this name, write it in backquotes: {}",
+            shell_word(&name)
+        );
         options.notices.add(note, options.strict)?;
     }
     if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {

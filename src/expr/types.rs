@@ -102,7 +102,7 @@ pub fn broadcast(operands: &[&[Dim]]) -> ExprResult<Vec<Dim>> {
                     && is_repeated(operand, operands, rank, axis)
                 {
                     return Err(ExprError::new(format!(
-                        "the shapes {} do not broadcast: {n} items meet ragged rows on axis {axis}",
+                        "the shapes {} do not broadcast: axis {axis} combines {n} items with ragged rows",
                         shapes(operands)
                     ))
                     .help("a ragged axis accepts rows of the same lengths, or one value per row"));

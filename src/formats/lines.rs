@@ -36,7 +36,7 @@ impl Writer for LineWriter {
     fn write(&mut self, encoded: Encoded) -> Result<()> {
         let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
         if self.is_start && lines.starts_with(BYTE_ORDER_MARK) {
-            let error = Error::data("the output would start with U+FEFF, which readers take for a byte order mark and drop");
+            let error = Error::data("the output would start with U+FEFF, which readers would drop as a byte order mark");
             return Err(error.help("use --to jsonl"));
         }
         self.is_start &= lines.is_empty();

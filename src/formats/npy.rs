@@ -50,7 +50,7 @@ impl Container for Npy {
             location = Location::At { start: skip };
             if own > nbytes {
                 return Err(Error::data(format!("{} bytes follow the values of the array", own - nbytes))
-                    .help("a file contains one array; numpy.savez writes several into an npz"));
+                    .help("a file contains only one array; to save several, use numpy.savez"));
             }
         }
         let mut contents = Contents::default();
@@ -92,13 +92,13 @@ impl Container for Npy {
         };
         let path = &several.path;
         let error = match (&several.stored.form, several.stored.contents) {
-            (_, ValueKind::Text | ValueKind::Bytes) => {
-                Error::usage("strings are stored as two arrays (their bytes, and where each ends), but an npy file contains one")
-                    .help("write an npz")
-            }
+            (_, ValueKind::Text | ValueKind::Bytes) => Error::usage(
+                "strings are stored as two arrays (their bytes, and the offset at which each ends), but an npy file contains one",
+            )
+            .help("write an npz"),
             (ArrayForm::Sparse { .. }, _) => Error::usage("a sparse tensor is stored as several arrays, but an npy file contains one")
                 .help(format!(
-                    "make it dense: to-dense --shape {} (with the real sizes); or write an npz",
+                    "make it dense: to-dense --shape {} (with the actual sizes); or write an npz",
                     shell_quoted(&format!("{path}=[512]"))
                 )),
             _ => {
@@ -106,8 +106,8 @@ impl Container for Npy {
                 let own: Vec<Dim> = several.stored.axes.iter().skip(first).map(known).collect();
                 let shape = Type::tensor(several.dtype.clone(), own).to_string();
                 let shape = shape.find('[').map_or("", |at| &shape[at..]).to_owned();
-                Error::usage("its rows can differ in length, which takes several arrays; an npy file contains one").help(format!(
-                    "pad it to one size: to-dense --shape {} (with the real sizes); or write an npz",
+                Error::usage("its rows can differ in length, which requires several arrays, but an npy file contains one").help(format!(
+                    "pad it to one size: to-dense --shape {} (with the actual sizes); or write an npz",
                     shell_quoted(&format!("{path}={shape}"))
                 ))
             }

@@ -288,7 +288,7 @@ fn encode_lines<'a>(field: &Field, nrows: usize, value: impl Fn(usize) -> Option
             return Err(null_refused("text", field, row));
         };
         if memchr::memchr2(b'\n', b'\r', text).is_some_and(|at| text[at] == b'\n' || at + 1 == text.len()) {
-            return Err(Error::data("a value that contains a line break would become two lines").at_row(row).help("use --to jsonl"));
+            return Err(Error::data("a value that contains a line break would be split into two lines").at_row(row).help("use --to jsonl"));
         }
         lines.extend_from_slice(text);
         lines.push(b'\n');
@@ -376,8 +376,8 @@ mod tests {
         };
         assert_eq!(encode(vec![Some("a"), Some(""), Some("c\rd")]).unwrap(), "a\n\nc\rd\n");
         for (values, message) in [
-            (vec![Some("a\nb")], "a: a value that contains a line break would become two lines"),
-            (vec![Some("a\r")], "a: a value that contains a line break would become two lines"),
+            (vec![Some("a\nb")], "a: a value that contains a line break would be split into two lines"),
+            (vec![Some("a\r")], "a: a value that contains a line break would be split into two lines"),
             (vec![None], "a: text cannot store nulls"),
         ] {
             assert!(encode(values).unwrap_err().to_string().starts_with(message));

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
 
-/// TFRecord, by what its records are.
+/// A TFRecord format, by the kind of its records.
 pub enum TfRecord {
     /// tf.Example.
     Example,

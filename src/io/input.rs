@@ -219,7 +219,7 @@ impl Input {
         self.folder.as_deref()
     }
 
-    /// The error for a file that is not data, with advice on skipping it if it was not named.
+    /// The error for a file that is not data, with advice on skipping it if it was not named individually.
     #[must_use]
     pub fn among_others(&self, error: Error) -> Error {
         match &self.folder {

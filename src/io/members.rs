@@ -53,7 +53,7 @@ impl<R: Read> Members<R> {
             }
             if buffer.iter().any(|b| *b != 0) {
                 let (nbytes, codec) = (self.nbytes, if is_gzip { "gzip" } else { "zlib" });
-                return Err(io::Error::other(format!("what follows its first {nbytes} bytes is not {codec}")));
+                return Err(io::Error::other(format!("the data after its first {nbytes} bytes is not {codec}")));
             }
             let nbytes = buffer.len();
             rest.consume(nbytes);

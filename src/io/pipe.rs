@@ -51,7 +51,7 @@ impl Pipe {
         if state.lost {
             return Err(Error::new(Kind::Io, "can be read only once")
                 .in_input(self.name.clone())
-                .help("write it to a file first, and read that"));
+                .help("write it to a file first, and read the file"));
         }
         state.opened += 1;
         Ok(Box::new(Stream { state: self.state.clone(), number: state.opened, block: 0, offset: 0 }))

@@ -108,7 +108,7 @@ fn compressed(suspect: &Suspect) -> Option<Error> {
 fn foreign(suspect: &Suspect) -> Option<Error> {
     // As the length of a TFRecord, the first bytes are possible too.
     if suspect.head.starts_with(b"\x80") && matches!(suspect.extension, Some("pkl" | "pickle")) {
-        let error = Error::data("this is a pickle, which may contain code and is never loaded");
+        let error = Error::data("this is a pickle, which may contain code, so tatter does not load it");
         return Some(error.help("write its records in Python as JSON Lines, or its arrays with numpy.savez"));
     }
     // The magic bytes alone could be text.
@@ -342,7 +342,7 @@ mod tests {
                 None,
                 "this is an Office document, which is not supported",
             ),
-            (b"\x80\x04\x95\x0d\0\0\0\0", Some("pkl"), None, "this is a pickle, which may contain code and is never loaded"),
+            (b"\x80\x04\x95\x0d\0\0\0\0", Some("pkl"), None, "this is a pickle, which may contain code, so tatter does not load it"),
             (b"\x80\x04\x95\x0d\0\0\0\0", Some("tfrecord"), None, "good"),
             (b"", None, None, "good"),
         ];

@@ -216,7 +216,7 @@ impl Names {
                 if number.len() > *width {
                     let message =
                         format!("record {} needs number {number}, which does not fit {}", index + 1, counted(*width as u64, "digit"));
-                    return Err(Error::data(message).in_input(self.pattern()).help("write more # in the name of the output"));
+                    return Err(Error::data(message).in_input(self.pattern()).help("use more # characters in the name of the output"));
                 }
                 Ok(format!("{front}{number}{back}").into())
             }

@@ -82,7 +82,7 @@ impl Ended {
         let is_new = |output: &Outputs| matches!((&self.singles, output.single()), (Some(names), Some(name)) if !names.contains(name));
         if let Some(twice) = outputs.iter().find(|output| !is_new(output) && self.outputs().any(|other| other.overlaps(output))) {
             let error = Error::usage("two inputs would be written to this file").in_input(twice.name().clone());
-            return Err(error.help("convert inputs of the same name in separate runs, to different directories"));
+            return Err(error.help("convert inputs with the same name in separate runs, to different directories"));
         }
         outputs.iter().chain(self.manifest_output()).try_for_each(|output| self.beside.refuse_output(output))?;
         self.manifest.as_ref().map_or(Ok(()), |manifest| manifest.refuse(outputs))
@@ -197,7 +197,7 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
 /// Refuses a summary and a manifest of a run that writes no records.
 ///
 /// # Errors
-/// One is wanted.
+/// A summary or a manifest was requested.
 pub fn refuse_counts(options: &Options) -> Result<()> {
     let given = [("--summary", options.summary.is_some()), ("--manifest", options.manifest.is_some())];
     match given.into_iter().find(|(_, is_given)| *is_given) {

@@ -48,7 +48,7 @@ pub struct Encoder {
     pub per_record: Option<PerRecord>,
 }
 
-/// What is needed to write a whole output.
+/// Everything needed to write a whole output.
 pub struct PerRecord {
     /// The output format.
     pub format: &'static dyn Format,
@@ -176,7 +176,7 @@ pub fn new_writer(
         && let Some(leaf) = leaves(schema).into_iter().find(|leaf| leaf.field.ty.is_sparse() && leaf.field.ty.dims.is_empty())
     {
         let error = Error::usage(format!("{} cannot store a sparse tensor without axes", format.name())).in_field(leaf.path);
-        return Err(error.help("take its single value with sparse.to_dense in map, or write JSON Lines"));
+        return Err(error.help("convert it to its single value with sparse.to_dense in `map`, or write JSON Lines"));
     }
     let writer = |schema: &Arc<Schema>| {
         if distribution == Distribution::PerRecord { format.record_writer(schema, options) } else { format.writer(schema, options) }

@@ -197,7 +197,7 @@ impl Execution<'_> {
                 let name = format.name();
                 return Err(Error::usage(format!(
                     "{name} cannot be written to standard output: {}",
-                    if format.pair().is_some() { "it consists of two files" } else { "its arrays are assembled at the end" }
+                    if format.pair().is_some() { "it consists of two files" } else { "its arrays are assembled only at the end" }
                 ))
                 .help(match format.extensions().first() {
                     Some(extension) => format!("specify a file: -o out.{extension}"),

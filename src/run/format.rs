@@ -147,7 +147,7 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
 /// Adds a notice if `--to` contradicts the extension of the output, by which readers would take it for another format.
 ///
 /// # Errors
-/// It does, under `--strict`.
+/// The notice itself, under `--strict`.
 pub fn note_extension(format: &dyn Format, outputs: &Outputs, options: &Options) -> Result<()> {
     let (Some(extension), true) = (outputs.extension(), options.to.is_some()) else { return Ok(()) };
     // Formats of one family are told apart by their contents.
@@ -164,18 +164,18 @@ pub fn note_extension(format: &dyn Format, outputs: &Outputs, options: &Options)
 /// tf.SequenceExamples is of tf.Examples.
 ///
 /// # Errors
-/// They have, under `--strict`.
+/// The notice itself, under `--strict`.
 pub fn note_family<'a>(inputs: impl Iterator<Item = &'a dyn Format>, output: &dyn Format, options: &Options) -> Result<()> {
     let mut inputs = inputs.filter(|format| format.extensions().is_empty() && format.family() == output.family());
     let Some(input) = inputs.find(|format| options.to.is_none() && format.name() != output.name()) else { return Ok(()) };
-    let text = format!("the output is {}, unlike the input; --to {} writes {}", output.summary(), input.name(), input.summary());
+    let text = format!("the output is {}, unlike the input; use --to {} to write {}", output.summary(), input.name(), input.summary());
     options.notices.add(text, options.strict)
 }
 
 /// Adds a notice if the name of the quarantine file is that of another format than JSON Lines.
 ///
 /// # Errors
-/// It is, under `--strict`.
+/// The notice itself, under `--strict`.
 pub fn note_quarantine(options: &Options) -> Result<()> {
     let OnError::Quarantine(path) = &options.on_error else { return Ok(()) };
     let (codec, extension) = extensions(&path.to_string_lossy());

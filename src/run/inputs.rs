@@ -342,7 +342,7 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
     let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });
-    let help = format!("if it is meant to be empty, specify its format: --from {likely}");
+    let help = format!("if it is intentionally empty, specify its format: --from {likely}");
     Err(error.in_input(first.name().clone()).help(help).because(Reason::Empty))
 }
 
@@ -364,8 +364,8 @@ fn note_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let empty = || inputs.iter().filter(|input| input.is_empty() && input.is_regular() && !input.is_shard());
     let Some(first) = empty().next() else { return Ok(()) };
     let more = match empty().count() - 1 {
-        0 => " is empty and is read as having no records".to_owned(),
-        n => format!(" and {n} more are empty and are read as having no records"),
+        0 => " is empty and is treated as having no records".to_owned(),
+        n => format!(" and {n} more are empty and are treated as having no records"),
     };
     options.notices.add(format!("{}{more}", first.name()), options.strict)
 }
@@ -382,10 +382,10 @@ fn one_format_each(opened: &[Opened]) -> Result<()> {
         let (Some(folder), true) = (first.input.folder(), first.input.folder() == second.input.folder()) else { continue };
         if first.format.name() != second.format.name() {
             let kind = |opened: &Opened| format!("{} ({})", opened.format.name(), opened.input.name());
-            let error = Error::usage(format!("the directory contains files of different formats: {} and {}", kind(first), kind(second)));
+            let error = Error::usage(format!("the directory contains files in different formats: {} and {}", kind(first), kind(second)));
             return Err(error
                 .in_input(folder.path.display().to_string())
-                .help(format!("choose some with a quoted glob: '{}'", folder.glob)));
+                .help(format!("select files of one format with a quoted glob: '{}'", folder.glob)));
         }
     }
     Ok(())
@@ -399,11 +399,11 @@ pub fn check_split(is_read: bool, options: &Options) -> Result<()> {
     let is_written = || options.to.as_deref().and_then(crate::formats::find).is_some_and(|format| format.has_splits());
     match (&options.split, is_read || is_written()) {
         (Some(split), true) if !is_read && split.contains('[') => {
-            Err(Error::usage(format!("--split {split}: no input has splits to take a part of"))
-                .help("to take some records of other inputs: head, skip, sample, split"))
+            Err(Error::usage(format!("--split {split}: no input has splits, so there is none to slice"))
+                .help("to choose records of other inputs, use head, skip, sample or split"))
         }
         (Some(split), false) => Err(Error::usage(format!("--split {split}: no input has splits"))
-            .help("only a TensorFlow Datasets directory has splits; to take some records of other inputs: head, skip, sample, split")),
+            .help("only a TensorFlow Datasets directory has splits; to choose records of other inputs, use head, skip, sample or split")),
         _ => Ok(()),
     }
 }

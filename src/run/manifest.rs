@@ -46,7 +46,9 @@ impl Manifest {
     /// Standard output, or the manifest itself.
     pub fn refuse(&self, outputs: &[Arc<Outputs>]) -> Result<()> {
         if outputs.iter().any(|output| output.is_stdout()) {
-            return Err(Error::usage("--manifest lists files, but the output is standard output").help("specify an output file with -o"));
+            return Err(
+                Error::usage("--manifest lists files, but the output goes to standard output").help("specify an output file with -o")
+            );
         }
         match outputs.iter().any(|output| output.overlaps(&self.output)) {
             true => {

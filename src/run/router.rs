@@ -285,7 +285,7 @@ impl OutputNumbers {
             let error = Error::data(format!("--by {} has more than {MAX_VALUES} different values", self.key));
             let by = shell_word(&self.key);
             return Err(error
-                .help("a file for each value is open until the end: choose a key with fewer values")
+                .help("the files of all values are open until the end: choose a key with fewer values")
                 .help(format!("or group the values first: split --into 0=0.5,1=0.5 --by {by}, then each part: split --by {by}")));
         }
         if let Some(other) = self.folded.insert(name.to_lowercase(), name.to_owned()) {

@@ -398,7 +398,7 @@ impl<'a> Run<'a> {
     /// Adds a notice if a part of a split has no records although there are many.
     ///
     /// # Errors
-    /// It has none, under `--strict`.
+    /// The notice itself, under `--strict`.
     fn note_empty_parts(&self, outputs: &[Arc<Outputs>], done: &Done) -> Result<()> {
         let parts = self.verbs.last().map(|verb| verb.parts()).transpose()?.flatten().unwrap_or_default();
         if !matches!(parts.as_slice(), [OutputPart::Named(_), ..]) || done.counts.records_out < MANY_RECORDS {
@@ -408,7 +408,7 @@ impl<'a> Run<'a> {
         for output in outputs {
             let next = first + output.nfiles();
             if done.records.range(first..next).all(|(_, records)| *records == 0) {
-                let why = "if the input is a part of an earlier split by the same key, divide it with another --seed";
+                let why = "if the input is a part of an earlier split by the same key, divide it with a different --seed";
                 self.options.notices.add(format!("{}: no record belongs to this part; {why}", output.name()), self.options.strict)?;
             }
             first = next;

@@ -5,13 +5,13 @@ use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 
 impl Schema {
-    /// A name for a copy of the field beside the fields of the record: its own, or with the names of as many of the structures around
+    /// A name for a copy of the field among the fields of the record: its own, or with the names of as many of the structures around
     /// it as it takes, as in `user_id`.
     pub fn free_name(&self, path: &FieldPath) -> String {
         free_name(path, |name| self.index_of(name).is_some())
     }
 
-    /// The verbs that move fields of a structure beside those of the record: `promote a.b then promote a.c --as a_c then drop a`.
+    /// The verbs that move fields of a structure up among those of the record: `promote a.b then promote a.c --as a_c then drop a`.
     /// `None` if there is no such structure, or none of its fields is wanted.
     pub fn moved_out(&self, structure: &FieldPath, is_wanted: impl Fn(&Field) -> bool) -> Option<String> {
         let (_, field) = self.find(structure).ok()?;

@@ -56,7 +56,7 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
         error = error.help(LISTS_ONLY);
     }
     for Clash { path, types: [x, y] } in others.iter().take(10) {
-        error = error.help(format!("{path} is {x} in one and {y} in another"));
+        error = error.help(format!("{path} is {x} in one input and {y} in another"));
     }
     if others.len() > 10 {
         error = error.help(format!("and {} more", others.len() - 10));

@@ -105,7 +105,7 @@ impl fmt::Display for InvalidPartition {
             Overflow(encoding) => write!(f, "the sum of {} exceeds 63 bits", encoding.name()),
             Values { encoding: E::UniformRowLength, end, nvals } => {
                 let covered = counted(end.unsigned_abs(), "value");
-                write!(f, "rows of one length cover {covered}, but there {} {nvals}", is_or_are(nvals))
+                write!(f, "rows of equal length cover {covered}, but there {} {nvals}", is_or_are(nvals))
             }
             Values { encoding: E::ValueRowids, end, nvals } => write!(f, "found {end} value_rowids for {}", counted(nvals as u64, "value")),
             Values { encoding, end, nvals } => {

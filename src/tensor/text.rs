@@ -253,7 +253,7 @@ impl Reading {
         match self {
             Reading::Inexact => format!("{ty} cannot represent {text} exactly{finer}"),
             Reading::Outside => format!("{text} is outside the range of {ty}"),
-            Reading::Zoned => format!("{ty} has no zone for the UTC offset of {text}; timestamp[us, UTC] reads it"),
+            Reading::Zoned => format!("{ty} has no time zone, but {text} has a UTC offset; use timestamp[us, UTC]"),
             Reading::Local => format!("expected a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z, found {text}"),
             _ => match count {
                 Some(count) => format!("expected {form} for {ty}, or a count with its unit, \"{count}\", found {text}"),

@@ -16,7 +16,7 @@ pub struct Assert {
     /// Expression that evaluates to one bool per record: 'len(tokens) <= 512'
     #[arg(value_name = "CONDITION")]
     condition: String,
-    /// Text of the error [default: the condition]
+    /// Error message [default: the condition]
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
 }

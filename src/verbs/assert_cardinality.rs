@@ -21,7 +21,7 @@ impl Verb for AssertCardinality {
     const SUMMARY: &'static str = "Fail unless there are exactly N records";
     const ABOUT: &'static str = "\
 Passes records on and fails at record N + 1, or at the end if there are fewer. A run that fails writes no output file; standard output may \
-already contain records. A later `head` stops reading early, and the remaining records are not counted.";
+already contain records. If a later `head` stops reading early, the remaining records are not counted.";
     const MEANING: &'static str = "tf.data.experimental.assert_cardinality";
     const EXAMPLES: &'static [Example] = &[
         Example {

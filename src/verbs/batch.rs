@@ -46,9 +46,9 @@ Every field gains axis 0, the records of the batch. Axes whose size may differ b
 axes of known size stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors; a sparse tensor gains a leading axis \
 and the largest dense shape of the batch. Nulls are kept.
 
-With --max-values a batch also ends before a record that would bring the number of values in FIELD (counting all its axes) above the \
+With --max-values, a batch also ends before a record that would bring the number of values in FIELD (counting all its axes) above the \
 limit; a record above the limit becomes a separate batch. `batch all` keeps all records in memory (see --max-memory). With \
---drop-remainder and without --max-values every batch has N records, and the size of axis 0 is known.";
+--drop-remainder and without --max-values, every batch has N records, and the size of axis 0 is known.";
     const MEANING: &'static str = "tf.data.Dataset.batch, ragged_batch";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -70,7 +70,7 @@ limit; a record above the limit becomes a separate batch. `batch all` keeps all 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let is_known = self.drop_remainder && self.max_values.is_empty();
         if is_known && self.size == BatchSize::All {
-            return Err(Error::usage("`batch all` makes one batch of all records: there is no remainder to drop"));
+            return Err(Error::usage("`batch all` makes a single batch of all records, so there is no remainder to drop"));
         }
         let size = match self.size {
             BatchSize::Of(n) if is_known => Size::Known(n as u64),

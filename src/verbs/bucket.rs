@@ -123,7 +123,7 @@ impl Verb for Bucket {
 Without --boundaries, there is a bucket for each value of EXPR: a string, an integer or a bool. With --boundaries, EXPR is a length, and a \
 record goes into the bucket for its length; a length equal to a boundary belongs to the next bucket. A bucket is written as a batch as \
 soon as it reaches its batch size; the remaining records are written at the end, in order of boundary or key. The records of open buckets \
-are kept in memory (see --max-memory). With --pad every batch is padded to its longest record; with --pad-to-boundary, which needs no --pad, to \
+are kept in memory (see --max-memory). With --pad, every batch is padded to its longest record; with --pad-to-boundary (which does not require --pad), to \
 the bucket's boundary minus 1. --shape and --default work as in `padded-batch`.";
     const MEANING: &'static str = "tf.data.Dataset.bucket_by_sequence_length, group_by_window";
     const EXAMPLES: &'static [Example] = &[
@@ -233,8 +233,8 @@ impl Bucket {
         }
         let sizes = parse_key_sizes(&self.batch_sizes).map_err(|e| match numbers(&self.batch_sizes) {
             Ok(sizes) if sizes.len() > 1 => Error::usage("several --batch-sizes need --boundaries, or KEY=N for each key")
-                .help("ranges of lengths: --boundaries 10,20 --batch-sizes 8,4,2")
-                .help("keys: --batch-sizes cat=4,dog=2,8"),
+                .help("for ranges of lengths: --boundaries 10,20 --batch-sizes 8,4,2")
+                .help("for keys: --batch-sizes cat=4,dog=2,8"),
             _ => e,
         })?;
         if let Some(dtype) = by.ty().dtype() {

@@ -12,16 +12,16 @@ use std::sync::Arc;
 /// How an input gets a chain of its own: part of the help of `concatenate`, to which the other verbs that combine inputs refer.
 const BRACKETS: &str = "\
 An input can have its own chain, in brackets; each bracket must be a separate argument: A [ filter 'x > 0' then head 100 B ]. The brackets \
-contain what would follow `tatter`: verbs, FILEs (none: standard input), and options that say how these are read, such as --from, --schema \
+contain what would follow `tatter`: verbs, FILEs (standard input if there are none), and options that control how these are read, such as --from, --schema \
 or --scalar. Without a verb, the files in brackets are one input: [ A B ]. Brackets may be nested.
 
-Outside the brackets, such an option applies to the files of every input; one inside takes precedence. The result is the same as if the \
+Outside the brackets, such an option applies to the files of every input; an option inside takes precedence. The result is the same as if the \
 output of the chain were written to a file and read from there.";
 
 const SEE_BRACKETS: &str =
     "An input can have its own chain, in brackets: A [ filter 'x > 0' then head 100 B ]. See `tatter concatenate --help` for the details.";
 
-/// What the help of that verb says about chains of inputs.
+/// The text about chains of inputs in the help of that verb.
 pub fn brackets(verb: &str) -> &'static str {
     if verb == "concatenate" { BRACKETS } else { SEE_BRACKETS }
 }

@@ -29,7 +29,7 @@ impl Verb for Compose {
     const SUMMARY: &'static str = "Build a ragged field from flat values and row partitions";
     const ABOUT: &'static str = "\
 The inverse of `decompose`: FIELD/values is partitioned by FIELD/E_1, FIELD/E_2 ..., outermost first; each partition \
-must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may contain the numbers of rows; otherwise the last row ids determine them. These fields are replaced by FIELD, whose axes after the first are ragged.";
+must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... may contain the number of rows of each partition; otherwise its last row id determines the number. These fields are replaced by FIELD, whose axes after the first are ragged.";
     const MEANING: &'static str = "tf.RaggedTensor.from_nested_row_splits and similar functions; Paddle's create_lod_tensor";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -52,9 +52,9 @@ must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... ma
             self.field.parent().map_or_else(|| FieldPath::name(&name), |p| p.join(&name))
         };
         let values = beside("values");
-        let (_, flat) = schema
-            .find(&values)
-            .map_err(|e| e.help(format!("compose {} takes {values} and {}", self.field, beside(&format!("{}_1", self.encoding.name())))))?;
+        let (_, flat) = schema.find(&values).map_err(|e| {
+            e.help(format!("compose {} requires the fields {values} and {}", self.field, beside(&format!("{}_1", self.encoding.name()))))
+        })?;
         if flat.ty.rank() == 0 || flat.ty.is_sparse() {
             return Err(Error::usage(format!("is {}; expected flat values, a vector", flat.ty)).in_field(&values));
         }

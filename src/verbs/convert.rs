@@ -16,7 +16,7 @@ impl Verb for Convert {
     const SUMMARY: &'static str = "Write records unchanged, usually in another format";
     const ABOUT: &'static str = "\
 The output format is given by --to or the output's extension; on standard output it is JSON Lines. Nothing is lost silently: a value that \
-the output format cannot store causes an error that names the field, or is changed, and a notice is printed (an error with --strict).";
+the output format cannot store either causes an error that names the field, or is changed with a notice (an error with --strict).";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "lists keep their lengths; null and the empty list stay distinct",

@@ -41,7 +41,7 @@ Prints the number of records that reach this verb. Without --by, it must be the 
 needs are parsed; if the file's footer or record framing contains the number, nothing else is read. With --on-error skip all fields are \
 parsed, and bad records are not counted.
 
-With --by, writes one record per key: the most frequent first, ties in order of first occurrence. The chain may continue, and -o writes \
+With --by, writes one record per key: the most frequent first, with ties in order of first occurrence. The chain may continue, and -o writes \
 these records in any format. To summarize the fields of each group, use `stats --by`; to collect its records, use `sort` then `implode \
 --by`; for sums and means as records, use DuckDB. Values are compared exactly, lists and structures included; nulls equal each other, \
 NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory (see --max-memory).";

@@ -29,7 +29,7 @@ impl Verb for Decompose {
     const SUMMARY: &'static str = "Split a ragged field into flat values and row partitions";
     const ABOUT: &'static str = "\
 FIELD is replaced by FIELD/values, a vector, and one field per axis after the first, outermost first: FIELD/E_1, FIELD/E_2 ..., including \
-uniform axes. With value_rowids, FIELD/nrows_1 ... contain the numbers of rows. `lod` is Paddle's name for row lengths, `lod_offsets` for \
+uniform axes. With value_rowids, FIELD/nrows_1 ... contain the number of rows of each partition. `lod` is Paddle's name for row lengths, `lod_offsets` for \
 row splits. `compose` is the inverse. Nulls are an error.";
     const MEANING: &'static str =
         "tf.RaggedTensor.nested_row_splits, nested_row_lengths, nested_value_rowids; Paddle's recursive_sequence_lengths";

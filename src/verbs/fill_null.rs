@@ -44,10 +44,10 @@ impl Verb for FillNull {
     const SUMMARY: &'static str = "Replace nulls with a value";
     const ABOUT: &'static str = "\
 A scalar (x=0, name=\"\", name=unknown, ok=False) replaces null values: a null field, or null items at any depth of its lists. Null lists \
-stay null; x=[] replaces them with empty lists, at every depth. A list that is not empty (x=[0, 0]) replaces the field where it is null \
-as a whole. Both can be given: x=[],x=0. In a sparse tensor x=0 replaces null values among its entries, and x=[] replaces a null tensor \
+stay null; x=[] replaces them with empty lists, at every depth. A nonempty list (x=[0, 0]) replaces the field where the whole field is \
+null. Both can be given: x=[],x=0. In a sparse tensor x=0 replaces null values among its entries, and x=[] replaces a null tensor \
 with one that has no entries. x=0 also replaces a null row of known size, such as float32[4]. s={} replaces a null structure with \
-one whose fields are null; then fill those: s={},s.a=0.
+one whose fields are null; then fill these fields: s={},s.a=0.
 
 A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes, nor does a time (t=1970-01-01). It must fit the field's dtype; a field that is \
 always null takes the dtype of the value.";

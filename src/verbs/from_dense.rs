@@ -42,7 +42,7 @@ impl Verb for FromDense {
 With --padding V, values equal to V are removed from the end of every row along axis 1 (see --ragged-rank), or from its start with --side \
 left; a vector counts as one row. Other occurrences are kept, and NaN never matches. With --lengths FIELD, each row is truncated to its \
 length and keeps its first values (with --side left, its last ones). A lengths field of rank r contains the row lengths along axis r: a \
-scalar is the length of a vector. For several axes, name several fields, in the form that `to-dense --lengths` writes. A length greater \
+scalar is the length of a vector. For several axes, name one field for each, in the form that `to-dense --lengths` writes. A length greater \
 than the row's size is treated as that size, a negative length as 0. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";
     const EXAMPLES: &'static [Example] = &[
@@ -92,7 +92,7 @@ than the row's size is treated as that size, a negative length as 0. Nulls are a
                 }
             }
             (None, None) => {
-                return Err(Error::usage("one of --padding VALUE and --lengths FIELD is required"));
+                return Err(Error::usage("either --padding VALUE or --lengths FIELD is required"));
             }
         }
         Ok(edits.bound())

@@ -20,9 +20,9 @@ impl Verb for Head {
     const NAME: &'static str = "head";
     const SUMMARY: &'static str = "Keep the first N records";
     const ABOUT: &'static str = "\
-Reading stops as soon as N records have been written, so the first records of a huge file or an endless pipe appear at once. \
-Types are inferred from these records only, unless a verb before it computes with values or chooses records, such as `map`, `cast` \
-and `filter`.";
+Reading stops as soon as N records have been written, so the first records of a huge file or an endless pipe appear immediately. \
+Types are inferred from these records only, unless an earlier verb, such as `map`, `cast` or `filter`, computes with values \
+or chooses records.";
     const MEANING: &'static str = "tf.data.Dataset.take";
     const OPTIONAL_ARGUMENT: bool = true;
     const EXAMPLES: &'static [Example] = &[

@@ -24,7 +24,7 @@ impl Verb for Interleave {
     const SUMMARY: &'static str = "Interleave the records of several inputs";
     const ABOUT: &'static str = "\
 Takes B consecutive records from each of C inputs in turn. An input that ends is replaced by the next one when its turn comes. Every \
-record is written exactly once. Every file of a glob, NAME@N or directory is an input: interleave --cycle 4 'train@128.tfrecord'. \
+record is written exactly once. Every file of a glob, NAME@N or directory is a separate input: interleave --cycle 4 'train@128.tfrecord'. \
 `interleave` is the first verb of a chain, and its inputs follow it: interleave A B then batch 32. The schemas of the inputs are unified \
 as for several FILEs.";
     const MEANING: &'static str = "tf.data.Dataset.interleave";

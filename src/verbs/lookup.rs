@@ -72,8 +72,7 @@ fn parse_taken(text: &str) -> Result<Taken, Error> {
 }
 
 fn of_table(name: &str) -> Result<String, Error> {
-    new_name(name)
-        .map_err(|e| e.help(format!("a field inside a structure is moved out first: tatter promote {} TABLE -o OUT", name.trim())))
+    new_name(name).map_err(|e| e.help(format!("move a field out of its structure first: tatter promote {} TABLE -o OUT", name.trim())))
 }
 
 /// What to do with a record whose value is not in the table.
@@ -93,7 +92,7 @@ impl Verb for Lookup {
     const ABOUT: &'static str = "\
 Finds the record of TABLE whose KEY equals FIELD, and appends the fields NAMES of that record. If FIELD is a list or a tensor, each of its \
 values is looked up, and the new fields have its shape; they must be scalars in TABLE. Keys are scalars and must be unique in TABLE; null \
-matches no key. TABLE is a file or a pipe in any format; it is held in memory: its key and the fields taken must fit in --max-memory. The \
+matches no key. TABLE is a file or a pipe in any format. Its key and the fields taken are held in memory and must fit in --max-memory. The \
 records of FILE are streamed. --on-error does not apply to TABLE. To join two large files, use DuckDB on Parquet files.";
     const EXAMPLES: &'static [Example] = &[
         Example {
@@ -158,7 +157,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             from: value_of(&field.ty),
             table: self.shown(),
             missing: self.missing,
-            keys: KeyTable::new(Self::NAME, "take the key from a smaller table", options),
+            keys: KeyTable::new(Self::NAME, "use a smaller table", options),
             key_type,
             columns: Vec::new(),
             nrows: 0,

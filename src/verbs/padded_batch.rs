@@ -54,10 +54,10 @@ Sparse fields, structured tensors and nulls are rejected.";
             return Err(Error::usage(
                 "`max` is the length of the longest row in the whole input, which is not known when a batch is padded",
             )
-            .help("use a number, or let to-dense do it: batch N then to-dense --shape 'x=[?, max]'"));
+            .help("use a number, or pad with to-dense: batch N then to-dense --shape 'x=[?, max]'"));
         }
         if self.drop_remainder && self.size == BatchSize::All {
-            return Err(Error::usage("`padded-batch all` makes one batch of all records: there is no remainder to drop"));
+            return Err(Error::usage("`padded-batch all` makes a single batch of all records, so there is no remainder to drop"));
         }
         let size = match self.size {
             BatchSize::Of(n) if self.drop_remainder => Size::Known(n as u64),

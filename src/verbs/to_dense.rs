@@ -51,14 +51,14 @@ In a shape, `?` is the length of the longest row in the record, `<=512` that len
 and `max` that of the whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
 --side left pads and truncates at the start of rows and keeps their ends, which suits language-model prompts; truncated values are lost. \
-The values of a sparse tensor are placed by their indices, whatever the side. --multiple-of rounds up the padded sizes that are not given \
-as numbers, but never beyond the 512 of `<=512`; it leaves the number of rows as it is.
+The values of a sparse tensor are placed by their indices, regardless of the side. --multiple-of rounds up the padded sizes that are not given \
+as numbers, but never beyond the limit of an axis such as `<=512`; it does not change the number of rows.
 
 --lengths adds the number of values kept in each row as FIELD/lengths (FIELD/lengths_AXIS if several axes are padded), which `from-dense \
 --lengths` reads; --mask adds a bool field FIELD/mask. Neither adds anything for a sparse field.
 
-A field inside structures is padded to its longest row in the record. Structures with ragged axes cannot be padded: they are skipped, and \
-rejected if named; promote their fields first. Nulls are an error in every selected field, even where nothing is padded; limit the fields \
+A field inside structures is padded to its longest row in the record. Structures with ragged axes cannot be padded: they are skipped, or \
+rejected if named with -f; promote their fields first. Nulls are an error in every selected field, even where nothing is padded; limit the fields \
 with -f.";
     const MEANING: &'static str = "tf.RaggedTensor.to_tensor, tf.sparse.to_dense, sequence_pad";
     const EXAMPLES: &'static [Example] = &[

@@ -31,7 +31,7 @@ of bounds. Sparse tensors whose indices are unsorted or repeated are reported to
 conditions that cause only a notice in other verbs: an Arrow stream without its end marker, bytes after compressed data, columns with the \
 same name.
 
-Prints the errors and the number of records. The exit code is 1 if there are errors; with --max-errors N, if there are more than N.";
+Prints the errors and the number of records. The exit code is 1 if there are errors or, with --max-errors N, if there are more than N.";
     const EXAMPLES: &'static [Example] = &[
         Example { about: "a valid file", args: "validate", input: "{\"id\": 1}\n{\"id\": 2}\n", output: "2 records, no problems found\n" },
         Example {

@@ -13,7 +13,7 @@ use crate::tensor::RowPartition;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Records that follow each other, in one record.
+/// Groups consecutive records into sliding windows.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Window {
     #[command(flatten)]

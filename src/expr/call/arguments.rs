@@ -211,7 +211,7 @@ impl Call {
     /// # Errors
     /// The argument is not such an integer.
     pub fn int(&self, i: usize) -> ExprResult<i64> {
-        static_int(self.operand(i)?).ok_or_else(|| self.wrong(i, "an integer that is known before the first record"))
+        static_int(self.operand(i)?).ok_or_else(|| self.wrong(i, "an integer known before the first record is processed"))
     }
 
     /// Argument `i` as an integer; `None` if it was not given.
@@ -258,7 +258,7 @@ impl Call {
 
     fn no_text(&self, i: usize) -> ExprError {
         let tensor = self.given(i).is_some_and(|item| item.node().is_some());
-        self.wrong(i, if tensor { "a string that is known before the first record" } else { "a string" })
+        self.wrong(i, if tensor { "a string known before the first record is processed" } else { "a string" })
     }
 
     /// Argument `i` as one or more integers known before the first record.
@@ -269,7 +269,9 @@ impl Call {
         let Some(item) = self.given(i) else {
             return Ok(None);
         };
-        static_ints(item).map(Some).ok_or_else(|| self.wrong(i, "an integer or a list of integers, known before the first record"))
+        static_ints(item)
+            .map(Some)
+            .ok_or_else(|| self.wrong(i, "an integer or a list of integers, known before the first record is processed"))
     }
 
     /// Argument `i` as a shape: a list of sizes, with `None` for unknown ones.
@@ -286,7 +288,7 @@ impl Call {
                 .map(|size| if size.is_none() { Some(None) } else { static_int(size).map(Some) })
                 .collect::<Option<Vec<_>>>()
                 .map(Some)
-                .ok_or_else(|| self.wrong(i, "a list of sizes, known before the first record"));
+                .ok_or_else(|| self.wrong(i, "a list of sizes, known before the first record is processed"));
         }
         static_ints(item).map(|sizes| Some(sizes.into_iter().map(Some).collect())).ok_or_else(|| self.wrong(i, "a list of sizes"))
     }

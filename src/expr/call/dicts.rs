@@ -53,14 +53,14 @@ pub fn structures(items: &[Operand], span: &Span, to_node: ToNode) -> ExprResult
 /// Checks that all dictionaries have these keys.
 ///
 /// # Errors
-/// One has others.
+/// A dictionary has different keys.
 pub fn same_keys<'a>(names: &[String], mut dicts: impl Iterator<Item = (&'a [(Operand, Operand)], &'a Span)>) -> ExprResult<()> {
     let has = |dict: &[(Operand, Operand)], name: &String| entry(dict, &Literal::String(name.clone())).is_some();
     match dicts.find(|(dict, _)| dict.len() != names.len() || !names.iter().all(|name| has(dict, name))) {
         None => Ok(()),
         Some((_, span)) => {
             let keys = if names.is_empty() { "the first has none".to_owned() } else { names.join(", ") };
-            Err(ExprError::at(span.clone(), format!("all dictionaries of a list must have the same keys: {keys}")))
+            Err(ExprError::at(span.clone(), format!("all dictionaries in a list must have the same keys: {keys}")))
         }
     }
 }

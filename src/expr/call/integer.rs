@@ -110,7 +110,7 @@ impl Call {
                 let Size::Known(n) = node.ty.dims[0].size else {
                     return Err(ExprError::at(
                         item.span.clone(),
-                        format!("{}: the length of {} must be known before the first record", self.name, self.param(i)),
+                        format!("{}: the length of {} must be known before the first record is processed", self.name, self.param(i)),
                     )
                     .help("list them: [n, 2]"));
                 };

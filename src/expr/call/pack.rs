@@ -19,8 +19,11 @@ use std::sync::Arc;
 pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
     let all: Vec<&[Dim]> = nodes.iter().map(|n| n.ty.dims.as_slice()).collect();
     types::one_rank(&all).map_err(|i| {
-        let message =
-            format!("tensors in a list must have the same rank; this has {}, the first {}", counted_axes(all[i].len()), all[0].len());
+        let message = format!(
+            "tensors in a list must have the same rank; this one has {}, but the first has {}",
+            counted_axes(all[i].len()),
+            all[0].len()
+        );
         ExprError::at(nodes[i].span.clone(), message)
     })?;
     let dims = types::stacked(&all, 0, false).map_err(|e| e.or_at(span.clone()))?;

@@ -180,7 +180,7 @@ impl Axes {
             Some(Integer::Known(0)) => return Err(ExprError::at(key.span.clone(), "the step of a slice cannot be 0")),
             Some(Integer::Known(step)) => step,
             Some(Integer::Of(_)) => {
-                return Err(ExprError::at(key.span.clone(), "the step of a slice must be known before the first record"));
+                return Err(ExprError::at(key.span.clone(), "the step of a slice must be known before the first record is processed"));
             }
         };
         if start.is_none() && stop.is_none() && step == 1 {

@@ -137,6 +137,6 @@ fn number(call: &Call, i: usize, default: f64) -> ExprResult<f64> {
         None => Ok(default),
         Some(OperandKind::Literal(Literal::Float(x))) => Ok(*x),
         Some(OperandKind::Literal(Literal::Int(n))) => Ok(*n as f64),
-        Some(_) => Err(call.error(format!("{}: {} must be a number that is known before the first record", call.name, call.param(i)))),
+        Some(_) => Err(call.error(format!("{}: {} must be a number known before the first record is processed", call.name, call.param(i)))),
     }
 }

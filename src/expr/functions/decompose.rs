@@ -50,7 +50,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["row_splits"],
         "x|rt_input",
-        "The offsets at which rows start and end: one more than the number of rows.",
+        "The offsets at which rows start and end: one more offset than there are rows.",
         [("row_splits([[3, 1], [], [2]])", "[0, 2, 2, 3]")],
         |c| { row_numbers(c, |n| n.map(|n| n + 1), |p, rows| std::iter::once(0).chain(rows.map(move |r| p.start(r + 1)))) }
     ),

@@ -25,7 +25,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.diag_part", "matrix_diag_part"],
         "input|x, k=0, padding_value=None, align=\"RIGHT_LEFT\"",
-        "Diagonal k of matrices, or, with k=(LOWER, UPPER), these diagonals as rows, from the upper one. Shorter ones are padded with \
+        "Diagonal k of matrices, or, with k=(LOWER, UPPER), these diagonals as rows, starting with the uppermost. Shorter ones are padded with \
          padding_value (0). align sets the side to which the diagonals above and below the main diagonal are aligned.",
         [
             ("linalg.diag_part([[1, 2], [3, 4]])", "[1, 4]"),

@@ -84,7 +84,12 @@ pub fn one_rank(call: &Call, args: &[Arg]) -> ExprResult<usize> {
         let (first, other) = (&args[0], &args[i]);
         ExprError::at(
             other.span.clone(),
-            format!("{} expects tensors of the same rank; this has rank {}, the first {}", call.name, other.rank(), first.rank()),
+            format!(
+                "{} expects tensors of the same rank; this one has rank {}, but the first has {}",
+                call.name,
+                other.rank(),
+                first.rank()
+            ),
         )
     })
 }
@@ -209,7 +214,7 @@ impl SplitSizes {
         let item = call.operand(1)?.clone();
         let Some(n) = static_int(&item) else {
             if item.node().is_some_and(|node| node.ty.rank() == 0) {
-                return Err(ExprError::at(item.span.clone(), "the number of parts must be known before the first record"));
+                return Err(ExprError::at(item.span.clone(), "the number of parts must be known before the first record is processed"));
             }
             let sizes = call.all_integers(1)?;
             let known: Option<Vec<i64>> = sizes.iter().map(Integer::known).collect();
@@ -301,7 +306,7 @@ fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
         _ => {
             return Err(call
                 .error(format!(
-                    "unstack returns one tensor for each item, but the size of axis {axis} is not known before the first record"
+                    "unstack returns one tensor for each item, but the size of axis {axis} is not known before the first record is processed"
                 ))
                 .help("set it with num="));
         }

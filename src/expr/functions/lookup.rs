@@ -50,7 +50,7 @@ fn entries(call: &mut Call) -> ExprResult<(DType, ArrayRef)> {
     let place = call.operand(1)?.span.clone();
     let node = crate::expr::call::fold(crate::expr::call::strict_node(call.operand(1)?)?)?;
     let (NodeKind::Constant(tensor), Some(dtype)) = (&node.kind, node.ty.dtype()) else {
-        return Err(ExprError::at(place, "the vocabulary must be known before the first record")
+        return Err(ExprError::at(place, "the vocabulary must be known before the first record is processed")
             .help("write a list, or define an array: --with vocabulary=FILE"));
     };
     if node.ty.rank() != 1 || !(is_text(dtype) || dtype.is_integer()) {

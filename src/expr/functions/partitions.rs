@@ -147,7 +147,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["static_nrows"],
         "p|x|self",
-        "The number of rows if it is known before the first record, else None.",
+        "The number of rows if it is known before the first record is processed, else None.",
         [("RowPartition.from_row_lengths([2, 0, 1]).static_nrows", "3")],
         |c| {
             let rows = rows_in(c)?;
@@ -157,7 +157,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["static_nvals"],
         "p|x|self",
-        "The number of values if it is known before the first record, else None.",
+        "The number of values if it is known before the first record is processed, else None.",
         [("RowPartition.from_row_lengths([2, 0, 1]).static_nvals", "3")],
         |c| {
             let rows = rows_in(c)?;
@@ -171,7 +171,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["static_uniform_row_length"],
         "p|x|self",
-        "The length of every row if it is known before the first record, else None.",
+        "The length of every row if it is known before the first record is processed, else None.",
         [("RowPartition.from_uniform_row_length(2, nvals=4).static_uniform_row_length", "2")],
         |c| {
             let rows = rows_in(c)?;

@@ -10,7 +10,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["scatter_nd", "manip.scatter_nd"],
         "indices, updates, shape",
-        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed, strings concatenated.",
+        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed; strings are concatenated.",
         [
             ("scatter_nd([[3], [1], [3]], [9, 10, 11], [5])", "[0, 10, 0, 20, 0]"),
             ("scatter_nd([[1]], [[5, 6]], [2, 2])", "[[0, 0], [5, 6]]")
@@ -236,7 +236,7 @@ fn stitch(call: &Call) -> ExprResult<String> {
         let fits = own.rank() <= tensor.rank()
             && own.dims.iter().zip(&tensor.dims).all(|(m, n)| !matches!((m.size, n.size), (Size::Known(m), Size::Known(n)) if m != n));
         if !fits {
-            return Err(call.error(format!("dynamic_stitch: the axes of the indices {own} are not the first ones of {tensor}")));
+            return Err(call.error(format!("dynamic_stitch: the axes of the indices {own} do not match the leading axes of {tensor}")));
         }
         if i == 0 {
             inner = (own.rank()..tensor.rank()).map(|axis| format!(", shape(identity(data[0]))[{axis}]")).collect();

@@ -53,7 +53,7 @@ pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
             let bytes = array.as_binary::<i64>().clone();
             let (offsets, values, nulls) = bytes.into_parts();
             let strings = LargeStringArray::try_new(offsets, values, nulls)
-                .map_err(|_| Error::data("these bytes are not valid UTF-8 and cannot be converted to a string"))?;
+                .map_err(|_| Error::data("the bytes are not valid UTF-8, so they cannot be converted to a string"))?;
             Ok(Arc::new(strings))
         }
         (DType::Bool, to) => {

@@ -274,7 +274,7 @@ impl<'a> Translation<'a> {
     /// Parses an escape outside of a class, after the backslash.
     fn escape(&mut self) -> Result<Before, String> {
         let Some(c) = self.rest.chars().next() else {
-            return Err("the backslash at the end escapes nothing".to_owned());
+            return Err("the pattern ends with a backslash".to_owned());
         };
         if let Some(class) = perl_class(c) {
             self.out.push_str(class);
@@ -344,7 +344,7 @@ impl<'a> Translation<'a> {
 
     /// Parses an escaped character, outside of a class or in it, after the backslash.
     fn character(&mut self) -> Result<char, String> {
-        let c = self.next().ok_or("the backslash at the end escapes nothing")?;
+        let c = self.next().ok_or("the pattern ends with a backslash")?;
         let wrong = || format!("\\{c} is not supported");
         let octal = |rest: &str, most: usize| rest.bytes().take(most).take_while(|b| (b'0'..=b'7').contains(b)).count();
         let code = match c {

@@ -180,7 +180,7 @@ impl TimeReader {
     fn read(&self, text: &str) -> Result<i64> {
         let nanos = self.nanos(text)?;
         if nanos.rem_euclid(i128::from(self.time.nanos)) != 0 {
-            let error = Error::data(format!("the time {:?} is more precise than {}", shown(text), self.dtype));
+            let error = Error::data(format!("the time {:?} is more precise than {} allows", shown(text), self.dtype));
             let exact = [(1_000_000, "ms"), (1_000, "us"), (1, "ns")].into_iter().find(|(unit, _)| nanos % unit == 0);
             return Err(match (self.time.kind, exact) {
                 (TimeKind::Date, Some((_, unit))) => error.help(format!("cast it to timestamp[{unit}] first, then to the date")),

@@ -240,16 +240,16 @@ impl Parser {
             TokenKind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons can be chained: 1 <= x <= 5"),
             TokenKind::Op("=" | "!") if matches!(self.peek_after(1), TokenKind::Op("~")) => error.help(SEARCH_TEXT),
             TokenKind::Op(">") if self.before_is("<") => error.help("write x != y"),
-            TokenKind::Op(".") => error.help("write a field without a leading dot"),
+            TokenKind::Op(".") => error.help("omit the dot before a field name"),
             TokenKind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
             TokenKind::Name(word) if word == "desc" || word == "asc" => error.help("to sort in descending order: sort --descending"),
-            TokenKind::Name(word) if word == "for" => error.help("there are no loops: an expression applies to all values at once"),
+            TokenKind::Name(word) if word == "for" => error.help("expressions have no loops: an operation applies to all values at once"),
             TokenKind::Op(":") if matches!(self.peek_after(1), TokenKind::Op(":")) => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("in") => error
                 .help("expressions have no `in`: write reduce_any(x == [1, 2]), or if the list is a field, reduce_any(list == x)")
                 .help(SEARCH_TEXT)
-                .help(format!("a field with this name is written in backquotes: `{word}`")),
+                .help(format!("put a field with this name in backquotes: `{word}`")),
             TokenKind::Name(word) if word == "not" => {
                 let lists =
                     "expressions have no `not in`: write not reduce_any(x == [1, 2]), or if the list is a field, not reduce_any(list == x)";
@@ -280,7 +280,7 @@ impl Parser {
             return Ok(());
         }
         if *self.peek() == TokenKind::End {
-            return Err(ExprError::at(opened.clone(), format!("`{op}` is missing at the end")));
+            return Err(ExprError::at(opened.clone(), format!("missing closing `{op}`")));
         }
         Err(self.unexpected(&format!("`,` or `{op}`")))
     }
@@ -534,7 +534,7 @@ impl Parser {
         let mut args: Vec<Argument> = Vec::new();
         while !self.take_op(")") {
             if matches!(self.peek(), TokenKind::Op("*" | "**")) {
-                return Err(self.unexpected("an argument").help("write out each argument; * and ** are not supported"));
+                return Err(self.unexpected("an argument").help("* and ** are not supported; write out each argument"));
             }
             let keyword = match (self.peek(), self.peek_after(1)) {
                 (TokenKind::Name(name), TokenKind::Op("=")) => Some((name.clone(), self.span())),
@@ -565,7 +565,7 @@ impl Parser {
         }
         if keys.is_empty() {
             return Err(ExprError::at(opened.start..self.end_of_last(), "empty subscript")
-                .help("write x[0], x[1:], x[:, -1:]; omit [] for the fields of all structures, as in docs.title"));
+                .help("write x[0], x[1:], x[:, -1:]; to get a field of all structures, omit [], as in docs.title"));
         }
         Ok(keys)
     }

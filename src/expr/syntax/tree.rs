@@ -14,7 +14,7 @@ pub struct Expr {
     pub depth: usize,
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     None,

@@ -65,7 +65,7 @@ fn array(source: &Source, name: String, member: ZipMember, contents: &mut Conten
 
 fn no_arrays(members: &[String], input: &str) -> Error {
     if members.iter().any(|name| name.ends_with("data.pkl")) {
-        return Error::data("this is a PyTorch checkpoint: a pickle, which may contain code and is never loaded")
+        return Error::data("this is a PyTorch checkpoint, a pickle that may contain code, so tatter does not load it")
             .help("save its tensors in Python: safetensors.torch.save_file(torch.load(FILE), \"x.safetensors\")");
     }
     let names: Vec<&str> = members.iter().take(5).map(String::as_str).collect();

@@ -355,7 +355,7 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
         let others: Vec<String> = contents.arrays.iter().filter(|a| !a.shape.is_empty()).map(|a| quoted(&a.name)).collect();
         let error = Error::data("is a single value, not one per record").in_field(quoted(name));
         let error = if others.is_empty() { error } else { error.help(format!("read the others: select {}", others.join(","))) };
-        return Err(error.help(format!("read all of the file as one record: --schema '{}: {}'", quoted(name), found.element.dtype())));
+        return Err(error.help(format!("or read the whole file as one record: --schema '{}: {}'", quoted(name), found.element.dtype())));
     };
     let dims = own.iter().map(|size| Dim::known(*size)).collect::<Vec<_>>();
     let field = Field::new(name.clone(), Type::tensor(found.element.dtype(), dims.clone()));

@@ -34,7 +34,7 @@ pub fn read(source: &Source) -> Result<(Vec<ZipMember>, Vec<u8>)> {
     let mut extents: Vec<(u64, u64)> = members.iter().map(|m| (m.start, m.start + m.packed)).collect();
     extents.sort_unstable();
     if extents.windows(2).any(|w| w[1].0 < w[0].1) {
-        return Err(damaged("has members that share bytes"));
+        return Err(damaged("has overlapping members"));
     }
     Ok((members, end.comment))
 }
@@ -86,7 +86,7 @@ impl End {
 
     /// Reads the numbers beyond 32 bits, and returns the offset of their record.
     fn follow(&mut self, source: &Source, place: u64) -> Result<u64> {
-        let lost = || damaged(&format!("does not say where its directory is (byte {}?)", self.start));
+        let lost = || damaged(&format!("does not give the position of its directory (byte {}?)", self.start));
         let read = |at: u64, length: usize| source.bytes(at, length).map_err(|_| lost());
         let bytes = read(place.checked_sub(20).ok_or_else(lost)?, 20)?;
         let mut fields = Fields(&bytes);
@@ -155,7 +155,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<ZipMember> 
     let (name_length, extra_length) = (local.u16().ok_or_else(beyond)?, local.u16().ok_or_else(beyond)?);
     let is_there = usize::from(name_length) == raw_name.len() && offset + 30 + u64::from(name_length) <= end.start;
     if !is_there || source.bytes(offset + 30, usize::from(name_length)).map_err(failed)? != raw_name {
-        return Err(damaged(&format!("lists a member {name} under a name that differs from the one in its header")));
+        return Err(damaged(&format!("lists a member {name} under a name other than that in its header")));
     }
     let start = offset + 30 + u64::from(name_length) + u64::from(extra_length);
     if start.checked_add(packed).is_none_or(|last| last > end.start) {

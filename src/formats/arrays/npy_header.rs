@@ -215,8 +215,8 @@ pub fn refused(descr: &str) -> Error {
     let code = code_of(descr);
     let (what, help) = match code.chars().next() {
         Some('O') => {
-            return Error::data("its values are Python objects: a pickle, which may contain code and is never loaded").help(
-                "save numbers or strings: lists of different lengths as JSON Lines, or as x/values and x/row_splits_0 in numpy.savez",
+            return Error::data("its values are pickled Python objects, which may contain code, so tatter does not load them").help(
+                "save numbers or strings instead, and lists of different lengths as JSON Lines, or as x/values and x/row_splits_0 in numpy.savez",
             );
         }
         Some('c') => ("complex numbers", "save the parts as two arrays: a.real, a.imag"),
@@ -370,12 +370,12 @@ mod tests {
     fn wrong_headers_are_refused() {
         let header = |descr: &str, shape: &str| format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}");
         for (text, expected) in [
-            (header("'|O'", "(3,)"), "its values are Python objects: a pickle, which may contain code and is never loaded"),
+            (header("'|O'", "(3,)"), "its values are pickled Python objects, which may contain code, so tatter does not load them"),
             (header("'<c16'", "(3,)"), "its values are complex numbers (<c16), which tensors cannot store"),
             (header("'<M8[us]'", "(3,)"), "its values are times (<M8[us]), which tensors cannot store"),
             (
                 header("[('a', '<i4'), ('b', '|O')]", "(3,)"),
-                "its values are Python objects: a pickle, which may contain code and is never loaded",
+                "its values are pickled Python objects, which may contain code, so tatter does not load them",
             ),
             (
                 header("[('a', '<i4'), ('b', [('c', '<f8')], (2,))]", "(3,)"),

@@ -88,7 +88,7 @@ impl ArraysReader {
         let is_inferred = |field: &&Field| request.declared.index_of(&field.name).is_none() && request.wanted.includes(&field.name);
         let Some(field) = found.fields.iter().filter(is_inferred).find(is_uint8) else { return Ok(()) };
         let (input, name, ty) = (self.input.name(), quoted(&field.name), Type::tensor(DType::UInt8, vec![Dim::UNIFORM]));
-        let notice = format!("{input}: the rows of {name} are uint8 and read as bytes; --schema '{name}: {ty}' reads numbers");
+        let notice = format!("{input}: the rows of {name} are uint8 and are read as bytes; to read numbers: --schema '{name}: {ty}'");
         request.options.notices.add(notice, request.options.strict)
     }
 }

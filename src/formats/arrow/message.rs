@@ -33,16 +33,16 @@ pub struct Memory(pub u64);
 const SMALL: u64 = 32 << 20;
 
 impl Memory {
-    /// Checks that `nbytes` fit beside the `others` that are in memory.
+    /// Checks that `nbytes` fit in memory in addition to `others`.
     ///
     /// # Errors
-    /// They do not.
+    /// They do not fit.
     pub fn check(self, what: &str, nbytes: u64, others: u64) -> Result<()> {
         if nbytes.saturating_add(others) <= self.0.max(SMALL) {
             return Ok(());
         }
-        let beside = if others > 0 { format!(", besides {others} bytes in use,") } else { String::new() };
-        let error = Error::data(format!("{what} takes {nbytes} bytes in memory{beside} but --max-memory is {}", self.0));
+        let beside = if others > 0 { format!(", in addition to {others} bytes in use") } else { String::new() };
+        let error = Error::data(format!("{what} takes {nbytes} bytes in memory{beside}, but --max-memory is {}", self.0));
         Err(error.help("drop columns, raise the limit with --max-memory, or write the data in smaller record batches, as in pyarrow: writer.write_table(table, max_chunksize=100_000)"))
     }
 }

@@ -87,7 +87,7 @@ struct Known {
 impl Known {
     fn new(name: Arc<str>, schema: arrow_ipc::Schema) -> Result<Known> {
         if schema.endianness() != arrow_ipc::Endianness::Little {
-            return Err(Error::data("big-endian Arrow is not supported").help("convert it on the machine that wrote it"));
+            return Err(Error::data("big-endian Arrow is not supported").help("convert it on the machine on which it was written"));
         }
         let (schema, places) = wide_integers::to_schema(schema).map_err(unexpected)?;
         let schema = Arc::new(schema);
@@ -282,7 +282,7 @@ impl Streams {
     fn unmarked(&self) -> Result<()> {
         let text = "the Arrow stream has no end marker: it may be truncated";
         match self.strict {
-            true => Err(Error::data(text).help("write it again in full, or read it from a file, where this is only a notice")),
+            true => Err(Error::data(text).help("write the stream again in full, or read it from a file, for which this is only a notice")),
             false => self.notices.add(format!("{}: {text}", self.known.name), false),
         }
     }
@@ -684,7 +684,7 @@ impl Batch {
         let error = match nrows {
             1 => adapt::too_large(nbytes, limit).at_row(0),
             _ => Error::data(format!(
-                "the values of {nrows} records take {nbytes} bytes, more than the {limit} for a part of a record batch"
+                "the values of {nrows} records take {nbytes} bytes, more than the limit of {limit} for a part of a record batch"
             ))
             .help("drop the column, raise the limit with --max-memory, or write the data in smaller record batches"),
         };

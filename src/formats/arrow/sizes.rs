@@ -14,9 +14,9 @@ use std::collections::HashMap;
 pub struct ColumnSize {
     /// Its buffers, decompressed.
     pub memory: u64,
-    /// What values that take no room in the buffers add when each has its own: nulls, bits, runs.
+    /// The bytes added when values that take no space in the buffers (nulls, bits, runs) are each stored separately.
     pub implied: u64,
-    /// The most that entries of dictionaries add when each row has its own.
+    /// The maximum number of bytes added when each row has its own copy of its dictionary entry.
     pub entries: u64,
 }
 
@@ -41,10 +41,10 @@ pub fn has_views(ty: &DataType) -> bool {
     }
 }
 
-/// The most bytes that an entry takes, by dictionary.
+/// The maximum size of an entry in bytes, by dictionary.
 pub type Longest = HashMap<i64, u64>;
 
-/// The most bytes that an entry takes, in each dictionary.
+/// The maximum size of an entry in bytes, in each dictionary.
 pub fn longest_entries(dictionaries: &HashMap<i64, ArrayRef>) -> Longest {
     dictionaries.iter().map(|(id, values)| (*id, longest(values) as u64)).collect()
 }

@@ -90,13 +90,13 @@ pub fn encoded(field: &Field, arrow: ArrowField, form: ArrowForm, are_listed: bo
 /// # Errors
 /// The notice, if `strict`.
 pub fn announce_growth(column: &str, notices: &Notices, strict: bool) -> Result<()> {
-    notices.add(format!("{}: values were added to an ordered dictionary, at its end", quoted(column)), strict)
+    notices.add(format!("{}: values were appended to an ordered dictionary", quoted(column)), strict)
 }
 
 fn lost(field: &Field, path: &FieldPath, note: &dyn Fn(String) -> Result<()>) -> Result<()> {
     field.storage.dropped().iter().try_for_each(|(key, why)| note(format!("{path}: the metadata `{key}` was dropped: it {why}")))?;
     if let Some(extension) = stored::lost(field) {
-        note(format!("{path}: the extension type {extension} was dropped: the type is {} now", field.ty))?;
+        note(format!("{path}: the extension type {extension} was dropped, because the type is now {}", field.ty))?;
     }
     field.ty.fields().unwrap_or_default().iter().try_for_each(|inner| lost(inner, &path.join(&inner.name), note))
 }

@@ -123,7 +123,7 @@ fn lives(tensor: &Tensor, alive: Option<&NullBuffer>, path: &str, errors: &mut V
     let Some(validity) = tensor.validity() else { return true };
     let missing = (0..validity.len()).find(|row| validity.is_null(*row) && alive.is_none_or(|a| a.is_valid(*row)));
     if let Some(row) = missing {
-        let what = "the record does not have it, but has other fields of the structure".into();
+        let what = "the record lacks this field, but has other fields of the structure".into();
         errors.push(RowError { row, field: path.to_owned(), error: DecodeError { at: 0, what, widens: false }, null: false });
     }
     missing.is_none()

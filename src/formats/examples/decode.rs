@@ -351,7 +351,7 @@ impl<'a> Names<'a> {
                     Some(field) => format!(
                         "the values of the sparse field {field} are in other features: declare {field}: sparse<T>[?] from {name} at {field}/indices_0"
                     ),
-                    None => format!("the feature `{name}` is in no earlier record"),
+                    None => format!("no earlier record has the feature `{name}`"),
                 };
                 return Err(DecodeError { at, what: what.into(), widens: sparse.is_none() });
             }

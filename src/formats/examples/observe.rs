@@ -265,7 +265,7 @@ impl Observed for Observation {
             }
             return Err(error
                 .help("to skip records whose kind differs from that of the first record, use --on-error skip")
-                .help("features that are not read are not checked: drop this feature with `drop`, or list the others with `select`"));
+                .help("features that are not read are not checked: drop this feature with `drop`, or select the others with `select`"));
         }
         Ok(Schema::new(fields))
     }
@@ -325,13 +325,13 @@ impl Observation {
             let error = Error::data(format!("the payload is not a tf.Example: {reason}")).in_input(first.input.clone());
             return Err(error
                 .locate(|at| at.records = Some((first.record, first.record)))
-                .help("to read records of arbitrary bytes: --raw-records"));
+                .help("to read records that are arbitrary bytes: --raw-records"));
         }
         if let Some(first) = &self.featureless {
             if self.proper.is_none() && stops_at_errors(request) {
                 let error = Error::data("the payload is not a tf.Example: it has no features").in_input(first.input.clone());
                 let error = error.locate(|at| at.records = Some((first.record, first.record)));
-                return Err(error.help("to read records of arbitrary bytes: --raw-records"));
+                return Err(error.help("to read records that are arbitrary bytes: --raw-records"));
             }
             let have = if self.nfeatureless == 1 { "has" } else { "have" };
             let text = format!(
@@ -371,7 +371,7 @@ impl Observation {
                     if let Some(seen) = feature.kinds.iter().flatten().min() {
                         error = error.in_input(seen.input.clone());
                     }
-                    return Err(error.help("features that are not read are not checked: list the others with `select`"));
+                    return Err(error.help("features that are not read are not checked: select the others with `select`"));
                 }
                 Err(_) => {}
             }

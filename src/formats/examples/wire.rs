@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
             1 => 8,
             2 => return self.delimited().map(drop),
             5 => 4,
-            3 | 4 => return fail(start, "found a protobuf group, which a tf.Example does not have"),
+            3 | 4 => return fail(start, "found a protobuf group, which a tf.Example cannot contain"),
             other => return fail(start, format!("{other} is not a protobuf wire type")),
         };
         if self.bytes.len() - self.at < width {

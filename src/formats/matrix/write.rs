@@ -20,7 +20,7 @@ pub fn the_sparse_field<'a>(schema: &'a Schema, format: &str) -> Result<&'a Fiel
                 1 if !field.ty.is_sparse() && field.ty.dtype().is_some_and(is_writable) => {
                     format!("make it sparse: to-sparse -f {}", shell_word(&quoted(&field.name)))
                 }
-                _ => "npz and safetensors store other tensors".to_owned(),
+                _ => "for other tensors, use npz or safetensors".to_owned(),
             }))
         }
         fields => {

@@ -37,7 +37,7 @@ impl Format for Megatron {
     }
 
     fn summary(&self) -> &'static str {
-        "Megatron indexed dataset: FILE.bin and FILE.idx, named by either"
+        "Megatron indexed dataset: FILE.bin and FILE.idx; give either name"
     }
 
     fn options(&self) -> &'static [&'static str] {

@@ -46,7 +46,7 @@ impl DatasetReader {
 
     fn values(&self) -> Result<Source> {
         let Some(path) = self.input.path() else {
-            return Err(Error::data("the index comes from a pipe: it does not say where the values are")
+            return Err(Error::data("the index comes from a pipe, so the file with the values is unknown")
                 .in_input(self.input.name().clone())
                 .help("specify the file: x.idx, next to x.bin"));
         };

@@ -16,7 +16,7 @@ const LONGEST_HEADER: usize = 1 << 20;
 /// decoded with another one would be garbage.
 ///
 /// # Errors
-/// It has another one.
+/// The encoding is not one of these.
 pub fn check_encoding(page: &PageHeader, column: &ColumnChunkMetaData) -> Result<()> {
     let (Some(number), Some(listed)) = (page.encoding, column.page_encoding_stats_mask()) else { return Ok(()) };
     // The decoder reports unknown encodings.
@@ -54,7 +54,7 @@ pub fn headers<'a>(source: &'a Source, column: &ColumnChunkMetaData) -> impl Ite
 /// A dictionary must have enough bytes for its entries, all of which the decoder allocates in advance.
 ///
 /// # Errors
-/// It has not.
+/// There are too few bytes.
 pub fn check_entries(page: &PageHeader, column: &ColumnChunkMetaData) -> Result<()> {
     // PLAIN: strings have at least their length.
     let width = match column.column_type() {

@@ -248,7 +248,7 @@ fn remarks(
         .cut
         .iter()
         .map(|(leaf, unit)| (root_of(*leaf), format!("INT96 timestamps are truncated to {unit}: their range does not fit finer units")));
-    let wide = wide_integers.iter().map(|place| (place.root(), format!("{} is read as its bytes", place.name())));
+    let wide = wide_integers.iter().map(|place| (place.root(), format!("{} is read as bytes", place.name())));
     let leaves = footer.file_metadata().schema_descr().columns().iter().enumerate();
     let unknown = leaves
         .filter(|(_, c)| logical::is_unknown(c.self_type()))

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The types of the chosen columns.
 ///
 /// # Errors
-/// The schema has a type that Arrow has not.
+/// The schema has a type that Arrow does not have.
 pub fn levels(metadata: &ArrowReaderMetadata, mask: ProjectionMask) -> Result<FieldLevels> {
     parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(metadata.schema().fields())).map_err(lifted)
 }

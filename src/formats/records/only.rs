@@ -46,7 +46,7 @@ pub fn wanted(mut block: Block, only: &RecordNumbers) -> Block {
 /// A file cannot be read.
 pub fn by_index(input: &Input, only: &RecordNumbers, options: &Options) -> Result<Option<Pieces>> {
     let Some(index) = Index::beside(input, options)? else { return Ok(None) };
-    options.remarks.add(format!("get reads only its records, using {}", index.name), false)?;
+    options.remarks.add(format!("get reads only the selected records, using {}", index.name), false)?;
     let places = Places::open(input, Lookup::Index(index), Arc::new(only.clone()), options)?;
     Ok(Some(Box::new(places.pieces())))
 }
@@ -142,7 +142,10 @@ impl Places {
     }
 
     fn stale(&self, entry: &Entry) -> Error {
-        let error = Error::data(format!("according to {} this record is at byte {}, but it is not", self.index_name, entry.offset));
+        let error = Error::data(format!(
+            "according to {}, this record starts at byte {}, but no record starts there",
+            self.index_name, entry.offset
+        ));
         error
             .in_input(self.name.clone())
             .locate(|at| at.records = Some((entry.record, entry.record)))

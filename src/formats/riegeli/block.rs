@@ -61,7 +61,7 @@ pub fn unblock(blocks: &[u8], begin: u64, end: u64, nbytes: u64, verify: bool, o
         let (data, padding) = here.split_at(left.min(n) as usize);
         out.extend_from_slice(data);
         if verify && padding.iter().any(|byte| *byte != 0) {
-            return Err(Damage::new(at, "the padding after the chunk is not zeros"));
+            return Err(Damage::new(at, "the padding after the chunk contains bytes other than zero"));
         }
         left -= data.len() as u64;
         rest = after;

@@ -79,7 +79,7 @@ impl ArrayFile {
         let nbytes = self.nbytes();
         let incomplete = || {
             Error::data("the file does not end with the postscript of an ArrayRecord: it is truncated, or a Riegeli file without an index")
-                .help("it is completed when its writer is closed: write it again with array_record's ArrayRecordWriter")
+                .help("a file is complete only when its writer has been closed: write it again with array_record's ArrayRecordWriter")
                 .help("read the complete chunks with --on-error skip")
         };
         let start = nbytes.checked_sub(BLOCK).filter(|start| *start > 0 && start.is_multiple_of(BLOCK)).ok_or_else(incomplete)?;

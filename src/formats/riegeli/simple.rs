@@ -122,7 +122,7 @@ impl Unpacker {
         let (sizes_size, rest) =
             read_varint(rest).ok_or_else(|| damaged("the chunk ends in the middle of the length of its list of sizes"))?;
         let sizes_size = usize::try_from(sizes_size).ok().filter(|n| *n <= rest.len());
-        let (sizes, rest) = rest.split_at(sizes_size.ok_or_else(|| damaged("the sizes of the records reach beyond the chunk"))?);
+        let (sizes, rest) = rest.split_at(sizes_size.ok_or_else(|| damaged("the sizes of the records extend beyond the chunk"))?);
         let mut plain_sizes = Vec::new();
         self.inflate(*codec, sizes, header.nrecords..=header.nrecords.saturating_mul(VARINT_NBYTES as u64), &mut plain_sizes)?;
         let start = values.len();
@@ -173,7 +173,7 @@ impl Unpacker {
             }
             other => Err(format!("unknown compression {other:#04x}: expected none, brotli, zstd or snappy")),
         };
-        result.map_err(|e| damaged(format!("it does not decompress: {e}")))?;
+        result.map_err(|e| damaged(format!("it cannot be decompressed: {e}")))?;
         match out.len() - start {
             found if found == n => Ok(()),
             found => Err(damaged(format!("it decompresses to {found} bytes or more instead of {n}"))),

@@ -172,7 +172,7 @@ impl Described {
         let sizes = shape.iter().filter(|n| **n > 0).try_fold(each, |all, size| all.checked_mul(*size));
         let nbytes = if shape.contains(&0) { sizes.map(|_| 0) } else { sizes };
         if nbytes.is_none() || end.checked_sub(start) != nbytes {
-            return Err(Error::data(format!("the shape {} of {dtype} does not fit the bytes {start} to {end}", shown_shape(&shape))));
+            return Err(Error::data(format!("the shape {} of {dtype} does not match bytes {start} to {end}", shown_shape(&shape))));
         }
         Ok(Entry { name: name.to_owned(), element, shape, start, end })
     }
@@ -185,7 +185,9 @@ fn check_extents(mut extents: Vec<(u64, u64, String)>, nbytes: u64) -> Result<()
         let name = crate::path::quoted(&name);
         if start != at {
             let what = if start < at { "overlaps another tensor" } else { "leaves a gap before it" };
-            return Err(Error::data(format!("it starts at byte {start} of {nbytes} and {what}: byte {at} comes next")).in_field(name));
+            return Err(
+                Error::data(format!("it starts at byte {start} of {nbytes} and {what}: expected it to start at byte {at}")).in_field(name)
+            );
         }
         if end > nbytes {
             return Err(Error::data(format!(

@@ -138,7 +138,7 @@ fn split(value: &Value) -> Result<Split> {
         return Err(failed(&format!("no shardLengths, although the split has {nbytes} bytes: its records would be lost")));
     }
     if nshards as u64 > MAX_SHARDS.unsigned_abs() {
-        return Err(failed(&format!("{nshards} shards are more than {MAX_SHARDS}")));
+        return Err(failed(&format!("expected at most {MAX_SHARDS} shards, found {nshards}")));
     }
     let template = match string(value, ["filepathTemplate", "filepath_template"]) {
         "" => TEMPLATE,
@@ -146,7 +146,7 @@ fn split(value: &Value) -> Result<Split> {
     };
     let split = Split { lengths, nshards, template: template.to_owned(), name: name.clone() };
     if split.lengths.is_some() && split.nrecords().is_none_or(|n| n > i64::MAX.unsigned_abs()) {
-        return Err(failed("shardLengths: more records than there can be"));
+        return Err(failed("shardLengths: too many records"));
     }
     Ok(split)
 }

@@ -88,7 +88,7 @@ impl Mapper<'_> {
         if features.is_empty() {
             return Err(Error::usage("the FeaturesDict has no features")
                 .in_field(&scope.path)
-                .help("leave it out: list the others with `select`"));
+                .help("leave it out: select the others with `select`"));
         }
         let (mut fields, mut nodes) = (Vec::new(), Vec::new());
         let outer = record_dims(&scope.outer, &scope.own);
@@ -182,7 +182,7 @@ impl Mapper<'_> {
                 _ if nopen == 1 => AxisRows::Rest,
                 _ => {
                     let error = Error::usage("a tensor has several unknown sizes, none of which is stored");
-                    return Err(error.help("TFDS cannot read it either; leave it out: list the other fields with `select`"));
+                    return Err(error.help("TFDS cannot read it either; leave it out: select the other fields with `select`"));
                 }
             });
         }

@@ -82,7 +82,7 @@ fn slice(part: &str, splits: &[Split]) -> Result<Slice> {
     let split = &splits[position];
     let Some(nrecords) = split.nrecords().and_then(|n| i64::try_from(n).ok()) else {
         return Err(Error::usage(format!("--split {part}: the dataset does not say how many records its shards have"))
-            .help("read the whole split, and take the records with head, skip or sample"));
+            .help("read the whole split, and choose records with head, skip or sample"));
     };
     let (from, to) = match selector.split_once(':') {
         Some((from, to)) if !selector.is_empty() && selector != ":" => (boundary(from), boundary(to)),
@@ -109,7 +109,7 @@ fn slice(part: &str, splits: &[Split]) -> Result<Slice> {
     let beyond_percent = unit == Unit::Percent && [from, to].iter().flatten().any(|n| n.abs() > 100.0);
     let (from, to) = (bound(from, 0, false), bound(to, nrecords, true));
     if beyond_percent || from.abs() > nrecords || to.abs() > nrecords {
-        return Err(Error::usage(format!("--split {part}: the slice reaches beyond the {nrecords} records of {name}")));
+        return Err(Error::usage(format!("--split {part}: the slice extends beyond the {nrecords} records of {name}")));
     }
     let counted = |n: i64| if n < 0 { nrecords + n } else { n };
     let (from, to) = (counted(from), counted(to));

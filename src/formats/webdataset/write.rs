@@ -60,7 +60,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         }
         if field.name.contains('/') || field.name != field.name.to_lowercase() || field.name.contains('\0') {
             let other = field.name.to_lowercase().replace(['/', '\0'], ".");
-            return Err(Error::usage(format!("a member's extension cannot contain capitals or slashes, as the field {name} does"))
+            return Err(Error::usage(format!("a member's extension cannot contain capital letters or slashes, but the field {name} does"))
                 .in_field(&name)
                 .help(format!("choose another name: rename {}", shell_word(&format!("{name}={}", quoted(&other))))));
         }
@@ -154,10 +154,10 @@ fn check_key(key: &str, last: Option<&str>) -> Result<()> {
     }
     if split(&format!("{key}.x")).is_none_or(|(read, _)| read != key) || key.contains('\0') {
         if key.is_empty() || key.ends_with('/') {
-            let error = Error::data(format!("{key:?} is not a key: it must end in a name"));
+            let error = Error::data(format!("{key:?} is not a key: a key must end in a name"));
             return Err(error.help(format!("number the records: enumerate then map '{KEY} = as_string(index)' then drop index")));
         }
-        let error = Error::data(format!("{key:?} would not be read back as a key: it ends in a name without a dot"));
+        let error = Error::data(format!("{key:?} would not be read back as a key: a key must end in a name without a dot"));
         return Err(error.help(format!("replace the dots: map '{KEY} = strings.regex_replace({KEY}, \"[.]\", \"_\")'")));
     }
     if last == Some(key) {

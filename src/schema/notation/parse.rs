@@ -206,7 +206,11 @@ fn typed(cursor: &mut Cursor, name: String, inside: bool) -> Result<Field> {
         Element::Struct(fields) if !dims.is_empty() => first_axes_uniform(fields),
         Element::Struct(fields) if !inside => {
             if let Some(path) = ragged_first_axis(fields) {
-                let error = cursor.fail(start, end, format!("axis 0 of `{path}` cannot be ragged, as the structure around it has no axes"));
+                let error = cursor.fail(
+                    start,
+                    end,
+                    format!("axis 0 of `{path}` cannot be ragged, because the structure that contains it has no axes"),
+                );
                 return Err(error.help(SINGLE_SLICE));
             }
         }

@@ -39,7 +39,7 @@ pub enum Positions {
     /// From 0 in each piece
     #[default]
     Restart,
-    /// From that of the piece's first item in the sequence
+    /// From the position of the piece's first item in the sequence
     Continue,
 }
 

@@ -63,13 +63,13 @@ Packs the sequences of several records into rows of --length items, to minimize 
 with the packed fields, `segment_ids` (the sequences of the row, numbered from 1; 0 for padding) and `positions` (the \
 position of each item in its sequence, from 0).
 
-Fields packed together (-f tokens,labels) are aligned: in each record they must have the same length, such as tokens and their loss \
-mask. Without -f all vectors are packed. Every other field gains axis 0, with one item per sequence in the row; drop unneeded fields \
+Fields packed together, such as tokens and their labels (-f tokens,labels), stay aligned; in each record they must have the same \
+length. Without -f all vectors are packed. Every other field gains axis 0, with one item per sequence in the row; drop unneeded fields \
 first with `select`. Records with an empty sequence are dropped and counted; --empty keep keeps them and their other fields, as segments that are \
 empty or contain only the separator.
 
 A sequence goes into the first open row with enough room (first-fit) or into the one it fits best (best-fit). At most \
---window rows are open; when another one is needed, the oldest is written. best-fit-decreasing places --window sequences at a time, longest first, and then writes all rows: it packs most densely, but changes the order.
+--window rows are open; when another one is needed, the oldest is written. best-fit-decreasing places --window sequences at a time, longest first, and then writes all rows: it packs the most densely, but changes the order.
 
 A sequence longer than a row is an error unless --overflow says otherwise. With --strategy concat, sequences are concatenated and split \
 where a row ends; only the last row is padded. Each piece of a sequence is a separate segment, with positions that start at 0 or, with \

@@ -28,7 +28,7 @@ pub fn feature(leaf: &Leaf) -> Result<(String, Option<&'static str>), String> {
     let name = &leaf.name;
     let dtype = dtype(leaf)?;
     let note = if leaf.with_nulls {
-        Some("a tf.Example has no nulls inside")
+        Some("a tf.Example cannot store nulls inside a list")
     } else if leaf.optional {
         Some("null is read as no values")
     } else {

@@ -52,7 +52,7 @@ feature_specification = {
     "feats": tf.io.SparseFeature(index_key=["feats/indices_0", "feats/indices_1"], value_key="feats/values", dtype=tf.float32, size=[100, 20]),
     # "bag": tf.io.SparseFeature needs all sizes; declare them with --schema
     # "open": tf.io.SparseFeature needs all sizes; declare them with --schema
-    "tags": tf.io.RaggedFeature(tf.string),  # a tf.Example has no nulls inside
+    "tags": tf.io.RaggedFeature(tf.string),  # a tf.Example cannot store nulls inside a list
     # "when": a tf.Example cannot store arrow<timestamp[us]>
     "raw": tf.io.FixedLenFeature([], tf.string),
     # "gone": has no values

@@ -55,7 +55,7 @@ impl Map for Named {
         let mut names = Vec::with_capacity(chunk.nrows);
         for row in 0..chunk.nrows {
             if keys.is_null(row) {
-                let error = Error::data("the key of --by is null, which cannot be the name of a file").at_row(row);
+                let error = Error::data("the key of --by is null, which cannot be used as a file name").at_row(row);
                 return Err(error.help(format!("replace nulls with a value: --by {}", self.filled)));
             }
             let key = match keys.data_type() {

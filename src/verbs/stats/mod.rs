@@ -112,7 +112,7 @@ of threads.
 The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
 maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to K, or 2048 if that is more; \
 with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate, usually within 1% of the true number. \
-Dates, times and durations have no mean, no median and no histogram with numbers, only a line of bars.
+For dates, times and durations there is no mean, no median and no numeric histogram, only a line of bars.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
 sizes; 90% of the rows are no longer than the number in the 90% column. For strings, sizes are in bytes.
@@ -123,7 +123,7 @@ The mean and the (population) standard deviation are computed from exact sums of
 such that at least a fraction p of the finite values do not exceed it, so the median of 1 and 2 is 1. Quantiles of values are exact if \
 there are at most K distinct values, otherwise within 1% (2% if there are both positive and negative numbers), provided that the largest \
 magnitude is at most 10^9 times the smallest; they are float64, so integers beyond 2^53 are rounded. The same holds for histograms: a \
-value within 1% (2%) of the border between two bars may be counted in either. Sizes are exact below 65536 and within 1% above.
+value within 1% (2%) of the border between two bars may be counted in either. Sizes are exact below 65536 and accurate to within 1% above.
 
 If a field has more than K distinct values, the counts of frequent values may be too low, by at most 2/K of all values: shares are marked \
 >=, and only values whose counts exceed that error are listed.

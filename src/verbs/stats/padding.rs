@@ -235,7 +235,7 @@ pub fn lengths(tensor: &Tensor, rank: usize) -> Result<Vec<u64>> {
 
 /// The command for batches in buckets, unless there is a single bucket.
 pub fn shown_buckets(report: &PaddingCosts, command: String) -> String {
-    if report.boundaries.is_empty() { "(all lengths fall into one bucket)".to_owned() } else { command }
+    if report.boundaries.is_empty() { "(all lengths fall into the same bucket)".to_owned() } else { command }
 }
 
 /// The commands for each way of padding, with shell quoting.

@@ -88,7 +88,7 @@ fn concat(call: &mut Call) -> ExprResult<OperandKind> {
             return Err(ExprError::at(
                 other.arg.span.clone(),
                 format!(
-                    "sequence_concat expects tensors of the same shape except along the sequence axis; this is {}, the first {}",
+                    "sequence_concat expects tensors of the same shape except along the sequence axis; this one is {}, but the first is {}",
                     shape(found),
                     shape(&first.arg.ty.dims)
                 ),

@@ -30,21 +30,21 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sets.intersection", "sets.set_intersection"],
         "a, b, validate_indices=True",
-        "The values that a row of a and the same row of b have in common, sorted, as a sparse tensor.",
+        "The intersection of each row of a and the same row of b, sorted, as a sparse tensor.",
         [("sets.intersection([[1, 2, 2]], [[2, 3]])", "{[0, 0]: 2} of [1, 1]")],
         |c| operation(c, Operation::Intersection)
     ),
     function!(
         ["sets.union", "sets.set_union"],
         "a, b, validate_indices=True",
-        "The values in a row of a or in the same row of b, sorted, as a sparse tensor.",
+        "The union of each row of a and the same row of b, sorted, as a sparse tensor.",
         [("sets.union([[2, 1]], [[2, 3]])", "{[0, 0]: 1, [0, 1]: 2, [0, 2]: 3} of [1, 3]")],
         |c| operation(c, Operation::Union)
     ),
     function!(
         ["sets.difference", "sets.set_difference"],
         "a, b, aminusb=True, validate_indices=True",
-        "The values of a row of a that the same row of b does not have, sorted, as a sparse tensor; the reverse with aminusb=False.",
+        "The values in each row of a that are not in the same row of b, sorted, as a sparse tensor; the reverse with aminusb=False.",
         [("sets.difference([[2, 1]], [[2, 3]])", "{[0, 0]: 1} of [1, 1]")],
         |c| {
             let reverse = !c.flag(2, true)?;

@@ -81,7 +81,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
         if arg.rank() < rank || (rank > 0 && arg.ty.is_sparse()) {
             return Err(ExprError::at(
                 value.span.clone(),
-                format!("the first axes of a field must be those of its structures (rank {rank}); this is {}", describe(&arg.ty)),
+                format!("the leading axes of a field must match those of its structures (rank {rank}); this is {}", describe(&arg.ty)),
             ));
         }
         let mut own = arg.ty.clone();
@@ -102,7 +102,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
                 if let Size::Known(m) = dim.size
                     && m != n
                 {
-                    return Err(ExprError::at(arg.span.clone(), format!("this has {n} items on axis {axis}, but others have {m}")));
+                    return Err(ExprError::at(arg.span.clone(), format!("this field has {n} items on axis {axis}, but others have {m}")));
                 }
                 *dim = Dim::known(n);
             }

@@ -46,7 +46,7 @@ impl Directory for Dataset {
         let Identity { name, .. } = identity(directory, options)?;
         let is_empty = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
         if !is_empty && !directory.join(INFO).is_file() {
-            let error = Error::new(Kind::Io, format!("the directory contains files but not a dataset: there is no {INFO}"));
+            let error = Error::new(Kind::Io, format!("the directory contains files, but no dataset: there is no {INFO}"));
             return Err(error.in_input(directory.display().to_string()).help("specify a new or an empty directory"));
         }
         Ok(format!("{name}-{}.tfrecord@{}", split_name(options)?, options.shards.unwrap_or(1)))
