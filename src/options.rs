@@ -362,7 +362,7 @@ pub enum When {
 }
 
 /// Whether messages are colored: given by `--color`, else by standard error and the environment
-/// (<https://no-color.org>, `CLICOLOR_FORCE`, `TERM=dumb`).
+/// (<https://no-color.org>, <https://bixense.com/clicolors>, `TERM=dumb`).
 pub fn in_color(when: When) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match when {
@@ -370,6 +370,7 @@ pub fn in_color(when: When) -> bool {
         When::Never => false,
         When::Auto if set("NO_COLOR") => false,
         When::Auto if std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") => true,
+        When::Auto if std::env::var_os("CLICOLOR").is_some_and(|value| value == "0") => false,
         When::Auto => std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
     }
 }

@@ -68,7 +68,8 @@ pub fn in_json(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./,=:@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { shell_quoted(word) }
+    // zsh takes `=x` for the path of the command x.
+    if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) { word.to_owned() } else { shell_quoted(word) }
 }
 
 /// A word in single quotes for a shell; with hidden characters as `$'a\\nb'`, which bash, zsh and POSIX.1-2024 read.

@@ -369,7 +369,7 @@ def with_records(files: list[File], strict: bool = False, quiet: bool = True) ->
         return files
     empty = [file.name for file in files if not file.size and not _SHARD.search(file.name)]
     words = f"and {len(empty) - 1} more are empty and are" if len(empty) > 1 else "is empty and is"
-    _tell([f"{name} {words} read as having no records" for name in empty[:1]], strict, quiet)
+    _tell([f"{name} {words} treated as having no records" for name in empty[:1]], strict, quiet)
     return found
 
 

@@ -52,6 +52,7 @@ pub const ENVIRONMENT: &str = "\
 Environment variables:
   COLUMNS         width of help and tables when standard output is not a terminal
   NO_COLOR        disables color in messages if set to a nonempty value
+  CLICOLOR        disables color in messages if set to 0
   CLICOLOR_FORCE  enables color in messages even if standard error is not a terminal
   TERM            disables color in messages if set to dumb
   TMPDIR          directory for temporary files when output goes to standard output and --temp-dir is not given [default: /tmp]

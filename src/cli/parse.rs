@@ -344,15 +344,18 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         return Error::usage(format!("{option} needs a value, found the verb `{value}`"))
             .help(format!("put the value before the verb: tatter {option} VALUE {value} {rest}"));
     }
-    if index == 0 && (name == "-" || Path::new(name).exists()) {
+    // The name itself, which can be any bytes.
+    let word = words.verbs.get(index).and_then(|verb| verb.first());
+    if index == 0 && (name == "-" || word.is_some_and(|word| Path::new(word).exists())) {
+        let file = word.map_or_else(|| shell_word(name), |word| typed(std::slice::from_ref(word)));
         let error = Error::usage(format!("expected a verb, found the file `{name}`"));
         if let Some(command) = misplaced::verb_after_file(words) {
             return error.help(format!("FILEs follow the verbs: {command}"));
         }
         return if output {
-            error.help(format!("to write its records in another format: tatter convert {} -o OUT", shell_word(name)))
+            error.help(format!("to write its records in another format: tatter convert {file} -o OUT"))
         } else {
-            error.help(format!("to see its fields: tatter schema {}", shell_word(name)))
+            error.help(format!("to see its fields: tatter schema {file}"))
         };
     }
     let names = verbs::VERBS.iter().map(|v| v.name).chain(COMMANDS.iter().map(|c| c.name));

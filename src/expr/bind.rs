@@ -11,6 +11,7 @@ use super::python;
 use super::span::{Span, name_text};
 use super::syntax::{Argument, Expr, ExprKind, parse_formula};
 use crate::error::{Reason, nearest};
+use crate::schema::facts::Storage;
 use crate::schema::{DType, Element, Field, Literal, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +23,8 @@ pub struct Scope {
     pub names: Vec<(String, Type, usize)>,
     /// Parameters of functions, and assigned values that are not tensors. Searched before the fields, last one first.
     pub values: Vec<(String, OperandKind)>,
-    /// The slots of fields that are maps.
-    pub maps: Vec<usize>,
+    /// How the values in slots are stored, if they are those of a field.
+    pub storages: BTreeMap<usize, Storage>,
     /// Values of `--arg` and `--with`.
     pub constants: Arc<BTreeMap<String, Operand>>,
 }
@@ -32,8 +33,13 @@ impl Scope {
     /// A scope with the fields of a record in slots 0, 1, ...
     pub fn of_fields(fields: &[Field], constants: Arc<BTreeMap<String, Operand>>) -> Scope {
         let names = fields.iter().enumerate().map(|(i, f)| (f.name.clone(), f.ty.clone(), i)).collect();
-        let maps = (0..fields.len()).filter(|i| fields[*i].is_map()).collect();
-        Scope { names, values: Vec::new(), maps, constants }
+        let storages = fields.iter().enumerate().map(|(i, f)| (i, f.storage.clone())).collect();
+        Scope { names, values: Vec::new(), storages, constants }
+    }
+
+    /// How the values in a slot are stored.
+    pub fn storage(&self, slot: usize) -> Storage {
+        self.storages.get(&slot).cloned().unwrap_or_default()
     }
 
     fn find(&self, name: &str) -> Option<(&Type, usize)> {
@@ -203,7 +209,7 @@ impl Binder<'_> {
             return Ok(value.clone());
         }
         if let Some((ty, slot)) = self.scope.find(name) {
-            let kind = NodeKind::Slot { slot, name: name_text(name).into(), map: self.scope.maps.contains(&slot) };
+            let kind = NodeKind::Slot { slot, name: name_text(name).into(), storage: self.scope.storage(slot) };
             return Ok(OperandKind::Tensor(Node { ty: ty.clone(), span: span.clone(), kind }));
         }
         if quoted {

@@ -6,6 +6,7 @@
 use super::error::text_at;
 use super::span::{Span, name_text, underlined};
 use crate::error::{Error, Result};
+use crate::schema::facts::Storage;
 use crate::schema::time::TimeType;
 use crate::schema::{DType, Size, Type};
 use crate::tensor::limits::check_nbytes;
@@ -81,8 +82,8 @@ pub struct Node {
 /// The operation of a bound expression.
 #[derive(Clone, Debug)]
 pub enum NodeKind {
-    /// A whole column or an assigned value; `map` marks a field that holds maps.
-    Slot { slot: usize, name: Arc<str>, map: bool },
+    /// A whole column or an assigned value.
+    Slot { slot: usize, name: Arc<str>, storage: Storage },
     /// A field inside the structures of a node, below `levels` axes of the node.
     Field { of: Box<Node>, levels: usize, position: usize, name: Arc<str> },
     /// One row, the same for all records.

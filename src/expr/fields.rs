@@ -63,7 +63,7 @@ pub fn type_with_field(
     above: &[Size],
     name: &str,
     inner: &[String],
-    value: Option<&Type>,
+    value: Option<&Field>,
     path: &mut Vec<FieldIndex>,
 ) -> ExprResult<Type> {
     let Element::Struct(fields) = &ty.element else {
@@ -89,6 +89,8 @@ pub fn type_with_field(
             }
             (None, None) => return Err(unknown_in(&fields, first, name)),
             (_, Some(value)) => {
+                let storage = value.storage_below(above.len());
+                let value = &value.ty;
                 if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
                     return Err(ExprError::new(format!("the value is {value}, but {name} has {}", counted_axes(above.len())))
                         .help("the leading axes of a field must match those of its structures"));
@@ -97,9 +99,10 @@ pub fn type_with_field(
                 if !value.is_sparse() {
                     own.dims = outermost_uniform(own.dims.split_off(above.len()));
                 }
+                let field = Field { storage, ..Field::new(first, own) };
                 match position {
-                    Some(position) => fields[position] = Field::new(first, own),
-                    None => fields.push(Field::new(first, own)),
+                    Some(position) => fields[position] = field,
+                    None => fields.push(field),
                 }
             }
         }

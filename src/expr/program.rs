@@ -1,7 +1,7 @@
 //! Bound programs: the assignments of `map`, the condition of `filter`, the keys of `sort` and `bucket`.
 
 use super::bind::{Binder, Scope};
-use super::call::{Written, as_node, is_map, shape_vector, subscript};
+use super::call::{Written, as_node, field_of_value, shape_vector, subscript};
 use super::constants;
 use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
@@ -303,7 +303,7 @@ impl Binding {
             Some(column) => {
                 let (slot, ty) = self.value(&column)?;
                 if let OperandKind::Dict(_, stored) = &mut item.kind {
-                    let kind = NodeKind::Slot { slot, name: name_text(name).into(), map: false };
+                    let kind = NodeKind::Slot { slot, name: name_text(name).into(), storage: Storage::default() };
                     *stored = Some(Box::new(Node { ty: ty.clone(), span: item.span.clone(), kind }));
                 }
                 self.assign(target, (slot, ty))?;
@@ -359,7 +359,11 @@ impl Binding {
             let settled = match value.node() {
                 Some(node) if !matches!(node.kind, NodeKind::Slot { .. } | NodeKind::Constant(_)) => {
                     let (slot, ty) = self.value(value)?;
-                    let node = Node { ty, span: value.span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into(), map: false } };
+                    let node = Node {
+                        ty,
+                        span: value.span.clone(),
+                        kind: NodeKind::Slot { slot, name: UNNAMED.into(), storage: Storage::default() },
+                    };
                     Operand { kind: OperandKind::Tensor(node), span: value.span.clone() }
                 }
                 _ => self.settled(value)?,
@@ -381,7 +385,7 @@ impl Binding {
         }
         // Evaluated once, regardless of the expression.
         let (slot, ty) = self.value(item)?;
-        let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into(), map: false } };
+        let whole = Node { ty, span: span.clone(), kind: NodeKind::Slot { slot, name: UNNAMED.into(), storage: Storage::default() } };
         let whole = Operand { kind: OperandKind::Tensor(whole), span: span.clone() };
         (0..n)
             .map(|i| {
@@ -399,9 +403,7 @@ impl Binding {
         if !ty.is_sparse() {
             ty.dims = outermost_uniform(ty.dims);
         }
-        if is_map(&node) {
-            self.scope.maps.push(slot);
-        }
+        self.scope.storages.insert(slot, field_of_value(&node).storage);
         self.instructions.push(Instruction::Set { node, slot });
         Ok((slot, ty))
     }
@@ -419,10 +421,7 @@ impl Binding {
 
     fn put(&mut self, name: &str, slot: usize, ty: Type) {
         self.scope.values.retain(|(n, _)| n != name);
-        let mut field = Field::new(name, ty.clone());
-        if self.scope.maps.contains(&slot) {
-            field.storage = Storage::Map { declared: false, rank: ty.rank() };
-        }
+        let field = Field { storage: self.scope.storage(slot), ..Field::new(name, ty.clone()) };
         match self.fields.iter_mut().find(|(f, _)| f.name == name) {
             Some(found) => *found = (field, slot),
             None => self.fields.push((field, slot)),
@@ -457,8 +456,8 @@ impl Binding {
         };
         let outer_slot = self.fields[at].1;
         let mut path = Vec::new();
-        let ty = type_with_field(&fields[at].ty, &[], outer, inner, value.as_ref().map(|(_, ty)| ty), &mut path)
-            .map_err(|e| e.or_at(target.span.clone()))?;
+        let field = value.as_ref().map(|(slot, ty)| Field { storage: self.scope.storage(*slot), ..Field::new("", ty.clone()) });
+        let ty = type_with_field(&fields[at].ty, &[], outer, inner, field.as_ref(), &mut path).map_err(|e| e.or_at(target.span.clone()))?;
         let slot = self.new_slot();
         self.instructions.push(Instruction::Update { outer: outer_slot, path, value: value.map(|(slot, _)| slot), slot });
         self.put(outer, slot, ty);

@@ -93,10 +93,14 @@ fn eight_digits(value: u64) -> u64 {
     tens | ((pairs - 10 * tens) << 8)
 }
 
-/// Appends a finite float32. Whole numbers are written with all digits, so that they equal the same number as a float64;
-/// others in the shortest form that reads back as the same float32.
+/// Appends a finite float32. Whole numbers and subnormal ones are written with all digits, so that they equal the same
+/// number as a float64; others in the shortest form that reads back as the same float32.
 #[inline(always)]
 pub fn put_float32(value: f32, out: &mut Vec<u8>) {
+    if value.is_subnormal() {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(f64::from(value)).as_bytes());
+        return;
+    }
     if value.abs() < WHOLE {
         out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
         return;
@@ -113,7 +117,12 @@ pub fn put_float16(value: f16, out: &mut Vec<u8>) {
     let exact = f64::from(value);
     // Five digits distinguish any two float16 values.
     let shortest = || (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(float16) == Ok(value));
-    let shown = if exact.fract() == 0.0 { None } else { shortest().and_then(|t| t.parse::<f64>().ok()) };
+    // As for float32, subnormal numbers have too few bits for a short form close to the value.
+    let shown = if exact.fract() == 0.0 || value.classify() == std::num::FpCategory::Subnormal {
+        None
+    } else {
+        shortest().and_then(|t| t.parse::<f64>().ok())
+    };
     out.extend_from_slice(zmij::Buffer::new().format_finite(shown.unwrap_or(exact)).as_bytes());
 }
 

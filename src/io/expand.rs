@@ -10,7 +10,7 @@ use super::{dataset, folder, recognise, wildcard};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use crate::printable::is_or_are;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
     if files.is_empty() && list.is_none() {
         return Ok(vec![standard_input()]);
     }
-    let mut all = Vec::new();
+    let (mut all, mut given) = (Vec::new(), Vec::new());
     for name in files {
         if is_standard_input(name) {
             if all.iter().any(|found: &NamedInput| found.path.is_none()) || list.as_ref().is_some_and(List::is_standard_input) {
@@ -39,6 +39,9 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
             if let Some(partition) = partition(name, &paths).filter(|_| is_searched) {
                 folder::partition_is_not_read(&name.display().to_string(), &partition, options)?;
             }
+            if !is_searched {
+                given.extend(paths.iter().cloned());
+            }
             paths.into_iter().try_for_each(|path| add(path, is_searched, &mut all, options, is_dataset))?;
         }
     }
@@ -49,8 +52,12 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
                 None if exists(&path) => path,
                 None => return Err(list.missing(&path)),
             };
+            given.push(path.clone());
             add(path, true, &mut all, options, is_dataset)?;
         }
+    }
+    if let Some((path, partition)) = different_partitions(&given) {
+        folder::partition_is_not_read(&path.display().to_string(), &partition, options)?;
     }
     drop_seconds(&mut all);
     dataset::check(&all, options)?;
@@ -63,6 +70,19 @@ fn partition(glob: &OsStr, matches: &[PathBuf]) -> Option<String> {
     let is_partition = |name: &&OsStr| name.as_encoded_bytes().contains(&b'=') && !spelled.contains(name);
     let directories = matches.iter().map(|path| if path.is_dir() { path } else { path.parent().unwrap_or(path) });
     directories.flat_map(Path::iter).filter(is_partition).min().map(|name| name.display().to_string())
+}
+
+/// The first file, and the name of its directory, that gives another value of a field than the directories of the files
+/// before it, as in a glob that the shell has expanded.
+fn different_partitions(files: &[PathBuf]) -> Option<(&Path, String)> {
+    let mut first = BTreeMap::new();
+    files.iter().find_map(|path| {
+        let directories = path.parent().into_iter().flat_map(Path::iter).filter_map(OsStr::to_str);
+        let different = directories
+            .filter_map(|name| Some((name, name.split_once('=')?)))
+            .find(|(_, (field, value))| !field.is_empty() && first.entry(*field).or_insert(*value) != value);
+        different.map(|(name, _)| (path.as_path(), name.to_owned()))
+    })
 }
 
 /// The extensions of pairs of files that are read as one; given the first, the second is found next to it.

@@ -438,8 +438,13 @@ fn reopen(file: &File) -> Result<File> {
 }
 
 fn spool_error(directory: &Path, source: &std::io::Error) -> Error {
-    Error::io(&directory.display().to_string(), "cannot keep a temporary copy", source)
-        .help("choose a directory with more space: --temp-dir DIR, or decompress the input to a file first")
+    let error = Error::io(&directory.display().to_string(), "cannot keep a temporary copy", source);
+    error.help(match source.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            "choose a directory with more space: --temp-dir DIR, or write the input to a file first, decompressed"
+        }
+        _ => "choose a directory for temporary files: --temp-dir DIR",
+    })
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl Target {
     pub fn literal(path: &OsStr) -> Result<Target> {
         let name = &*path.to_string_lossy();
         // A file descriptor has a name here, but no directory for another file.
-        let is_open = name == "/dev/stderr" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
+        let is_open = descriptor(name).is_some();
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 return Err(Error::new(Kind::Io, "this is a directory: expected the name of a file to write").in_input(name));
@@ -127,6 +127,15 @@ impl Target {
             return Err(error.help(format!("to write one file for each input to a directory: --output-dir {directory}{create}")));
         };
         Ok(Target::Files(directory(name, path.parent().unwrap_or(Path::new("")))?, Names::Single(file)))
+    }
+}
+
+/// The file descriptor of this process that a path names.
+pub fn descriptor(path: &str) -> Option<i32> {
+    match path {
+        "/dev/stdout" => Some(1),
+        "/dev/stderr" => Some(2),
+        _ => path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse().ok(),
     }
 }
 

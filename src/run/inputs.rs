@@ -339,6 +339,12 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
         return Ok(());
     }
     let Some(first) = inputs.iter().find(|input| input.path().is_some() && input.is_regular()) else { return Ok(()) };
+    if let (Some(path), Some(output)) = (first.path().and_then(|path| path.canonicalize().ok()), io::standard_output_file())
+        && path == output
+    {
+        let error = Error::usage("standard output is the same file, which the shell has emptied").in_input(first.name().clone());
+        return Err(error.help(io::IN_PLACE));
+    }
     let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
     let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });

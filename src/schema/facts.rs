@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// The metadata keys for the name and the parameters of an extension type.
 pub const EXTENSION: [&str; 2] = ["ARROW:extension:name", "ARROW:extension:metadata"];
+/// The key for the id of a Parquet field.
+const FIELD_ID: &str = "PARQUET:field_id";
 /// pandas' key, <https://pandas.pydata.org/docs/development/developer.html>.
 const PANDAS: &str = "pandas";
 /// Written by `datasets`: the features, such as the names of classes, of some or all columns.
@@ -26,6 +28,7 @@ const DESCRIPTIONS: [&str; 7] =
 const POLARS_ENUM: &str = "_PL_ENUM_VALUES";
 /// Why the metadata of several inputs is dropped.
 const DIFFERS: &str = "differs between the inputs";
+const OF_ONE_INPUT: &str = "describes the type in one of the inputs";
 /// GeoParquet's key, which describes only some columns: <https://geoparquet.org/releases/v1.1.0/>.
 const GEO: &str = "geo";
 
@@ -83,7 +86,8 @@ impl Stored {
         let of_items = of_items.into_iter().filter(|(key, _)| key != NOTED_TYPE).collect::<Metadata>();
         let item = Arc::new(self.field.as_ref().clone().with_name("element").with_metadata(of_items));
         let list = size.map_or(DataType::List(item.clone()), |size| DataType::FixedSizeList(item, size));
-        let list = ArrowField::new(self.field.name(), list, true).with_metadata(of_list.into_iter().collect::<Metadata>());
+        let list =
+            ArrowField::new(self.field.name(), list, self.field.is_nullable()).with_metadata(of_list.into_iter().collect::<Metadata>());
         Stored { field: Arc::new(list), ..self.clone() }
     }
 
@@ -132,6 +136,14 @@ impl Storage {
             Storage::Arrow(stored) => stored.item(with_nulls).map_or_else(|| self.replaced(), Storage::Arrow),
             Storage::WithoutMetadata(_) => self.clone(),
             _ => Storage::default(),
+        }
+    }
+
+    /// The storage of a copy of such a field, which has no id of its own.
+    pub fn copied(&self) -> Storage {
+        match self {
+            Storage::Arrow(stored) => Storage::Arrow(Stored { field: Arc::new(without_ids(&stored.field)), ..stored.clone() }),
+            other => other.clone(),
         }
     }
 
@@ -186,8 +198,14 @@ impl Storage {
                 if a.metadata() != b.metadata() {
                     let differs = |(key, value): &(&String, &String)| b.metadata().get(key.as_str()).is_some_and(|other| other != *value);
                     dropped.extend(a.metadata().iter().filter(differs).map(|(key, _)| (key.clone(), DIFFERS)));
+                    // Values of the storage type are not values of the extension type.
+                    let extensions = [a, b].map(|field| field.metadata().get(EXTENSION[0]));
+                    let is_of_one = matches!(extensions, [Some(_), None] | [None, Some(_)]);
+                    dropped.extend(extensions.into_iter().flatten().filter(|_| is_of_one).map(|name| (name.clone(), OF_ONE_INPUT)));
+                    let is_lost =
+                        |key: &String| dropped.iter().any(|(gone, _)| gone == key) || (is_of_one && EXTENSION.contains(&key.as_str()));
                     let all = a.metadata().iter().chain(b.metadata().iter());
-                    let kept = all.filter(|(key, _)| !dropped.iter().any(|(gone, _)| gone == *key));
+                    let kept = all.filter(|(key, _)| !is_lost(key));
                     joined = joined.with_metadata(kept.map(|(k, v)| (k.clone(), v.clone())).collect::<Metadata>());
                 }
                 let same = !first.dictionaries.is_empty() && first.dictionaries.iter().eq(second.dictionaries.iter());
@@ -209,7 +227,7 @@ impl Storage {
     fn keys(&self) -> Box<dyn Iterator<Item = (String, &'static str)> + '_> {
         match self {
             Storage::Arrow(stored) => {
-                let own = stored.field.metadata().iter().map(|(key, _)| (key.clone(), "describes the type in one of the inputs"));
+                let own = stored.field.metadata().iter().map(|(key, _)| (key.clone(), OF_ONE_INPUT));
                 Box::new(own.chain(stored.dropped.iter().cloned()))
             }
             Storage::WithoutMetadata(keys) => Box::new(keys.iter().cloned()),
@@ -278,6 +296,13 @@ impl Storage {
             _ => &[],
         }
     }
+}
+
+/// The field without the ids of Parquet fields, which identify a column of a file.
+fn without_ids(field: &ArrowField) -> ArrowField {
+    let kept = pairs(field).filter(|(key, _)| key != FIELD_ID).collect::<Metadata>();
+    let ty = with_fields(field.data_type(), |inner| Arc::new(without_ids(inner)));
+    field.clone().with_metadata(kept).with_data_type(ty)
 }
 
 /// The type with dictionary keys of at least 32 bits.

@@ -40,6 +40,28 @@ impl Field {
         Field { storage, ..field }
     }
 
+    /// The storage of the field below more axes: those of the structures or keys around it.
+    pub fn storage_under(&self, outer: &[Dim]) -> Storage {
+        match &self.storage {
+            Storage::Map { .. } if !outer.is_empty() => Storage::Map { declared: false, rank: self.ty.rank() + outer.len() },
+            storage => outer.iter().rev().fold(storage.clone(), |storage, dim| match dim.size {
+                Size::Known(size) => storage.list(i32::try_from(size).ok()),
+                _ => storage.list(None),
+            }),
+        }
+    }
+
+    /// The storage of the values below the first `levels` axes of the field.
+    pub fn storage_below(&self, levels: usize) -> Storage {
+        match &self.storage {
+            Storage::Map { rank, .. } if levels > 0 => match rank.checked_sub(levels).filter(|rank| *rank > 0) {
+                Some(rank) => Storage::Map { declared: false, rank },
+                None => Storage::default(),
+            },
+            storage => (0..levels).fold(storage.clone(), |storage, _| storage.item(self.ty.with_nulls)),
+        }
+    }
+
     /// The fields for keys and values, if the field holds maps.
     pub fn map_fields(&self) -> Option<(&Field, &Field)> {
         let Element::Struct(fields) = &self.ty.element else { return None };

@@ -146,9 +146,12 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
                 let renamed = shell_word(&format!("{all}{0}={0}2", quoted(&name)));
                 return Err(error.help(format!("choose another name for the new field: --take {renamed}")));
             }
-            let ty = self.taken_type(&field.ty, &table.schema.fields[at])?;
+            let source = &table.schema.fields[at];
+            let ty = self.taken_type(&field.ty, source)?;
+            let storage = source.storage_under(&field.ty.dims).copied();
+            let storage = if ty.optional { storage.or_null() } else { storage };
             taken.push((at, if field.ty.dims.is_empty() { ty.clone() } else { value_of(&ty) }));
-            fields.push(Field::new(new, ty));
+            fields.push(Field { storage, ..Field::new(new, ty) });
         }
         let empty = TableRows {
             field: *position,
@@ -163,7 +166,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             nrows: 0,
         };
         let rows = empty.filled(table, key, &table.schema.fields[key], &taken)?;
-        Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Map(Arc::new(rows)) })
+        Ok(Bound { schema: Arc::new(Schema { fields, facts: schema.facts.clone() }), operator: Operator::Map(Arc::new(rows)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

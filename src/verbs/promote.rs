@@ -63,7 +63,7 @@ names it.";
                 None => error,
             });
         };
-        let field_ty = field.ty.clone();
+        let (field_ty, source) = (field.ty.clone(), field.clone());
         let mut edits = Edits::new(schema);
         let path = self.path.clone();
         let (last, moves, is_unnamed) = (self.path.last().to_owned(), self.moves, self.name.is_none());
@@ -76,7 +76,11 @@ names it.";
                 let error = Error::usage("is sparse; its axes cannot be merged with those of its structures").in_field(&self.path);
                 return Err(error.help(format!("make it dense first: to-dense -f {}", shell_word(&self.path.to_string()))));
             }
-            let promoted = Field::new(name.clone(), promoted_type(&structure, &field_ty));
+            let ty = promoted_type(&structure, &field_ty);
+            let storage = source.storage_under(&structure.dims);
+            let storage = if moves { storage } else { storage.copied() };
+            let storage = if ty.optional { storage.or_null() } else { storage };
+            let promoted = Field { storage, ..Field::new(name.clone(), ty) };
             if let (true, Element::Struct(inner)) = (moves, &mut fields[position].ty.element) {
                 inner.remove(number);
             }

@@ -162,12 +162,12 @@ def test_file_urls_are_decoded(tmp_path):
 def test_empty_files_are_told(tmp_path):
     for name, text in (("a", ""), ("b", "{}\n")):
         (tmp_path / f"{name}.jsonl").write_text(text)
-    words = "a.jsonl is empty and is read as having no records$"
+    words = "a.jsonl is empty and is treated as having no records$"
     files = find([str(tmp_path)])
     for look in (td.read(tmp_path).to_arrow, lambda: with_records(files, quiet=False)):
         with pytest.warns(td.TatterNotice, match=words):
             look()
-    with pytest.raises(td.TatterError, match="a.jsonl is empty and is read as having no records\n"):
+    with pytest.raises(td.TatterError, match="a.jsonl is empty and is treated as having no records\n"):
         with_records(files, strict=True, quiet=False)
     assert [os.path.basename(file.name) for file in with_records(files)] == ["b.jsonl"]
     assert with_records(files[:1]) == files[:1]

@@ -3,6 +3,7 @@
 //! Semantics: `tf.experimental.StructuredTensor.from_pyval`, whose values are here tensors of each record.
 
 use super::fold::computed;
+use super::storage::field_of_value;
 use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, Node};
@@ -85,7 +86,11 @@ fn of_fields(fields: Vec<(String, Node)>, rank: usize, span: Span) -> ExprResult
     let dims: Vec<Dim> = fields.first().map_or(Vec::new(), |(_, node)| node.ty.dims[..rank].to_vec());
     let (names, nodes): (Vec<String>, Vec<Node>) = fields.into_iter().unzip();
     let own = |node: &Node| Type { dims: outermost_uniform(node.ty.dims[rank..].to_vec()), ..node.ty.clone() };
-    let fields = names.into_iter().zip(&nodes).map(|(name, node)| Field::new(name, own(node))).collect();
+    let field = |(name, node): (String, &Node)| {
+        let storage = field_of_value(node).storage_below(rank);
+        Field { storage, ..Field::new(name, own(node)) }
+    };
+    let fields = names.into_iter().zip(&nodes).map(field).collect();
     let ty = Type::structure(fields, dims.clone());
     let kernel = move |args: &Args| {
         let tensors = (0..args.values().len()).map(|i| args.tensor(i)).collect::<Result<Vec<_>>>()?;

@@ -15,7 +15,7 @@ use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::below_structure;
 use crate::schema::maps::ENTRY;
-use crate::schema::{DType, Element, Literal, Type};
+use crate::schema::{DType, Element, Field, Literal, Type};
 use crate::tensor::{List, Tensor};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub fn is_map(node: &Node) -> bool {
     match &node.kind {
         NodeKind::Call(call, _) => call.maps,
-        NodeKind::Slot { map, .. } => *map,
+        NodeKind::Slot { storage, .. } => Field { storage: storage.clone(), ..Field::new("", node.ty.clone()) }.is_map(),
         NodeKind::Field { of, position, .. } => of.ty.fields().and_then(|fields| fields.get(*position)).is_some_and(|f| f.is_map()),
         _ => false,
     }
@@ -65,11 +65,16 @@ pub fn map_lookup(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) 
     let kernel = move |args: &crate::expr::eval::Args| {
         maps.of(args)?.map_below(outer, &mut |tensor| found(tensor.as_list()?, &name, &Tensor::nulls(&absent, 1)?))
     };
-    let mut found = call.one(ty, kernel)?;
-    if let (true, OperandKind::Tensor(Node { kind: NodeKind::Call(call, _), .. })) = (value.is_map(), &mut found) {
+    let found = call.one(ty, kernel)?;
+    Ok(Some(if value.is_map() { as_maps(found) } else { found }))
+}
+
+/// The result of a call, which consists of maps.
+pub fn as_maps(mut result: OperandKind) -> OperandKind {
+    if let OperandKind::Tensor(Node { kind: NodeKind::Call(call, _), .. }) = &mut result {
         Arc::get_mut(call).into_iter().for_each(|call| call.maps = true);
     }
-    Ok(Some(found))
+    result
 }
 
 /// The value of a key in each map: the last one if the key is repeated, as in Python. `absent` is a one-row tensor for

@@ -21,6 +21,7 @@ mod maps;
 mod pack;
 mod shape;
 mod signature;
+mod storage;
 mod subscript;
 
 pub use arguments::INDEX_DTYPES;
@@ -31,7 +32,8 @@ pub use fold::fold;
 pub use function::{Function, Meaning};
 pub use integer::{Integer, Integers};
 pub use known::{dtype_named, positive_axis, static_int, static_ints, static_text};
-pub use maps::{is_map, map_lookup, map_part};
+pub use maps::{as_maps, is_map, map_lookup, map_part};
 pub use pack::nth;
 pub use shape::shape_vector;
+pub use storage::field_of_value;
 pub use subscript::{named_fields, subscript};

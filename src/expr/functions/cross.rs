@@ -49,21 +49,21 @@ fn cross(call: &mut Call) -> ExprResult<OperandKind> {
 
 fn cross_hashed(call: &mut Call) -> ExprResult<OperandKind> {
     let inputs = Inputs::new(call)?;
-    let (buckets, key) = buckets(call)?;
+    let (buckets, key) = buckets(call, Some)?;
     call.one(Type::tensor(DType::Int64, inputs.dims.clone()), move |args| inputs.combined(args, |columns| hashed(columns, buckets, key)))
 }
 
-/// The arguments num_buckets and hash_key, at positions 1 and 2.
+/// The arguments num_buckets and hash_key, at positions 1 and 2. `given`: the key, unless it means the default.
 ///
 /// # Errors
 /// The arguments are not integers, or the number of buckets is negative.
-pub fn buckets(call: &Call) -> ExprResult<(u64, u64)> {
+pub fn buckets(call: &Call, given: impl Fn(i64) -> Option<i64>) -> ExprResult<(u64, u64)> {
     const DEFAULT_KEY: i64 = 0x00de_cafc_affe;
     let buckets = call.optional_int(1)?.unwrap_or(0);
     let buckets = u64::try_from(buckets)
         .or_else(|_| Err(ExprError::at(call.operand(1)?.span.clone(), format!("num_buckets is {buckets}; it must not be negative"))))?;
     let buckets = if buckets == 0 { i64::MAX as u64 } else { buckets };
-    Ok((buckets, call.optional_int(2)?.unwrap_or(DEFAULT_KEY) as u64))
+    Ok((buckets, call.optional_int(2)?.and_then(given).unwrap_or(DEFAULT_KEY) as u64))
 }
 
 /// The combinations of each row as strings.

@@ -19,7 +19,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["linalg.matrix_transpose", "linalg.adjoint", "matrix_transpose"],
-        "a|matrix",
+        "a|matrix, conjugate=False",
         "The transpose of matrices: the last two axes are exchanged.",
         [("linalg.matrix_transpose([[1, 2], [3, 4]])", "[[1, 3], [2, 4]]")],
         |call| {

@@ -13,12 +13,13 @@
 
 use super::time::{time_constant, unusable};
 use crate::error::Result;
-use crate::expr::call::{Arg, Call, Function, as_node, strict};
+use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, strict};
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
-use crate::expr::eval::Node;
+use crate::expr::eval::{Node, NodeKind};
 use crate::expr::kernels::level::{from_lengths, record_of};
 use crate::expr::kernels::time::time_of_text;
 use crate::expr::operand::{Operand, OperandKind, describe};
+use crate::expr::types::promote;
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::nulls::{Filling, all_known, fill_values};
@@ -129,7 +130,8 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
             .help("fill its fields: st.a = fill_null(st.a, 0); or leave it out: drop_null(st)"));
     }
     if is_empty_list {
-        return fill_lists(call, &node, x, &value);
+        let filled = fill_lists(call, &node, x, &value)?;
+        return Ok(if is_map(&node) { as_maps(filled) } else { filled });
     }
     let filler = filler_of(call, &node, &value)?;
     if filler.ty.fields().is_some() && node.ty.fields().is_none() {
@@ -218,6 +220,14 @@ fn filler_of(call: &Call, node: &Node, value: &Operand) -> ExprResult<Node> {
         return Err(match dtype.time() {
             Some(time) => error.help(format!("write it as text, such as {}", time.zero_literal())),
             None if value.is_literal() && !(dtype.is_number() && found.is_number()) => error,
+            // A cast of the value would change it.
+            None if value.is_literal() => match (&node.kind, promote(dtype, found)) {
+                (NodeKind::Slot { name, .. }, Some(wide)) if node.ty.rank() == 0 => {
+                    let value = text_at(call.text(), &value.span);
+                    error.help(format!("to get {wide}: where(is_null({name}), {value}, fill_null({name}, 0))"))
+                }
+                _ => error,
+            },
             None => error.help_if(conversion(call.text(), &value.span, found, dtype)),
         });
     }

@@ -169,7 +169,7 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     if batch != 0 && (ragged || last_ragged(&indices.ty.dims).is_some()) {
         return Err(call.error("gather_nd does not support batch_dims for ragged tensors").help("to make it dense: to_tensor(x)"));
     }
-    let most = x.rank().min(indices.rank().saturating_sub(1));
+    let most = x.rank().min(indices.rank()).saturating_sub(1);
     let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch <= most) else {
         return Err(call.error(format!("gather_nd: batch_dims is {batch}; expected 0 to {most}, as both tensors need these axes")));
     };

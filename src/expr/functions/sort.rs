@@ -8,7 +8,7 @@ use super::axes::transposed;
 use super::lines::axis_of;
 use super::sparse::count::values_of_sparse;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, Integer};
+use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, Integer, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
@@ -17,7 +17,7 @@ use crate::expr::kernels::level::{check_same, from_lengths, merged, partition_of
 use crate::expr::kernels::lines::{Line, lines};
 use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
-use crate::expr::types::outermost_uniform;
+use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::printable::counted_axes;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::limits::check_count;
@@ -523,9 +523,14 @@ fn extremes<T: Number>(array: &ArrayRef, partition: &RowPartition, wanted: Order
 
 /// Whether `relation` holds between each value and the one before it.
 fn monotonic(call: &Call, relation: &str) -> ExprResult<String> {
-    let ty = call.dense(call.operand(0)?, "flat_values(x) is dense")?;
+    // tf.math.is_non_decreasing of a ragged tensor looks at its flat values.
+    let node = strict_node(call.operand(0)?)?;
+    let (ty, x) = match last_ragged(&node.ty.dims) {
+        Some(_) if !node.ty.is_sparse() => (node.ty, "flat_values(x)"),
+        _ => (call.dense(call.operand(0)?, "flat_values(x) is dense")?, "x"),
+    };
     if !ty.dtype().is_some_and(DType::is_number) {
         return Err(call.error(format!("{} expects numbers, found {ty}", call.name)));
     }
-    Ok(format!("reduce_all(reshape(x, [-1])[1:] {relation} reshape(x, [-1])[:-1])"))
+    Ok(format!("reduce_all(reshape({x}, [-1])[1:] {relation} reshape({x}, [-1])[:-1])"))
 }

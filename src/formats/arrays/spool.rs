@@ -66,6 +66,7 @@ impl Spool {
     }
 
     fn flush(&mut self) -> Result<()> {
+        let failed = |e: std::io::Error| failed(&self.options, "cannot write", &e);
         let file = match &mut self.file {
             Some(file) => file,
             None => self.file.insert(scratch(&self.options)?),
@@ -74,7 +75,7 @@ impl Spool {
             body.settle();
             let start = self.end;
             for piece in body.held.drain(..) {
-                file.write_all(&piece).map_err(|e| failed("cannot write", &e))?;
+                file.write_all(&piece).map_err(failed)?;
                 self.end += piece.len() as u64;
             }
             match body.extents.last_mut() {
@@ -95,14 +96,15 @@ impl Spool {
         let Some(body) = self.bodies.get_mut(array) else { return Ok(()) };
         body.settle();
         if let Some(file) = &mut self.file {
+            let failed = |e: std::io::Error| failed(&self.options, "cannot read", &e);
             let longest = body.extents.iter().map(|(_, length)| *length).max().unwrap_or(0);
             let mut block = vec![0u8; longest.min(COPY_NBYTES) as usize];
             for (start, length) in &body.extents {
-                file.seek(SeekFrom::Start(*start)).map_err(|e| failed("cannot read", &e))?;
+                file.seek(SeekFrom::Start(*start)).map_err(failed)?;
                 let mut left = *length;
                 while left > 0 {
                     let part = &mut block[..left.min(COPY_NBYTES) as usize];
-                    file.read_exact(part).map_err(|e| failed("cannot read", &e))?;
+                    file.read_exact(part).map_err(failed)?;
                     out.write_all(part).map_err(Error::output)?;
                     left -= part.len() as u64;
                 }
@@ -124,8 +126,12 @@ impl Body {
     }
 }
 
-fn failed(doing: &str, error: &std::io::Error) -> Error {
-    Error::io("a temporary file next to the output", doing, error)
+fn failed(options: &Options, doing: &str, error: &std::io::Error) -> Error {
+    let name = match &options.output {
+        Some(output) => format!("a temporary file for {}", output.display()),
+        None => "a temporary file".to_owned(),
+    };
+    Error::io(&name, doing, error)
 }
 
 #[cfg(test)]

@@ -47,7 +47,8 @@ fn cross(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn cross_hashed(call: &mut Call) -> ExprResult<OperandKind> {
-    let (buckets, key) = buckets(call)?;
+    // tf.sparse.cross_hashed takes 0 for None; tf.ragged.cross_hashed does not.
+    let (buckets, key) = buckets(call, |key| Some(key).filter(|key| *key != 0))?;
     let inputs = Inputs::new(call)?;
     let ty = Type::sparse(DType::Int64, inputs.dims());
     call.one(ty, move |args| inputs.combined(args, |columns| hashed(columns, buckets, key)))

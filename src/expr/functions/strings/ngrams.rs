@@ -158,7 +158,7 @@ impl Ngrams {
     }
 
     fn is_kept(&self, length: usize) -> bool {
-        self.keep_short && length > 0 && !self.widths.is_empty()
+        self.keep_short && length > 0 && (!self.widths.is_empty() || self.padding.is_some())
     }
 
     /// Appends the n-grams of a row, width by width, and returns their number.

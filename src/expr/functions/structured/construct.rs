@@ -3,7 +3,7 @@
 //! Semantics: `tf.experimental.StructuredTensor.from_fields`, `from_shape`.
 
 use crate::error::Result;
-use crate::expr::call::{Arg, Call, Function, Integer, as_node, key_name, static_ints};
+use crate::expr::call::{Arg, Call, Function, Integer, as_node, field_of_value, key_name, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{dense_partitions, from_lengths, wrap};
 use crate::expr::kernels::structure::with_fields;
@@ -77,6 +77,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
     for (key, value) in entries {
         let name = key_name(key)?;
         let node = as_node(value, None)?;
+        let storage = field_of_value(&node).storage_below(rank);
         let arg = call.push(node);
         if arg.rank() < rank || (rank > 0 && arg.ty.is_sparse()) {
             return Err(ExprError::at(
@@ -88,7 +89,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
         if !own.is_sparse() {
             own.dims = outermost_uniform(own.dims.split_off(rank));
         }
-        fields.push(Field::new(name, own));
+        fields.push(Field { storage, ..Field::new(name, own) });
         args.push(arg);
     }
     let mut dims: Vec<Dim> = match args.first() {

@@ -2,13 +2,13 @@
 //!
 //! Semantics: `tf.experimental.StructuredTensor`.
 
-use crate::expr::call::{Arg, Call, Function, as_node, strict, strict_node};
+use crate::expr::call::{Arg, Call, Function, as_node, field_of_value, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::fields::{FieldIndex, field_of, type_with_field, unknown_in, with_field};
 use crate::expr::kernels::level::merged;
 use crate::expr::operand::{Operand, OperandKind, describe};
-use crate::schema::{DType, Dim, Literal, Size, Type};
+use crate::schema::{DType, Dim, Field, Literal, Size, Type};
 use crate::tensor::Tensor;
 
 pub static FUNCTIONS: &[Function] = &[
@@ -128,12 +128,13 @@ fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
             None
         } else {
             let node = strict_node(value)?;
-            Some(call.push(node))
+            let field = field_of_value(&node);
+            Some((call.push(node), field))
         };
         let mut placed = Vec::new();
-        ty = type_with_field(&ty, &[], "the structure", path, arg.as_ref().map(|a| &a.ty), &mut placed)
+        ty = type_with_field(&ty, &[], "the structure", path, arg.as_ref().map(|(_, field)| field), &mut placed)
             .map_err(|e| e.or_at(value.span.clone()))?;
-        steps.push((placed, arg));
+        steps.push((placed, arg.map(|(arg, _)| arg)));
     }
     call.one(ty, move |args| {
         steps.iter().try_fold(st.of(args)?.into_owned(), |tensor, (path, arg)| match arg {
@@ -164,7 +165,7 @@ fn promote(call: &mut Call) -> ExprResult<OperandKind> {
     let mut target = path[..path.len() - 2].to_vec();
     target.push(name);
     let mut placed = Vec::new();
-    let ty = type_with_field(&node.ty, &[], "the structure", &target, Some(&value_ty), &mut placed)?;
+    let ty = type_with_field(&node.ty, &[], "the structure", &target, Some(&Field::new("", value_ty)), &mut placed)?;
     let (st, value) = (call.push(node), call.push(value));
     call.one(ty, move |args| {
         let mut new = value.of(args)?.into_owned();
