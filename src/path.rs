@@ -155,7 +155,7 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
             _ => format!("`{whole}` contains an empty name"),
         });
         return Err(match whole.strip_prefix('.').filter(|rest| !rest.is_empty()) {
-            Some(rest) => error.help(format!("write a field without a leading dot: {rest}")),
+            Some(rest) => error.help(format!("omit the dot before a field name: {rest}")),
             None => error.help("write the empty name as two backquotes"),
         });
     }

@@ -490,7 +490,7 @@ mod tests {
             ("Cargo.toml", "expected a verb, found the file `Cargo.toml`"),
             ("--frm jsonl", "unknown option `--frm`"),
             ("missing.jsonl", "unknown verb `missing.jsonl`"),
-            ("completions bash then man", "`completions` is not a verb: it cannot be part of a chain"),
+            ("completions bash then man", "`completions` is not a verb, so it cannot be part of a chain"),
             ("--from", "--from needs a value: --from FORMAT"),
         ];
         for (line, expected) in table {

@@ -560,7 +560,7 @@ mod tests {
         let offset = trailing.len() - 5;
         assert_eq!(
             message(&trailing),
-            format!("x: the gzip data is damaged after 5 decompressed bytes: what follows its first {offset} bytes is not gzip")
+            format!("x: the gzip data is damaged after 5 decompressed bytes: the data after its first {offset} bytes is not gzip")
         );
     }
 

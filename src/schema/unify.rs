@@ -315,8 +315,8 @@ mod tests {
                 "a: bool; d: {p: float64, q: {r: int8[?]}}[?]; z: bool",
                 "a: bool; d: {p: string, q: {r: string[?]}}[?]; z: int8",
                 "d.p is float64 in one input and string in another: no type fits both\n  \
-                 d.q.r is int8[?] in one and string[?] in another\n  \
-                 z is bool in one and int8 in another",
+                 d.q.r is int8[?] in one input and string[?] in another\n  \
+                 z is bool in one input and int8 in another",
             ),
         ];
         for (a, b, message) in cases {

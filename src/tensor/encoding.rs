@@ -346,7 +346,7 @@ mod tests {
             (ValueRowids, &[0, 0, i64::MAX], 3, None, Err("9223372036854775807 rows are too many for 3 values")),
             (UniformRowLength, &[2], 4, None, Ok(&[12, 14])),
             (UniformRowLength, &[0], 0, Some(2), Ok(&[10, 10])),
-            (UniformRowLength, &[2], 5, None, Err("rows of one length cover 4 values, but there are 5")),
+            (UniformRowLength, &[2], 5, None, Err("rows of equal length cover 4 values, but there are 5")),
             (UniformRowLength, &[-2], 4, None, Err("uniform_row_length is -2; it must not be negative")),
             (UniformRowLength, &[0], 0, Some(i64::MAX), Err("9223372036854775807 rows are too many for 0 values")),
             (Lod, &[3, 1], 3, None, Err("the lengths of lod add up to 4, but there are 3 values")),

@@ -212,12 +212,12 @@ fn arrays_that_contradict_each_other_are_refused() {
         (
             "name",
             renamed(b"x/values", b"y/values"),
-            "x.npz: the zip archive lists a member x/values.npy under a name that differs from the one in its header",
+            "x.npz: the zip archive lists a member x/values.npy under a name other than that in its header",
         ),
         (
             "checkpoint",
             zip(&[("archive/data.pkl", Vec::new()), ("archive/data/0", vec![0; 8])], false),
-            "x.npz: this is a PyTorch checkpoint: a pickle, which may contain code and is never loaded",
+            "x.npz: this is a PyTorch checkpoint, a pickle that may contain code, so tatter does not load it",
         ),
         ("a bomb", bomb, "x.npz: x: the record has 800000000 bytes, more than the --max-record-bytes limit of 268435456"),
     ];

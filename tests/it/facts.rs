@@ -227,7 +227,7 @@ fn dictionaries_and_runs_stay_what_they_are() {
     assert_eq!(batches[0].column(0).to_data().child_data(), batch.column(0).to_data().child_data());
     // A value that is added comes after them.
     let outcome = done(shell("tatter fill-null size=tiny a.arrow -o d.parquet --row-group-rows 1", here, b""));
-    assert!(outcome.stderr.contains("note: size: values were added to an ordered dictionary, at its end"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("note: size: values were appended to an ordered dictionary"), "{}", outcome.stderr);
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn a_record_batch_that_exceeds_memory_is_refused_before_it_is_decompressed() {
     writer.finish().unwrap();
     let (_, message) = run(here, "get 59999999,60000001 two.arrow --max-memory 100MB");
     assert!(message.starts_with("error: two.arrow: records 60000001 to 120000000: a record batch takes 600"), "{message}");
-    assert!(message.contains("besides 600"), "{message}");
+    assert!(message.contains("in addition to 600"), "{message}");
     // A dictionary.
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values(["x".repeat(150_000_000)]));
     let keys = DictionaryArray::<Int8Type>::new(Int8Array::from(vec![0]), texts);
@@ -172,7 +172,7 @@ fn dictionaries_that_grow_beyond_memory_are_refused() {
     let (_, message) = run(here, "map n=strings.length(r) then drop r in.arrows --max-memory 150MB");
     assert_eq!(message, "");
     let (peak, message) = run(here, "convert in.arrows --to jsonl --max-memory 70MB");
-    assert!(message.starts_with("error: in.arrows: a dictionary takes 200000") && message.contains("besides 800000"), "{message}");
+    assert!(message.starts_with("error: in.arrows: a dictionary takes 200000") && message.contains("in addition to 800000"), "{message}");
     assert!(peak < 350 * MIB, "{} MiB", peak / MIB);
 }
 

@@ -269,12 +269,12 @@ mod tests {
             (one(r#"{"dtype":"F32"}"#), 0, "the header lacks the shape"),
             (one(r#"{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}"#), 4, "the header lacks the shape"),
             (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0]}"#), 4, "the header lacks the data_offsets"),
-            (one(r#"{"dtype":"F32","shape":[2],"data_offsets":[0,4]}"#), 4, "the shape (2,) of F32 does not fit the bytes 0 to 4"),
-            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[4,0]}"#), 4, "the shape (1,) of F32 does not fit the bytes 4 to 0"),
+            (one(r#"{"dtype":"F32","shape":[2],"data_offsets":[0,4]}"#), 4, "the shape (2,) of F32 does not match bytes 0 to 4"),
+            (one(r#"{"dtype":"F32","shape":[1],"data_offsets":[4,0]}"#), 4, "the shape (1,) of F32 does not match bytes 4 to 0"),
             (
                 one(r#"{"dtype":"F32","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}"#),
                 0,
-                "the shape (4294967296, 4294967296, 0) of F32 does not fit the bytes 0 to 0",
+                "the shape (4294967296, 4294967296, 0) of F32 does not match bytes 0 to 0",
             ),
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#),
@@ -289,12 +289,12 @@ mod tests {
             (
                 one(r#"{"dtype":"F32","shape":[1],"data_offsets":[1,5]}"#),
                 5,
-                "it starts at byte 1 of 5 and leaves a gap before it: byte 0 comes next",
+                "it starts at byte 1 of 5 and leaves a gap before it: expected it to start at byte 0",
             ),
             (
                 r#"{"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"y":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#.to_owned(),
                 3,
-                "it starts at byte 1 of 3 and overlaps another tensor: byte 2 comes next",
+                "it starts at byte 1 of 3 and overlaps another tensor: expected it to start at byte 2",
             ),
             (
                 r#"{"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#.to_owned(),

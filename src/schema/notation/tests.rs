@@ -87,7 +87,7 @@ fn what_is_wrong_is_shown_at_its_place() {
         ),
         (
             "x: {a: {t: int64[(?)]}}",
-            "line 1, column 4: axis 0 of `a.t` cannot be ragged, as the structure around it has no axes\n  x: {a: {t: int64[(?)]}}\n     ^^^^^^^^^^^^^^^^^^^^\n  \
+            "line 1, column 4: axis 0 of `a.t` cannot be ragged, because the structure that contains it has no axes\n  x: {a: {t: int64[(?)]}}\n     ^^^^^^^^^^^^^^^^^^^^\n  \
              axis 0 has a single size in each record: write it as `?`",
         ),
         (
