@@ -44,7 +44,7 @@ fn every_crate_is_listed_with_what_it_is_for() {
 #[test]
 fn licences_are_allowed() {
     let (metadata, page) = (metadata(), page());
-    let allowed = listed(&page, "under one of these:");
+    let allowed = listed(&page, "under one of these licenses:");
     let fits = |license: &str| {
         let all = license.replace(['(', ')'], "").replace('/', " OR ");
         all.split(" AND ").all(|any| any.split(" OR ").any(|one| allowed.contains(one.trim())))
@@ -72,7 +72,7 @@ fn crates_come_from_the_registry_and_in_one_version() {
         *versions.entry(name).or_default() += 1;
     }
     let several: BTreeSet<&str> = versions.into_iter().filter(|(_, n)| *n > 1).map(|(name, _)| name).collect();
-    assert_eq!(several, listed(&page, "because other crates require them:"));
+    assert_eq!(several, listed(&page, "because other crates require different ones:"));
 }
 
 /// The minimum versions in `Cargo.toml` are those of the lock file, so the stated versions are the tested ones.
