@@ -100,7 +100,8 @@ def array(generator, dtype, shape):
 
 def number(value):
     """A float as a float64 reader reads it."""
-    return float(value) if np.isfinite(value) and value == np.floor(value) else float(str(value))
+    is_subnormal = abs(value) < np.finfo(value.dtype).tiny
+    return float(value) if np.isfinite(value) and (value == np.floor(value) or is_subnormal) else float(str(value))
 
 
 def record_values(column):

@@ -95,8 +95,8 @@ def by_name(records):
 
 
 def shortest(records):
-    """float32 in its shortest form, whole numbers from 2**24 on with all digits."""
-    text = lambda x: float(x) if abs(x) >= 2**24 else float(str(np.float32(x)))
+    """float32 in its shortest form, whole numbers from 2**24 on and subnormal numbers with all digits."""
+    text = lambda x: float(x) if abs(x) >= 2**24 or abs(x) < np.finfo(np.float32).tiny else float(str(np.float32(x)))
     return [{k: [text(x) for x in v] if k == "float32" and v else v for k, v in record.items()} for record in records]
 
 

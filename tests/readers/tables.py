@@ -102,8 +102,8 @@ def shortest(value, ty):
         return [shortest(v, ty.value_type) for v in value]
     if pa.types.is_struct(ty):
         return {f.name: shortest(v, f.type) for f, v in zip(ty, value.values())}
-    if pa.types.is_float32(ty):
-        return float(str(np.float32(value)))
-    if pa.types.is_float16(ty):
-        return float(str(np.float16(value)))
+    for is_type, native in [(pa.types.is_float32, np.float32), (pa.types.is_float16, np.float16)]:
+        if is_type(ty):
+            # Subnormal numbers are written with all digits.
+            return float(value) if abs(value) < np.finfo(native).tiny else float(str(native(value)))
     return value
