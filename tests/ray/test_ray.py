@@ -57,7 +57,7 @@ def test_a_read_issues_no_warning_of_ray(files):
 
 def test_a_list_of_files_is_not_divided(files, tmp_path):
     (tmp_path / "list").write_text(files[1] + "\n")
-    with pytest.raises(ValueError, match="files_from names are not divided: pass their names as paths"):
+    with pytest.raises(ValueError, match="files_from names cannot be divided: pass their names as paths"):
         tatter_data.ray.read(files[0], files_from=tmp_path / "list")
 
 
