@@ -3,6 +3,7 @@
 use super::dialect::Dialect;
 use super::record::{Block, Quotes};
 use crate::error::{Error, Result};
+use csv_core::ReadRecordResult;
 use std::sync::Arc;
 
 /// Maximum number of fields in a record.
@@ -32,19 +33,20 @@ impl Fields {
         let (mut spans, mut ends, mut misquoted) = (Vec::new(), Vec::with_capacity(block.records.len()), Vec::new());
         let mut quoted = None;
         let bytes: &mut [u8] = &mut block.bytes;
+        let nbytes = bytes.len();
         for (number, record) in block.records.iter().enumerate() {
-            let first = spans.len();
-            let bytes = &mut bytes[record.start..record.end];
-            match record.quotes {
+            let end = record.end;
+            let bytes = &mut bytes[record.start..end];
+            let is_split = match record.quotes {
                 Quotes::None => split(bytes, dialect.delimiter, record.start, &mut spans),
                 quotes => {
                     if quotes == Quotes::Misplaced {
                         misquoted.push((number, bytes.to_vec()));
                     }
-                    quoted.get_or_insert_with(|| Quoted::new(dialect)).split(bytes, record.start, &mut spans);
+                    quoted.get_or_insert_with(|| Quoted::new(dialect)).split(bytes, record.start, &mut spans)
                 }
-            }
-            if spans.len() - first > MAX_COLUMNS {
+            };
+            if !is_split {
                 let record = block.first_record + number as u64;
                 let error = Error::data(format!("the record has more than {MAX_COLUMNS} fields")).in_input(block.input.clone());
                 return Err(error.locate(|at| {
@@ -54,7 +56,9 @@ impl Fields {
             }
             ends.push(spans.len());
             if number == 0 {
-                spans.reserve((block.records.len() - 1) * spans.len());
+                // Each field of the others takes at least one byte.
+                let all = (block.records.len() - 1).saturating_mul(spans.len());
+                spans.reserve(all.min(nbytes - end));
             }
         }
         Ok(Fields { block, spans, ends, misquoted })
@@ -106,9 +110,12 @@ impl Fields {
     }
 }
 
-/// Appends the position of each field of a record without quotes, which begins at `start` in its block. Looks at a word at
-/// a time: a search for each delimiter costs more than it saves where fields are short.
-fn split(record: &[u8], delimiter: u8, start: usize, spans: &mut Vec<(u32, u32)>) {
+/// Appends the position of each field of a record without quotes, which begins at `start` in its block; `false` if there are
+/// too many. Looks at a word at a time: a search for each delimiter costs more than it saves where fields are short.
+fn split(record: &[u8], delimiter: u8, start: usize, spans: &mut Vec<(u32, u32)>) -> bool {
+    if record.len() >= MAX_COLUMNS && memchr::memchr_iter(delimiter, record).count() >= MAX_COLUMNS {
+        return false;
+    }
     let mut from = start as u32;
     let mut push = |end: usize| {
         let end = (start + end) as u32;
@@ -130,6 +137,7 @@ fn split(record: &[u8], delimiter: u8, start: usize, spans: &mut Vec<(u32, u32)>
         }
     }
     push(record.len());
+    true
 }
 
 /// The highest bit of each byte of a word that equals `byte`.
@@ -159,20 +167,27 @@ impl Quoted {
     }
 
     /// Appends the position of each field, and moves the contents of all to the start of the record, which begins at
-    /// `start` in its block. Without quotes, they are never longer than the record.
-    fn split(&mut self, record: &mut [u8], start: usize, spans: &mut Vec<(u32, u32)>) {
+    /// `start` in its block; `false` if there are too many. Without quotes, they are never longer than the record.
+    fn split(&mut self, record: &mut [u8], start: usize, spans: &mut Vec<(u32, u32)>) -> bool {
         let most = record.len() + 1;
         if self.cells.len() < most {
             self.cells.resize(most, 0);
-            self.ends.resize(most, 0);
+            self.ends.resize(most.min(MAX_COLUMNS), 0);
         }
-        let (_, _, nbytes, nfields) = self.core.read_record(record, &mut self.cells, &mut self.ends);
-        let (_, _, more, last) = self.core.read_record(b"\n", &mut self.cells[nbytes..], &mut self.ends[nfields..]);
+        let (result, _, nbytes, nfields) = self.core.read_record(record, &mut self.cells, &mut self.ends);
+        if matches!(result, ReadRecordResult::OutputEndsFull) {
+            return false;
+        }
+        let (result, _, more, last) = self.core.read_record(b"\n", &mut self.cells[nbytes..], &mut self.ends[nfields..]);
+        if matches!(result, ReadRecordResult::OutputEndsFull) {
+            return false;
+        }
         let (nbytes, nfields) = (nbytes + more, nfields + last);
         let ends = &self.ends[..nfields];
         record[..nbytes].copy_from_slice(&self.cells[..nbytes]);
         let starts = std::iter::once(0).chain(ends.iter().copied());
         spans.extend(starts.zip(ends).map(|(from, to)| ((start + from) as u32, (start + to) as u32)));
+        true
     }
 }
 
@@ -185,7 +200,7 @@ mod tests {
         #[test]
         fn fields_are_what_delimiters_separate(record in prop::collection::vec(prop_oneof![Just(b','), Just(b'-'), any::<u8>()], 0..40), start in 0usize..9) {
             let mut spans = Vec::new();
-            split(&record, b',', start, &mut spans);
+            prop_assert!(split(&record, b',', start, &mut spans));
             let found: Vec<&[u8]> = spans.iter().map(|(from, to)| &record[*from as usize - start..*to as usize - start]).collect();
             prop_assert_eq!(found, record.split(|byte| *byte == b',').collect::<Vec<_>>());
         }
