@@ -43,8 +43,8 @@ pub use dataset::NamedInput;
 pub use expand::{expand, is_there};
 pub use folder::{Folder, IsDataset};
 pub use input::{Input, inputs};
-pub use names::{STANDARD_INPUT, in_brackets, in_command, is_pipe, is_standard_input, shown};
-pub use output::{Distribution, IN_PLACE, Outputs, ReadFile, Written, commit, create_file, standard_output_file, write_file};
+pub use names::{IN_PLACE, STANDARD_INPUT, in_brackets, in_command, is_pipe, is_standard_input, shown, standard_output_file};
+pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, write_file};
 #[cfg(test)]
 pub use recognise::format_of;
 pub use scratch::{scratch, scratch_directory};

@@ -3,6 +3,7 @@
 use crate::printable::shell_word;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// Standard input in messages.
 pub const STANDARD_INPUT: &str = "standard input";
@@ -37,3 +38,11 @@ pub fn in_brackets(word: &OsStr) -> Option<(&OsStr, &OsStr)> {
     let end = bytes.iter().rposition(|b| *b == b']').filter(|end| bytes.starts_with(b"[ ") && bytes[..*end].ends_with(b" "))?;
     Some((OsStr::from_bytes(&bytes[..=end]), OsStr::from_bytes(&bytes[end + 1..])))
 }
+
+/// The regular file that standard output is, if it is one.
+pub fn standard_output_file() -> Option<PathBuf> {
+    Path::new("/dev/stdout").canonicalize().ok().filter(|path| path.is_file())
+}
+
+/// How to write to a file that is read.
+pub const IN_PLACE: &str = "write to another file, or use -o FILE --in-place to replace the input";

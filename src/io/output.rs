@@ -9,17 +9,16 @@ use super::codec::{self, Codec};
 use super::deflate::Threads;
 use super::disk::Disk;
 use super::file::{FileWriter, Ledger};
-use super::names::{STANDARD_INPUT, STANDARD_OUTPUT, is_standard_input};
+use super::names::{self, IN_PLACE, STANDARD_OUTPUT, is_standard_input, standard_output_file};
 use super::staging::{Staging, not_created, shown};
 use super::stdout::Held;
-use super::target::{Names, Target, descriptor};
+use super::target::{Names, Target, opened};
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{IsTerminal, Write};
-use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -435,8 +434,7 @@ impl Outputs {
             && let Some(path) = standard_output_file()
             && let Some(file) = inputs.iter().find(|file| file.resolved.as_ref() == Some(&path))
         {
-            let given = &file.given;
-            let name = if is_standard_input(given.as_os_str()) { STANDARD_INPUT.to_owned() } else { given.display().to_string() };
+            let name = names::shown(file.given.as_os_str());
             return Err(Error::usage("standard output is the same file").in_input(name).help(IN_PLACE));
         }
         let Target::Files(directory, _) = &self.target else { return Ok(()) };
@@ -448,11 +446,8 @@ impl Outputs {
                 return Err(error.help("allow it with --in-place, or write to another directory"));
             }
             if self.is_one_of(&directory, path) {
-                let (name, this) = match is_standard_input(given.as_os_str()) {
-                    true => (STANDARD_INPUT.to_owned(), "this file"),
-                    false => (given.display().to_string(), "this input"),
-                };
-                let error = Error::usage(format!("the output would replace {this}")).in_input(name);
+                let this = if is_standard_input(given.as_os_str()) { "this file" } else { "this input" };
+                let error = Error::usage(format!("the output would replace {this}")).in_input(names::shown(given.as_os_str()));
                 return Err(error.help("allow it with --in-place, or write to another file"));
             }
         }
@@ -520,26 +515,6 @@ pub fn commit(outputs: &[Arc<Outputs>]) -> Result<()> {
 pub fn create_file(path: &Path) -> Result<Box<dyn Write + Send>> {
     let file = File::create(path).map_err(|e| Error::io(&path.display().to_string(), "cannot write", &e))?;
     Ok(Box::new(std::io::BufWriter::new(file)))
-}
-
-/// The regular file that standard output is, if it is one.
-pub fn standard_output_file() -> Option<PathBuf> {
-    Path::new("/dev/stdout").canonicalize().ok().filter(|path| path.is_file())
-}
-
-/// How to write to a file that is read.
-pub const IN_PLACE: &str = "write to another file, or use -o FILE --in-place to replace the input";
-
-/// An existing file that is not regular, or a file descriptor of this process, opened for writing. A descriptor of a regular
-/// file continues where the descriptor is: what the file holds, and what others write with it, is kept.
-fn opened(path: &Path) -> std::io::Result<File> {
-    match path.to_str().and_then(descriptor) {
-        Some(1) => std::io::stdout().as_fd().try_clone_to_owned().map(File::from),
-        Some(2) => std::io::stderr().as_fd().try_clone_to_owned().map(File::from),
-        // Only the name is known here, so this is another position in the file.
-        Some(_) => File::options().append(true).open(path),
-        None => File::options().write(true).open(path),
-    }
 }
 
 /// A separate small file that appears either complete or not at all.

@@ -5,6 +5,8 @@ use super::sharded::Sharded;
 use crate::error::{Error, Kind, Result};
 use crate::printable::{counted, shell_word};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// ELOOP, which [`std::io::ErrorKind`] does not name: on Linux, and on the BSDs and macOS.
@@ -131,11 +133,26 @@ impl Target {
 }
 
 /// The file descriptor of this process that a path names.
-pub fn descriptor(path: &str) -> Option<i32> {
+fn descriptor(path: &str) -> Option<i32> {
     match path {
         "/dev/stdout" => Some(1),
         "/dev/stderr" => Some(2),
         _ => path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse().ok(),
+    }
+}
+
+/// An existing file that is not regular, or a file descriptor of this process, opened for writing. A descriptor of a regular
+/// file continues where the descriptor is: what the file holds, and what others write with it, is kept.
+///
+/// # Errors
+/// Those of the system.
+pub fn opened(path: &Path) -> std::io::Result<File> {
+    match path.to_str().and_then(descriptor) {
+        Some(1) => std::io::stdout().as_fd().try_clone_to_owned().map(File::from),
+        Some(2) => std::io::stderr().as_fd().try_clone_to_owned().map(File::from),
+        // Only the name is known here, so this is another position in the file.
+        Some(_) => File::options().append(true).open(path),
+        None => File::options().write(true).open(path),
     }
 }
 

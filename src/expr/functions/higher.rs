@@ -284,7 +284,7 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
     Ok(if several.is_some() { OperandKind::Tuple(out) } else { out.remove(0).kind })
 }
 
-/// The number of items of all tensors, and for each tensor the parameter that stands for its item, and that item.
+/// The number of items in every tensor, and for each tensor a parameter for an item of it, and the item as an operand.
 fn items_of(over: &[Node], name: &str) -> ExprResult<(Dim, Vec<Param>, Vec<Operand>)> {
     let first = over.first().and_then(|node| node.ty.dims.first());
     let mut rows = Dim::of(first.map_or(Size::Uniform, |d| d.size));
