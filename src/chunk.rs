@@ -2,10 +2,12 @@
 
 mod origin;
 mod rest;
+mod row_group;
 pub mod weave;
 
 pub use origin::{Origin, RowSource, Rows, Shifted};
 pub use rest::Rest;
+pub use row_group::{GroupColumn, RowGroup};
 
 use crate::error::{Error, Result};
 use crate::schema::Schema;
@@ -132,13 +134,10 @@ impl Chunk {
     /// # Errors
     /// See [`Chunk::concat`].
     pub fn hold(self, parts: &mut VecDeque<Chunk>) -> Result<()> {
-        const SMALL_ROWS: usize = 512;
-        const SMALL_NBYTES: usize = 64 << 10;
-        let is_small = |a: &Chunk, b: &Chunk| a.nrows + b.nrows <= SMALL_ROWS && a.nbytes() + b.nbytes() <= SMALL_NBYTES;
         let mut last = self;
         while let Some(before) = parts.back()
             && before.nrows <= 2 * last.nrows
-            && is_small(before, &last)
+            && is_small(before.nrows + last.nrows, || before.nbytes() + last.nbytes())
         {
             last = Chunk::concat(&[before.clone(), last])?;
             parts.pop_back();
@@ -147,23 +146,9 @@ impl Chunk {
         Ok(())
     }
 
-    /// The columns of all parts, divided into at most `shares` consecutive shares of about the same size: the index of
-    /// the first column, and the parts with only those columns. The parts have the same schema.
-    pub fn split_columns(mut parts: Vec<Chunk>, shares: usize) -> Vec<(usize, Vec<Chunk>)> {
-        let width = parts.first().map_or(0, |p| p.columns.len());
-        let size = |i: usize| parts.iter().filter_map(|p| p.columns.get(i)).map(|c| c.nbytes() as u64).sum::<u64>();
-        let sizes: Vec<u64> = (0..width).map(size).collect();
-        let mut split = Vec::new();
-        for range in even_shares(&sizes, shares).into_iter().rev() {
-            let share = |part: &mut Chunk| Chunk {
-                nrows: part.nrows,
-                columns: part.columns.split_off(range.start.min(part.columns.len())),
-                origin: part.origin.clone(),
-            };
-            split.push((range.start, parts.iter_mut().map(share).collect()));
-        }
-        split.reverse();
-        split
+    /// Whether it may be joined with others.
+    fn is_small(&self) -> bool {
+        is_small(self.nrows, || self.nbytes())
     }
 
     /// Size of the columns in memory, in bytes. It does not depend on chunk boundaries.
@@ -189,6 +174,11 @@ impl Chunk {
         }
         Ok(())
     }
+}
+
+/// Whether chunks of that size together should be one.
+fn is_small(nrows: usize, nbytes: impl FnOnce() -> usize) -> bool {
+    nrows <= 512 && nbytes() <= 64 << 10
 }
 
 /// Consecutive ranges with about the same sum, at most `shares` of them.

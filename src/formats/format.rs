@@ -4,7 +4,7 @@
 //! in any order. A [`Writer`] gets chunks, encoded on any thread, in order. Formats do not use threads, locks or
 //! channels, and do not depend on verbs.
 
-use crate::chunk::{Chunk, Decoded};
+use crate::chunk::{Chunk, Decoded, RowGroup};
 use crate::demand::{RecordNumbers, Wanted};
 use crate::error::{Error, Result};
 use crate::io::Input;
@@ -268,15 +268,12 @@ pub trait Encode: Send + Sync {
     }
 
     /// Encodes consecutive columns of a group, starting with column `first`. The writer gets the columns of a group in
-    /// order. Only for formats with [`Grouping::shares`].
+    /// order. Only for formats with several [`Grouping::shares`].
     ///
     /// # Errors
     /// See [`Encode::encode_group`].
-    fn encode_columns(&self, chunks: Vec<Chunk>, first: usize) -> Result<Encoded> {
-        match first {
-            0 => self.encode_group(chunks),
-            _ => Err(Error::internal("a format without columns was given some of them")),
-        }
+    fn encode_columns(&self, _columns: RowGroup, _first: usize) -> Result<Encoded> {
+        Err(Error::internal("a format without columns was given some of them"))
     }
 }
 
@@ -285,10 +282,22 @@ pub trait Encode: Send + Sync {
 pub struct Grouping {
     /// Maximum number of records in a group.
     pub rows: usize,
-    /// Maximum number of bytes ([`Chunk::nbytes`]) in a group, which holds at least one row.
+    /// Maximum number of bytes in a group ([`Grouping::nbytes_of`]), which holds at least one row.
     pub nbytes: usize,
     /// The number of column shares in which a group can be encoded in parallel; 1 for encoding it as a whole.
     pub shares: usize,
+}
+
+impl Grouping {
+    /// Whether columns are encoded separately.
+    pub fn divides_columns(&self) -> bool {
+        self.shares > 1
+    }
+
+    /// The size of rows in a group, in bytes. It does not depend on chunk boundaries.
+    pub fn nbytes_of(&self, rows: &Chunk) -> usize {
+        if self.divides_columns() { RowGroup::nbytes(rows) } else { rows.nbytes() }
+    }
 }
 
 /// Writes one output.

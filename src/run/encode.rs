@@ -67,8 +67,8 @@ impl Encoder {
         let (nrows, encoded) = match work.take_load() {
             Load::Chunk(chunk) => (chunk.nrows as u64, self.encode_group(0, vec![chunk])),
             Load::Group { target, chunks } => (rows_of(&chunks), self.encode_group(target, chunks)),
-            Load::Columns { target, chunks, first, nrows, .. } => {
-                (nrows, self.encode.encode_columns(chunks, first).map(|encoded| vec![(target, encoded)]))
+            Load::Columns { target, columns, first, nrows, .. } => {
+                (nrows, self.encode.encode_columns(columns, first).map(|encoded| vec![(target, encoded)]))
             }
             other => return Work { load: other, ..work },
         };

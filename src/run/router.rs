@@ -2,7 +2,7 @@
 
 use super::engine::Serial;
 use super::work::{Load, Work};
-use crate::chunk::{Chunk, Rest};
+use crate::chunk::{Chunk, Rest, RowGroup};
 use crate::error::{Error, Result};
 use crate::formats::Grouping;
 use crate::io::Distribution;
@@ -72,10 +72,11 @@ pub struct Router {
 /// Bytes of records that one task writes to separate files.
 const PER_RECORD_NBYTES: usize = 64 << 10;
 
-/// The rows of an incomplete group.
+/// The rows of an incomplete group: in chunks or, if its columns are encoded separately, in columns.
 #[derive(Default)]
 struct OpenGroup {
     chunks: VecDeque<Chunk>,
+    columns: RowGroup,
     nrows: usize,
     nbytes: usize,
 }
@@ -121,7 +122,7 @@ impl Router {
                 const MOST_ROWS: usize = 64;
                 let (mut rest, mut number) = (Rest::of(chunk), first);
                 while rest.nrows() > 0 {
-                    let taken = rows_that_fit(&rest, PER_RECORD_NBYTES, MOST_ROWS).max(1);
+                    let taken = rows_that_fit(&rest, Chunk::nbytes, PER_RECORD_NBYTES, MOST_ROWS).max(1);
                     self.give(number, vec![rest.take(taken)], out);
                     number += taken as u64;
                 }
@@ -192,17 +193,17 @@ impl Router {
         while rest.nrows() > 0 {
             let state = &mut self.groups[target];
             let room = limit.rows.max(1) - state.nrows;
-            let fits = rows_that_fit(&rest, nbytes.saturating_sub(state.nbytes), room);
+            let fits = rows_that_fit(&rest, |rows| limit.nbytes_of(rows), nbytes.saturating_sub(state.nbytes), room);
             let take = if state.nrows == 0 { fits.max(1) } else { fits };
             if take > 0 {
                 let part = rest.take(take);
                 state.nrows += take;
-                state.nbytes += part.nbytes();
-                part.hold(&mut state.chunks)?;
+                state.nbytes += limit.nbytes_of(&part);
+                if limit.divides_columns() { state.columns.push(part)? } else { part.hold(&mut state.chunks)? }
             }
             if rest.nrows() > 0 || state.nrows >= limit.rows {
                 let full = std::mem::take(state);
-                self.give(target as u64, full.chunks.into(), out);
+                self.give_group(target as u64, full, out);
             }
         }
         Ok(())
@@ -243,23 +244,22 @@ impl Serial<Work> for Router {
 impl Router {
     fn give(&mut self, target: u64, chunks: Vec<Chunk>, out: &mut Vec<Work>) {
         let held = std::mem::take(&mut self.held);
-        let shares = self.grouping.map_or(1, |grouping| grouping.shares);
-        if shares == 1 || matches!(self.spread, Spread::PerRecord) {
-            out.push(Work { load: Load::Group { target, chunks }, ..held });
-            return;
+        out.push(Work { load: Load::Group { target, chunks }, ..held });
+    }
+
+    fn give_group(&mut self, target: u64, group: OpenGroup, out: &mut Vec<Work>) {
+        let Some(grouping) = self.grouping.filter(Grouping::divides_columns) else {
+            return self.give(target, group.chunks.into(), out);
+        };
+        let shares = group.columns.split_columns(grouping.shares);
+        let (count, first_of_group) = (shares.len(), out.len());
+        for (i, (first, columns)) in shares.into_iter().enumerate() {
+            let nrows = if i + 1 == count { group.nrows as u64 } else { 0 };
+            let nbytes = columns.held_nbytes();
+            out.push(Work { load: Load::Columns { target, columns, first, nrows, nbytes }, ..Work::default() });
         }
-        let all = chunks.iter().map(|c| c.nrows as u64).sum();
-        let shares = Chunk::split_columns(chunks, shares);
-        let count = shares.len();
-        let first_of_group = out.len();
-        for (i, (first, chunks)) in shares.into_iter().enumerate() {
-            let nbytes = chunks.iter().map(Chunk::nbytes).sum();
-            let nrows = if i + 1 == count { all } else { 0 };
-            out.push(Work { load: Load::Columns { target, chunks, first, nrows, nbytes }, ..Work::default() });
-        }
-        match out.get_mut(first_of_group) {
-            Some(work) => work.count(&held),
-            None => self.held = held,
+        if let Some(work) = out.get_mut(first_of_group) {
+            work.count(&std::mem::take(&mut self.held));
         }
     }
 
@@ -268,7 +268,7 @@ impl Router {
         for target in 0..self.groups.len() {
             let rest = std::mem::take(&mut self.groups[target]);
             if rest.nrows > 0 {
-                self.give(target as u64, rest.chunks.into(), out);
+                self.give_group(target as u64, rest, out);
             }
         }
         if !self.held.is_empty() {
@@ -326,10 +326,11 @@ impl Parting {
     }
 }
 
-/// The number of leading rows with at most `nbytes` bytes. Sizes are additive over rows, so bisection works.
-fn rows_that_fit(rest: &Rest, nbytes: usize, rows: usize) -> usize {
+/// The number of leading rows of a size of at most `limit`, and at most `rows`. Sizes are additive over rows, so bisection
+/// works.
+fn rows_that_fit(rest: &Rest, size: impl Fn(&Chunk) -> usize, limit: usize, rows: usize) -> usize {
     let most = rows.min(rest.nrows());
-    let fits = |n: usize| rest.first(n).nbytes() <= nbytes;
+    let fits = |n: usize| size(&rest.first(n)) <= limit;
     if fits(most) {
         return most;
     }

@@ -1,7 +1,7 @@
 //! The pieces of work of a run: blocks, chunks and encoded records, with the faults and counts that travel with them.
 
 use super::engine::WorkPiece;
-use crate::chunk::{Chunk, Decoded, Fault, Origin};
+use crate::chunk::{Chunk, Decoded, Fault, Origin, RowGroup};
 use crate::error::{Error, Result};
 use crate::formats::{Encoded, Task};
 use crate::verbs::Deferred;
@@ -47,8 +47,8 @@ pub enum Load {
     Columns {
         /// The number of the output file.
         target: u64,
-        /// The chunks of the group, with only these columns.
-        chunks: Vec<Chunk>,
+        /// These columns of the group.
+        columns: RowGroup,
         /// The number of the first column.
         first: usize,
         /// Number of records in the group, counted with its last columns.

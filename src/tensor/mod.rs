@@ -77,6 +77,7 @@ use crate::error::{Error, Result};
 use crate::schema::{DType, Element, Size, Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
+pub use shared::empty_nbytes;
 use shared::{drop_if_full, leaf_nbytes};
 use std::sync::Arc;
 

@@ -13,11 +13,20 @@ pub(super) fn drop_if_full(validity: Option<NullBuffer>) -> Option<NullBuffer> {
 /// Bytes of a leaf's values, excluding the rest of the buffers that it is a slice of.
 pub(super) fn leaf_nbytes(array: &ArrayRef) -> usize {
     let n = array.len();
+    let nbytes = n * empty_nbytes(array.data_type());
     match array.data_type() {
+        DataType::LargeUtf8 => spanned(array.as_string::<i64>().value_offsets()) + nbytes,
+        DataType::LargeBinary => spanned(array.as_binary::<i64>().value_offsets()) + nbytes,
+        _ => nbytes,
+    }
+}
+
+/// Bytes of a null or an empty string of this type.
+pub fn empty_nbytes(ty: &DataType) -> usize {
+    match ty {
         DataType::Null => 0,
-        DataType::LargeUtf8 => spanned(array.as_string::<i64>().value_offsets()) + 8 * n,
-        DataType::LargeBinary => spanned(array.as_binary::<i64>().value_offsets()) + 8 * n,
-        other => n * other.primitive_width().unwrap_or(16),
+        DataType::LargeUtf8 | DataType::LargeBinary => 8,
+        other => other.primitive_width().unwrap_or(16),
     }
 }
 

@@ -8,7 +8,7 @@ use super::cursor::Cursor;
 use super::error::Parse;
 use super::forms::elements;
 use crate::error::Result;
-use crate::schema::{Field, Type};
+use crate::schema::{DType, Field, Type};
 use crate::tensor::Tensor;
 
 /// How the columns of a run are built.
@@ -69,6 +69,9 @@ pub trait Builder: Sized {
     fn read_elements(&mut self, cursor: &mut Cursor) -> Parse<()> {
         elements(cursor, |cursor| self.read(cursor))
     }
+
+    /// The dtype of a column of scalars.
+    fn leaf_dtype(&self) -> Option<&DType>;
 
     /// Whether a row may be null.
     fn nullable(&self) -> bool;

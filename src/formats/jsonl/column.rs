@@ -99,6 +99,10 @@ impl Builder for Column {
         each!(self, column => column.read_elements(cursor))
     }
 
+    fn leaf_dtype(&self) -> Option<&DType> {
+        if let Column::Leaf(leaf) = self { Some(leaf.dtype()) } else { None }
+    }
+
     fn nullable(&self) -> bool {
         each!(self, column => column.nullable())
     }

@@ -98,6 +98,11 @@ impl Leaf {
         Ok(Leaf { dtype: dtype.clone(), rules, nulls: Nulls::default(), values })
     }
 
+    /// The dtype of the values.
+    pub fn dtype(&self) -> &DType {
+        &self.dtype
+    }
+
     /// Number of rows so far.
     pub fn nrows(&self) -> usize {
         each!(&self.values, count => *count, values => values.len(), texts => texts.nrows())

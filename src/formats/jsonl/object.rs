@@ -11,7 +11,7 @@ use super::text::literal_text;
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::path::quoted;
-use crate::schema::{Field, MAX_FIELDS};
+use crate::schema::{DType, Field, MAX_FIELDS};
 use crate::tensor::Tensor;
 use crate::tensor::builder::Nulls;
 
@@ -37,6 +37,8 @@ pub struct Object<C> {
     /// Whether nulls are appended late: to a column before its next value, and at the end. An object with a few of many keys
     /// then costs no more than these.
     is_wide: bool,
+    /// In a wide object, the rows to make room for in a column with its first value.
+    room: usize,
     /// The columns to fill in each object that does not have their key; in a wide object, only those that are required or have
     /// a default.
     filled: Vec<usize>,
@@ -69,6 +71,7 @@ impl<C: Builder> Object<C> {
             forced_nulls: Vec::new(),
             ignores_unknown: None,
             is_wide: false,
+            room: 0,
             filled: Vec::new(),
             renamed: Vec::new(),
         };
@@ -170,13 +173,13 @@ impl<C: Builder> Object<C> {
                         Member::Column { column, .. } if !self.forced_nulls.is_empty() && self.forced_nulls.contains(&id) => {
                             found += 1;
                             cursor.skip_value()?;
-                            fill_up(column, self.nrows);
+                            fill_up(column, self.nrows, self.room);
                             column.push_null();
                         }
                         Member::Column { column, default } => {
                             found += 1;
                             if self.is_wide {
-                                fill_up(column, self.nrows);
+                                fill_up(column, self.nrows, self.room);
                             }
                             let start = cursor.pos();
                             if let Err(error) = read_value(cursor, column, default.as_deref()) {
@@ -336,6 +339,10 @@ impl<C: Builder> Object<C> {
 
     /// See [`Builder::reserve`].
     pub fn reserve(&mut self, nrows: usize) {
+        if self.is_wide {
+            self.room = nrows;
+            return;
+        }
         for member in &mut self.members {
             if let Member::Column { column, .. } = member {
                 column.reserve(nrows);
@@ -346,7 +353,9 @@ impl<C: Builder> Object<C> {
     /// See [`Builder::reserve_as_before`].
     pub fn reserve_as_before(&mut self, seen: usize, left: usize) {
         for member in &mut self.members {
-            if let Member::Column { column, .. } = member {
+            if let Member::Column { column, .. } = member
+                && (column.nrows() > 0 || !self.is_wide)
+            {
                 column.reserve_as_before(seen, left);
             }
         }
@@ -358,11 +367,19 @@ impl<C: Builder> Object<C> {
     /// Never caused by data.
     pub fn finish_fields(mut self, late: &mut LateErrors) -> Result<Vec<Tensor>> {
         let mut fields = Vec::with_capacity(self.order.len());
+        // A tensor of nulls for each dtype, which columns without a value share.
+        let mut nulls: Vec<(DType, Tensor)> = Vec::new();
         for id in self.order {
             if let Member::Column { mut column, .. } = std::mem::replace(&mut self.members[id], Member::Skipped) {
+                let dtype = if column.nrows() == 0 && self.nrows > 0 { column.leaf_dtype().cloned() } else { None };
+                if let Some((_, tensor)) = nulls.iter().find(|(known, _)| Some(known) == dtype.as_ref()) {
+                    fields.push(tensor.clone());
+                    continue;
+                }
                 let first = late.len();
-                fill_up(&mut column, self.nrows);
+                fill_up(&mut column, self.nrows, 0);
                 let tensor = column.finish(late)?;
+                nulls.extend(dtype.map(|dtype| (dtype, tensor.clone())));
                 for error in &mut late[first..] {
                     error.column = fields.len();
                     error.names.push(self.keys.name(id).to_owned());
@@ -397,10 +414,13 @@ impl<C: Builder> Member<C> {
     }
 }
 
-/// Appends nulls up to `nrows` rows.
+/// Appends nulls up to `nrows` rows, after making `room` in a column without rows.
 #[inline(always)]
-fn fill_up(column: &mut impl Builder, nrows: usize) {
+fn fill_up(column: &mut impl Builder, nrows: usize, room: usize) {
     let n = column.nrows();
+    if n == 0 && room > 0 {
+        column.reserve(room);
+    }
     if n < nrows {
         column.push_nulls(nrows - n);
     }

@@ -252,7 +252,7 @@ fn remarks(
     let leaves = footer.file_metadata().schema_descr().columns().iter().enumerate();
     let unknown = leaves
         .filter(|(_, c)| logical::is_unknown(c.self_type()))
-        .map(|(leaf, c)| (root_of(leaf), format!("its logical type is not known: it is read as {}", c.physical_type())));
+        .map(|(leaf, c)| (root_of(leaf), format!("its logical type is unknown: it is read as {}", c.physical_type())));
     cut.chain(wide).chain(unknown).collect()
 }
 

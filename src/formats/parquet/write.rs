@@ -5,7 +5,7 @@ use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
 use super::encode::{ChunkWriter, Codec, EncodedChunk, StorageKind, kinds, leaves_of};
 use super::failure::lifted;
 use super::schema::OutputSchema;
-use crate::chunk::{Chunk, Origin};
+use crate::chunk::{Chunk, GroupColumn, Origin, RowGroup};
 use crate::error::{Error, Result};
 use crate::formats::columnar::facts;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
@@ -28,7 +28,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
-use std::collections::VecDeque;
 use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
@@ -168,19 +167,18 @@ impl Encode for GroupEncoder {
     }
 
     fn encode_group(&self, chunks: Vec<Chunk>) -> Result<Encoded> {
-        self.encode_columns(chunks, 0)
+        let mut group = RowGroup::default();
+        chunks.into_iter().try_for_each(|chunk| group.push(chunk))?;
+        self.encode_columns(group, 0)
     }
 
     /// Columns are encoded one at a time, window by window, and released on the way. A row group is held in memory only
     /// once, and only one column at a time has encoder buffers.
-    fn encode_columns(&self, chunks: Vec<Chunk>, first: usize) -> Result<Encoded> {
-        let width = chunks.first().map_or(0, |chunk| chunk.columns.len());
-        let rows = GroupOrigin(chunks.iter().map(|chunk| (chunk.nrows, chunk.origin.clone())).collect());
-        let mut chunks: Vec<_> = chunks.into_iter().map(|chunk| chunk.columns.into_iter()).collect();
-        let mut encoded = Vec::new();
+    fn encode_columns(&self, columns: RowGroup, first: usize) -> Result<Encoded> {
+        let (origins, columns) = columns.into_parts();
+        let (rows, mut encoded) = (GroupOrigin(origins), Vec::new());
         let mut codec = Codec::new(self.compression)?;
-        for index in first..first + width {
-            let column = chunks.iter_mut().filter_map(Iterator::next).filter(|part| part.nrows() > 0).collect();
+        for (index, column) in (first..).zip(columns) {
             self.encode_column(index, column, &rows, &mut codec, &mut encoded)?;
         }
         Ok(Box::new(RowGroupPart(encoded)))
@@ -238,41 +236,23 @@ impl GroupOrigin {
 }
 
 /// The rows in a window of a column with that many leaves.
-fn window_rows(column: &VecDeque<Tensor>, nleaves: usize) -> usize {
+fn window_rows(column: &GroupColumn, nleaves: usize) -> usize {
     let most = WINDOW_NBYTES * (nleaves / WINDOW_LEAVES).clamp(1, MOST_WINDOWS);
-    let (nrows, nbytes) = column.iter().fold((0, 0), |(rows, bytes), part| (rows + part.nrows(), bytes + part.nbytes()));
-    (most / (nbytes / nrows.max(1)).max(1)).clamp(1, WINDOW_ROWS)
-}
-
-/// The next rows of a column, at most `most`.
-fn next_window(column: &mut VecDeque<Tensor>, most: usize) -> Result<Option<Tensor>> {
-    let (mut parts, mut nrows) = (Vec::new(), 0);
-    while nrows < most {
-        let Some(part) = column.pop_front() else { break };
-        let take = part.nrows().min(most - nrows);
-        if take < part.nrows() {
-            column.push_front(part.slice(take, part.nrows() - take));
-            parts.push(part.slice(0, take));
-        } else {
-            parts.push(part);
-        }
-        nrows += take;
-    }
-    if parts.is_empty() { Ok(None) } else { Tensor::concat(&parts.iter().collect::<Vec<_>>()).map(Some) }
+    (most / (column.nbytes() / column.nrows().max(1)).max(1)).clamp(1, WINDOW_ROWS)
 }
 
 impl GroupEncoder {
     fn encode_column(
         &self,
         index: usize,
-        mut column: VecDeque<Tensor>,
+        mut column: GroupColumn,
         rows: &GroupOrigin,
         codec: &mut Codec,
         encoded: &mut Vec<DoneChunk>,
     ) -> Result<()> {
         let (window_rows, mut seen) = (window_rows(&column, self.columns[index].parquet.columns().len()), 0);
         let mut next = || -> Result<Option<ArrayRef>> {
-            let Some(window) = next_window(&mut column, window_rows)? else { return Ok(None) };
+            let Some(window) = column.next_rows(window_rows)? else { return Ok(None) };
             let range = seen..seen + window.nrows();
             seen = range.end;
             self.array(index, &window).map(Some).map_err(|e| rows.resolve(range, e))

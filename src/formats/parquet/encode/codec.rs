@@ -49,5 +49,5 @@ impl Codec {
 }
 
 fn failed(error: &dyn std::error::Error) -> Error {
-    Error::internal(format!("compression fails: {error}"))
+    Error::internal(format!("compression failed: {error}"))
 }

@@ -86,7 +86,16 @@ impl Slots {
             self.definition.iter_mut().for_each(|level| *level += u8::from(*level == open));
             return;
         };
-        let mut rows = std::mem::take(&mut self.ranges).into_iter().flatten();
+        let ranges = std::mem::take(&mut self.ranges);
+        if open == 0 {
+            // Each slot is a row, as in most columns.
+            for (start, end) in nulls.valid_slices() {
+                self.definition[start..end].fill(1);
+                self.ranges.push(start..end);
+            }
+            return;
+        }
+        let mut rows = ranges.into_iter().flatten();
         for level in &mut self.definition {
             if *level == open
                 && let Some(row) = rows.next()
