@@ -244,10 +244,12 @@ impl Iterator for Cutter {
     type Item = Result<Block>;
 
     fn next(&mut self) -> Option<Result<Block>> {
-        let mut records = Vec::new();
-        while self.wanted > 0 && records.len() < self.chunk_rows && self.at < BLOCK_NBYTES {
+        let (mut records, mut nrows) = (Vec::new(), 0);
+        while self.wanted > 0 && nrows < self.chunk_rows && self.at < BLOCK_NBYTES {
             match self.record() {
                 Ok(Some(record)) => {
+                    // A record too short for all fields will be no row. A block without rows costs work for each column.
+                    nrows += usize::from(record.end - record.start + 1 >= self.names.len());
                     records.push(record);
                     self.next_record += 1;
                     self.wanted -= 1;
