@@ -423,9 +423,11 @@ pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     // A single letter is not near any other.
     let length = name.chars().count();
     let limit = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
+    let name = name.to_lowercase();
     names
         .into_iter()
-        .map(|candidate| (strsim::osa_distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
+        .map(|candidate| (strsim::osa_distance(&name, &candidate.to_lowercase()), candidate))
         .filter(|(d, _)| *d <= limit)
         .min()
         .map(|(_, candidate)| candidate)

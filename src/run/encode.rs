@@ -7,10 +7,11 @@ use crate::formats::{Encode, Encoded, Format, Writer};
 use crate::io::{Distribution, Outputs};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::printable::shell_word;
+use crate::printable::{listed, shell_word};
 use crate::schema::leaves::leaves;
 use crate::schema::{Element, Field, Schema};
 use crate::verbs::Digest;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The last operation on chunks, on any thread.
@@ -108,27 +109,38 @@ fn with_other_fields(error: Error, schema: &Schema, refused: &dyn Fn(&Arc<Schema
     }
     let mut fields: Vec<String> = [&error].into_iter().chain(&others).filter_map(|e| e.field().map(str::to_owned)).collect();
     // A structure that would be left without fields is dropped as a whole.
-    let all = fields.clone();
-    let is_inside = |field: &str, other: &str| field.strip_prefix(other).is_some_and(|rest| rest.starts_with('.'));
-    fields.retain(|field| !all.iter().any(|other| is_inside(field, other)));
+    let all: HashSet<String> = fields.iter().cloned().collect();
+    let around = |field: &str| field.match_indices('.').map(|(at, _)| field[..at].to_owned()).filter(|outer| all.contains(outer)).collect();
+    let outer: HashMap<&String, Vec<String>> = all.iter().map(|field| (field, around(field))).collect();
+    let with_inner: HashSet<&str> = outer.values().flatten().map(String::as_str).collect();
+    fields.retain(|field| outer[field].is_empty());
     // Fields with the same error share a line.
     let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut line_of: HashMap<&str, usize> = HashMap::new();
     let named = others.iter().filter_map(|other| Some((other.field()?, other.message())));
-    for (field, message) in named.filter(|(field, _)| !all.iter().any(|other| is_inside(other, field))) {
-        match lines.iter_mut().find(|(known, _)| *known == message) {
-            Some((_, fields)) => fields.push(field),
-            None => lines.push((message, vec![field])),
+    for (field, message) in named.filter(|(field, _)| !with_inner.contains(field)) {
+        let line = *line_of.entry(message).or_insert(lines.len());
+        if line == lines.len() {
+            lines.push((message, Vec::new()));
         }
+        lines[line].1.push(field);
     }
     let more: usize = lines.iter().skip(20).map(|(_, fields)| fields.len()).sum();
     let line = |(message, fields): &(&str, Vec<&str>)| {
-        if *message == error.message() { format!("also {}", fields.join(", ")) } else { format!("also {}: {message}", fields.join(", ")) }
+        let fields = listed(fields.iter().map(|field| (*field).to_owned()), MOST_LISTED);
+        if *message == error.message() { format!("also {fields}") } else { format!("also {fields}: {message}") }
     };
     let lines: Vec<String> = lines.iter().take(20).map(line).collect();
     let error = lines.into_iter().fold(error, Error::help);
     let error = if more > 0 { error.help(format!("and {more} more fields")) } else { error };
+    if fields.len() > MOST_LISTED {
+        return error.help("choose the other fields with select");
+    }
     error.help(format!("to drop all of them: drop {}", shell_word(&fields.join(","))))
 }
+
+/// The most fields listed in a message.
+const MOST_LISTED: usize = 50;
 
 /// The most fields that are looked for inside one field.
 const MOST_REFUSED: usize = 1000;

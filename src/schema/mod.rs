@@ -388,6 +388,12 @@ impl PartialEq for Schema {
     }
 }
 
+/// The first of these fields that `is_meant`, which is likely the one at `guess`: fields of the same records mostly have the
+/// same order, and searching all of them for each would be quadratic.
+pub fn field_near(fields: &[Field], guess: usize, is_meant: impl Fn(&Field) -> bool) -> Option<&Field> {
+    fields.get(guess).filter(|field| is_meant(field)).or_else(|| fields.iter().find(|field| is_meant(field)))
+}
+
 impl Schema {
     /// A schema of these fields, without metadata.
     pub fn new(fields: Vec<Field>) -> Schema {

@@ -10,6 +10,7 @@ use super::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use arrow_schema::DataType;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A field whose values no single type can hold.
@@ -71,9 +72,11 @@ pub fn overlay(declared: &Schema, inferred: &Schema) -> Schema {
 }
 
 fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
-    let named = |fields: &[Field], name: &str| fields.iter().find(|f| f.name == name).cloned();
-    let found = inferred.iter().map(|field| match named(declared, &field.name) {
-        Some(mut said) => {
+    let by_name: HashMap<&str, &Field> = declared.iter().rev().map(|field| (field.name.as_str(), field)).collect();
+    let inferred_names: HashSet<&str> = inferred.iter().map(|field| field.name.as_str()).collect();
+    let found = inferred.iter().map(|field| match by_name.get(field.name.as_str()) {
+        Some(said) => {
+            let mut said = (*said).clone();
             // The keys of an object declared as a map are values, not fields.
             let fields = !said.is_map() || field.is_map();
             if let (Element::Struct(said), Element::Struct(found), true) = (&mut said.ty.element, &field.ty.element, fields) {
@@ -97,12 +100,12 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
         }
         None => field.clone(),
     });
-    found.chain(declared.iter().filter(|said| named(inferred, &said.name).is_none()).cloned()).collect()
+    found.chain(declared.iter().filter(|said| !inferred_names.contains(said.name.as_str())).cloned()).collect()
 }
 
 fn unify_fields(a: &[Field], b: &[Field], outer: Option<&FieldPath>, clashes: &mut Vec<Clash>) -> Vec<Field> {
-    let others: std::collections::HashMap<&str, &Field> = b.iter().map(|f| (f.name.as_str(), f)).collect();
-    let names: std::collections::HashSet<&str> = a.iter().map(|f| f.name.as_str()).collect();
+    let others: HashMap<&str, &Field> = b.iter().map(|f| (f.name.as_str(), f)).collect();
+    let names: HashSet<&str> = a.iter().map(|f| f.name.as_str()).collect();
     let mut fields = Vec::with_capacity(a.len().max(b.len()));
     for field in a {
         let Some(other) = others.get(field.name.as_str()) else {

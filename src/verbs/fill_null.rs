@@ -18,6 +18,7 @@ use crate::tensor::text::from_text;
 use arrow_array::{ArrayRef, LargeStringArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Replaces nulls with a value.
@@ -68,13 +69,11 @@ always null takes the dtype of the value.";
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
         let mut edits = Edits::new(schema);
-        let mut done: Vec<&FieldPath> = Vec::new();
+        let mut values_of: HashMap<&FieldPath, Vec<&str>> = HashMap::new();
+        self.pairs.0.iter().for_each(|(field, text)| values_of.entry(field).or_default().push(text));
         for (field, _) in &self.pairs.0 {
-            if done.contains(&field) {
-                continue;
-            }
-            done.push(field);
-            let values: Vec<&str> = self.pairs.0.iter().filter(|(other, _)| other == field).map(|(_, text)| text.as_str()).collect();
+            // All values of a field belong together.
+            let Some(values) = values_of.remove(field) else { continue };
             edits.change(field, |ty| {
                 let filling = Fills::of(ty, &values, field)?;
                 let filled = filling.ty.clone();

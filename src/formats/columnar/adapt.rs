@@ -20,8 +20,8 @@ use std::collections::{HashMap, HashSet};
 /// The schema of a file, overridden by `--schema`. A column that another field is read `from` is not a separate field,
 /// unless it is named too.
 pub fn declared_over(declared: &Schema, mut found: Schema) -> Schema {
-    let is_source = |name: &String| declared.fields.iter().any(|f| f.source.values.as_ref() == Some(name));
-    found.fields.retain(|f| !is_source(&f.name) || declared.index_of(&f.name).is_some());
+    let sources: HashSet<&String> = declared.fields.iter().filter_map(|f| f.source.values.as_ref()).collect();
+    found.fields.retain(|f| !sources.contains(&f.name) || declared.index_of(&f.name).is_some());
     unify::overlay(declared, &found)
 }
 

@@ -69,6 +69,7 @@ impl Decoder {
         });
         let natural = natural.collect::<Result<Vec<_>>>()?;
         let columns = Columns::plan(&natural, schema, request)?;
+        let declared: HashSet<&str> = request.declared.fields.iter().map(|field| field.name.as_str()).collect();
         let read = columns.roots().iter().filter_map(|root| {
             let field = of_column.get(natural[*root].name.as_str())?;
             Some(ColumnReader {
@@ -81,8 +82,8 @@ impl Decoder {
                     let mut wanted = schema.fields.iter().filter(|field| request.wanted.includes(&field.name));
                     Some((wanted.position(|own| own.name == field.name)?, field.ty.clone().with_optional(true)))
                 }),
-                is_declared: request.declared.index_of(&field.name).is_some(),
-                floats: Exact::of(&field.ty, request.declared.index_of(&field.name).is_some()),
+                is_declared: declared.contains(field.name.as_str()),
+                floats: Exact::of(&field.ty, declared.contains(field.name.as_str())),
             })
         });
         Ok(Decoder {

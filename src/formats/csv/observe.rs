@@ -23,6 +23,8 @@ pub struct Seen {
     columns: Vec<ColumnSeen>,
     /// The observed inputs, in order.
     inputs: Vec<Arc<str>>,
+    /// The number of parts of the input, in order, that have been observed.
+    parts: u64,
     /// The first record with a different number of fields than columns or wrong quotes, which tells nothing of their types.
     uneven: Option<Uneven>,
 }
@@ -37,6 +39,8 @@ struct Uneven {
 /// The line of a value, its text for messages, and its file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct First {
+    /// The number of the part in which it was seen.
+    part: u64,
     line: u64,
     text: Vec<u8>,
     input: Arc<str>,
@@ -124,7 +128,7 @@ impl ColumnSeen {
 
     fn see(&mut self, text: &[u8], line: u64, input: &Arc<str>) {
         let kind = CellKind::of(text);
-        let first = || First { line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec(), input: input.clone() };
+        let first = || First { part: 0, line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec(), input: input.clone() };
         // Lines are seen in order.
         self.firsts[kind as usize].get_or_insert_with(first);
         match kind {
@@ -153,6 +157,12 @@ impl ColumnSeen {
             }
             _ => {}
         }
+    }
+
+    /// Numbers its parts after that many others.
+    fn follow(&mut self, parts: u64) {
+        let single = [&mut self.beyond, &mut self.inexact, &mut self.infinite, &mut self.empty];
+        self.firsts.iter_mut().chain(single).flatten().for_each(|first| first.part += parts);
     }
 
     fn merge(&mut self, other: &ColumnSeen) {
@@ -369,8 +379,9 @@ fn is_infinite(text: &[u8]) -> bool {
 /// A record has a different number of fields, and bad records are not skipped.
 pub fn observe(fields: &Fields, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
     let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name, dialect)).collect();
-    let is_declared = |name: &str| request.declared.fields.iter().any(|f| f.source_name() == name);
-    let is_of_interest = |name: &String| !is_declared(name) && request.wanted.includes(name) && !request.dropped.includes(name);
+    let declared: HashSet<&str> = request.declared.fields.iter().map(Field::source_name).collect();
+    let is_of_interest =
+        |name: &String| !declared.contains(name.as_str()) && request.wanted.includes(name) && !request.dropped.includes(name);
     let looked_at: Vec<bool> = names.iter().map(is_of_interest).collect();
     let mut uneven = None;
     for record in 0..fields.nrecords() {
@@ -384,7 +395,7 @@ pub fn observe(fields: &Fields, names: &Arc<Vec<String>>, dialect: &Dialect, req
         for (number, column) in columns.iter_mut().enumerate().filter(|(number, _)| looked_at[*number]) {
             let cell = fields.cell(first + number);
             if cell.is_empty() {
-                column.empty.get_or_insert_with(|| First { line, text: Vec::new(), input: fields.input().clone() });
+                column.empty.get_or_insert_with(|| First { part: 0, line, text: Vec::new(), input: fields.input().clone() });
                 column.is_empty_null &= dialect.is_null(cell);
             } else if dialect.is_null(cell) {
                 column.has_nulls = true;
@@ -399,12 +410,14 @@ pub fn observe(fields: &Fields, names: &Arc<Vec<String>>, dialect: &Dialect, req
         }
     }
     let inputs = if fields.nrecords() == 0 { Vec::new() } else { vec![fields.input().clone()] };
-    Ok(Seen { columns, inputs, uneven })
+    Ok(Seen { columns, inputs, parts: 1, uneven })
 }
 
 impl Observed for Seen {
     fn merge(&mut self, other: Box<dyn Observed>) {
         let Ok(mut other) = other.into_any().downcast::<Seen>() else { return };
+        other.columns.iter_mut().for_each(|column| column.follow(self.parts));
+        self.parts += other.parts;
         // The columns of an empty file are not known.
         if !self.columns.is_empty() && !other.columns.is_empty() {
             let names = |columns: &[ColumnSeen]| columns.iter().map(|column| column.name.clone()).collect::<HashSet<String>>();
@@ -430,10 +443,10 @@ impl Observed for Seen {
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
-        let is_source = |name: &str| request.declared.fields.iter().any(|f| f.source.values.as_deref() == Some(name));
+        let sources: HashSet<&str> = request.declared.fields.iter().filter_map(|f| f.source.values.as_deref()).collect();
         self.announce_uneven(request)?;
         let (mut fields, mut clashing) = (Vec::new(), Vec::new());
-        for column in self.columns.iter().filter(|column| !is_source(&column.name)) {
+        for column in self.columns.iter().filter(|column| !sources.contains(column.name.as_str())) {
             match column.ty(self.inputs.len() > 1) {
                 Ok(ty) => fields.push(Field::new(column.name.clone(), ty)),
                 Err(_) if request.options.mixed => fields.push(Field::new(column.name.clone(), column.as_text())),

@@ -12,7 +12,7 @@ use crate::printable::{counted, listed};
 use crate::schema::facts::Storage;
 use crate::schema::{DType, Dim, Element, Field, MAX_FIELDS, Schema, Size, Source, SplitBy, Type};
 use std::any::Any;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Maximum length of a feature name, which is repeated in types, messages and output files.
@@ -21,6 +21,8 @@ const MAX_NAME_BYTES: usize = 1 << 16;
 /// Observations of the features of some records.
 #[derive(Default)]
 pub struct Observation {
+    /// The number of parts of the input, in order, that have been observed.
+    parts: u64,
     records: u64,
     features: BTreeMap<Vec<u8>, Feature>,
     /// Observations of the feature lists of tf.SequenceExample.
@@ -37,8 +39,8 @@ pub struct Observation {
 
 /// Observations of one feature.
 struct Feature {
-    /// The record, and the position in it, where it was first seen; determines the schema order.
-    first: (u64, usize),
+    /// The part, the record of its input, and the position in it, where it was first seen; determines the schema order.
+    first: (u64, u64, usize),
     /// The record seen last.
     last: u64,
     /// The first record with each kind: bytes, float, int64.
@@ -55,6 +57,7 @@ struct Feature {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FirstSeen {
+    part: u64,
     record: u64,
     input: Arc<str>,
 }
@@ -75,7 +78,7 @@ pub struct Scan {
 impl Observation {
     /// Observes the records of a block. Unreadable records are skipped here; reading reports them.
     pub fn in_block(block: &Block, scan: &Scan) -> Observation {
-        let mut seen = Observation::default();
+        let mut seen = Observation { parts: 1, ..Observation::default() };
         for (row, payload) in block.payloads.iter().enumerate() {
             if block.lost(row).is_some() || (scan.verify && !block.holds(row)) {
                 continue;
@@ -99,7 +102,7 @@ impl Observation {
                     Ok(())
                 })
             };
-            let here = || FirstSeen { record, input: scan.input.clone() };
+            let here = || FirstSeen { part: 0, record, input: scan.input.clone() };
             if let Err(error) = outcome {
                 if !scan.sequences && seen.foreign.is_none() && wire::message(&block.bytes, payload.clone()) == Message::SequenceExample {
                     seen.foreign = Some((here(), SEQUENCE_AMONG_EXAMPLES));
@@ -120,12 +123,12 @@ impl Observation {
             }
             // In reverse, because the last entry of a repeated key counts.
             for (position, (key, feature)) in found.iter().enumerate().rev() {
-                if let Some(entry) = entry(&mut seen.features, key, (record, position)) {
+                if let Some(entry) = entry(&mut seen.features, key, (0, record, position)) {
                     entry.see(key, &block.bytes, feature.clone(), record, scan);
                 }
             }
             for (position, (key, list)) in lists.iter().enumerate().rev() {
-                let Some(entry) = entry(&mut seen.lists, key, (record, found.len() + position)) else { continue };
+                let Some(entry) = entry(&mut seen.lists, key, (0, record, found.len() + position)) else { continue };
                 entry.present += 1;
                 let before = entry.present;
                 // Reading reports errors in a step.
@@ -138,7 +141,7 @@ impl Observation {
 }
 
 /// The entry of a feature, unless the record has already had it.
-fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u64, usize)) -> Option<&'a mut Feature> {
+fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u64, u64, usize)) -> Option<&'a mut Feature> {
     if !features.contains_key(key) {
         // One more than the limit shows that there are too many.
         if features.len() > MAX_FIELDS {
@@ -156,8 +159,8 @@ fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u
         };
         features.insert(key.to_vec(), new);
     }
-    let entry = features.get_mut(key).filter(|e| e.last != first.0)?;
-    entry.last = first.0;
+    let entry = features.get_mut(key).filter(|e| e.last != first.1)?;
+    entry.last = first.1;
     Some(entry)
 }
 
@@ -169,7 +172,7 @@ impl Feature {
         entry.first_kind.get_or_insert(kind);
         let known = &mut entry.kinds[kind as usize];
         if known.is_none() {
-            *known = Some(FirstSeen { record, input: scan.input.clone() });
+            *known = Some(FirstSeen { part: 0, record, input: scan.input.clone() });
         }
         let name = std::str::from_utf8(key).unwrap_or_default();
         if !scan.wanted.includes(name) || scan.declared.contains(name) {
@@ -197,7 +200,9 @@ impl Feature {
 
 impl Observed for Observation {
     fn merge(&mut self, other: Box<dyn Observed>) {
-        let Ok(other) = other.into_any().downcast::<Observation>() else { return };
+        let Ok(mut other) = other.into_any().downcast::<Observation>() else { return };
+        other.follow(self.parts);
+        self.parts += other.parts;
         self.records += other.records;
         self.proper = [self.proper.take(), other.proper].into_iter().flatten().min();
         self.foreign = [self.foreign.take(), other.foreign].into_iter().flatten().min();
@@ -251,20 +256,25 @@ impl Observed for Observation {
         }
         hint(scalars, &fields, &named, request)?;
         // Features are unordered, so if all of them are declared, the order is that of the schema.
-        let place = |field: &Field| request.declared.fields.iter().position(|d| d.name == field.name);
-        if fields.iter().all(|f| place(f).is_some()) {
-            fields.sort_by_key(|f| place(f));
+        let places: HashMap<&str, usize> =
+            request.declared.fields.iter().enumerate().map(|(place, field)| (field.name.as_str(), place)).collect();
+        if fields.iter().all(|field| places.contains_key(field.name.as_str())) {
+            fields.sort_by_key(|field| places.get(field.name.as_str()).copied());
         }
         known.extend(declared_features(&request.declared.fields));
         known.extend(request.declared.fields.iter().map(|f| f.name.clone()));
         self.list_fields(&mut fields, &known, request, &mut clashes)?;
         if !clashes.is_empty() {
             let mut error = Error::data("a feature has values of different kinds in different records");
-            for clash in clashes {
+            let more = clashes.len().saturating_sub(LISTED);
+            for clash in clashes.into_iter().take(LISTED) {
                 error = error.help(clash);
             }
+            if more > 0 {
+                error = error.help(format!("and {more} more features"));
+            }
             return Err(error
-                .help("to skip records whose kind differs from that of the first record, use --on-error skip")
+                .help("to skip records whose kind differs from the first record's, use --on-error skip")
                 .help("features that are not read are not checked: drop this feature with `drop`, or select the others with `select`"));
         }
         Ok(Schema::new(fields))
@@ -305,6 +315,17 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
 }
 
 impl Observation {
+    /// Numbers its parts after that many others.
+    fn follow(&mut self, parts: u64) {
+        let found = [self.proper.as_mut(), self.featureless.as_mut()].into_iter().flatten();
+        let found = found.chain(self.foreign.as_mut().map(|(first, _)| first)).chain(self.unreadable.as_mut().map(|(first, _)| first));
+        found.for_each(|first| first.part += parts);
+        for feature in self.features.values_mut().chain(self.lists.values_mut()) {
+            feature.first.0 += parts;
+            feature.kinds.iter_mut().flatten().for_each(|first| first.part += parts);
+        }
+    }
+
     /// Checks that the records are tf.Examples, or that those that are not can be left to the decoder.
     ///
     /// # Errors
@@ -356,7 +377,7 @@ impl Observation {
         }
         let mut seen = Vec::with_capacity(self.features.len());
         for (key, feature) in &self.features {
-            let at_first = |error: Error| error.locate(|at| at.records = Some((feature.first.0, feature.first.0)));
+            let at_first = |error: Error| error.locate(|at| at.records = Some((feature.first.1, feature.first.1)));
             match std::str::from_utf8(key) {
                 Ok(name) if name.len() > MAX_NAME_BYTES => {
                     return Err(at_first(Error::data(format!(
@@ -570,7 +591,7 @@ fn hint(scalars: &Scalars, fields: &[Field], named: &BTreeMap<&str, &Feature>, r
     let names: Vec<String> = fields.iter().filter(vector).filter(single).filter(undeclared).map(|f| quoted(&f.name)).collect();
     if !names.is_empty() && *scalars == Scalars::None {
         let (verb, them) = if names.len() == 1 { ("has", "it as a scalar") } else { ("have", "them as scalars") };
-        let text = format!("{} never {verb} more than one value; --scalar auto reads {them}", names.join(", "));
+        let text = format!("{} never {verb} more than one value; --scalar auto reads {them}", listed(names.into_iter(), LISTED));
         request.options.hints.add(text, false)?;
     }
     let empty = |f: &&Field| named.get(f.name.as_str()).is_some_and(|seen| seen.present > 0 && seen.shortest == 0);

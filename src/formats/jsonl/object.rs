@@ -11,7 +11,7 @@ use super::text::literal_text;
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::path::quoted;
-use crate::schema::{DType, Field, MAX_FIELDS};
+use crate::schema::{DType, Field, MAX_FIELDS, field_near};
 use crate::tensor::Tensor;
 use crate::tensor::builder::Nulls;
 
@@ -75,8 +75,8 @@ impl<C: Builder> Object<C> {
             filled: Vec::new(),
             renamed: Vec::new(),
         };
-        for field in fields {
-            let member = Member::of(field, options)?;
+        for (number, field) in fields.iter().enumerate() {
+            let member = Member::of(field, number, options)?;
             object.add(field, member, true)?;
         }
         object.decide_width();
@@ -90,9 +90,9 @@ impl<C: Builder> Object<C> {
     pub fn record(fields: &[Field], wanted: &Wanted, options: BuildOptions) -> Result<Object<C>> {
         let rules = Rules { nullable: false, declared: false, first_wins: options.first_wins };
         let mut object = Object::new(&[], rules, options)?;
-        for field in fields {
+        for (number, field) in fields.iter().enumerate() {
             if wanted.includes(&field.name) {
-                let member = Member::of(field, options)?;
+                let member = Member::of(field, number, options)?;
                 object.add(field, member, true)?;
             } else {
                 object.add(field, Member::Skipped, false)?;
@@ -400,9 +400,9 @@ impl<C: Builder> Object<C> {
 }
 
 impl<C: Builder> Member<C> {
-    fn of(field: &Field, options: BuildOptions) -> Result<Member<C>> {
+    fn of(field: &Field, number: usize, options: BuildOptions) -> Result<Member<C>> {
         // A declared structure can leave fields to inference; only the fields that it names are declared.
-        let declared = options.declared.iter().find(|f| f.name == field.name);
+        let declared = field_near(options.declared, number, |f| f.name == field.name);
         let mut column = C::of(&field.ty, declared, options).map_err(|e| e.in_field(&field.name))?;
         let default = field.default.as_ref().map(literal_text);
         if let Some(default) = &default {

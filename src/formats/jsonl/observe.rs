@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Observations of some records.
 #[derive(Debug, Default)]
 pub struct Observation {
-    /// The inputs, indexed in the order of all_mut.
+    /// The inputs, in the order in which they were observed; [`FirstSeen::input`] is the index of one.
     pub inputs: Vec<Arc<str>>,
     pub record: SeenMembers,
     pub too_many_fields: Option<FirstSeen>,
@@ -33,7 +33,7 @@ impl Observation {
             cursor.clone().skip_value()?;
             return Err(cursor.unexpected("an object").help("a record is a structure of named fields"));
         }
-        let mut interest = |key: &str| match Interest::at(&request.declared.fields, key) {
+        let mut interest = |key: &str, number: usize| match Interest::at(&request.declared.fields, key, number) {
             Interest::All if !request.wanted.includes(key) => Interest::None,
             Interest::All if request.dropped.includes(key) => Interest::Declared(Arc::new(Field::new(key, Type::NULL))),
             interest => interest,
@@ -49,7 +49,7 @@ impl Observation {
 impl Observed for Observation {
     fn merge(&mut self, other: Box<dyn Observed>) {
         let Ok(other) = other.into_any().downcast::<Observation>() else { return };
-        let renumber: Vec<usize> = other
+        let renumber: Vec<u32> = other
             .inputs
             .iter()
             .map(|input| {
@@ -57,7 +57,8 @@ impl Observed for Observation {
                 if self.inputs.last() != Some(input) {
                     self.inputs.push(input.clone());
                 }
-                self.inputs.len() - 1
+                // More cannot be opened.
+                u32::try_from(self.inputs.len() - 1).unwrap_or(u32::MAX - 1)
             })
             .collect();
         if let Some(theirs) = other.too_many_fields {

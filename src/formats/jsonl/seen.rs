@@ -9,16 +9,20 @@ use super::forms::{base64_object, elements, non_finite, overflow, sparse_rank};
 use super::keys::{Key, Keys};
 use super::limits::MAX_DEPTH;
 use crate::formats::decimal::fits_float64;
-use crate::schema::{Element, Field, MAX_FIELDS};
+use crate::schema::{Element, Field, MAX_FIELDS, field_near};
 use std::sync::Arc;
 
-/// Where something was first seen: the input number and line packed into one word, so that the smaller of two is the
-/// earlier.
+/// Where something was first seen; the smaller of two is the earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FirstSeen(u64);
+pub struct FirstSeen {
+    /// The number of the input.
+    input: u32,
+    /// The line or, if marked so, the record.
+    line: u64,
+}
 
 /// Marks the number of a record.
-const IN_RECORD: u64 = 1 << 47;
+const IN_RECORD: u64 = 1 << 63;
 
 impl Default for FirstSeen {
     fn default() -> FirstSeen {
@@ -28,31 +32,31 @@ impl Default for FirstSeen {
 
 impl FirstSeen {
     /// Not seen.
-    pub const NEVER: FirstSeen = FirstSeen(u64::MAX);
+    pub const NEVER: FirstSeen = FirstSeen { input: u32::MAX, line: u64::MAX };
 
     /// In that line of the input with that number.
-    pub fn new(input: usize, line: u64) -> FirstSeen {
-        FirstSeen(((input as u64) << 48) | (line & (IN_RECORD - 1)))
+    pub fn new(input: u32, line: u64) -> FirstSeen {
+        FirstSeen { input, line: line & (IN_RECORD - 1) }
     }
 
     /// In the record with that number, where lines have no meaning.
     pub fn record(number: u64) -> FirstSeen {
-        FirstSeen(IN_RECORD | number & (IN_RECORD - 1))
+        FirstSeen { input: 0, line: IN_RECORD | number }
     }
 
     /// Whether it is a record instead of a line.
     pub fn is_record(self) -> bool {
-        self.0 & IN_RECORD != 0
+        self.line & IN_RECORD != 0
     }
 
     /// Number of the input.
     pub fn input(self) -> usize {
-        (self.0 >> 48) as usize
+        self.input as usize
     }
 
     /// The line.
     pub fn line(self) -> u64 {
-        self.0 & (IN_RECORD - 1)
+        self.line & (IN_RECORD - 1)
     }
 
     /// Whether it has been seen at all.
@@ -68,11 +72,10 @@ impl FirstSeen {
     }
 
     /// Keeps the earlier one. `renumber` maps the input numbers of the other observations.
-    pub fn merge(&mut self, other: FirstSeen, renumber: &[usize]) {
+    pub fn merge(&mut self, other: FirstSeen, renumber: &[u32]) {
         if other.is_set() {
-            let input = renumber.get(other.input()).copied().unwrap_or(0) as u64;
-            let other = FirstSeen(input << 48 | other.0 & ((1 << 48) - 1));
-            *self = (*self).min(other);
+            let input = renumber.get(other.input()).copied().unwrap_or(0);
+            *self = (*self).min(FirstSeen { input, ..other });
         }
     }
 }
@@ -92,9 +95,9 @@ pub enum Interest {
 }
 
 impl Interest {
-    /// The extent for the field with that key, given the declared types of the structure's fields.
-    pub fn at(fields: &[Field], key: &str) -> Interest {
-        match fields.iter().find(|f| f.source_name() == key) {
+    /// The extent for the field with that key, the `number`th of the structure, given the declared types of its fields.
+    pub fn at(fields: &[Field], key: &str, number: usize) -> Interest {
+        match field_near(fields, number, |f| f.source_name() == key) {
             None => Interest::All,
             Some(field) if matches!(field.ty.element, Element::Struct(_)) && !field.is_map() => Interest::Inside(Arc::new(field.clone())),
             Some(field) => Interest::Declared(Arc::new(field.clone())),
@@ -286,7 +289,7 @@ impl SeenNode {
         let mut ahead = cursor.clone();
         self.object.set(here);
         let members = self.members.get_or_insert_default();
-        let (nkeys, full) = members.see(cursor, &mut |key| Interest::at(interest.fields(), key), depth, here)?;
+        let (nkeys, full) = members.see(cursor, &mut |key, number| Interest::at(interest.fields(), key, number), depth, here)?;
         if full {
             self.too_many_fields.set(here);
         }
@@ -307,7 +310,7 @@ impl SeenNode {
     }
 
     /// Merges observations of other values at the same position.
-    fn merge(&mut self, other: SeenNode, renumber: &[usize]) {
+    fn merge(&mut self, other: SeenNode, renumber: &[u32]) {
         let (mine, theirs) = (self.all_mut(), other.all_by_value());
         for (mine, theirs) in mine.into_iter().zip(theirs) {
             mine.merge(theirs, renumber);
@@ -381,7 +384,7 @@ impl SeenMembers {
     pub fn see(
         &mut self,
         cursor: &mut Cursor,
-        interest: &mut dyn FnMut(&str) -> Interest,
+        interest: &mut dyn FnMut(&str, usize) -> Interest,
         depth: usize,
         here: FirstSeen,
     ) -> Parse<(usize, bool)> {
@@ -402,7 +405,13 @@ impl SeenMembers {
                     let id = self.keys.add(&name);
                     self.keys.mark(id, start)?;
                     let first = (here, self.list.len());
-                    self.list.push(SeenMember { interest: interest(&name), name, first, count: 0, node: SeenNode::default() });
+                    self.list.push(SeenMember {
+                        interest: interest(&name, self.list.len()),
+                        name,
+                        first,
+                        count: 0,
+                        node: SeenNode::default(),
+                    });
                     Some(id)
                 }
             };
@@ -441,7 +450,7 @@ impl SeenMembers {
     }
 
     /// Merges observations of later objects. `renumber` maps their input numbers.
-    pub fn merge(&mut self, other: SeenMembers, renumber: &[usize]) {
+    pub fn merge(&mut self, other: SeenMembers, renumber: &[u32]) {
         self.objects += other.objects;
         // Several JSON values can be in the same line.
         let before = self.list.len();

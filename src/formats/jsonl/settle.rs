@@ -16,6 +16,7 @@ use crate::formats::format::Request;
 use crate::printable::shell_quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// How conflicts are resolved.
@@ -62,11 +63,7 @@ pub fn schema(record: &SeenMembers, inputs: &[Arc<str>], too_many_fields: Option
     let rule = if !request.options.on_error.skips() || request.options.mixed { Rule::Json } else { Rule::FirstWins };
     let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new(), nulls: request.nulls(), lost: false };
     let mut schema = Schema::new(settling.fields(record));
-    for field in &request.declared.fields {
-        if schema.index_of(&field.name).is_none() {
-            schema.fields.push(field.clone());
-        }
-    }
+    add_declared(&mut schema.fields, &request.declared.fields);
     if settling.clashes.is_empty() || request.options.mixed {
         for member in &record.list {
             if let Some(map) = as_map(member, &schema) {
@@ -299,11 +296,7 @@ impl Settling<'_> {
             return sparse;
         }
         let mut fields = self.fields(members);
-        for declared in interest.fields() {
-            if !fields.iter().any(|f| f.name == declared.name) {
-                fields.push(declared.clone());
-            }
-        }
+        add_declared(&mut fields, interest.fields());
         Type::structure(fields, Vec::new())
     }
 
@@ -326,6 +319,12 @@ impl Settling<'_> {
             many => format!("{} {unit} {}", many.get(first.input()).map_or("", |i| i), first.line()),
         }
     }
+}
+
+/// Adds the declared fields that no record has.
+fn add_declared(fields: &mut Vec<Field>, declared: &[Field]) {
+    let names: HashSet<String> = fields.iter().map(|field| field.name.clone()).collect();
+    fields.extend(declared.iter().filter(|field| !names.contains(&field.name)).cloned());
 }
 
 /// The declared structure, completed with inferred fields.

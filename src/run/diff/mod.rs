@@ -145,8 +145,7 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
             .filter_map(|field| first.columns[field].first_difference(&second.columns[field]).map(|row| (row, field)))
             .min();
         if let Some((row, field)) = differing {
-            let field = &schema.fields[field];
-            let index = schema.fields.iter().position(|f| f.name == field.name).unwrap_or(0);
+            let (index, field) = (field, &schema.fields[field]);
             let at = At { path: quoted(&field.name), ty: &field.ty };
             let found = descend(at, (&first.columns[index], row), (&second.columns[index], row));
             let record = record + row as u64;

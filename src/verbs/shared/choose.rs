@@ -6,6 +6,7 @@ use crate::path::FieldPath;
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::Tensor;
 use crate::verbs::verb::Map;
+use std::collections::HashMap;
 
 /// The selected fields of a structure, in output order.
 #[derive(Clone, Debug)]
@@ -17,6 +18,15 @@ enum Kept {
     Part(Choice),
 }
 
+/// The rests of the paths by their first name.
+fn inside_of<'a>(paths: &[&'a [String]]) -> HashMap<&'a str, Vec<&'a [String]>> {
+    let mut inside: HashMap<&str, Vec<&[String]>> = HashMap::new();
+    for (first, rest) in paths.iter().filter_map(|names| names.split_first()) {
+        inside.entry(first).or_default().push(rest);
+    }
+    inside
+}
+
 impl Choice {
     /// Selects only the fields at these paths, in this order. A structure that is named is selected whole.
     pub fn only(fields: &[Field], paths: &[FieldPath]) -> Choice {
@@ -26,12 +36,11 @@ impl Choice {
 
     fn only_names(fields: &[Field], paths: &[&[String]]) -> Choice {
         let mut kept: Vec<(usize, Kept)> = Vec::new();
-        for names in paths {
-            let Some(index) = names.first().and_then(|name| fields.iter().position(|f| f.name == *name)) else { continue };
-            if kept.iter().any(|(i, _)| *i == index) {
-                continue;
-            }
-            let inside: Vec<&[String]> = paths.iter().filter(|p| p.first() == names.first()).map(|p| &p[1..]).collect();
+        let places: HashMap<&str, usize> = fields.iter().enumerate().map(|(index, field)| (field.name.as_str(), index)).collect();
+        let mut inside_of = inside_of(paths);
+        for first in paths.iter().filter_map(|names| names.first()) {
+            let Some(index) = places.get(first.as_str()).copied() else { continue };
+            let Some(inside) = inside_of.remove(first.as_str()) else { continue };
             let part = if inside.iter().any(|p| p.is_empty()) {
                 Kept::Whole
             } else {
@@ -49,14 +58,15 @@ impl Choice {
     }
 
     fn all_but_names(fields: &[Field], paths: &[&[String]]) -> Choice {
+        let inside_of = inside_of(paths);
         let keep = |(index, field): (usize, &Field)| {
-            let inside: Vec<&[String]> = paths.iter().filter(|p| p.first() == Some(&field.name)).map(|p| &p[1..]).collect();
+            let inside: &[&[String]] = inside_of.get(field.name.as_str()).map_or(&[], Vec::as_slice);
             if inside.iter().any(|p| p.is_empty()) {
                 None
             } else if inside.is_empty() {
                 Some((index, Kept::Whole))
             } else {
-                Some((index, Kept::Part(Choice::all_but_names(field.ty.fields().unwrap_or(&[]), &inside))))
+                Some((index, Kept::Part(Choice::all_but_names(field.ty.fields().unwrap_or(&[]), inside))))
             }
         };
         Choice(fields.iter().enumerate().filter_map(keep).collect())

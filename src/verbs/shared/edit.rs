@@ -150,7 +150,11 @@ impl Edits {
     /// The field does not exist, `plan` fails, or two fields would have the same name.
     pub fn beside(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
         self.edit(path, |fields, position| {
+            let (before, own) = (fields.len(), fields.get(position).map(|field| field.name.clone()));
             let kernel = plan(fields, position)?;
+            if fields.len() == before && fields.get(position).map(|field| &field.name) == own.as_ref() {
+                return Ok(kernel);
+            }
             let mut names = HashSet::new();
             if let Some(twice) = fields.iter().find(|field| !names.insert(&field.name)) {
                 let name = path.parent().map_or_else(|| FieldPath::name(&twice.name), |p| p.join(&twice.name));

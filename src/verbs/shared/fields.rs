@@ -5,6 +5,7 @@ use crate::error::{Error, Reason, Result};
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::{Element, Field, Schema, every_field};
+use std::collections::HashSet;
 
 /// `-f`: limits a verb to some fields.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -23,7 +24,7 @@ impl FieldArgs {
         if self.fields.is_empty() {
             return Ok(None);
         }
-        let mut named = Vec::new();
+        let mut named = HashSet::new();
         for text in &self.fields {
             named.extend(Patterns::parse(text)?.resolve(schema)?);
         }
@@ -97,20 +98,27 @@ impl Patterns {
     /// # Errors
     /// A name that no field has (the nearest name is suggested), or a pattern that no field matches.
     pub fn resolve(&self, schema: &Schema) -> Result<Vec<FieldPath>> {
-        let mut found: Vec<FieldPath> = Vec::new();
+        let (mut found, mut known) = (Vec::new(), HashSet::new());
+        let mut add = |path: FieldPath| {
+            if known.insert(path.clone()) {
+                found.push(path);
+            }
+        };
+        let top: HashSet<&str> = schema.fields.iter().map(|field| field.name.as_str()).collect();
         for pattern in &self.patterns {
             if let Some(path) = exact(pattern)? {
-                schema.find(&path)?;
-                push_new(&mut found, path);
+                if path.names().len() > 1 || !top.contains(path.last()) {
+                    schema.find(&path)?;
+                }
+                add(path);
                 continue;
             }
-            let before = found.len();
             let mut seen = false;
             matching(pattern, &schema.fields, &mut Vec::new(), &mut |path| {
                 seen = true;
-                push_new(&mut found, path);
+                add(path);
             })?;
-            if !seen && found.len() == before {
+            if !seen {
                 let names: Vec<String> = schema.fields.iter().take(20).map(|f| path::quoted(&f.name)).collect();
                 let error = Error::usage(format!("no field matches {}", self.text)).because(Reason::UnknownField);
                 return Err(error.help(match names.is_empty() {
@@ -169,12 +177,6 @@ fn matching(pattern: &[Name], fields: &[Field], names: &mut Vec<String>, found: 
         names.pop();
     }
     Ok(())
-}
-
-fn push_new(paths: &mut Vec<FieldPath>, path: FieldPath) {
-    if !paths.contains(&path) {
-        paths.push(path);
-    }
 }
 
 /// The field at these positions, those of the enclosing structures first.

@@ -6,7 +6,10 @@ use crate::demand::Wanted;
 use crate::error::{Kind, Result};
 use crate::formats::format::{Observed, Request};
 use crate::formats::jsonl::block::Piece;
+use crate::formats::jsonl::cursor::Cursor;
+use crate::formats::jsonl::observe::Observation;
 use crate::formats::jsonl::reader::cuts;
+use crate::formats::jsonl::seen::FirstSeen;
 use crate::formats::jsonl::{First, decode, first_value, text, write};
 use crate::io::Input;
 use crate::options::Options;
@@ -551,4 +554,33 @@ fn shortest_float16_reads_back() {
             assert_eq!(half::f16::from_f64(text.parse().unwrap()), value, "{text}");
         }
     }
+}
+
+#[test]
+fn fields_are_in_the_order_of_their_inputs_however_many_there_are() {
+    let request = request("", |_| ());
+    let observed = |input: u32, text: &str| -> Box<dyn Observed> {
+        let mut seen = Observation::new(input.to_string().into());
+        if !text.is_empty() {
+            seen.see(&mut Cursor::new(text.as_bytes(), 0, false), &request, FirstSeen::new(0, 1)).unwrap();
+        }
+        Box::new(seen)
+    };
+    let mut all = observed(0, "");
+    for input in 1..=(1 << 16) + 1 {
+        all.merge(observed(
+            input,
+            match input {
+                1 => "{\"a\":1}",
+                0x1_0000 => "{\"b\":1}",
+                0x1_0001 => "{\"a\":\"x\"}",
+                _ => "",
+            },
+        ));
+    }
+    let error = all.schema(&request).unwrap_err().to_string();
+    assert!(error.contains("numbers (1 line 1) and strings (65537 line 1)"), "{error}");
+    let mixed = Request { options: Arc::new(Options { mixed: true, ..request.options.as_ref().clone() }), ..request.clone() };
+    let names: Vec<String> = all.schema(&mixed).unwrap().fields.into_iter().map(|field| field.name).collect();
+    assert_eq!(names, ["a", "b"]);
 }
