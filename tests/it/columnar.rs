@@ -182,3 +182,18 @@ fn footers_that_lie_are_refused() {
         assert!(outcome.stderr.starts_with("error: ") && !outcome.stderr.contains("panicked"), "{what}: {outcome:?}");
     }
 }
+
+/// Nulls take no room in a row group, so that files of many fields, each in few records, are not divided into many groups.
+#[test]
+fn fields_that_are_mostly_null_do_not_divide_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let record = |row: usize| format!("{{\"id\":{row},\"k{}\":{row},\"s\":{{\"t{}\":[\"{row}\"]}}}}\n", row % 500, row % 300);
+    fs::write(here.join("in.jsonl"), (0..12_000).map(record).collect::<String>()).unwrap();
+    done(shell("tatter convert in.jsonl -o out.parquet --threads 4", here, b""));
+    let file = parquet::file::reader::SerializedFileReader::new(fs::File::open(here.join("out.parquet")).unwrap()).unwrap();
+    assert_eq!(parquet::file::reader::FileReader::metadata(&file).num_row_groups(), 1);
+    assert_eq!(done(shell("tatter diff in.jsonl out.parquet", here, b"")), "");
+    done(shell("tatter convert in.jsonl -o other.parquet --threads 1 --chunk-rows 77", here, b""));
+    assert_eq!(fs::read(here.join("out.parquet")).unwrap(), fs::read(here.join("other.parquet")).unwrap());
+}

@@ -12,8 +12,9 @@ use arrow_schema::DataType;
 use parquet::file::properties::DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
 use std::hash::{DefaultHasher, Hasher};
 
-/// Number of rows of a group to sample.
+/// Maximum number of rows of a group to sample, and about their bytes.
 pub const SAMPLE_ROWS: usize = 16_384;
+pub const SAMPLE_NBYTES: usize = 32 << 20;
 /// Number of values of a column to sample.
 const SAMPLE_VALUES: usize = 16_384;
 /// Fewer values are inconclusive, and their group is small, unless they have that many bytes.
@@ -36,7 +37,7 @@ pub struct Sample {
 impl Sample {
     /// Samples the values of more rows.
     pub fn look(&mut self, values: &ArrayRef) {
-        self.nvalues += values.len();
+        self.nvalues += values.len() - values.null_count();
         let room = SAMPLE_VALUES.saturating_sub(self.seen.len());
         let values = values.slice(0, room.min(values.len()));
         let values = values.as_ref();
@@ -56,18 +57,22 @@ impl Sample {
             self.strange = true;
             return;
         }
+        // Smaller integers are stored in four bytes.
+        self.nbytes += (values.len() - values.null_count()) * width.max(4);
         let bytes = values.values().inner().as_slice();
+        if let Some(nulls) = values.nulls() {
+            let value = |row: usize| bytes[row * width..(row + 1) * width].iter().rev().fold(0, |bits, b| bits << 8 | u64::from(*b));
+            return self.seen.extend(nulls.valid_indices().map(value));
+        }
         match width {
             8 => self.seen.extend(bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b))),
             4 => self.seen.extend(bytes.as_chunks().0.iter().map(|b| u64::from(u32::from_le_bytes(*b)))),
             _ => self.seen.extend(bytes.chunks_exact(width).map(|b| b.iter().rev().fold(0, |bits, b| bits << 8 | u64::from(*b)))),
         }
-        // Smaller integers are stored in four bytes.
-        self.nbytes += values.len() * width.max(4);
     }
 
     fn texts<T: ByteArrayType>(&mut self, values: &GenericByteArray<T>) {
-        for i in 0..values.len() {
+        for i in (0..values.len()).filter(|i| values.is_valid(*i)) {
             let value: &[u8] = values.value(i).as_ref();
             let mut hasher = DefaultHasher::new();
             hasher.write(value);

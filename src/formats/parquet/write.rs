@@ -1,7 +1,7 @@
 //! Encodes row groups on any thread and appends them in order.
 
 use super::categories::WRITER;
-use super::dictionary::{SAMPLE_ROWS, Sample, leaves};
+use super::dictionary::{SAMPLE_NBYTES, SAMPLE_ROWS, Sample, leaves};
 use super::encode::{ChunkWriter, Codec, EncodedChunk, StorageKind, kinds, leaves_of};
 use super::failure::lifted;
 use super::schema::OutputSchema;
@@ -238,7 +238,7 @@ impl GroupOrigin {
 /// The rows in a window of a column with that many leaves.
 fn window_rows(column: &GroupColumn, nleaves: usize) -> usize {
     let most = WINDOW_NBYTES * (nleaves / WINDOW_LEAVES).clamp(1, MOST_WINDOWS);
-    (most / (column.nbytes() / column.nrows().max(1)).max(1)).clamp(1, WINDOW_ROWS)
+    (most / column.row_nbytes()).clamp(1, WINDOW_ROWS)
 }
 
 impl GroupEncoder {
@@ -250,7 +250,10 @@ impl GroupEncoder {
         codec: &mut Codec,
         encoded: &mut Vec<DoneChunk>,
     ) -> Result<()> {
-        let (window_rows, mut seen) = (window_rows(&column, self.columns[index].parquet.columns().len()), 0);
+        let window_rows = window_rows(&column, self.columns[index].parquet.columns().len());
+        // The rows that are sampled are held as arrays.
+        let sample_rows = (SAMPLE_NBYTES / column.row_nbytes()).min(SAMPLE_ROWS);
+        let mut seen = 0;
         let mut next = || -> Result<Option<ArrayRef>> {
             let Some(window) = column.next_rows(window_rows)? else { return Ok(None) };
             let range = seen..seen + window.nrows();
@@ -259,7 +262,7 @@ impl GroupEncoder {
         };
         let mut samples: Vec<Sample> = self.columns[index].parquet.columns().iter().map(|_| Sample::default()).collect();
         let (mut first, mut sampled) = (Vec::new(), 0);
-        while sampled < SAMPLE_ROWS
+        while sampled < sample_rows
             && !samples.iter().all(Sample::is_enough)
             && let Some(array) = next()?
         {
