@@ -13,8 +13,7 @@ const CONCURRENT: &[(&str, &str)] = &[
     ("run/outline.rs", "gives up after a moment"),
     ("run/progress.rs", "draws while the engine works"),
     ("verbs/stats/collect.rs", "any thread adds to a share of the fields"),
-    ("formats/arrow/divided.rs", "the tasks of a record batch share its columns"),
-    ("formats/parquet/lanes.rs", "the tasks of a row group share its readers"),
+    ("formats/columnar/lanes.rs", "the tasks of a record batch or a row group share its columns"),
     ("io/", "outputs are created on any thread, and pipes are remembered"),
 ];
 

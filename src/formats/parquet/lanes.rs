@@ -1,33 +1,27 @@
 //! A large row group, read once by all tasks that share it.
 //!
 //! Parquet is read from the start of a row group. A task for rows in the middle would have to skip all rows before
-//! them, which makes the total time quadratic. Therefore the columns of a group are divided into lanes, each with one
-//! reader that advances through the group range by range. A task takes its range from each lane; if a lane has not
-//! advanced that far, the task reads on and leaves the ranges of other tasks for them. No task waits for one that has
-//! not started, and threads work on different lanes concurrently.
-//!
-//! This is the only place in a format with locks, because the shared state is a position in a file.
+//! them, which makes the total time quadratic. Therefore each lane of columns has one reader that advances through the
+//! group range by range. A task takes its range from each lane; if a lane has not advanced that far, the task reads on and
+//! leaves the ranges of other tasks for them.
 
 use super::failure::damaged;
 use super::measure::Measures;
 use super::opened::Opened;
 use super::row_groups;
 use super::sizes::{Limits, Suspect};
-use crate::chunk::even_shares;
 use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
+use crate::formats::columnar::lanes::{self, Lanes};
 use arrow_array::ArrayRef;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, TryLockError};
-
-/// More readers than threads that use them only cost memory.
-const MAX_LANES: usize = 8;
+use std::sync::Arc;
 
 /// The readers of one row group.
-pub struct Lanes {
+pub struct GroupLanes {
     opened: Arc<Opened>,
     group: usize,
     /// The number of the group's first record, from 0.
@@ -37,7 +31,7 @@ pub struct Lanes {
     range_rows: usize,
     /// The required rows of the group; no task requests a range without any. `None` for all.
     only: Option<RecordNumbers>,
-    lanes: Vec<Mutex<Lane>>,
+    lanes: Lanes<Lane>,
 }
 
 /// The columns of a range of rows, and an error for each record that exceeds the limit.
@@ -56,7 +50,7 @@ struct Lane {
     ready: BTreeMap<usize, RangeColumns>,
 }
 
-impl Lanes {
+impl GroupLanes {
     /// The columns `roots` of a row group, whose first record is number `first`, in ranges of `range_rows` rows. Reads
     /// nothing yet.
     pub fn new(
@@ -67,16 +61,16 @@ impl Lanes {
         range_rows: usize,
         only: Option<RecordNumbers>,
         limits: Limits,
-    ) -> Lanes {
+    ) -> GroupLanes {
         let schema = opened.metadata.parquet_schema();
         let lanes = shares(&opened.metadata, group, roots).into_iter().map(|part| {
             let roots = roots[part].to_vec();
             let suspects = suspects.iter().copied().filter(|suspect| roots.contains(&schema.get_column_root_idx(suspect.leaf)));
             let suspects = suspects.collect();
-            Mutex::new(Lane { roots, suspects, reader: None, failed: None, next: 0, ready: BTreeMap::new() })
+            Lane { roots, suspects, reader: None, failed: None, next: 0, ready: BTreeMap::new() }
         });
-        let lanes = lanes.collect();
-        Lanes { opened, group, first, limits, range_rows, only, lanes }
+        let lanes = Lanes::new(lanes);
+        GroupLanes { opened, group, first, limits, range_rows, only, lanes }
     }
 
     /// The columns of a range, in the order of the roots, and the errors for its records that exceed the limit.
@@ -84,25 +78,8 @@ impl Lanes {
     /// # Errors
     /// Pages are damaged, or have fewer rows than the footer declares.
     pub fn take(&self, range: usize) -> Result<RangeColumns> {
-        let mut parts: Vec<Option<RangeColumns>> = self.lanes.iter().map(|_| None).collect();
-        let first = range % self.lanes.len().max(1);
-        while parts.iter().any(Option::is_none) {
-            let mut busy = None;
-            for i in (first..self.lanes.len()).chain(0..first) {
-                if parts[i].is_some() {
-                    continue;
-                }
-                match self.lanes[i].try_lock() {
-                    Ok(mut lane) => parts[i] = Some(self.read(&mut lane, range)?),
-                    Err(TryLockError::WouldBlock) => busy = Some(i),
-                    Err(TryLockError::Poisoned(_)) => return Err(stopped()),
-                }
-            }
-            if let Some(i) = busy {
-                parts[i] = Some(self.read(&mut *self.lanes[i].lock().map_err(|_| stopped())?, range)?);
-            }
-        }
-        let (arrays, large): (Vec<_>, Vec<_>) = parts.into_iter().flatten().unzip();
+        let parts = self.lanes.visit(range, |lane| self.read(lane, range))?.into_iter().collect::<Result<Vec<_>>>()?;
+        let (arrays, large): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         Ok((arrays.concat(), large.concat()))
     }
 
@@ -159,5 +136,5 @@ fn shares(metadata: &ArrowReaderMetadata, group: usize, roots: &[usize]) -> Vec<
         nbytes[schema.get_column_root_idx(leaf)] += u64::try_from(column.compressed_size()).unwrap_or(0).max(1);
     }
     let sizes: Vec<u64> = roots.iter().map(|root| nbytes.get(*root).copied().unwrap_or(1)).collect();
-    even_shares(&sizes, MAX_LANES)
+    lanes::shares(&sizes)
 }

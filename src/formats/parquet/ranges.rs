@@ -1,6 +1,6 @@
 //! Divides a file into ranges of rows, one for each task.
 
-use super::lanes::Lanes;
+use super::lanes::GroupLanes;
 use super::opened::Opened;
 use super::sizes::{GroupSize, Limits, Suspect};
 use crate::demand::RecordNumbers;
@@ -33,7 +33,7 @@ pub struct RowRange {
     /// Approximate number of bytes in the file.
     pub nbytes: u64,
     /// The readers of a large row group, and the index of the range.
-    pub shared: Option<(Arc<Lanes>, usize)>,
+    pub shared: Option<(Arc<GroupLanes>, usize)>,
     /// Leaf columns of a group in which a record may exceed the limit.
     pub suspects: Vec<(usize, Arc<[Suspect]>)>,
 }
@@ -71,7 +71,7 @@ pub struct RowRanges {
     /// The columns to read.
     roots: Vec<usize>,
     /// The readers of the current group.
-    lanes: Option<Arc<Lanes>>,
+    lanes: Option<Arc<GroupLanes>>,
     limits: Limits,
     /// The size of a group, the last one asked for.
     size: Option<(usize, GroupSize)>,
@@ -220,7 +220,7 @@ impl RowRanges {
     }
 
     /// The readers shared by the ranges of the current group. `only_part`: only part of this range is read.
-    fn lanes(&mut self, range_rows: u64, only_part: bool, suspects: &[Suspect]) -> Option<(Arc<Lanes>, usize)> {
+    fn lanes(&mut self, range_rows: u64, only_part: bool, suspects: &[Suspect]) -> Option<(Arc<GroupLanes>, usize)> {
         if self.roots.is_empty() || self.lanes.is_none() && (self.within > 0 || only_part) {
             return None;
         }
@@ -229,8 +229,17 @@ impl RowRanges {
         let opened = &self.opened;
         let last = self.first.saturating_add(opened.rows.get(self.group).copied().unwrap_or(0)).max(self.first + 1);
         let only = self.only.as_ref().and_then(|only| only.within(self.first + 1..=last, 1));
-        let new =
-            || Arc::new(Lanes::new(opened.clone(), (self.group, self.first - self.within), &self.roots, suspects, rows, only, self.limits));
+        let new = || {
+            Arc::new(GroupLanes::new(
+                opened.clone(),
+                (self.group, self.first - self.within),
+                &self.roots,
+                suspects,
+                rows,
+                only,
+                self.limits,
+            ))
+        };
         Some((self.lanes.get_or_insert_with(new).clone(), range))
     }
 }
