@@ -75,9 +75,10 @@ def _verdict(code: int, output: str) -> str:
 
 
 class TatterNotice(UserWarning):
-    """A notice from the program: something that is not an error, but that the user should know about.
+    """A notice from the program: not an error, but something the user should know about.
 
-    ``warnings.simplefilter("error", TatterNotice)`` or the option ``strict=True`` turns notices into errors;
+    ``warnings.simplefilter("error", TatterNotice)`` or the option ``strict=True`` turns notices into errors, except the
+    count of records that ``on_error`` left out, which ``max_errors`` limits;
     ``quiet=True`` suppresses them.
     """
 

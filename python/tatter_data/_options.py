@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         """The program's global options by name: ``max_errors=3`` is ``--max-errors 3``, and True sets a flag.
 
         Names that are Python keywords end with an underscore. ``arg`` and ``with_`` take a dictionary; the values of
-        ``arg`` are str, bytes, bool, int, float, None, or lists of these, and mean what such a literal means in an
+        ``arg`` are str, bytes, bool, int, float, None, or lists of these, and are read like literals in an
         expression: where nothing else sets the dtype, integers are int32 and floats float32, as in TensorFlow. The
         arrays of ``with_`` keep their dtype. An option with several names or words, such as ``scalar``, also takes a
         list, and ``schema`` a pyarrow.Schema. ``tatter --help`` describes each option.
@@ -187,7 +187,7 @@ def path_words(paths: Paths, more: bool = False) -> list[str]:
     if not names and not more:
         raise ValueError("no input file is given")
     if "-" in names:
-        raise ValueError("standard input cannot be read: pass its records to pipe, or its text to run; a file of this name is ./-")
+        raise ValueError("standard input cannot be read: pass its records to pipe, or its text to run; for a file of this name, write ./-")
     return names
 
 
@@ -210,7 +210,7 @@ def output_word(path: Name) -> str:
     """
     name = local_path(os.fsdecode(path))
     if name == "-":
-        raise ValueError("standard output cannot be written: run returns what the program prints; a file of this name is ./-")
+        raise ValueError("standard output cannot be written: run returns what the program prints; for a file of this name, write ./-")
     return f"--output={name}"
 
 
@@ -277,7 +277,7 @@ def merged(first: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]
             value = {**earlier, **value} if both else [*_texts(option, earlier), *_texts(option, value)]
         elif option in _OF_INPUT and earlier is not None and not _is_false(earlier) and earlier != value:
             raise ValueError(
-                f"{name} is already set for reading the records, and the same run cannot have another for writing; "
+                f"{name} is already set for reading the records, and one run cannot use another value for writing; "
                 f"tatter_data.write(tatter_data.pipe(records), path, {name}=...) starts a second one"
             )
         options[option] = value
@@ -319,7 +319,7 @@ def _texts(option: str, value: Any) -> list[str]:
         if option not in _REPEATABLE:
             expected = "text or a pyarrow.Schema" if option == "schema" else "no dictionary"
             raise TypeError(f"{option}: expected {expected}, found {type(value).__name__}")
-        text = literal if option == "arg" else _text
+        text = literal if option == "arg" else _file_name
         return [f"{key}={_named(option, key, each, text)}" for key, each in value.items()]
     if isinstance(value, (list, tuple)):
         texts = [_text(each) for each in value]
@@ -386,6 +386,12 @@ def literal(value: Any) -> str:
         return "[" + ", ".join(literal(each) for each in value) + "]"
     hint = "; pass the list of its values: tolist()" if hasattr(value, "tolist") else ""
     raise TypeError(f"expressions do not support {type(value).__name__}, only str, bytes, bool, int, float, None and lists of these{hint}")
+
+
+def _file_name(value: Any) -> str:
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"expected the name of a file, found {type(value).__name__}")
+    return _text(value)
 
 
 def _text(value: Any) -> str:

@@ -66,7 +66,7 @@ def dataset(schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) 
     for column in leaves:
         if isinstance(column, Column) and not column.ragged_axes and 0 in column.inner_shape:
             # unbatch() ends the process if it slices such a tensor.
-            what = f"tf.data cannot take apart batches of the field {column.path}, whose rows have no values"
+            what = f"tf.data cannot split batches of the field {column.path}, whose rows have no values"
             raise ValueError(f"{what}; drop it in the chain: {dropping(column.names)}")
     signature = {column.path: _relaxed(tf.nest.map_structure(_spec, _element(column))) for column in leaves}
     # TensorFlow slices the elements from the batches, not Python.
