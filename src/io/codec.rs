@@ -186,9 +186,17 @@ pub fn decoding_error(codec: Codec, name: &str, nbytes: u64, source: &io::Error)
     if let Some(own) = Error::carried_by(source) {
         return own;
     }
-    let with_rest = |error: Error, what: &str| match codec {
-        Codec::Zlib => error,
-        _ => error.help(format!("to read {what}: {codec} -dc {} | tatter ... --on-error skip -", in_command(name))),
+    // What a pipe needs to know; `None` if a part of the data cannot be read.
+    let from = match extensions(name).1.as_deref() {
+        Some("parquet" | "npz" | "npy" | "safetensors" | "arrow" | "feather") => None,
+        Some("csv") => Some(" --from csv"),
+        Some("tsv" | "tab") => Some(" --from tsv"),
+        Some("txt") => Some(" --from text"),
+        _ => Some(""),
+    };
+    let with_rest = |error: Error, what: &str| match from.filter(|_| nbytes > 0 && codec != Codec::Zlib) {
+        None => error,
+        Some(from) => error.help(format!("to read {what}: {codec} -dc {} | tatter ...{from} --on-error skip -", in_command(name))),
     };
     let error = match source.kind() {
         io::ErrorKind::UnexpectedEof => {

@@ -180,7 +180,8 @@ fn shards(name: &str, sharded: &Sharded) -> Result<Vec<PathBuf>> {
         [] => Ok(all),
         [first, ..] => {
             let (found, are) = (missing.len(), is_or_are(missing.len()));
-            let message = format!("{found} of {} shards {are} missing, starting with {}", all.len(), first.display());
+            let first = if found == 1 { format!(": {}", first.display()) } else { format!(", starting with {}", first.display()) };
+            let message = format!("{found} of {} shards {are} missing{first}", all.len());
             let error = Error::new(Kind::Io, message).in_input(name);
             Err(if missing.len() < all.len() {
                 error.help(format!("to read the shards that exist: '{}'", sharded.glob()))
@@ -245,7 +246,7 @@ mod tests {
             ("pairs", Ok(&["pairs/a.idx", "pairs/b.tfrecord"])),
             ("pairs/b.tfrecord.idx", Ok(&["pairs/b.tfrecord.idx"])),
             ("s@2.x", Ok(&["s-00000-of-00002.x", "s-00001-of-00002.x"])),
-            ("t@2.x", Err("1 of 2 shards is missing, starting with DIR/t-00000-of-00002.x")),
+            ("t@2.x", Err("1 of 2 shards is missing: DIR/t-00000-of-00002.x")),
             ("s@2", Err("2 of 2 shards are missing, starting with DIR/s-00000-of-00002\n  did you mean DIR/s@2.x?")),
             ("s.x@2", Err("2 of 2 shards are missing, starting with DIR/s.x-00000-of-00002\n  did you mean DIR/s@2.x?")),
             ("z*.x", Err("no file matches this pattern")),

@@ -508,13 +508,16 @@ pub fn commit(outputs: &[Arc<Outputs>]) -> Result<()> {
 }
 
 /// A file that a run writes line by line in addition to its outputs (`quarantine=FILE`). Its contents are kept even if
-/// the run fails. Buffered.
+/// the run fails. Buffered, but an open descriptor gets whole lines, because others may write to it.
 ///
 /// # Errors
 /// The file cannot be created.
 pub fn create_file(path: &Path) -> Result<Box<dyn Write + Send>> {
-    let file = File::create(path).map_err(|e| Error::io(&path.display().to_string(), "cannot write", &e))?;
-    Ok(Box::new(std::io::BufWriter::new(file)))
+    let failed = |e: std::io::Error| Error::io(&path.display().to_string(), "cannot write", &e);
+    match Target::literal(path.as_os_str())? {
+        Target::Direct(path) => Ok(Box::new(std::io::LineWriter::new(opened(&path).map_err(failed)?))),
+        _ => Ok(Box::new(std::io::BufWriter::new(File::create(path).map_err(failed)?))),
+    }
 }
 
 /// A separate small file that appears either complete or not at all.

@@ -49,13 +49,16 @@ impl Beside {
     /// A usage error that names the file.
     pub fn refuse_read(&self, read: &Path) -> Result<()> {
         match self.0.iter().find(|(_, output)| output.replaces(read)) {
-            Some((what, _)) => {
-                let error = Error::usage(format!("{what} would replace this file, which is an input")).in_input(read.display().to_string());
-                Err(error.help("write to another file"))
-            }
+            Some((what, _)) => Err(replaced(what, read)),
             None => Ok(()),
         }
     }
+}
+
+/// The error for a file that would replace one that is read.
+pub fn replaced(what: &str, read: &Path) -> Error {
+    let error = Error::usage(format!("{what} would replace this file, which is an input")).in_input(read.display().to_string());
+    error.help("write to another file")
 }
 
 fn refuse_overlap(planned: &[(&'static str, Outputs)], output: &Outputs) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Ends a successful run: renames outputs to their final names, shows notices and writes the summary.
 
-use super::beside::Beside;
+use super::beside::{Beside, replaced};
 use super::execute::Done;
 use super::manifest::{Listed, Manifest};
 use super::progress::{Progress, summary};
@@ -86,6 +86,17 @@ impl Ended {
         }
         outputs.iter().chain(self.manifest_output()).try_for_each(|output| self.beside.refuse_output(output))?;
         self.manifest.as_ref().map_or(Ok(()), |manifest| manifest.refuse(outputs))
+    }
+
+    /// Rejects files besides the outputs that would replace this file, which is read.
+    ///
+    /// # Errors
+    /// A usage error that names the file.
+    pub fn refuse_read(&self, read: &Path) -> Result<()> {
+        match self.manifest_output().filter(|output| output.replaces(read)) {
+            Some(_) => Err(replaced("the manifest", read)),
+            None => self.beside.refuse_read(read),
+        }
     }
 
     /// Adds a run that has ended successfully.

@@ -367,7 +367,7 @@ fn note_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     if options.from.is_some() || options.schema.is_some() || inputs.iter().all(|input| input.is_empty()) {
         return Ok(());
     }
-    let empty = || inputs.iter().filter(|input| input.is_empty() && input.is_regular() && !input.is_shard());
+    let empty = || inputs.iter().filter(|input| input.is_empty() && input.is_regular() && !input.is_shard() && !is_half(input));
     let Some(first) = empty().next() else { return Ok(()) };
     let more = match empty().count() - 1 {
         0 => " is empty and is treated as having no records".to_owned(),

@@ -138,7 +138,7 @@ impl<'a> Run<'a> {
         // Standard input may be a regular file.
         let paths = inputs.iter().map(|opened| opened.input.path().unwrap_or(Path::new("/dev/stdin")).to_owned());
         let read: Vec<ReadFile> = paths.chain(beside::read(verbs, options)).map(ReadFile::from).collect();
-        read.iter().try_for_each(|file| ended.beside.refuse_read(file.path()))?;
+        read.iter().try_for_each(|file| ended.refuse_read(file.path()))?;
         if !options.in_place {
             targets.outputs.iter().chain(ended.manifest_output()).try_for_each(|output| output.refuse_inputs(&read))?;
         }

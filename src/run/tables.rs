@@ -9,6 +9,7 @@ use crate::io::{in_command, is_pipe, shown};
 use crate::options::{OnError, Options, SourceColumns, Table};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
+use crate::schema::{Field, Schema, Type};
 use crate::tensor::Tensor;
 use crate::verbs::Parsed;
 use std::ffi::{OsStr, OsString};
@@ -42,6 +43,11 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
     let schema = infer(&mut inputs, &demand, None, options.threads).map_err(|e| unreadable(e, &name))?.schema.plain();
     if let Some(missing) = fields.iter().find(|field| *field != "*" && schema.index_of(field).is_none()) {
         let all = infer(&mut inputs, &Demand::everything(), None, options.threads)?.schema;
+        if all.fields.is_empty() {
+            // The program that writes a pipe may have filtered out everything.
+            let named = fields.iter().filter(|field| *field != "*").map(|field| Field::new(field.clone(), Type::NULL)).collect();
+            return empty(Schema::new(named));
+        }
         let inside = FieldPath::parse(missing).ok().filter(|path| all.find(path).is_ok());
         return Err(match (all.find(&FieldPath::name(missing)), inside) {
             (Err(_), Some(path)) => {
@@ -77,17 +83,24 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
         chunks.push(decoded.chunk);
     }
     if chunks.is_empty() {
-        let columns = schema.fields.iter().map(|field| Tensor::empty(&field.ty)).collect::<Result<_>>()?;
-        return Ok(Table { schema, nrows: 0, columns });
+        return empty(schema);
     }
     let rows = Chunk::concat(&chunks)?;
     Ok(Table { schema, nrows: rows.nrows, columns: rows.columns })
 }
 
+/// A table without records.
+fn empty(schema: Schema) -> Result<Table> {
+    let columns = schema.fields.iter().map(|field| Tensor::empty(&field.ty)).collect::<Result<_>>()?;
+    Ok(Table { schema, nrows: 0, columns })
+}
+
 /// The error for a table that cannot be opened. --from describes the records of the run, not those of the table.
 fn unopened(error: Error, file: &OsStr) -> Error {
     if error.reason() == Some(&Reason::Empty) {
-        return error.without_help("--from");
+        return error
+            .without_help("--from")
+            .help("a table without records needs a format that stores its types: write it as Parquet or Arrow");
     }
     let of_table = |line: &String| match line.split_once("--from") {
         Some((before, given)) if !before.contains('|') && given.trim() != "text" => Some(given.to_owned()),

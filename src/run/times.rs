@@ -94,7 +94,8 @@ impl Times {
         }
         let _ = write!(text, "  {:width$}  {:8.3} s", "waiting", self.waiting.as_secs_f64());
         if let Some(bound) = self.bound() {
-            let _ = write!(text, "\n  with more threads, the run can be at most {bound:.1} times as fast as with one");
+            let bound = if bound > 100.0 { "over 100".to_owned() } else { format!("at most {bound:.1}") };
+            let _ = write!(text, "\n  with more threads, the run can be {bound} times as fast as with one");
         }
         text
     }

@@ -29,7 +29,7 @@ impl Verb for PaddedBatch {
     const NAME: &'static str = "padded-batch";
     const SUMMARY: &'static str = "Group N consecutive records into a padded batch";
     const ABOUT: &'static str = "\
-Every field gains axis 0, the records of the batch, and every other axis is padded to one size: that of the longest \
+Every field gains axis 0, the records of the batch, and every other axis is padded to one size: the size of the longest \
 record in the batch, or the size given by --shape for the axes of a record. Nothing is truncated: a record larger than \
 its shape is an error (to truncate, use `batch` then `to-dense --shape`). Fields inside structures are padded too. \
 Sparse fields, structured tensors and nulls are rejected.";
@@ -70,7 +70,18 @@ Sparse fields, structured tensors and nulls are rejected.";
         let batches = Batches::new("padded-batch", self.size, self.drop_remainder, schema, options);
         Ok(Bound {
             schema: dense,
-            operator: Operator::Fold(Box::new(PaddedBatches { batches, limits, edits: Arc::new(edits), ready: Vec::new() })),
+            operator: Operator::Fold(Box::new(PaddedBatches {
+                batches,
+                limits,
+                edits: Arc::new(edits),
+                ready: Vec::new(),
+                complete: match self.size {
+                    BatchSize::Of(n) if self.drop_remainder => Some(n),
+                    _ => None,
+                },
+                nrows: 0,
+                late: None,
+            })),
         })
     }
 
@@ -90,6 +101,36 @@ struct PaddedBatches {
     edits: Arc<dyn Map>,
     /// Batches to be padded.
     ready: Vec<Chunk>,
+    /// The size of a batch, if a smaller one is dropped.
+    complete: Option<usize>,
+    /// The number of records so far.
+    nrows: usize,
+    /// The error for a record of the current batch, and the number of the record that completes the batch. Records of a batch
+    /// that is dropped may exceed the limits.
+    late: Option<(usize, Error)>,
+}
+
+impl PaddedBatches {
+    /// Checks the records of complete batches.
+    fn check(&mut self, chunk: &Chunk) -> Result<()> {
+        let end = self.nrows + chunk.nrows;
+        match &self.late {
+            Some((complete, error)) if end >= *complete => return Err(error.clone()),
+            Some(_) => {}
+            None => {
+                if let Err(error) = check_records(&self.limits, chunk) {
+                    let (Some(size), Some(row)) = (self.complete, error.location().row) else { return Err(error) };
+                    let complete = ((self.nrows + row) / size + 1) * size;
+                    if end >= complete {
+                        return Err(error);
+                    }
+                    self.late = Some((complete, chunk.origin.resolve(error, chunk.nrows)));
+                }
+            }
+        }
+        self.nrows = end;
+        Ok(())
+    }
 }
 
 /// How many times larger padded rows are assumed to be.
@@ -97,7 +138,7 @@ const GROWTH: usize = 8;
 
 impl Fold for PaddedBatches {
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
-        check_records(&self.limits, &chunk)?;
+        self.check(&chunk)?;
         let first = out.len();
         let flow = self.batches.push(chunk, out)?;
         self.ready.extend(out.split_off(first));

@@ -155,7 +155,7 @@ fn member(fields: &mut Fields, source: &Source, end: &End) -> Result<ZipMember> 
     let (name_length, extra_length) = (local.u16().ok_or_else(beyond)?, local.u16().ok_or_else(beyond)?);
     let is_there = usize::from(name_length) == raw_name.len() && offset + 30 + u64::from(name_length) <= end.start;
     if !is_there || source.bytes(offset + 30, usize::from(name_length)).map_err(failed)? != raw_name {
-        return Err(damaged(&format!("lists a member {name} under a name other than that in its header")));
+        return Err(damaged(&format!("lists a member {name} whose header has another name")));
     }
     let start = offset + 30 + u64::from(name_length) + u64::from(extra_length);
     if start.checked_add(packed).is_none_or(|last| last > end.start) {

@@ -216,7 +216,7 @@ pub fn refused(descr: &str) -> Error {
     let (what, help) = match code.chars().next() {
         Some('O') => {
             return Error::data("its values are pickled Python objects, which may contain code, so tatter does not load them").help(
-                "save numbers or strings instead, and lists of different lengths as JSON Lines, or as x/values and x/row_splits_0 in numpy.savez",
+                "save numbers or strings instead, and lists of different lengths as JSON Lines, or as x/values and x/row_splits_0 with numpy.savez",
             );
         }
         Some('c') => ("complex numbers", "save the parts as two arrays: a.real, a.imag"),

@@ -197,12 +197,16 @@ impl Records {
         let opening =
             Opening { input, source: source.as_ref(), contents, bound: &bound, max_record_nbytes: request.options.max_record_bytes };
         let chosen = || roots.iter().map(|root| &bound.fields[*root]);
-        let leaves = chosen().flat_map(|field| &field.leaves).map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;
+        let leaves = counted.iter().flat_map(|number| &bound.fields[*number].leaves);
+        let mut leaves = leaves.map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;
         let nothing = !leaves.is_empty() && leaves.iter().all(|leaf| leaf.fixed_nbytes() == Some(0));
         // A dense_shape claims any number of rows.
         let is_claimed = counted.iter().any(|number| bound.fields[*number].field.ty.is_sparse());
         if (nothing || is_claimed) && nrecords > MAX_EMPTY_RECORDS {
             return Err(Error::data(format!("{nrecords} empty records are too many")));
+        }
+        if roots.is_empty() {
+            leaves.clear();
         }
         let fields = chosen().map(|field| FieldDecoder::new(field, contents, bound.stacking)).collect();
         let blocks = Blocks::new(leaves, nrecords, request.records.unwrap_or(u64::MAX), request.options.chunk_rows);

@@ -93,7 +93,7 @@ impl ArrayStream {
         match self.bytes.read(&mut rest) {
             Ok(0) => Ok(()),
             Ok(_) => Err(Error::data("there is more data after the values of the array")
-                .help("a file contains only one array; to save several, use numpy.savez")),
+                .help("an npy file contains only one array; to save several, use numpy.savez")),
             Err(e) => Err(failed(&e)),
         }
     }

@@ -5,6 +5,7 @@
 use crate::error::{Error, Result};
 use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::source::Source;
+use crate::formats::format::MAX_EMPTY_RECORDS;
 use arrow_buffer::Buffer;
 use arrow_ipc::{CompressionType, Message, MessageHeader, root_as_message};
 use std::collections::HashSet;
@@ -91,6 +92,10 @@ impl Framed {
             Error::data(format!("a record batch was expected, but the message is {}: the file is damaged", kind(message.header_type())))
         })?;
         let nrows = u64::try_from(batch.length()).map_err(|_| Error::data(format!("a record batch claims {} rows", batch.length())))?;
+        // No compression makes values so small, and nulls without values would only take time.
+        if nrows > MAX_EMPTY_RECORDS && nrows >> 20 > self.nbytes() {
+            return Err(Error::data(format!("a record batch of {} bytes claims {nrows} rows", self.nbytes())));
+        }
         // The first node is that of the first column; the others are compared when they are decoded.
         match batch.nodes().and_then(|nodes| nodes.iter().next()) {
             Some(first) if u64::try_from(first.length()).ok() != Some(nrows) => {

@@ -341,7 +341,10 @@ impl Walk<'_> {
     /// Rows must have values: their number is found from these, or has to agree with them.
     fn rows_have_values(&self, scope: &Scope) -> Result<()> {
         let empty = scope.dims.iter().position(|dim| dim.size == Size::Known(0));
-        let Some(axis) = empty.and_then(|empty| scope.dims[..empty].iter().rposition(is_open)) else { return Ok(()) };
+        // The rows of a ragged axis are counted by their lengths.
+        let outer = |empty: usize| (empty > 0 && scope.dims[empty..].iter().any(is_open)).then(|| empty - 1);
+        let axis = empty.and_then(|empty| scope.dims[..empty].iter().rposition(is_open).or_else(|| outer(empty)));
+        let Some(axis) = axis else { return Ok(()) };
         let lost = (0..scope.above[axis].nrows()).find(|row| scope.above[axis].row_length(*row) > 0);
         let Some(row) = lost else { return Ok(()) };
         let n = counted(scope.above[axis].row_length(row) as u64, "row");

@@ -46,7 +46,7 @@ impl Append for Named {
                 return fail(
                     at,
                     format!(
-                        "class {position} has no name: there are {} names, numbered from 0; read numbers without --class-names",
+                        "class {position} has no name: there are {} names, numbered from 0; to read numbers, omit --class-names",
                         self.names.len()
                     ),
                 );

@@ -319,7 +319,7 @@ pub fn list(bytes: &[u8], feature: Range<usize>) -> Parse<Option<(FeatureKind, C
         Some(0x0a) => FeatureKind::Bytes,
         Some(0x12) => FeatureKind::Float,
         Some(0x1a) => FeatureKind::Int64,
-        Some(_) => return fail(cursor.at, "a feature that is neither bytes_list nor float_list nor int64_list"),
+        Some(_) => return fail(cursor.at, "a feature that is not a bytes_list, float_list or int64_list"),
     };
     cursor.at += 1;
     let range = cursor.delimited()?;

@@ -191,6 +191,8 @@ struct Columnar<'a, V> {
     label_splits: Vec<i64>,
     qids: Vec<i64>,
     has_qid: Vec<bool>,
+    /// Whether features are read; their values may not fit the dtype otherwise.
+    wants_features: bool,
     features: SparseRows<V>,
 }
 
@@ -202,6 +204,7 @@ impl<'a, V: Number> Columnar<'a, V> {
             label_splits: vec![0],
             qids: Vec::new(),
             has_qid: Vec::new(),
+            wants_features: decoder.wants(FEATURES),
             features: SparseRows::new(decoder.sums),
         }
     }
@@ -218,13 +221,13 @@ impl<'a, V: Number> Columnar<'a, V> {
         line.labels(|label| labels.push(&label))?;
         let qid = line.qid()?;
         let last = decoder.n.map_or(i64::MAX - 1, |n| n - 1);
-        if qid.is_some() && decoder.misses_qid {
-            let message = "this line has qid:N, but the schema has no field named `qid`".to_owned();
-            return Err(Refusal::of_line(Kind::Widened, message, "add the field: --schema 'qid: optional int64; ...'"));
-        }
         loop {
             let at = line.position();
             let Some(index) = line.index()? else { break };
+            if !self.wants_features {
+                line.skip_value();
+                continue;
+            }
             let value = line.value::<V>()?;
             let own = index.wrapping_sub(decoder.base);
             if own < 0 || own > last {
@@ -235,6 +238,11 @@ impl<'a, V: Number> Columnar<'a, V> {
                 return Err(decoder.outside(index, at));
             }
             self.features.push(own, value);
+        }
+        // Inference has not seen a line that is invalid further on.
+        if qid.is_some() && decoder.misses_qid {
+            let message = "this line has qid:N, but the schema has no field named `qid`".to_owned();
+            return Err(Refusal::of_line(Kind::Widened, message, "add the field: --schema 'qid: optional int64; ...'"));
         }
         let nlabels = self.labels.len() - self.label_splits.last().map_or(0, |end| *end as usize);
         // Only if labels are read.

@@ -101,8 +101,11 @@ fn leaf(schema: &Schema, leaf: &PlanLeaf, tensor: Tensor, above: &[RowPartition]
         }
     };
     let base = if leaf.has_sizes { format!("{}/value", leaf.key) } else { leaf.key.clone() };
-    if leaf.encoding == Encoding::None {
+    // The items of a sequence that are packed are counted by their texts.
+    if leaf.encoding == Encoding::None || above.is_empty() {
         rows_have_values(leaf, above, &inner)?;
+    }
+    if leaf.encoding == Encoding::None {
         let rows = merged(&[above, &inner].concat());
         return push(features, &base, values(&leaf.dtype, &array)?, rows, above, valid.as_ref());
     }
@@ -131,14 +134,14 @@ fn leaf(schema: &Schema, leaf: &PlanLeaf, tensor: Tensor, above: &[RowPartition]
 fn rows_have_values(leaf: &PlanLeaf, above: &[RowPartition], inner: &[RowPartition]) -> Result<()> {
     let open = match above {
         [] => inner.first().filter(|_| leaf.shape.first() == Some(&None)),
-        [rows] => Some(rows),
-        _ => None,
+        [.., rows] => Some(rows),
     };
     let Some(rows) = open.filter(|_| !leaf.has_sizes && leaf.shape.contains(&Some(0))) else { return Ok(()) };
     let Some(row) = (0..rows.nrows()).find(|row| rows.row_length(*row) > 0) else { return Ok(()) };
     let n = counted(rows.row_length(row) as u64, "row");
+    let record = above.iter().rev().skip(1).fold(row, |row, partition| row_of(partition, row));
     let error = Error::data(format!("a TFDS record cannot store {n} of size 0: they would read back as none")).in_field(&leaf.path);
-    Err(error.at_row(row).help(format!("leave it out: drop {}", shell_word(&leaf.path.to_string()))))
+    Err(error.at_row(record).help(format!("leave it out: drop {}", shell_word(&leaf.path.to_string()))))
 }
 
 /// Adds a feature, with the row lengths of the enclosing sequences.
