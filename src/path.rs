@@ -86,7 +86,11 @@ impl fmt::Display for FieldPath {
 /// A name in path syntax, with backquotes only if needed.
 pub fn quoted(name: &str) -> String {
     // At the start of a text, U+FEFF would be dropped as a byte order mark.
-    let needs = name.is_empty() || name.starts_with('\u{feff}') || name.chars().any(|c| ".,=*` ".contains(c) || c.is_control());
+    // `-f` would be an option, `then` a separator, `@f` a file, `{` a structure.
+    let needs = name.is_empty()
+        || name == "then"
+        || name.starts_with(['\u{feff}', '-', '@', '{', '['])
+        || name.chars().any(|c| ".,=*` ".contains(c) || c.is_control());
     if needs { format!("`{}`", name.replace('`', "``")) } else { name.to_owned() }
 }
 

@@ -17,7 +17,7 @@ pub static COMMANDS: &[Standalone] = &[
         about: "Compares two datasets, in any formats, record by record, and prints the first difference: the record, the path to \
                 the value, and both values. The exit code is 1 if there is a difference. Both datasets are read with a common schema that \
                 fits all records, so 1 equals 1.0, int32 equals int64, and an absent key equals null; field order does not matter. \
-                If both are Parquet or Arrow files, the types, nullability and metadata that they store are compared, too.\n\n\
+                If both are Parquet or Arrow files, their stored types, nullability and metadata are also compared.\n\n\
                 Indices in a path start at 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.",
         examples: &[
@@ -96,6 +96,7 @@ records they need. The files must not be compressed.",
         about: "Prints a script that completes verbs, options, their values, files, and the fields of the file on the \
                 command line (in fish, only if the file comes before the cursor).\n\n\
                 bash:\n    \
+                    mkdir -p ~/.local/share/bash-completion/completions\n    \
                     tatter completions bash > ~/.local/share/bash-completion/completions/tatter\n\
                 zsh, in a directory of $fpath:\n    \
                     tatter completions zsh > ~/.zfunc/_tatter\n\
@@ -135,7 +136,7 @@ records they need. The files must not be compressed.",
         name: "help",
         summary: "Show help on a verb, a function or a topic",
         about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`. \
-                `tatter help functions` lists the functions available in expressions, and `tatter help concat` explains one; write \
+                `tatter help functions` lists the functions available in expressions, and `tatter help concat` explains a single one; write \
                 `tatter help tf.unique` if a verb has the same name. `tatter help topics` lists the topics.",
         examples: &[],
         takes_output: false,

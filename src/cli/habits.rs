@@ -11,7 +11,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["sort"], &["-rk"], "use --by to specify the key: sort --by FIELD -r"),
     (&["sort"], &["-u", "--unique"], "keep one record for each key with the verb unique: unique --by FIELD then sort --by FIELD"),
     (&["head", "tail"], &["-c"], "records are counted, not bytes: -n N"),
-    (&["tail"], &["-f"], "input is read to its end: there is no follow mode"),
+    (&["tail"], &["-f"], "input is read to its end; to follow a file: tail -f FILE | tatter ... --unbuffered"),
     (&["head", "tail"], &["--lines", "--limit", "--count"], "use -n for the number of records: -n N"),
     (&["count"], &["-l"], "omit -l: records are counted"),
     (&["unique"], &["-c", "--count"], "count the records of each value: count --by FIELD"),

@@ -112,7 +112,8 @@ Options, before the first verb or after the last:
 Example: pad the tokens in each batch of 32 records to a common length
   tatter select tokens then batch 32 then to-dense train.jsonl -o padded.npz
 
-`tatter VERB --help` explains a verb. `tatter --help` lists all options, formats, types and exit codes.
+`tatter VERB --help` explains a verb. `tatter --help` lists all options, formats, types and exit codes, \
+`tatter help functions` the functions, `tatter help topics` further topics.
 ";
 
 /// The output of `--help`: everything.
@@ -146,10 +147,10 @@ npz, npy, safetensors: all records are stacked, with the record axis first.
   sparse field        x/indices, x/values, x/dense_shape; also x/dense_shapes, one per record, if they may differ
   inside structures   by path: docs.tokens/values
 With one file per record (`-o 'batch-#####.npz'`), each file contains the arrays of one record, without the record axis: axis 0 of a \
-batch is the first axis of the array, and rows of equal size are dense. Both layouts are read back as the records that were written. \
+batch is the first axis of the array, and rows of equal size are dense. npz and safetensors files of both layouts are read back as the records that were written. \
 In arrays written by other programs, axis 0 is the record axis; if --schema declares all axes of an array, including axis 0, the whole \
 file is read as one record. An npy file is one array without a name: its rows are records with one field, `value`. `tatter schema --as \
-numpy` prints the code that loads these files. Arrays cannot store nulls, and cannot be written to standard output.
+numpy` prints the code that loads a file of all records. Arrays cannot store nulls, and cannot be written to standard output.
 ";
 
 pub const SUFFIXES: &str = "\

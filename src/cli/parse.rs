@@ -371,6 +371,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if !suggestions.is_empty() {
         return suggestions.iter().enumerate().fold(error, |error, (i, command)| error.help(suggested(i == 0, command)));
     }
+    if index == 0 && name == "tatter" {
+        return error.help("the name of the program is given twice");
+    }
     if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
         let rest: String = words.verbs[0][1..].iter().map(|word| format!(" {}", typed(std::slice::from_ref(word)))).collect();
         return error.help(format!("quote each argument separately, not all of them together: tatter {name}{rest}"));

@@ -81,6 +81,14 @@ impl Misuse<'_> {
             [most @ .., last] => format!("{} and {last} are", most.join(", ")),
         };
         let error = Error::usage(format!("{}: {what} missing", self.name)).help(self.see);
+        let meaning = match &missing[..] {
+            [option] => find_option(self.command, option).and_then(|arg| {
+                let value = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
+                Some(format!("{option} {value}  {}", arg.get_help()?))
+            }),
+            _ => None,
+        };
+        let error = meaning.into_iter().fold(error, Error::help);
         match <[String; 1]>::try_from(missing) {
             Ok([option]) => error.because(Reason::MissingOption(option)),
             Err(_) => error,

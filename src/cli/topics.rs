@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const EXPRESSIONS: &str = "\
 Expressions are used by `map`, `filter`, `sort --by` and other verbs; see `tatter help map` and `tatter help filter`.
-`tatter help operators` lists their operators, `tatter help functions` their functions, and `tatter help strings.split` explains one. `--arg NAME=VALUE` and `--with NAME=FILE` \
+`tatter help operators` lists their operators, `tatter help functions` their functions, and `tatter help strings.split` explains a single one. `--arg NAME=VALUE` and `--with NAME=FILE` \
 define constants.
 ";
 
@@ -62,10 +62,10 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     }
     let module = || topic(word).is_none().then(|| expr::functions_of(word.strip_prefix("tf.").unwrap_or(word))).flatten();
     if let Some(text) = expr::function_help(word).or_else(module) {
-        let verb = match word {
-            "concat" => Some("concatenate".to_owned()),
-            // Such as SQL's `where`.
-            _ => synonyms::forms(word).first().and_then(|form| Some(form.split(' ').nth(1)?.to_owned())),
+        let verb = match word.strip_prefix("tf.").unwrap_or(word) {
+            "concat" => Some("concatenate"),
+            "where" => Some("filter"),
+            own => verbs::find(own).map(|verb| verb.name),
         };
         let verb = verb.map_or(String::new(), |verb| format!("\nFor whole records: tatter help {verb}\n"));
         return Ok(fitted(&(text + &verb)));
@@ -87,6 +87,9 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     }
     if !functions.is_empty() {
         return Err(functions.into_iter().fold(error, Error::help));
+    }
+    if let (true, Ok(text)) = (word.len() > 2, option(&format!("--{word}"))) {
+        return Ok(text);
     }
     if word.len() < 3 {
         return Err(error.help("`tatter help topics` lists the topics"));
@@ -146,7 +149,7 @@ static TOPICS: &[Topic] = &[
     },
     Topic { names: &["arrays"], summary: "how npz, npy and safetensors store records", text: || ARRAYS.to_owned() },
     Topic {
-        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes", "time", "dates", "date", "null", "nulls"],
+        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes", "axis", "time", "dates", "date", "null", "nulls"],
         summary: "the notation of --schema",
         text: || NOTATION.to_owned(),
     },

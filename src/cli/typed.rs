@@ -32,7 +32,7 @@ pub struct Typed {
     /// Format of the output [default: by extension; jsonl for standard output and for a name without an extension]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     to: Option<String>,
-    /// Name of standard input in messages and --source, and for seeding random numbers
+    /// Name for standard input in messages and --source, and for seeding random numbers
     #[arg(long, value_name = "NAME", help_heading = "Files")]
     input_name: Option<String>,
     /// Read the names of additional files and directories from LIST, one per line; `-` is standard input
@@ -101,7 +101,7 @@ pub struct Typed {
     /// Treat notices as errors
     #[arg(long, help_heading = "Bad input")]
     strict: bool,
-    /// Show progress: auto, always or never
+    /// When to show progress: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = WHEN, help_heading = "Messages")]
     progress: String,
     /// Write a summary of the run as JSON; `-` writes it to standard error
@@ -116,7 +116,7 @@ pub struct Typed {
     /// Print the time spent in each stage, and the maximum speedup from more threads
     #[arg(long, help_heading = "Messages")]
     explain_time: bool,
-    /// Color messages: auto, always or never
+    /// When to color messages: auto, always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = WHEN, help_heading = "Messages")]
     color: String,
     /// Format of messages on standard error: text, or json (one object per line)
@@ -131,7 +131,7 @@ pub struct Typed {
     /// TFRecord features to read as scalars; auto: every feature that never has more than one value
     #[arg(long, value_name = "NAMES|auto", help_heading = "Format options")]
     scalar: Option<String>,
-    /// Write dense numeric fields with Arrow's tensor extension types: those of fixed shape (default), or all with =variable
+    /// Write dense numeric fields of fixed shape (with =variable, of any shape) as Arrow's tensor extension types
     #[arg(long, value_name = "fixed|variable", num_args = 0..=1, require_equals = true, default_missing_value = "fixed", value_parser = tensor_types, help_heading = "Format options")]
     tensor_types: Option<TensorTypes>,
     /// Do not verify the checksums of TFRecords and ArrayRecords
@@ -149,7 +149,7 @@ pub struct Typed {
     /// TFDS: on input, the split to read, such as train, 'train[:10%]', train+test, or all; on output, the name of the split
     #[arg(long, value_name = "SPLIT", help_heading = "Format options")]
     split: Option<String>,
-    /// TFDS: name of the dataset to write [default: that of its directory]
+    /// TFDS: name of the dataset to write [default: the name of its directory]
     #[arg(long = "name", value_name = "NAME", help_heading = "Format options")]
     dataset_name: Option<String>,
     /// TFDS: read class labels as their names
@@ -442,8 +442,8 @@ fn parse_infer_bytes(text: &str) -> Result<u64, String> {
 /// Parses a number of bytes: `1000`, `64KiB`, `2GiB`, `1MB`.
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = text.trim()[digits.len()..].to_ascii_lowercase();
-    let factor: u64 = match unit.as_str() {
+    let unit = &text.trim()[digits.len()..];
+    let factor: u64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" | "kib" => 1 << 10,
         "m" | "mib" => 1 << 20,

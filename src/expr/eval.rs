@@ -6,6 +6,7 @@
 use super::error::text_at;
 use super::span::{Span, name_text, underlined};
 use crate::error::{Error, Result};
+use crate::printable::shell_quoted;
 use crate::schema::facts::Storage;
 use crate::schema::time::TimeType;
 use crate::schema::{DType, Size, Type};
@@ -353,7 +354,8 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
                 format!("{AS_EMPTY}{}", filled("[]"))
             });
             let whole = depth == 0 && !inside;
-            return if whole { error.help(format!("to drop such records: filter 'not is_null({x}, level=0)'")) } else { error };
+            let dropped = || format!("to drop such records: filter {}", shell_quoted(&format!("not is_null({x}, level=0)")));
+            return if whole { error.help(dropped()) } else { error };
         }
         level = Some(list.values());
     }
@@ -368,7 +370,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());
     let error = if has_literals && !ty.is_sparse() { error.help(format!("to replace it with a value: {}", filled(value))) } else { error };
     match (below_axes, of_structure) {
-        (false, _) => error.help(format!("to drop such records: filter 'not is_null({x})'")),
+        (false, _) => error.help(format!("to drop such records: filter {}", shell_quoted(&format!("not is_null({x})")))),
         (true, false) => error.help(format!("to drop the nulls: drop_null({x})")),
         (true, true) => error,
     }

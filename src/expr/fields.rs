@@ -93,7 +93,8 @@ pub fn type_with_field(
                 let value = &value.ty;
                 if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
                     return Err(ExprError::new(format!("the value is {value}, but {name} has {}", counted_axes(above.len())))
-                        .help("the leading axes of a field must match those of its structures"));
+                        .help("the leading axes of a field must match those of its structures")
+                        .help("for a value in each structure: row_lengths(x) instead of len(x), reduce_sum(x, axis=-1) instead of reduce_sum(x)"));
                 }
                 let mut own = value.clone();
                 if !value.is_sparse() {

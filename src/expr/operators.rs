@@ -120,7 +120,7 @@ impl Binder<'_> {
         }
         let condition =
             format!("{} {} \"{}\"", text_at(&self.text, &beside.span), op.symbol().trim_matches('`'), text_at(&self.text, &word.span));
-        error.help(format!("a string needs its own quotes, inside those of the shell: {}", shell_word(&condition)))
+        error.help(format!("a string needs its own quotes, inside the shell quotes: {}", shell_word(&condition)))
     }
 
     /// Only None equals None.

@@ -50,7 +50,7 @@ impl Container for Npy {
             location = Location::At { start: skip };
             if own > nbytes {
                 return Err(Error::data(format!("{} bytes follow the values of the array", own - nbytes))
-                    .help("a file contains only one array; to save several, use numpy.savez"));
+                    .help("an npy file contains only one array; to save several, use numpy.savez"));
             }
         }
         let mut contents = Contents::default();

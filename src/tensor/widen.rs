@@ -4,6 +4,7 @@ use super::time::{self, Rounding};
 use super::{RowPartition, Struct, Tensor};
 use crate::error::{Error, Result};
 use crate::path::quoted;
+use crate::printable::counted;
 use crate::schema::unify::wider_decimal;
 use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_array::cast::AsArray;
@@ -187,7 +188,9 @@ fn known_rows(tensor: &Tensor, from: &Type, size: u64) -> Result<(RowPartition, 
     }
     let is_null = |row: usize| list.validity().is_some_and(|v| v.is_null(row));
     if let Some(row) = (0..partition.nrows()).find(|row| !is_null(*row) && partition.row_length(*row) != size) {
-        return Err(Error::data(format!("found {} items, but the schema says {size}", partition.row_length(row))).at_row(row));
+        return Err(
+            Error::data(format!("found {}, but the schema says {size}", counted(partition.row_length(row) as u64, "item"))).at_row(row)
+        );
     }
     let uniform = RowPartition::uniform(size, partition.nrows())?;
     if list.validity().is_none() {

@@ -37,7 +37,7 @@ pub struct Bucket {
     /// Bucket boundaries, such as 10,20: below 10, 10 to 19, 20 and above [default: a bucket for each key]
     #[arg(long, value_name = "N,..", allow_hyphen_values = true, value_parser = parse_boundaries)]
     boundaries: Option<NumberList>,
-    /// Batch size of each bucket (one more than there are boundaries), such as 8,4,2; with keys, cat=4,dog=2,8 (8 for
+    /// Batch sizes, one per bucket (one more than there are boundaries), such as 8,4,2; with keys, cat=4,dog=2,8 (8 for
     /// all other keys)
     #[arg(long, value_name = "N,..")]
     batch_sizes: String,

@@ -21,14 +21,14 @@ impl Verb for Get {
     const SUMMARY: &'static str = "Keep records by number";
     const ABOUT: &'static str = "\
 Records are numbered from 1 in each input, as in messages and in the output of `--source record`, so `get 1 a b` returns two records. They are written \
-in input order, each once; numbers beyond the last record are ignored. In a TFDS directory the records of --split are numbered across \
+in input order, each once; numbers beyond the last record are ignored. In a TFDS directory, the records of --split are numbered across \
 all shards; messages and --source name the shard and number within it.
 
 If `get` is the first verb of a chain, it stops reading after the last selected record. Only the selected records are read from an \
 ArrayRecord, and from a TFRecord file with an index next to it (`tatter index x.tfrecord` creates x.tfrecord.idx). From a TFDS directory, \
 only the shards that contain selected records are read, and from a Parquet or Arrow file, only the row groups or record batches that do. \
 Types are inferred from these records only, with or without an index. An index that does not match its file is ignored, with a notice; -v \
-says which index was used.";
+reports which index was used.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "two records",

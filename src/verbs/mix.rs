@@ -42,7 +42,7 @@ input keeps its order. An input is a file, a quoted glob, NAME@N or a directory:
 and its inputs follow it: mix A B then batch 32.
 
 With --stop all (the default), when an input ends, records are drawn from the others, so that every record is written exactly once. With \
---stop first the stream ends when a record is drawn from an input that has none left. With --stop repeat, inputs that have ended are read \
+--stop first, the stream ends when a record is drawn from an input that has none left. With --stop repeat, inputs that have ended are read \
 again until each has been read to its end; --summary counts the records that were repeated.
 
 The schemas of the inputs are unified as for several FILEs. The draws depend only on --seed. For an input with a chain, the weight \

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Writes records in random order.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Shuffle {
-    /// Draw from a buffer of N records instead of from all
+    /// Draw from a buffer of N records instead of from all records
     #[arg(long, value_name = "N", value_parser = super::shared::args::positive)]
     buffer: Option<usize>,
     #[command(flatten)]
@@ -34,9 +34,9 @@ Buffers all records in memory or, beyond --max-memory, in a temporary file (see 
 on --seed and the number of records: it is the same for any number of threads, any format and any version of tatter. The order is that of a \
 Fisher-Yates shuffle, with ChaCha8 random numbers seeded with --seed.
 
-If `shuffle` is the first verb, it needs no temporary file for TFRecords with an index next to each (`tatter index x.tfrecord` makes \
+If `shuffle` is the first verb, it needs no temporary file for TFRecords with an index next to each (`tatter index x.tfrecord` creates \
 x.tfrecord.idx), ArrayRecords, and TFDS directories whose shards are either of these: records beyond --max-memory are read one by one in \
-the new order, with 12 bytes of memory for each. If a `head` follows, only the records it keeps are read, from Parquet and Arrow files \
+the new order, using 12 bytes of memory for each. If a `head` follows, only the records it keeps are read, from Parquet and Arrow files \
 too, provided that the types are known without reading records: the input stores them, or all needed fields have a type in --schema. The \
 order is the same.
 

@@ -21,7 +21,7 @@ impl Verb for SkipWhile {
     const NAME: &'static str = "skip-while";
     const SUMMARY: &'static str = "Skip leading records while a condition is true";
     const ABOUT: &'static str = "\
-The condition is an expression that evaluates to one bool per record (see tatter-functions(7)). The first record for which it is false is \
+The condition is an expression that evaluates to one bool per record (see `tatter help functions`). The first record for which it is false is \
 kept, and so are all later ones, for which the condition is no longer evaluated.";
     const MEANING: &'static str = "the complement of tf.data.Dataset.take_while";
     const EXAMPLES: &'static [Example] = &[

@@ -64,7 +64,7 @@ a string or the decimal text of an integer or bool; without --by, it is the reco
 stay together, and no record moves to another part when records are added (without --by, only if they are added at the end). To divide a \
 part again by the same key, use a different --seed; with the same seed, all its keys would go to the first parts.
 
-With --stratify FIELDS the records of each value are divided separately, in order: at any point, each part is within one record of its \
+With --stratify FIELDS, the records of each value are divided separately, in order: at any point, each part is within one record of its \
 share of that value (with P parts, within P - 1 records). --seed determines which records go where.
 
 With --by but neither CONDITION nor --into, `{}` is replaced by the value: a string, an integer or a bool. Letters, digits, `_`, `-`, \

@@ -21,7 +21,7 @@ impl Verb for TakeWhile {
     const NAME: &'static str = "take-while";
     const SUMMARY: &'static str = "Keep leading records while a condition is true";
     const ABOUT: &'static str = "\
-The condition is an expression that evaluates to one bool per record (see tatter-functions(7)). The first record for which it is false \
+The condition is an expression that evaluates to one bool per record (see `tatter help functions`). The first record for which it is false \
 ends the stream, and no more input is read.";
     const MEANING: &'static str = "tf.data.Dataset.take_while";
     const COMPUTES: bool = true;

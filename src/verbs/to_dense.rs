@@ -43,12 +43,12 @@ impl Verb for ToDense {
     const NAME: &'static str = "to-dense";
     const SUMMARY: &'static str = "Pad ragged fields and convert sparse fields to dense";
     const ABOUT: &'static str = "\
-Every ragged axis becomes uniform in each record: its size is that of its longest row, or the one given by --shape. Shorter rows are \
+Every ragged axis becomes uniform in each record: its size is the length of its longest row, or the size given by --shape. Shorter rows are \
 padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless --shape or --multiple-of \
 is given.
 
 In a shape, `?` is the length of the longest row in the record, `<=512` that length but at most 512, `512` exactly 512, \
-and `max` that of the whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
+and `max` the longest row of the whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
 --side left pads and truncates at the start of rows and keeps their ends, which suits language-model prompts; truncated values are lost. \
 The values of a sparse tensor are placed by their indices, regardless of the side. --multiple-of rounds up the padded sizes that are not given \

@@ -8,6 +8,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
+use crate::printable::counted;
 use crate::schema::{Dim, Element, Schema, Size, Type, every_field};
 use crate::tensor::Tensor;
 use crate::tensor::pad::{Target, first_too_large};
@@ -28,7 +29,7 @@ impl Verb for ToSparse {
     const NAME: &'static str = "to-sparse";
     const SUMMARY: &'static str = "Convert ragged and dense fields to sparse";
     const ABOUT: &'static str = "\
-Every value becomes an entry, including zeros (`sparse.from_dense` in `map` drops zeros). The dense shape is that of the longest rows of \
+Every value becomes an entry, including zeros (`sparse.from_dense` in `map` drops zeros). The dense shape is the bounding shape of \
 each record, or the one given by --shape; nothing is truncated: a longer row is an error. A field inside structures becomes one sparse \
 tensor in each structure. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.to_sparse";
@@ -110,8 +111,9 @@ impl ToSparse {
             Ok((sparse, move |tensor: &Tensor, scope: &Scope| {
                 scope.refuse_nulls(tensor, &field)?;
                 if let Some((row, axis, size, most)) = first_too_large(tensor, &targets)? {
-                    let error =
-                        Error::data(format!("found {size} items, but --shape allows only {most}")).at_row(row).on_axis(outer + axis);
+                    let error = Error::data(format!("found {}, but --shape allows only {most}", counted(size as u64, "item")))
+                        .at_row(row)
+                        .on_axis(outer + axis);
                     return Err(error.help("to-sparse does not truncate; use a larger --shape"));
                 }
                 sparse_of_ragged(tensor, &targets).map(Tensor::Sparse)

@@ -27,8 +27,8 @@ impl Verb for Validate {
     const ABOUT: &'static str = "\
 Reads every record and every field, and reports all errors: damaged framing and wrong checksums of TFRecords, records that do \
 not parse or do not match the schema (given with --schema, else inferred), partitions that do not match their values, sparse indices out \
-of bounds. Sparse tensors whose indices are unsorted or repeated are reported too: they are valid, but some verbs reject them. So are \
-conditions that cause only a notice in other verbs: an Arrow stream without its end marker, bytes after compressed data, columns with the \
+of bounds. Sparse tensors whose indices are unsorted or repeated are reported too: they are valid, but some verbs reject them. Conditions \
+that cause only a notice in other verbs are also reported: an Arrow stream without its end marker, bytes after compressed data, columns with the \
 same name.
 
 Prints the errors and the number of records. The exit code is 1 if there are errors or, with --max-errors N, if there are more than N.";

@@ -657,7 +657,7 @@ fn logical_types_of_later_versions_are_read_as_physical_types() {
         let outcome = done(shell(&format!("tatter convert {name}"), here, b""));
         assert_eq!(outcome.text(), line);
         let column = &line[2..3];
-        assert_eq!(outcome.stderr, format!("note: {name}: {column}: its logical type is not known: it is read as {physical}\n"));
+        assert_eq!(outcome.stderr, format!("note: {name}: {column}: its logical type is unknown: it is read as {physical}\n"));
         done(shell(&format!("tatter convert {name} -o c.parquet && tatter convert c.parquet -o c.arrow"), here, b""));
     }
 }

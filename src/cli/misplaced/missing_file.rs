@@ -52,7 +52,7 @@ struct Missing<'a> {
 type Rule = fn(&Missing) -> Option<Error>;
 
 /// The first that applies is reported.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     apart_from_its_name,
     number_given_before,
     number_of_records,
@@ -67,6 +67,7 @@ const RULES: [Rule; 20] = [
     size_of_a_field,
     name_of_the_copy,
     field_without_an_option,
+    second_field,
     assignments_apart,
     expression_apart,
     conditions_apart,
@@ -108,6 +109,12 @@ impl Missing<'_> {
         self.command.get_positionals().map(|arg| arg.get_id().as_str()).find(|id| ["condition", "assignments"].contains(id))
     }
 
+    /// The value name of the positional argument that is a field or several.
+    fn own_field(&self) -> Option<&str> {
+        let names = self.command.get_positionals().filter_map(|arg| arg.get_value_names()?.first());
+        names.map(|name| name.as_str()).find(|name| name.starts_with("FIELD") || ["PATH", "OLD=NEW,.."].contains(name))
+    }
+
     /// The option that names fields.
     fn option_of_fields(&self) -> Option<&'static str> {
         ["--fields", "--by"].into_iter().find(|option| self.has_option(option))
@@ -115,13 +122,26 @@ impl Missing<'_> {
 
     /// Whether the records that reach the last verb have the field, or are not known.
     fn has_field(&self, name: &str) -> bool {
+        // As in `count by city`.
+        name.eq_ignore_ascii_case("by") || self.has_path(&FieldPath::name(name))
+    }
+
+    /// The same for a path.
+    fn has_path(&self, path: &FieldPath) -> bool {
+        self.schema().is_none_or(|schema| schema.find(path).is_ok())
+    }
+
+    /// Whether it is known to be a field of structures, which is no key.
+    fn is_structure(&self, name: &str) -> bool {
+        self.schema().is_some_and(|schema| schema.find(&FieldPath::name(name)).is_ok_and(|(_, field)| field.ty.fields().is_some()))
+    }
+
+    /// The schema of the records that reach the last verb, if it is known.
+    fn schema(&self) -> Option<Schema> {
         let verbs = self.words.verbs.iter().take(self.words.verbs.len().saturating_sub(1));
         let verbs = verbs.flat_map(|own| own.iter().cloned().chain(["then".into()]));
         let files = self.files.iter().filter(|file| Path::new(file).is_file()).cloned();
-        let schema =
-            (self.outlined)(self.words.before.iter().cloned().chain(verbs).chain(["schema".into(), "--".into()]).chain(files).collect());
-        // As in `count by city`.
-        schema.is_none_or(|schema| name.eq_ignore_ascii_case("by") || schema.find(&FieldPath::name(name)).is_ok())
+        (self.outlined)(self.words.before.iter().cloned().chain(verbs).chain(["schema".into(), "--".into()]).chain(files).collect())
     }
 }
 
@@ -268,8 +288,11 @@ fn name_of_the_copy(missing: &Missing) -> Option<Error> {
 /// `unique user data.jsonl`; `count by city data.jsonl`, as in SQL.
 fn field_without_an_option(missing: &Missing) -> Option<Error> {
     let (name, words) = (missing.name, missing.words);
-    let is_known = |name: &str| is_field(name) && missing.has_field(name);
-    let option = missing.option_of_fields().filter(|_| missing.others_exist && name.split(',').all(is_known))?;
+    let option = missing.option_of_fields().filter(|_| missing.others_exist)?;
+    let is_known = |name: &str| is_field(name) && missing.has_field(name) && (option != "--by" || !missing.is_structure(name));
+    if !name.split(',').all(is_known) {
+        return None;
+    }
     let (option, what) = if option == "--by" { (option, "a field") } else { ("-f", "fields") };
     let field = missing.others_missing.first().filter(|field| name.eq_ignore_ascii_case("by") && option == "--by" && is_field(field));
     let meant = match field {
@@ -277,6 +300,13 @@ fn field_without_an_option(missing: &Missing) -> Option<Error> {
         None => with_value(words, option, name).unwrap_or_else(|| missing.moved(1, &[option, name])),
     };
     Some(missing.perhaps_misplaced(format!("use {option} to name {what}: {meant}")))
+}
+
+/// `explode tokens labels data.jsonl`
+fn second_field(missing: &Missing) -> Option<Error> {
+    let own = missing.own_field().filter(|own| ["FIELD", "PATH"].contains(own))?;
+    let is_second = missing.others_exist && FieldPath::parse(missing.name).is_ok_and(|path| missing.has_path(&path));
+    is_second.then(|| missing.perhaps_misplaced(format!("{} takes one {own}", missing.verb.name)))
 }
 
 /// `map y=1 z=2`
@@ -307,7 +337,7 @@ fn help(missing: &Missing) -> Option<Error> {
 /// `convert id data.jsonl`
 fn field_to_select(missing: &Missing) -> Option<Error> {
     let name = missing.name;
-    let takes_fields = missing.option_of_fields().is_some() || missing.expression().is_some();
+    let takes_fields = missing.option_of_fields().is_some() || missing.expression().is_some() || missing.own_field().is_some();
     if takes_fields || !missing.others_exist || !is_field(name) || !missing.has_field(name) {
         return None;
     }

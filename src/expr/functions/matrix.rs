@@ -98,9 +98,10 @@ impl Matrices {
                 let width = width.or_else(|| known(&self.arg.ty.dims[self.outer() + 1])).unwrap_or(0);
                 if let Some(other) = range.clone().map(|row| columns.row_length(row)).find(|n| *n != width) {
                     let record = crate::expr::kernels::level::record_of(tensor, self.outer(), matrix);
-                    return Err(
-                        Error::data(format!("the rows have {width} and {other} values; a matrix has rows of one length")).at_row(record)
-                    );
+                    return Err(Error::data(format!(
+                        "the rows have {width} and {other} values; the rows of a matrix must have equal length"
+                    ))
+                    .at_row(record));
                 }
                 Ok(Matrix { starts: range.map(|row| columns.start(row)).collect(), columns: width, transposed: self.transposed })
             })

@@ -39,14 +39,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_min", "math.reduce_min"],
         "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
-        "Minimum over axes. If there are no values, the largest value of the dtype, as in TensorFlow.",
+        "Minimum over axes. If there are no values, the largest value of the dtype (infinity for floats), as in TensorFlow.",
         [("reduce_min([[3, 1], [2, 4, 5]], axis=1)", "[1, 2]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_max", "math.reduce_max"],
         "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
-        "Maximum over axes. If there are no values, the lowest value of the dtype, as in TensorFlow.",
+        "Maximum over axes. If there are no values, the smallest value of the dtype (-infinity for floats), as in TensorFlow.",
         [("reduce_max([[3, 1], [2, 4, 5]], axis=1)", "[3, 5]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite, nan_stays: infinite })
     ),

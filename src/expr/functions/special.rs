@@ -107,7 +107,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["math.nextafter", "nextafter"],
         "x1|x, x2|y",
-        "The next float after x1 in the direction of x2.",
+        "The next float after x1 toward x2.",
         [("math.nextafter(cast(1.0, float64), 2.0)", "1.0000000000000002")],
         |c| {
             let args = two_floats(c)?;

@@ -28,6 +28,8 @@ pub enum Fix {
     Nullable,
     /// Keep as text from the depth of the error.
     Json,
+    /// This type from the depth of the error instead of the declared one; [`Fix::Json`] if earlier records have the declared one.
+    Instead(Type),
     /// A field that the schema does not have.
     New(Type),
     /// Values are not one per line.
@@ -56,6 +58,12 @@ pub struct ParseError {
 }
 
 impl ParseError {
+    /// The same error with another fix.
+    pub fn with_fix(mut self, fix: Fix) -> ParseError {
+        self.fix = fix;
+        self
+    }
+
     /// An error that no schema resolves.
     #[cold]
     pub fn syntax(pos: usize, message: impl Into<String>) -> Box<ParseError> {

@@ -2,6 +2,8 @@
 
 use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
+use super::settle::type_of;
+use crate::schema::{DType, Type};
 
 /// The values that one level of a column accepts.
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +28,14 @@ impl Rules {
         ParseError::new(cursor.pos(), self.misfit(), format!("expected {expected}, found {}", cursor.found()), fix)
     }
 
-    /// The error for a value that only `json` can hold together with earlier values.
+    /// The error for a value that only `json` can hold together with earlier values, or that contradicts `--schema`.
     #[cold]
     pub fn clash(&self, cursor: &Cursor, expected: &str) -> Box<ParseError> {
         let cause = if self.declared || self.first_wins { Cause::Invalid } else { Cause::Clash };
-        ParseError::new(cursor.pos(), cause, format!("expected {expected}, found {}", cursor.found()), Fix::Json)
+        let seen = if self.declared { Some(type_of(&mut cursor.clone())) } else { None };
+        let is_known = |ty: &Type| ty.dtype().is_none_or(|dtype| *dtype != DType::Null);
+        let fix = seen.filter(is_known).map_or(Fix::Json, Fix::Instead);
+        ParseError::new(cursor.pos(), cause, format!("expected {expected}, found {}", cursor.found()), fix)
     }
 
     /// Consumes a null if there is one and it is allowed.

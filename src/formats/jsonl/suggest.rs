@@ -65,7 +65,7 @@ fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<F
                 dim.size = if axis == 0 { Size::Uniform } else { Size::Ragged };
             }
         }
-        Fix::Seen(seen) => *ty = at_depth(ty, error.depth, seen),
+        Fix::Seen(seen) | Fix::Instead(seen) => *ty = at_depth(ty, error.depth, seen),
     }
     Some(field)
 }

@@ -137,7 +137,7 @@ impl Unpacker {
             (at, left) = (end, after);
         }
         if !left.is_empty() || at != values.len() {
-            return Err(damaged("the sizes of the records do not add up to that of the chunk"));
+            return Err(damaged("the sizes of the records do not add up to the size of the chunk"));
         }
         Ok(ranges)
     }

@@ -59,7 +59,7 @@ pub fn length(first: [u8; 8], nbytes: u64) -> Result<u64> {
         return Err(Error::data(format!("the header has {length} bytes, more than the {MAX_NBYTES} allowed")));
     }
     if length.saturating_add(8) > nbytes {
-        return Err(Error::data(format!("the header has {length} bytes, but the file only {nbytes}: it is truncated")));
+        return Err(Error::data(format!("the header claims {length} bytes, but the file has only {nbytes}: it is truncated")));
     }
     Ok(length)
 }

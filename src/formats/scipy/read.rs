@@ -105,7 +105,7 @@ impl<'a> Archive<'a> {
     fn format(&self) -> Result<String> {
         let array = self.array("format")?;
         if array.nbytes > MAX_FORMAT_NBYTES || !matches!(array.element.dtype(), DType::String | DType::Bytes) {
-            return Err(Error::data("the array format of a sparse matrix is not the name of a format"));
+            return Err(Error::data("the array `format` of a sparse matrix does not name a format"));
         }
         let values = array.element.decode(self.stream(array)?.take(array.nbytes)?, 1)?;
         Ok(match array.element.dtype() {

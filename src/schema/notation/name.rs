@@ -47,9 +47,9 @@ pub(super) fn name_text(name: &str) -> String {
     if name.contains(is_hidden) {
         return quote(name);
     }
-    // At the start of a text, U+FEFF would be dropped as a byte order mark.
+    // At the start of a text, U+FEFF would be dropped as a byte order mark, and `@` would begin the name of a file.
     let bare = !name.is_empty()
-        && !name.starts_with('\u{feff}')
+        && !name.starts_with(['\u{feff}', '@'])
         && name.chars().all(is_bare)
         && !name.starts_with(|c: char| c.is_ascii_digit() || c == '-');
     if bare { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }

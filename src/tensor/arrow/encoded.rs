@@ -144,7 +144,7 @@ fn built(data: arrow_data::ArrayDataBuilder) -> Result<ArrayRef> {
 fn integers(numbers: &[i64], nulls: Option<NullBuffer>, ty: &DataType, what: &str) -> Result<ArrayRef> {
     ints::of_type(numbers, nulls, ty).map_err(|_| {
         let most = numbers.iter().max().unwrap_or(&0) + 1;
-        Error::data(format!("a batch has {most} {what}, more than its type can count with {}", ty.to_string().to_lowercase()))
+        Error::data(format!("a batch has {most} {what}, more than {} can count", ty.to_string().to_lowercase()))
     })
 }
 
@@ -246,7 +246,7 @@ mod tests {
     fn indices_that_do_not_reach_are_an_error() {
         let array: ArrayRef = Arc::new(Int64Array::from_iter_values(0..200));
         let error = encode(&array, &dictionary_of(DataType::Int64)).unwrap_err();
-        assert_eq!(error.message(), "a batch has 200 different values, more than its type can count with int8");
+        assert_eq!(error.message(), "a batch has 200 different values, more than int8 can count");
         let array: ArrayRef = Arc::new(Int64Array::from_iter_values((0..200).map(|i| i % 128)));
         assert_eq!(encode(&array, &dictionary_of(DataType::Int64)).unwrap().as_dictionary::<Int8Type>().values().len(), 128);
     }

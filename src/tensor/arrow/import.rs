@@ -185,7 +185,11 @@ fn spread(views: &[(usize, usize)], is_null: impl Fn(usize) -> bool, values: &Ar
         return Err(Error::data("a list view points outside the values").at_row(row));
     }
     if partition.nvals() > MAX_SPREAD.max(values.len()) {
-        return Err(Error::data(format!("list views of {} values with {} items in all", values.len(), partition.nvals())));
+        return Err(Error::data(format!(
+            "list views of {} values have {} items in total, too many to expand",
+            values.len(),
+            partition.nvals()
+        )));
     }
     let filled = || (0..views.len()).filter(|row| length(*row) > 0);
     let mut end = filled().next().map_or(0, |row| views[row].0);

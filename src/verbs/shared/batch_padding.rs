@@ -8,7 +8,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::printable::shell_word;
+use crate::printable::{counted, shell_word};
 use crate::schema::{DType, Field, Schema, every_field, filling};
 use crate::tensor::Tensor;
 use crate::tensor::pad::{Side, Target, first_too_large};
@@ -40,7 +40,9 @@ impl RecordLimit {
             match first_too_large(tensor, &self.targets)? {
                 None => Ok(()),
                 Some((row, axis, size, most)) => {
-                    let error = Error::data(format!("found {size} items, but --shape allows only {most}")).at_row(row).on_axis(axis);
+                    let error = Error::data(format!("found {}, but --shape allows only {most}", counted(size as u64, "item")))
+                        .at_row(row)
+                        .on_axis(axis);
                     Err(error.help("use a larger --shape, or truncate with: batch N then to-dense --shape"))
                 }
             }

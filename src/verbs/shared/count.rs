@@ -53,7 +53,7 @@ fn refused(text: &str) -> Error {
     let error = Error::usage(format!("expected a number of records, found `{text}`"));
     match text.strip_prefix('+').and_then(digits) {
         Some(0 | 1) => error,
-        Some(first) => error.help(format!("to start at record {first} use skip {}", first.saturating_sub(1))),
+        Some(first) => error.help(format!("to start at record {first}, use skip {}", first.saturating_sub(1))),
         None => match text.strip_prefix('-').and_then(digits) {
             Some(1) => error.help("for all but the last record: tatter head -n $(($(tatter count FILE) - 1)) FILE"),
             Some(last) => {

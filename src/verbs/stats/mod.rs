@@ -53,7 +53,7 @@ use top::Top;
 pub struct Stats {
     #[command(flatten)]
     fields: FieldArgs,
-    /// A summary for each combination of values of these fields (at most 1000)
+    /// Print a summary for each combination of values of these fields (at most 1000)
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
     /// Compare with another dataset: distances between the values and sizes of each field
@@ -105,14 +105,14 @@ impl Verb for Stats {
     const SUMMARY: &'static str = "Print counts, ranges and sizes of the fields";
     const ABOUT: &'static str = "\
 Ends a chain, reads the records once and prints three tables. Axes are numbered within the record: `docs` has axis 0, and `docs.tokens` \
-adds axis 1. Up to K = 65536 distinct values of each field are counted exactly (with 33 fields or more, up to 2097152 divided by the number of \
+adds axis 1. Up to K = 65536 distinct values of each field are counted exactly (with 33 fields or more, K = 2097152 divided by the number of \
 fields; with --by, a hundredth of that, but at least 1024). Memory use does not grow with the data, and the output is the same for any number \
 of threads.
 
 The first table has one row per field: the number of values, of nulls and of zeros, minimum, mean, standard deviation, median and \
 maximum, the number of distinct values, and a histogram. The number of distinct values is exact up to K, or 2048 if that is more; \
 with 256 fields or more, it is also exact for columns smaller than 96 MiB divided by the number of fields; ~ marks an estimate, usually within 1% of the true number. \
-For dates, times and durations there is no mean, no median and no numeric histogram, only a line of bars.
+Dates, times and durations have no mean, median or numeric histogram, only a line of bars.
 
 The second table has one row per axis whose size varies: the number of rows, how many are null or empty, and quantiles of their \
 sizes; 90% of the rows are no longer than the number in the 90% column. For strings, sizes are in bytes.
@@ -123,7 +123,7 @@ The mean and the (population) standard deviation are computed from exact sums of
 such that at least a fraction p of the finite values do not exceed it, so the median of 1 and 2 is 1. Quantiles of values are exact if \
 there are at most K distinct values, otherwise within 1% (2% if there are both positive and negative numbers), provided that the largest \
 magnitude is at most 10^9 times the smallest; they are float64, so integers beyond 2^53 are rounded. The same holds for histograms: a \
-value within 1% (2%) of the border between two bars may be counted in either. Sizes are exact below 65536 and accurate to within 1% above.
+value within 1% (2%) of the boundary between two bars may be counted in either. Sizes are exact below 65536 and accurate to within 1% above.
 
 If a field has more than K distinct values, the counts of frequent values may be too low, by at most 2/K of all values: shares are marked \
 >=, and only values whose counts exceed that error are listed.
@@ -138,7 +138,7 @@ length, or packed into rows, and prints the command for each.
 Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
 compared one by one; nulls and NaN have separate bins. For structures and decimals, only the share of nulls is compared. If most values of a string field are distinct, only the lengths are compared. JS \
 is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. \
-With --max-drift X the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or whose type differs, \
+With --max-drift X, the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or whose type differs, \
 counts as 1.";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -26,7 +26,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_expand_as"],
         "x, y",
-        "Repeat each row of x once for each step of the corresponding sequence of y; the resulting sequences have the same lengths as those of y.",
+        "Repeat each row of x once for each step of the corresponding sequence of y; the resulting sequences have the same lengths as in y.",
         [("sequence_expand_as([1, 2, 3], [[0, 0], [], [0]])", "[[1, 1], [], [3]]")],
         expand_as
     ),

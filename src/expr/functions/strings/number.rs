@@ -22,7 +22,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.as_string", "as_string", "dtypes.as_string"],
         "input|x, precision=-1, scientific=False, shortest=False, width=-1, fill=\"\"",
-        "Convert numbers and bools to text, formatted as printf would. For a json field, strings are returned as they are, and other values as JSON.",
+        "Convert numbers and bools to text, formatted as by printf. For a json field, strings are returned as they are, and other values as JSON.",
         [
             ("strings.as_string([3, 2])", "[\"3\", \"2\"]"),
             ("strings.as_string([3.1415926, 2.71828], precision=2)", "[\"3.14\", \"2.72\"]"),

@@ -15,7 +15,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.regex_replace", "regex_replace"],
         "input|x, pattern, rewrite, replace_global=True",
-        "Replace matches of a regular expression; \\\\0 is the match, \\\\1 its first group.",
+        "Replace matches of a regular expression; in rewrite, r\"\\0\" is the match and r\"\\1\" its first group.",
         [
             (
                 "strings.regex_replace(\"Text with tags.<br /><b>contains html</b>\", \"<[^>]+>\", \" \")",
