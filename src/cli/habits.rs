@@ -112,6 +112,8 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["--zstd"], "did you mean --compression zstd?"),
     (&["--cols", "--usecols", "--use-cols"], "choose fields with the verb select: select FIELDS then ..."),
     (&["--chunk-size", "--chunksize", "--batch-rows"], "did you mean --chunk-rows?"),
+    (&["--drop-last"], "did you mean --drop-remainder?"),
+    (&["--buffer-size"], "did you mean --buffer?"),
     (&["--batch-size"], "to combine records, use the verb batch: batch N; to set how many records are processed at a time: --chunk-rows N"),
     (&["--header"], "the first line of CSV is read as the header; to name the columns of a file without one: --columns a,b"),
     (&["--ndjson"], "use --from and --to for formats, as in --to jsonl"),

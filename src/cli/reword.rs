@@ -80,14 +80,11 @@ impl Misuse<'_> {
             [one] => format!("{one} is"),
             [most @ .., last] => format!("{} and {last} are", most.join(", ")),
         };
-        let error = Error::usage(format!("{}: {what} missing", self.name)).help(self.see);
         let meaning = match &missing[..] {
-            [option] => find_option(self.command, option).and_then(|arg| {
-                let value = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
-                Some(format!("{option} {value}  {}", arg.get_help()?))
-            }),
+            [option] => self.meaning(option),
             _ => None,
         };
+        let error = Error::usage(format!("{}: {what} missing", self.name)).help(self.see);
         let error = meaning.into_iter().fold(error, Error::help);
         match <[String; 1]>::try_from(missing) {
             Ok([option]) => error.because(Reason::MissingOption(option)),
@@ -95,11 +92,23 @@ impl Misuse<'_> {
         }
     }
 
+    /// An option with its value, and what it does.
+    fn meaning(&self, option: &str) -> Option<String> {
+        let arg = find_option(self.command, option).or_else(|| find_option(self.globals, option))?;
+        let value = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
+        Some(format!("{option} {value}  {}", arg.get_help()?))
+    }
+
     fn without_value(self) -> Error {
         let error = Error::usage(format!("{}{} needs a value", self.whose, self.argument));
         match self.words.windows(2).find_map(|pair| dashed_output(pair[0], pair[1])) {
             Some(advice) if self.argument == "--output" => error.help(advice),
-            _ => error.help(self.see),
+            _ => {
+                let meaning = self.meaning(&self.argument);
+                // A global option is not part of the verb's usage.
+                let error = if self.whose.is_empty() && meaning.is_some() { error } else { error.help(self.see) };
+                meaning.into_iter().fold(error, Error::help)
+            }
         }
     }
 

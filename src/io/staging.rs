@@ -55,7 +55,7 @@ impl Staging {
         let failed = |e: &std::io::Error| match e.raw_os_error() {
             Some(TOO_MANY_OPEN_FILES) => not_created(&shown(&directory.join(name)), e),
             _ if ["", "."].iter().any(|own| directory == Path::new(own)) => Error::io(name, "cannot create a file in this directory", e),
-            _ => Error::io(name, &format!("cannot create a file in {}", directory.display()), e),
+            _ => Error::io(&shown(&directory.join(name)), "cannot create a file in this directory", e),
         };
         let mut registered = registry();
         if registered.swept.insert(directory.to_owned()) {

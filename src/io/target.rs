@@ -55,9 +55,11 @@ impl Target {
         };
         let name = &*path.to_string_lossy();
         if name.contains("://") {
-            return Err(
-                Error::usage(format!("{name}: only files and pipes can be written")).help("write to a file or a pipe, then upload it")
-            );
+            let error = Error::usage(format!("{name}: only files and pipes can be written"));
+            return Err(match name.strip_prefix("file://") {
+                Some(path) => error.help(format!("write {path}")),
+                None => error.help("write to a file or a pipe, then upload it"),
+            });
         }
         let literal = Target::literal(path)?;
         let is_there = match &literal {

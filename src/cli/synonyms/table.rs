@@ -137,7 +137,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["ragged-batch", "ragged_batch", "dense-to-ragged-batch", "dense_to_ragged_batch", "stack", "chunk"], &["tatter batch {args}"]),
     (&["padded_batch", "pad-batch", "collate"], &["tatter padded-batch {args}"]),
     (&["bucket-by-sequence-length", "bucket_by_sequence_length"], &["tatter bucket {args}"]),
-    (&["pad", "dense", "to-tensor", "to_tensor"], &["tatter to-dense {args}", "tatter to-dense {fields} {shape} {files}"]),
+    (&["pad", "dense", "to-tensor", "to_tensor"], &["tatter to-dense {fields} {shape} {files}"]),
     (&["unpad", "from-tensor", "from_tensor"], &["tatter from-dense {args}"]),
     (&["sparse"], &["tatter to-sparse {args}", "tatter to-sparse {fields} {files}"]),
     (&["one-hot", "one_hot", "onehot", "get-dummies", "get_dummies"], &["tatter map 'one_hot = one_hot({field}, {n})' {files}"]),

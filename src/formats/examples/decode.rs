@@ -261,13 +261,13 @@ impl Decoder {
 
     fn unusable(&self, block: &Block, row: usize, bad: RowError) -> BadRecord {
         let DecodeError { at, what, widens } = bad.error;
-        let byte = block.byte(row, at);
         let kind = if widens { Kind::Widened } else { Kind::Data };
-        let mut error = Error::new(kind, what);
-        if !bad.field.is_empty() {
-            error = error.in_field(&bad.field);
-        }
-        BadRecord { row, error: self.at(block, row, byte, error) }
+        let error = match block.byte_of_payload(row, at).filter(|_| bad.field.is_empty()) {
+            Some(byte) => Error::new(kind, format!("{what}, at byte {byte} of its payload")),
+            None => Error::new(kind, what),
+        };
+        let error = if bad.field.is_empty() { error } else { error.in_field(&bad.field) };
+        BadRecord { row, error: self.at(block, row, block.frame_offset(row), error) }
     }
 
     fn fault(&self, block: &Block, bad: BadRecord) -> Fault {

@@ -56,10 +56,9 @@ impl Block {
         place.unwrap_or_else(|| self.offset + self.frame_start(row) as u64)
     }
 
-    /// The offset in the input of byte `at` of the block, which belongs to record `row`.
-    pub fn byte(&self, row: usize, at: usize) -> u64 {
-        let inside = if at == 0 || self.bare.is_some() { 0 } else { at.saturating_sub(self.frame_start(row)) };
-        self.frame_offset(row) + inside as u64
+    /// The position in the payload of record `row` of byte `at` of the block; `None` if it is not in the payload.
+    pub fn byte_of_payload(&self, row: usize, at: usize) -> Option<usize> {
+        self.payloads.get(row).filter(|payload| payload.contains(&at)).map(|payload| at - payload.start)
     }
 
     /// The start of a record's frame in `bytes`.

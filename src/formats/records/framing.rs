@@ -8,6 +8,7 @@
 //! `tensorflow/core/lib/hash/crc32c.h`.
 
 use crate::error::Error;
+use crate::formats::format::SKIP;
 use crate::io::buffers::Buffer;
 use crate::options::Options;
 use std::ops::Range;
@@ -147,6 +148,10 @@ impl Frames {
                     1 => "is this a TFRecord? compressed files are recognized; for another format use --from",
                     _ => "resume after the damage with --on-error skip",
                 })
+            }
+            // No machine could hold it.
+            Damage::TooLong(length) if length >> 40 > 0 => {
+                Error::data(format!("the header says that the record has {length} bytes: the file is damaged")).help(SKIP)
             }
             Damage::TooLong(length) => Error::too_large(format_args!("the record has {length}"), self.max_record_bytes),
             Damage::Truncated { need, left } => {

@@ -68,6 +68,8 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         let is_text = matches!(dtype, Some(DType::String));
         let is_bytes = matches!(dtype, Some(DType::Bytes));
         let (expected, fits) = match of_extension(&field.name) {
+            // Nothing is written.
+            _ if matches!(dtype, Some(DType::Null)) => continue,
             MemberKind::Json if is_integer(&field.name) => ("an integer", is_bytes || dtype.is_some_and(DType::is_integer)),
             MemberKind::Json => continue,
             MemberKind::Bytes | MemberKind::Text => ("bytes or text", is_bytes || is_text),
