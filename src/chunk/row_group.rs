@@ -5,7 +5,7 @@
 
 use super::{Chunk, Origin, even_shares};
 use crate::error::{Error, Result};
-use crate::tensor::{List, RowPartition, Tensor, empty_nbytes};
+use crate::tensor::{List, RowPartition, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::ByteArrayType;
 use arrow_array::{Array, ArrayRef, GenericByteArray, LargeBinaryArray, LargeStringArray, downcast_primitive_array, make_array};
@@ -34,7 +34,7 @@ impl RowGroup {
     /// The size of rows in a group, in bytes: that of the values that are not null. Like [`Chunk::nbytes`], it is a sum over
     /// the rows, which does not depend on chunks.
     pub fn nbytes(chunk: &Chunk) -> usize {
-        chunk.columns.iter().map(|column| column.nbytes() - null_nbytes(column)).sum()
+        chunk.columns.iter().map(|column| column.nbytes() - column.null_nbytes()).sum()
     }
 
     /// Adds rows.
@@ -109,8 +109,8 @@ struct Validity {
 enum Part {
     /// With the number of rows that have been taken.
     Whole(Tensor, usize),
-    Leaf(MostlyNullLeaf),
-    List(MostlyNullLists),
+    Leaf(HeldLeaf),
+    List(HeldLists),
 }
 
 impl Default for ColumnRows {
@@ -199,38 +199,42 @@ impl GroupColumn {
 /// Adds rows that are not structures.
 fn push_part(parts: &mut VecDeque<Part>, column: Tensor) {
     let is_mostly_null = |nulls: &NullBuffer| 2 * nulls.null_count() >= nulls.len();
-    match &column {
-        Tensor::Leaf(array) => {
-            if array.len() <= SMALL || array.nulls().is_some_and(is_mostly_null) {
-                if let Some(Part::Leaf(last)) = parts.back_mut()
-                    && last.push(array)
-                {
-                    return;
-                }
-                if let Some(mut leaf) = MostlyNullLeaf::new(array.data_type())
-                    && leaf.push(array)
-                {
-                    return parts.push_back(Part::Leaf(leaf));
-                }
-            }
+    let is_held = match &column {
+        Tensor::Leaf(array) => array.len() <= SMALL || array.nulls().is_some_and(is_mostly_null),
+        Tensor::List(list) => list.validity().is_some_and(is_mostly_null),
+        Tensor::Struct(_) | Tensor::Sparse(_) => false,
+    };
+    if is_held {
+        if parts.back_mut().is_some_and(|last| last.push(&column)) {
+            return;
         }
-        Tensor::List(list) => {
-            if let Some(nulls) = list.validity().filter(|nulls| is_mostly_null(nulls)) {
-                if let Some(Part::List(last)) = parts.back_mut()
-                    && last.push(list, nulls)
-                {
-                    return;
-                }
-                if let Some(mut lists) = MostlyNullLists::new(list)
-                    && lists.push(list, nulls)
-                {
-                    return parts.push_back(Part::List(lists));
-                }
-            }
+        if let Some(mut part) = Part::held(&column)
+            && part.push(&column)
+        {
+            return parts.push_back(part);
         }
-        Tensor::Struct(_) | Tensor::Sparse(_) => {}
     }
     parts.push_back(Part::Whole(column, 0));
+}
+
+impl Part {
+    /// A part for the values of such rows; `None` for types of which only arrays are held.
+    fn held(column: &Tensor) -> Option<Part> {
+        match column {
+            Tensor::Leaf(array) => HeldLeaf::new(array.data_type()).map(Part::Leaf),
+            Tensor::List(list) => HeldLists::new(list).map(Part::List),
+            Tensor::Struct(_) | Tensor::Sparse(_) => None,
+        }
+    }
+
+    /// Adds the values of rows; `false` if it cannot hold them.
+    fn push(&mut self, column: &Tensor) -> bool {
+        match (self, column) {
+            (Part::Leaf(leaf), Tensor::Leaf(array)) => leaf.push(array),
+            (Part::List(lists), Tensor::List(list)) => lists.push(list),
+            _ => false,
+        }
+    }
 }
 
 /// The validity of the next rows, at most `most`, and their number.
@@ -252,17 +256,6 @@ fn next_validity(parts: &mut VecDeque<Validity>, most: usize) -> (Option<NullBuf
     }
     let nulls = NullBuffer::new(valid.finish());
     ((nulls.null_count() > 0).then_some(nulls), nrows)
-}
-
-/// The part of [`Tensor::nbytes`] that nulls take, and that a group does not hold.
-fn null_nbytes(column: &Tensor) -> usize {
-    let count = |nulls: Option<&NullBuffer>| nulls.map_or(0, NullBuffer::null_count);
-    match column {
-        Tensor::Leaf(array) => count(array.nulls()) * empty_nbytes(array.data_type()),
-        Tensor::List(list) => count(list.validity()) * size_of::<i64>() + null_nbytes(list.values()),
-        Tensor::Struct(s) => s.fields().iter().map(null_nbytes).sum(),
-        Tensor::Sparse(_) => 0,
-    }
 }
 
 /// The rows that are not null among all rows, and how many have been taken.
@@ -320,8 +313,8 @@ fn validity(nrows: usize, places: &[usize]) -> Option<NullBuffer> {
     Some(NullBuffer::new(BooleanBuffer::new(valid.into(), 0, nrows)))
 }
 
-/// Lists that are mostly null.
-struct MostlyNullLists {
+/// The items of lists, without null lists.
+struct HeldLists {
     at: Places,
     lengths: Vec<usize>,
     values: GroupColumn,
@@ -329,10 +322,10 @@ struct MostlyNullLists {
     none: Tensor,
 }
 
-impl MostlyNullLists {
-    fn new(list: &List) -> Option<MostlyNullLists> {
+impl HeldLists {
+    fn new(list: &List) -> Option<HeldLists> {
         let none = list.values().gather(&[]).ok()?;
-        Some(MostlyNullLists { at: Places::default(), lengths: Vec::new(), values: GroupColumn::default(), none })
+        Some(HeldLists { at: Places::default(), lengths: Vec::new(), values: GroupColumn::default(), none })
     }
 
     fn nbytes(&self) -> usize {
@@ -340,13 +333,14 @@ impl MostlyNullLists {
     }
 
     /// Adds rows; `false` if it cannot hold them.
-    fn push(&mut self, list: &List, nulls: &NullBuffer) -> bool {
-        let partition = list.partition();
+    fn push(&mut self, list: &List) -> bool {
+        let (partition, nulls) = (list.partition(), list.validity());
+        let in_nulls = |nulls: &NullBuffer| (0..nulls.len()).any(|row| nulls.is_null(row) && partition.row_length(row) > 0);
         // Null rows of a known size have values.
-        if nulls.valid_indices().map(|row| partition.row_length(row)).sum::<usize>() != list.values().nrows() {
+        if nulls.is_some_and(in_nulls) {
             return false;
         }
-        let Some(rows) = self.at.push(nulls.len(), Some(nulls)) else { return false };
+        let Some(rows) = self.at.push(partition.nrows(), nulls) else { return false };
         self.lengths.extend(rows.map(|row| partition.row_length(row)));
         if list.values().nrows() > 0 {
             self.values.push(list.values().clone());
@@ -364,8 +358,8 @@ impl MostlyNullLists {
     }
 }
 
-/// A leaf that is mostly null.
-struct MostlyNullLeaf {
+/// The values of a leaf, without nulls.
+struct HeldLeaf {
     ty: DataType,
     at: Places,
     /// The bytes of the values.
@@ -380,14 +374,14 @@ enum Sizes {
     Ends(Vec<usize>),
 }
 
-impl MostlyNullLeaf {
+impl HeldLeaf {
     /// `None` for other types than numbers, times and strings.
-    fn new(ty: &DataType) -> Option<MostlyNullLeaf> {
+    fn new(ty: &DataType) -> Option<HeldLeaf> {
         let sizes = match ty {
             DataType::LargeUtf8 | DataType::LargeBinary => Sizes::Ends(Vec::new()),
             ty => Sizes::Fixed(ty.primitive_width()?),
         };
-        Some(MostlyNullLeaf { ty: ty.clone(), at: Places::default(), bytes: Vec::new(), sizes })
+        Some(HeldLeaf { ty: ty.clone(), at: Places::default(), bytes: Vec::new(), sizes })
     }
 
     fn nbytes(&self) -> usize {

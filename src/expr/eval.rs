@@ -343,6 +343,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
         _ => time.as_ref().map_or("0", TimeType::zero_literal),
     };
     let mut level = Some(tensor);
+    let dropped = |condition: String| format!("to drop such records: filter {}", shell_quoted(&condition));
     for depth in 0..partitions.len() {
         let Some(list) = level.and_then(|t| t.as_list().ok()) else { break };
         if list.validity().is_some() {
@@ -354,8 +355,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
                 format!("{AS_EMPTY}{}", filled("[]"))
             });
             let whole = depth == 0 && !inside;
-            let dropped = || format!("to drop such records: filter {}", shell_quoted(&format!("not is_null({x}, level=0)")));
-            return if whole { error.help(dropped()) } else { error };
+            return if whole { error.help(dropped(format!("not is_null({x}, level=0)"))) } else { error };
         }
         level = Some(list.values());
     }
@@ -370,7 +370,7 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());
     let error = if has_literals && !ty.is_sparse() { error.help(format!("to replace it with a value: {}", filled(value))) } else { error };
     match (below_axes, of_structure) {
-        (false, _) => error.help(format!("to drop such records: filter {}", shell_quoted(&format!("not is_null({x})")))),
+        (false, _) => error.help(dropped(format!("not is_null({x})"))),
         (true, false) => error.help(format!("to drop the nulls: drop_null({x})")),
         (true, true) => error,
     }

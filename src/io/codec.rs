@@ -4,8 +4,6 @@
 use super::deflate::{Gzip, Threads};
 use super::disk::Disk;
 use super::members::Members;
-use super::names::in_command;
-use crate::error::Error;
 use std::fmt;
 use std::io::{self, BufReader, Read, Write};
 use zstd::zstd_safe::CParameter;
@@ -179,43 +177,6 @@ fn holds_records(raw: &[u8]) -> bool {
     // The data can be longer than `raw`, so an error after the first bytes is inconclusive.
     let _ = flate2::read::ZlibDecoder::new(raw).take(12).read_to_end(&mut first);
     is_tfrecord(&first) || first.starts_with(b"{\"")
-}
-
-/// The error of a decompressor after `nbytes` of decompressed data.
-pub fn decoding_error(codec: Codec, name: &str, nbytes: u64, source: &io::Error) -> Error {
-    if let Some(own) = Error::carried_by(source) {
-        return own;
-    }
-    // What a pipe needs to know; `None` if a part of the data cannot be read.
-    let from = match extensions(name).1.as_deref() {
-        Some("parquet" | "npz" | "npy" | "safetensors" | "arrow" | "feather") => None,
-        Some("csv") => Some(" --from csv"),
-        Some("tsv" | "tab") => Some(" --from tsv"),
-        Some("txt") => Some(" --from text"),
-        _ => Some(""),
-    };
-    let with_rest = |error: Error, what: &str| match from.filter(|_| nbytes > 0 && codec != Codec::Zlib) {
-        None => error,
-        Some(from) => error.help(format!("to read {what}: {codec} -dc {} | tatter ...{from} --on-error skip -", in_command(name))),
-    };
-    let error = match source.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            let error = Error::data(format!("the {codec} data is truncated after {nbytes} decompressed bytes"));
-            with_rest(error.help("the file is truncated; download it again or re-create it"), "the part that is intact")
-        }
-        _ if source.to_string().contains("too much memory") => {
-            Error::data("the zstd data needs a window larger than 128 MiB to decompress")
-                .help("decompress it first: zstd -dc --long=31 FILE | tatter ... -")
-        }
-        _ => {
-            let error = Error::data(format!("the {codec} data is damaged after {nbytes} decompressed bytes: {source}"));
-            with_rest(
-                error.help("nothing after the damage can be read; download the file again or re-create it"),
-                "the data before the damage",
-            )
-        }
-    };
-    error.in_input(name)
 }
 
 #[cfg(test)]

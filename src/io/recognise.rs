@@ -1,6 +1,6 @@
 //! Recognizes inputs that are not data by their first bytes; each message has advice.
 
-use super::codec::{extensions, split_extension};
+use super::codec::{Codec, extensions, split_extension};
 use super::names::in_command;
 use crate::error::{Error, Result};
 use crate::printable::{BYTE_ORDER_MARK, shell_word};
@@ -147,8 +147,50 @@ fn from_option(suspect: &Suspect) -> String {
         Some("xz" | "bz2" | "lz4" | "gz" | "zst") => extensions(split_extension(suspect.name).0).1,
         extension => extension.map(str::to_owned),
     };
-    let format = suspect.from.or_else(|| format_of(&inner?));
+    pipe_option(suspect.from.or_else(|| format_of(&inner?)))
+}
+
+/// The same for data of that format.
+fn pipe_option(format: Option<&str>) -> String {
     format.filter(|format| *format == "text" || DELIMITED.contains(format)).map(|format| format!(" --from {format}")).unwrap_or_default()
+}
+
+/// Formats of which a part is of no use.
+const WHOLE: [&str; 5] = ["parquet", "arrow-file", "npz", "npy", "safetensors"];
+
+/// The error of a decompressor after `nbytes` of decompressed data.
+pub fn decoding_error(codec: Codec, name: &str, nbytes: u64, source: &std::io::Error) -> Error {
+    if let Some(own) = Error::carried_by(source) {
+        return own;
+    }
+    let format = extensions(name).1.and_then(|extension| format_of(&extension));
+    // No common program decompresses zlib.
+    let is_lost = nbytes == 0 || codec == Codec::Zlib || format.is_some_and(|format| WHOLE.contains(&format));
+    let with_rest = |error: Error, what: &str| {
+        if is_lost {
+            return error;
+        }
+        let from = pipe_option(format);
+        error.help(format!("to read {what}: {codec} -dc {} | tatter ...{from} --on-error skip -", in_command(name)))
+    };
+    let error = match source.kind() {
+        std::io::ErrorKind::UnexpectedEof => {
+            let error = Error::data(format!("the {codec} data is truncated after {nbytes} decompressed bytes"));
+            with_rest(error.help("the file is truncated; download it again or re-create it"), "the part that is intact")
+        }
+        _ if source.to_string().contains("too much memory") => {
+            Error::data("the zstd data needs a window larger than 128 MiB to decompress")
+                .help("decompress it first: zstd -dc --long=31 FILE | tatter ... -")
+        }
+        _ => {
+            let error = Error::data(format!("the {codec} data is damaged after {nbytes} decompressed bytes: {source}"));
+            with_rest(
+                error.help("nothing after the damage can be read; download the file again or re-create it"),
+                "the data before the damage",
+            )
+        }
+    };
+    error.in_input(name)
 }
 
 /// Whether the input is read as JSON or as a format of [`DELIMITED`].

@@ -1,7 +1,8 @@
 //! The bytes of an input: counted as they arrive, decompressed, and with errors that name the input.
 
 use super::ahead::Ahead;
-use super::codec::{Codec, decoding_error};
+use super::codec::Codec;
+use super::recognise::decoding_error;
 use crate::error::{Error, Kind, Result};
 use std::fs::File;
 use std::io::{self, Read};

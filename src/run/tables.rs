@@ -43,7 +43,7 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
     let schema = infer(&mut inputs, &demand, None, options.threads).map_err(|e| unreadable(e, &name))?.schema.plain();
     if let Some(missing) = fields.iter().find(|field| *field != "*" && schema.index_of(field).is_none()) {
         let all = infer(&mut inputs, &Demand::everything(), None, options.threads)?.schema;
-        if all.fields.is_empty() {
+        if all.fields.is_empty() && inputs.iter().all(|opened| opened.input.is_empty()) {
             // The program that writes a pipe may have filtered out everything.
             let named = fields.iter().filter(|field| *field != "*").map(|field| Field::new(field.clone(), Type::NULL)).collect();
             return empty(Schema::new(named));

@@ -77,8 +77,7 @@ use crate::error::{Error, Result};
 use crate::schema::{DType, Element, Size, Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
-pub use shared::empty_nbytes;
-use shared::{drop_if_full, leaf_nbytes};
+use shared::{drop_if_full, empty_nbytes, leaf_nbytes};
 use std::sync::Arc;
 
 /// The values of one field in `nrows` rows.
@@ -382,9 +381,20 @@ impl Tensor {
     pub fn nbytes(&self) -> usize {
         match self {
             Tensor::Leaf(array) => leaf_nbytes(array),
-            Tensor::List(list) => list.values.nbytes() + 8 * self.nrows(),
+            Tensor::List(list) => list.values.nbytes() + size_of::<i64>() * self.nrows(),
             Tensor::Struct(s) => s.fields.iter().map(Tensor::nbytes).sum(),
             Tensor::Sparse(s) => s.nbytes(),
+        }
+    }
+
+    /// The part of [`Tensor::nbytes`] that nulls take, of leaves and lists.
+    pub fn null_nbytes(&self) -> usize {
+        let count = |nulls: Option<&NullBuffer>| nulls.map_or(0, NullBuffer::null_count);
+        match self {
+            Tensor::Leaf(array) => count(array.nulls()) * empty_nbytes(array.data_type()),
+            Tensor::List(list) => count(list.validity()) * size_of::<i64>() + list.values.null_nbytes(),
+            Tensor::Struct(s) => s.fields.iter().map(Tensor::null_nbytes).sum(),
+            Tensor::Sparse(_) => 0,
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) fn leaf_nbytes(array: &ArrayRef) -> usize {
 }
 
 /// Bytes of a null or an empty string of this type.
-pub fn empty_nbytes(ty: &DataType) -> usize {
+pub(super) fn empty_nbytes(ty: &DataType) -> usize {
     match ty {
         DataType::Null => 0,
         DataType::LargeUtf8 | DataType::LargeBinary => 8,

@@ -10,6 +10,7 @@ use crate::path::{FieldPath, in_expression};
 use crate::schema::Schema;
 use crate::verbs::Entry;
 use clap::Command;
+use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -28,7 +29,19 @@ pub fn in_files(files: &[OsString], verb: &Entry, is_report: bool, options: &Opt
     let missing: Vec<&str> = files.iter().filter_map(|file| file.to_str()).filter(is_plain).collect();
     let Some((name, others_missing)) = missing.split_first() else { return Ok(()) };
     let others_exist = files.iter().any(|file| Path::new(file).exists());
-    let missing = Missing { name, others_missing, others_exist, files, verb, command: verb.command(), is_report, options, words, outlined };
+    let missing = Missing {
+        name,
+        others_missing,
+        others_exist,
+        files,
+        verb,
+        command: verb.command(),
+        is_report,
+        options,
+        words,
+        outlined,
+        schema: OnceCell::new(),
+    };
     RULES.iter().find_map(|rule| rule(&missing)).map_or(Ok(()), Err)
 }
 
@@ -46,6 +59,7 @@ struct Missing<'a> {
     options: &'a Options,
     words: &'a Words,
     outlined: Outlined<'a>,
+    schema: OnceCell<Option<Schema>>,
 }
 
 /// The error for a habit that the word shows; `None` if it does not.
@@ -136,12 +150,15 @@ impl Missing<'_> {
         self.schema().is_some_and(|schema| schema.find(&FieldPath::name(name)).is_ok_and(|(_, field)| field.ty.fields().is_some()))
     }
 
-    /// The schema of the records that reach the last verb, if it is known.
-    fn schema(&self) -> Option<Schema> {
-        let verbs = self.words.verbs.iter().take(self.words.verbs.len().saturating_sub(1));
-        let verbs = verbs.flat_map(|own| own.iter().cloned().chain(["then".into()]));
-        let files = self.files.iter().filter(|file| Path::new(file).is_file()).cloned();
-        (self.outlined)(self.words.before.iter().cloned().chain(verbs).chain(["schema".into(), "--".into()]).chain(files).collect())
+    /// The schema of the records that reach the last verb, if it is known. It is read once.
+    fn schema(&self) -> Option<&Schema> {
+        let read = || {
+            let verbs = self.words.verbs.iter().take(self.words.verbs.len().saturating_sub(1));
+            let verbs = verbs.flat_map(|own| own.iter().cloned().chain(["then".into()]));
+            let files = self.files.iter().filter(|file| Path::new(file).is_file()).cloned();
+            (self.outlined)(self.words.before.iter().cloned().chain(verbs).chain(["schema".into(), "--".into()]).chain(files).collect())
+        };
+        self.schema.get_or_init(read).as_ref()
     }
 }
 

@@ -1,5 +1,6 @@
 //! A file that several threads read at different positions.
 
+use crate::error::Error;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -22,6 +23,14 @@ impl Source {
     /// Size in bytes.
     pub fn nbytes(&self) -> u64 {
         self.nbytes
+    }
+
+    /// The error for a file that is too short to be `what`.
+    pub fn too_short(&self, what: &str) -> Error {
+        match self.nbytes {
+            0 => Error::data("the file is empty"),
+            nbytes => Error::data(format!("{nbytes} bytes are too few for {what}")),
+        }
     }
 
     /// Reads `length` bytes at `start`. The length is checked before memory is allocated.

@@ -112,9 +112,9 @@ impl Block {
         for line in &found.help {
             error = error.help(line.clone());
         }
-        let found = &match found.fix {
-            Fix::Instead(_) if record > 1 => found.clone().with_fix(Fix::Json),
-            _ => found.clone(),
+        let found = match found.fix {
+            Fix::Instead(_) if record > 1 => &found.clone().with_fix(Fix::Json),
+            _ => found,
         };
         if let Some(fixed) = schema.and_then(|schema| fixed(schema, found)) {
             let how = match (&found.fix, schema.and_then(|schema| type_at(schema, found))) {

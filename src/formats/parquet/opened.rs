@@ -279,10 +279,7 @@ fn restore(field: &mut Field, stored: &FieldRef) {
 
 /// The metadata, and the leaves that are encrypted.
 fn read_footer(source: &Source) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
-    let too_short = || match source.nbytes() {
-        0 => Error::data("the file is empty"),
-        nbytes => Error::data(format!("{nbytes} bytes are too few for a Parquet file")),
-    };
+    let too_short = || source.too_short("a Parquet file");
     let tail_at = source.nbytes().checked_sub(8).filter(|at| *at >= 4).ok_or_else(too_short)?;
     let tail = source.bytes(tail_at, 8).map_err(|e| from_io(&e))?;
     let (length, magic) = tail.split_at(4);

@@ -41,10 +41,7 @@ impl Container for Safetensors {
     fn open(input: &Input) -> Result<Contents> {
         let source = Source::new(input.file()?).map_err(|e| Error::io(input.name(), "cannot read", &e))?;
         let read = |start, length| source.bytes(start, length).map_err(|e| Error::io(input.name(), "cannot read", &e));
-        let too_short = || match source.nbytes() {
-            0 => Error::data("the file is empty"),
-            nbytes => Error::data(format!("{nbytes} bytes are too few for a safetensors file")),
-        };
+        let too_short = || source.too_short("a safetensors file");
         let first = if source.nbytes() < 8 { Err(too_short()) } else { read(0, 8) }?;
         let length = header::length(first.try_into().map_err(|_| too_short())?, source.nbytes())?;
         let start = 8 + length;
