@@ -252,7 +252,7 @@ impl GroupEncoder {
     ) -> Result<()> {
         let window_rows = window_rows(&column, self.columns[index].parquet.columns().len());
         // The rows that are sampled are held as arrays.
-        let sample_rows = (SAMPLE_NBYTES / column.row_nbytes()).min(SAMPLE_ROWS);
+        let sample_rows = (SAMPLE_NBYTES / column.row_nbytes()).clamp(1, SAMPLE_ROWS);
         let mut seen = 0;
         let mut next = || -> Result<Option<ArrayRef>> {
             let Some(window) = column.next_rows(window_rows)? else { return Ok(None) };
@@ -272,7 +272,7 @@ impl GroupEncoder {
             sampled += array.len();
             first.push(array);
         }
-        if first.is_empty() {
+        if first.is_empty() && rows.count() == 0 {
             return Ok(());
         }
         let part = sampled as f64 / rows.count() as f64;
@@ -282,6 +282,9 @@ impl GroupEncoder {
         }
         while let Some(array) = next()? {
             self.write(index, &array, &mut writers, codec)?;
+        }
+        if seen != rows.count() {
+            return Err(Error::internal(format!("{seen} rows of a column were encoded in a group of {}", rows.count())));
         }
         match writers {
             Writers::Own(writers) => {
@@ -400,6 +403,9 @@ impl Writer for ParquetWriter {
     }
 
     fn finish(&mut self) -> Result<()> {
+        if !self.columns.is_empty() {
+            return Err(Error::internal("the columns of a row group are incomplete"));
+        }
         // Also flushes. Taking the output out again would lose the error kind.
         self.file()?.finish().map_err(lifted)?;
         self.file = None;
