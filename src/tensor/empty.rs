@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::schema::{DType, Element, Field, Size, Type};
 use arrow_array::{Array, ArrayRef, make_array, new_empty_array, new_null_array};
 use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
 
 impl Tensor {
     /// A tensor of this type without rows. O(levels and fields of the type).
@@ -66,10 +67,20 @@ fn leaf(dtype: &DType, nrows: usize, null: bool) -> Result<ArrayRef> {
     if nrows == 0 {
         return Ok(new_empty_array(&dtype.arrow()));
     }
-    let nulls = new_null_array(&dtype.arrow(), nrows);
-    if null || !(dtype.is_tensor() || *dtype == DType::Json) {
-        return Ok(nulls);
-    }
+    if null { Ok(new_null_array(&dtype.arrow(), nrows)) } else { zeros(&dtype.arrow(), nrows) }
+}
+
+/// Zeros, empty strings, or whatever is the first value of a type; nulls of types without values, and of unions, which have
+/// only those of their members.
+fn zeros(ty: &DataType, nrows: usize) -> Result<ArrayRef> {
+    let nulls = new_null_array(ty, nrows);
+    let data = nulls.to_data();
+    let children = match ty {
+        DataType::Null | DataType::Union(..) => return Ok(nulls),
+        DataType::Dictionary(_, values) => vec![zeros(values, 1)?.to_data()],
+        DataType::RunEndEncoded(_, values) => vec![data.child_data()[0].clone(), zeros(values.data_type(), 1)?.to_data()],
+        _ => data.child_data().to_vec(),
+    };
     // The values under nulls are zeros and empty strings.
-    Ok(make_array(nulls.to_data().into_builder().nulls(None).build().map_err(|e| Error::data(e.to_string()))?))
+    Ok(make_array(data.into_builder().nulls(None).child_data(children).build().map_err(|e| Error::data(e.to_string()))?))
 }

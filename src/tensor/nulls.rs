@@ -16,6 +16,8 @@ pub enum Filling {
     Value(ArrayRef),
     /// An empty list for each null list, at all levels except those with only known sizes.
     Lists,
+    /// A structure of null fields, of these types, for each null structure, and for all structures of a null row of known sizes.
+    Structures(Vec<Field>),
 }
 
 /// The same rows, whose list levels have these dims, with the nulls covered by `filling` replaced. O(values).
@@ -31,13 +33,14 @@ fn fill(tensor: &Tensor, dims: &[Dim], filling: &Filling, forced: Option<&Boolea
     let Some((_, below)) = dims.split_first() else {
         return match (tensor, filling) {
             (Tensor::Leaf(array), Filling::Value(value)) => fill_leaf(array, value, forced).map(Tensor::Leaf),
+            (Tensor::Struct(_), Filling::Structures(fields)) => fill_structures(tensor, fields, forced),
             _ => Ok(tensor.clone()),
         };
     };
     let list = tensor.as_list()?;
     let (partition, nulls) = (list.partition(), list.validity());
     let (values, validity) = match filling {
-        Filling::Value(_) if all_known(dims) => {
+        Filling::Value(_) | Filling::Structures(_) if all_known(dims) => {
             let rows = BooleanBuffer::collect_bool(partition.nrows(), |row| {
                 nulls.is_some_and(|v| v.is_null(row)) || forced.is_some_and(|f| f.value(row))
             });
@@ -110,18 +113,13 @@ impl Native for Filled<'_> {
     }
 }
 
-/// The same rows, where a null structure below `levels` list levels becomes a structure of null fields. O(rows of the
-/// structures), and O(values) for lists of unknown size in them.
-///
-/// # Errors
-/// The tensor has fewer levels.
-pub fn fill_structures(tensor: &Tensor, levels: usize, fields: &[Field]) -> Result<Tensor> {
-    tensor.map_below(levels, &mut |below| {
-        let s = below.as_struct()?;
-        let Some(nulls) = s.validity() else { return Ok(below.clone()) };
-        let filled = s.fields().iter().zip(fields).map(|(tensor, field)| null_at(tensor, &field.ty, nulls)).collect::<Result<_>>()?;
-        Tensor::structure(below.nrows(), filled, None)
-    })
+/// The same structures, where a null one, or one that is `forced`, has null fields.
+fn fill_structures(tensor: &Tensor, fields: &[Field], forced: Option<&BooleanBuffer>) -> Result<Tensor> {
+    let s = tensor.as_struct()?;
+    let forced = forced.map(|forced| NullBuffer::new(!forced));
+    let Some(nulls) = NullBuffer::union(s.validity(), forced.as_ref()) else { return Ok(tensor.clone()) };
+    let filled = s.fields().iter().zip(fields).map(|(tensor, field)| null_at(tensor, &field.ty, &nulls)).collect::<Result<_>>()?;
+    Tensor::structure(tensor.nrows(), filled, None)
 }
 
 /// The same rows, null where `nulls` is set; the items of such list rows are removed.
@@ -184,8 +182,14 @@ mod tests {
         let lists = Tensor::list(RowPartition::from_row_lengths([1, 0]).unwrap(), ints(vec![Some(5)]), None).unwrap();
         let s = Tensor::structure(2, vec![ints(vec![Some(1), Some(0)]), lists.clone()], Some(nulls.clone())).unwrap();
         let fields = crate::schema::notation::parse("a: int64; b: int64[?]").unwrap().fields;
-        let filled = fill_structures(&s, 0, &fields).unwrap();
+        let filled = fill_values(&s, &[], &Filling::Structures(fields.clone())).unwrap();
         let want = Tensor::structure(2, vec![ints(vec![Some(1), None]), lists.with_validity(Some(nulls)).unwrap()], None).unwrap();
         same(&filled, &want);
+        // A null row of known size becomes one of structures of nulls.
+        let items = Tensor::structure(2, vec![ints(vec![Some(1), Some(2)])], None).unwrap();
+        let known = Tensor::list(RowPartition::uniform(2, 1).unwrap(), items, Some(NullBuffer::new_null(1))).unwrap();
+        let filled = fill_values(&known, &[Dim::known(2)], &Filling::Structures(fields[..1].to_vec())).unwrap();
+        let nulls = Tensor::structure(2, vec![ints(vec![None, None])], None).unwrap();
+        same(&filled, &Tensor::list(RowPartition::uniform(2, 1).unwrap(), nulls, None).unwrap());
     }
 }

@@ -49,6 +49,12 @@ pub fn ticks(array: &ArrayRef) -> Result<Int64Array> {
 /// A count does not fit in 32 bits; the error names the row.
 pub fn times(ticks: &Int64Array, to: &DataType) -> Result<ArrayRef> {
     let wrong = |e: arrow_schema::ArrowError| Error::internal(e.to_string());
+    if let (DataType::Time32(_) | DataType::Time64(_), Some(time)) = (to, TimeType::of(to)) {
+        let day = 0..86_400_000_000_000 / time.nanos;
+        if let Some(row) = (0..ticks.len()).find(|row| ticks.is_valid(*row) && !day.contains(&ticks.value(*row))) {
+            return Err(outside_range(to).at_row(row));
+        }
+    }
     let plain: ArrayRef = if to.primitive_width() == Some(8) {
         Arc::new(ticks.clone())
     } else {

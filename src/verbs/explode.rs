@@ -12,6 +12,7 @@ use crate::schema::leaves::{Leaf, leaves};
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::batch::{unbatch, unbatched_type};
 use crate::tensor::{RowPartition, Tensor};
+use arrow_buffer::NullBuffer;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -50,7 +51,10 @@ Null items are kept. To split several fields together, item by item, use `unbatc
     ];
 
     fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
-        let (positions, field) = schema.find(&self.field)?;
+        let (positions, field) = schema.find(&self.field).map_err(|error| match self.field.last().contains(',') {
+            true => error.help("explode takes one field; to split the items of several lists together, use unbatch"),
+            false => error,
+        })?;
         check_parents(schema, &self.field)?;
         let ty = &field.ty;
         if ty.dims.is_empty() {
@@ -253,7 +257,7 @@ impl Items {
     }
 }
 
-/// Replaces the tensor at these positions inside structures without axes, and returns the old tensor.
+/// Replaces the tensor at these positions inside structures without axes, and returns the old tensor, null where a structure is.
 fn replace(tensors: &mut [Tensor], positions: &[usize], new: Tensor) -> Result<Option<Tensor>> {
     let Some((first, rest)) = positions.split_first() else { return Ok(None) };
     let Some(tensor) = tensors.get_mut(*first) else { return Ok(None) };
@@ -262,7 +266,10 @@ fn replace(tensors: &mut [Tensor], positions: &[usize], new: Tensor) -> Result<O
     }
     let (nrows, validity) = (tensor.nrows(), tensor.validity());
     let mut fields = tensor.as_struct()?.fields().to_vec();
-    let old = replace(&mut fields, rest, new)?;
+    let old = replace(&mut fields, rest, new)?.map(|old| {
+        let both = NullBuffer::union(old.validity().as_ref(), validity.as_ref());
+        old.with_validity(both)
+    });
     *tensor = Tensor::structure(nrows, fields, validity)?;
-    Ok(old)
+    old.transpose()
 }

@@ -13,10 +13,9 @@ use crate::schema::notation::parse_literal_for;
 use crate::schema::{DType, Element, Literal, Schema, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::literal::literal_array;
-use crate::tensor::nulls::{Filling, all_known, fill_sparse, fill_structures, fill_values};
+use crate::tensor::nulls::{Filling, all_known, fill_sparse, fill_values};
 use crate::tensor::text::from_text;
 use arrow_array::{ArrayRef, LargeStringArray};
-use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -77,7 +76,7 @@ always null takes the dtype of the value.";
             edits.change(field, |ty| {
                 let filling = Fills::of(ty, &values, field)?;
                 let filled = filling.ty.clone();
-                Ok((filled, move |tensor: &Tensor, scope: &Scope| filling.apply(tensor, scope)))
+                Ok((filled, move |tensor: &Tensor, _: &Scope| filling.apply(tensor)))
             })?;
             values.iter().try_for_each(|text| edits.add_value(field, text.trim()))?;
         }
@@ -211,17 +210,14 @@ impl Fills {
         }
     }
 
-    fn apply(&self, tensor: &Tensor, scope: &Scope) -> Result<Tensor> {
+    fn apply(&self, tensor: &Tensor) -> Result<Tensor> {
         if let Tensor::Sparse(sparse) = tensor {
             return fill_sparse(sparse, self.value.as_ref(), self.lists).map(Tensor::Sparse);
         }
         let dims = &self.ty.dims;
         let mut tensor = tensor.clone();
-        if let (Some(literal), Some(valid)) = (&self.whole, tensor.validity()) {
-            // A null structure contains no list to fill.
-            let hidden = |row: usize| scope.parents.as_ref().is_some_and(|p| p.is_null(row));
-            let valid = BooleanBuffer::collect_bool(valid.len(), |row| valid.is_valid(row) || hidden(row));
-            tensor = tensor.with_validity(Some(valid.into()))?.fill_null_rows(&self.ty, literal)?;
+        if let (Some(literal), true) = (&self.whole, tensor.validity().is_some()) {
+            tensor = tensor.fill_null_rows(&self.ty, literal)?;
         }
         if self.lists {
             tensor = fill_values(&tensor, dims, &Filling::Lists)?;
@@ -230,7 +226,7 @@ impl Fills {
             tensor = fill_values(&tensor, dims, &Filling::Value(value.clone()))?;
         }
         match &self.ty.element {
-            Element::Struct(fields) if self.structures => fill_structures(&tensor, dims.len(), fields),
+            Element::Struct(fields) if self.structures => fill_values(&tensor, dims, &Filling::Structures(fields.clone())),
             _ => Ok(tensor),
         }
     }

@@ -14,7 +14,7 @@ use crate::verbs::shared::packing::{OpenRows, PackedRow, Segment};
 use crate::verbs::shared::pool::{Pool, RecordId};
 use crate::verbs::verb::{Flow, Fold};
 use arrow_array::{ArrayRef, Int64Array};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Approximate number of values emitted at a time.
@@ -124,7 +124,7 @@ impl Packing {
     fn lengths(&self, chunk: &Chunk) -> Result<RowPartition> {
         let packed = &self.layout.packed;
         let mut errors: Vec<Error> = Vec::new();
-        let scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None, filling: self.layout.filling.clone() };
+        let scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, filling: self.layout.filling.clone() };
         for field in packed {
             let refused = scope.refuse_nulls(&chunk.columns[field.position], &field.path);
             errors.extend(refused.err().map(|e| e.in_field(&field.path)));
@@ -259,8 +259,9 @@ impl RowLayout {
         let ids: Vec<RecordId> = segments().map(|s| s.id).collect();
         let sequences = pool.gather(&ids)?;
         let groups = RowPartition::from_row_lengths(rows.iter().map(|row| row.segments.len() as i64))?;
+        let packed: HashMap<usize, &PackedField> = self.packed.iter().map(|field| (field.position, field)).collect();
         let column = |(position, column): (usize, &Tensor)| {
-            let made = match self.packed.iter().find(|p| p.position == position) {
+            let made = match packed.get(&position) {
                 Some(field) => self.row_values(field, column, rows),
                 None => batched_field(column, &groups, &self.names[position]),
             };

@@ -28,7 +28,7 @@ pub struct RecordLimit {
 impl RecordLimit {
     fn check(&self, chunk: &Chunk) -> Result<()> {
         visit(chunk, &self.positions, &mut |tensor, scope| {
-            let scope = Scope { records: scope.records.clone(), parents: scope.parents.clone(), filling: self.filling.clone() };
+            let scope = Scope { records: scope.records.clone(), filling: self.filling.clone() };
             match tensor {
                 // The fields inside it have their own limits.
                 Tensor::Struct(s) => {

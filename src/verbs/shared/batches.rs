@@ -1,5 +1,6 @@
 //! Batches of consecutive records.
 
+use super::edit::{shown, visit};
 use super::memory::Held;
 use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
@@ -127,22 +128,21 @@ impl Boundaries {
 /// Partitions a field's flat values by the records of the chunk.
 fn values_of_rows(chunk: &Chunk, positions: &[usize]) -> Result<RowPartition> {
     let mut partition = RowPartition::uniform(1, chunk.nrows)?;
-    let mut positions = positions.iter();
-    let mut at = positions.next().and_then(|i| chunk.columns.get(*i));
-    while let Some(tensor) = at {
-        at = match tensor {
-            Tensor::List(list) => {
-                partition = partition.merge(list.partition());
-                Some(list.values())
-            }
-            Tensor::Struct(s) => positions.next().and_then(|i| s.fields().get(*i)),
-            Tensor::Sparse(s) => {
-                partition = partition.merge(s.entries());
-                None
-            }
-            Tensor::Leaf(_) => None,
-        };
-    }
+    visit(chunk, positions, &mut |tensor, scope| {
+        partition = scope.records.clone();
+        let mut tensor = tensor.clone();
+        while let Tensor::List(_) = &tensor {
+            // A null row of known size has values.
+            let shown = shown(&tensor, &partition)?;
+            let list = shown.as_ref().map_or(&tensor, |(tensor, _)| tensor).as_list()?;
+            partition = shown.as_ref().map_or(&partition, |(_, records)| records).merge(list.partition());
+            tensor = list.values().clone();
+        }
+        if let Tensor::Sparse(sparse) = &tensor {
+            partition = partition.merge(sparse.entries());
+        }
+        Ok(())
+    })?;
     Ok(partition)
 }
 

@@ -1,7 +1,8 @@
 //! Changes of fields at any depth.
 //!
 //! A verb supplies the new type of a field and a kernel for its values. This module finds the enclosing structure,
-//! keeps everything else unchanged, and maps the row in a kernel's error to the record.
+//! keeps everything else unchanged, and maps the row in a kernel's error to the record. A kernel sees only rows that
+//! exist: what a column holds below a null list or structure is left out before and filled in after it.
 
 use super::divided::{PART_NBYTES, by_trial};
 use super::memory::Budget;
@@ -15,7 +16,6 @@ use crate::schema::{DType, Element, Field, Schema, Type, filling};
 use crate::tensor::{RowPartition, Tensor, row_of};
 use crate::verbs::verb::{Bound, ChunkParts, Map, Operator};
 use arrow_array::Array;
-use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -24,25 +24,17 @@ use std::sync::{Arc, OnceLock};
 pub struct Scope {
     /// The partition of the rows by record.
     pub records: RowPartition,
-    /// Which of the enclosing structures are not null; `None` if all are.
-    pub parents: Option<NullBuffer>,
     /// The arguments of a `fill-null` that replaces all nulls the verb rejects, if they are known.
     pub filling: Option<Arc<str>>,
 }
 
 impl Scope {
-    /// Rejects nulls inside structures that are not null.
+    /// Rejects nulls.
     ///
     /// # Errors
     /// Names the first such row, and a `fill-null` that replaces the nulls.
     pub fn refuse_nulls(&self, tensor: &Tensor, path: &FieldPath) -> Result<()> {
-        let row = match &self.parents {
-            None => tensor.first_null_row(),
-            Some(parents) => tensor.first_null_row().and_then(|first| {
-                (first..tensor.nrows()).find(|row| parents.is_valid(*row) && tensor.slice(*row, 1).first_null_row().is_some())
-            }),
-        };
-        let Some(row) = row else { return Ok(()) };
+        let Some(row) = tensor.first_null_row() else { return Ok(()) };
         let error = Error::data("contains a null, which a tensor cannot represent").at_row(row).in_field(path);
         let left_out = self.left_out(tensor, path, row);
         let Some(value) = filling(tensor) else {
@@ -94,7 +86,7 @@ pub type Kernel = Box<dyn Fn(Vec<Tensor>, &Scope) -> Result<Vec<Tensor>> + Send 
 /// A sequence of changes to fields; each sees the schema that the previous ones produced.
 pub struct Edits {
     schema: Schema,
-    edits: Vec<Edit>,
+    groups: Vec<Group>,
     /// The schema before any change, with the dtypes of [`Edits::fill_as`].
     original: Schema,
     /// See [`Scope::filling`]; computed on first use.
@@ -105,10 +97,17 @@ pub struct Edits {
     part_nbytes: usize,
 }
 
-struct Edit {
-    path: FieldPath,
+/// Successive changes of the fields of one structure, which is taken apart once for all of them.
+struct Group {
     /// The positions of the enclosing structures, outermost first.
     parents: Vec<usize>,
+    edits: Vec<Edit>,
+    /// The type of the outermost enclosing structure after the changes; `None` if it is the final one.
+    outermost: Option<Type>,
+}
+
+struct Edit {
+    path: FieldPath,
     kernel: Kernel,
 }
 
@@ -117,7 +116,7 @@ impl Edits {
     pub fn new(schema: &Schema) -> Edits {
         Edits {
             schema: schema.clone(),
-            edits: Vec::new(),
+            groups: Vec::new(),
             original: schema.clone(),
             filling: OnceLock::new(),
             grows: false,
@@ -168,9 +167,17 @@ impl Edits {
     fn edit(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
         let (mut parents, _) = self.schema.find(path)?;
         let position = parents.pop().unwrap_or(0);
+        if self.groups.last().is_none_or(|group| group.parents != parents) {
+            if let Some(group) = self.groups.last_mut() {
+                group.outermost = group.parents.first().map(|first| self.schema.fields[*first].ty.clone());
+            }
+            self.groups.push(Group { parents: parents.clone(), edits: Vec::new(), outermost: None });
+        }
         let kernel = change_fields(&mut self.schema.fields, &parents, |fields| plan(fields, position));
         let kernel = kernel.map_err(|e| e.in_field(path))?;
-        self.edits.push(Edit { path: path.clone(), parents, kernel });
+        if let Some(group) = self.groups.last_mut() {
+            group.edits.push(Edit { path: path.clone(), kernel });
+        }
         Ok(())
     }
 
@@ -220,10 +227,21 @@ impl Edits {
 impl Map for Edits {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
         let Chunk { nrows, mut columns, origin } = chunk;
-        let filling = self.filling.get_or_init(|| filling::filling(&self.original, self.edits.iter().map(|edit| &edit.path)));
-        for edit in &self.edits {
-            let scope = Scope { records: RowPartition::uniform(1, nrows)?, parents: None, filling: filling.clone() };
-            columns = inside(columns, &edit.parents, scope, &edit.kernel).map_err(|e| e.in_field(&edit.path))?;
+        let filling = self.filling.get_or_init(|| {
+            let paths = self.groups.iter().flat_map(|group| &group.edits).map(|edit| &edit.path);
+            filling::filling(&self.original, paths)
+        });
+        for group in &self.groups {
+            let scope = Scope { records: RowPartition::uniform(1, nrows)?, filling: filling.clone() };
+            columns = match group.parents.split_first() {
+                Some((first, rest)) => {
+                    let ty = group.outermost.as_ref().unwrap_or(&self.schema.fields[*first].ty);
+                    let structure = std::mem::replace(&mut columns[*first], Tensor::structure(0, Vec::new(), None)?);
+                    columns[*first] = below(structure, ty, ty.list_dims().len(), scope, rest, &group.edits)?;
+                    columns
+                }
+                None => edited(columns, &scope, &group.edits)?,
+            };
         }
         Chunk::try_new(nrows, columns, origin)
     }
@@ -246,58 +264,88 @@ fn change_fields<R>(fields: &mut Vec<Field>, parents: &[usize], change: impl FnO
     }
 }
 
-/// Applies a kernel to the fields of the structures at `parents`.
-fn inside(mut tensors: Vec<Tensor>, parents: &[usize], scope: Scope, kernel: &Kernel) -> Result<Vec<Tensor>> {
-    let Some((first, rest)) = parents.split_first() else {
-        return kernel(tensors, &scope).map_err(|e| {
-            e.locate(|at| at.row = at.row.map(|row| if row < scope.records.nvals() { row_of(&scope.records, row) } else { row }))
-        });
-    };
-    let structure = std::mem::replace(&mut tensors[*first], Tensor::structure(0, Vec::new(), None)?);
-    tensors[*first] = below(structure, scope.records, scope.filling, rest, kernel)?;
-    Ok(tensors)
+/// Applies edits to the fields of a structure.
+fn edited(tensors: Vec<Tensor>, scope: &Scope, edits: &[Edit]) -> Result<Vec<Tensor>> {
+    let record = |row| if row < scope.records.nvals() { row_of(&scope.records, row) } else { row };
+    edits.iter().try_fold(tensors, |tensors, edit| {
+        (edit.kernel)(tensors, scope).map_err(|e| e.locate(|at| at.row = at.row.map(record)).in_field(&edit.path))
+    })
 }
 
-fn below(tensor: Tensor, records: RowPartition, filling: Option<Arc<str>>, rest: &[usize], kernel: &Kernel) -> Result<Tensor> {
+/// Applies edits to the fields of the structure at `rest` in structures that will have the type `ty`, below the innermost
+/// `levels` of its axes.
+fn below(tensor: Tensor, ty: &Type, levels: usize, scope: Scope, rest: &[usize], edits: &[Edit]) -> Result<Tensor> {
+    if let (Some((shown, records)), Some(validity)) = (shown(&tensor, &scope.records)?, tensor.validity()) {
+        // Nulls take the row after the others.
+        let (nshown, mut next) = (shown.nrows(), 0..shown.nrows());
+        let rows: Vec<usize> = validity.iter().map(|valid| valid.then(|| next.next()).flatten().unwrap_or(nshown)).collect();
+        let changed = below(shown, ty, levels, Scope { records, ..scope }, rest, edits)?;
+        let dims = ty.dims[ty.dims.len() - levels..].to_vec();
+        let null = Tensor::nulls(&Type { dims, ..ty.clone() }, 1)?;
+        return Tensor::concat(&[&changed, &null])?.gather(&rows);
+    }
     let nrows = tensor.nrows();
     match tensor {
         Tensor::List(list) => {
-            let (partition, validity) = (list.partition().clone(), list.validity().cloned());
-            let records = records.merge(&partition);
-            Tensor::list(partition, below(list.into_values(), records, filling, rest, kernel)?, validity)
+            let partition = list.partition().clone();
+            let scope = Scope { records: scope.records.merge(&partition), filling: scope.filling };
+            Tensor::list(partition, below(list.into_values(), ty, levels.saturating_sub(1), scope, rest, edits)?, None)
         }
         Tensor::Struct(s) => {
-            let validity = s.validity().cloned();
-            let scope = Scope { records, parents: validity.clone(), filling };
-            Tensor::structure(nrows, inside(s.into_fields(), rest, scope, kernel)?, validity)
+            let mut tensors = s.into_fields();
+            tensors = match (rest.split_first(), ty.fields()) {
+                (Some((next, rest)), Some(fields)) => {
+                    let (inner, own) = (std::mem::replace(&mut tensors[*next], Tensor::structure(0, Vec::new(), None)?), &fields[*next].ty);
+                    tensors[*next] = below(inner, own, own.list_dims().len(), scope, rest, edits)?;
+                    tensors
+                }
+                _ => edited(tensors, &scope, edits)?,
+            };
+            Tensor::structure(nrows, tensors, None)
         }
         _ => Err(Error::data("is not a structure")),
     }
 }
 
-/// Calls `see` with the values of a field and their scope.
+/// The rows that are not null, and their partition by record; `None` if no row is null.
+///
+/// # Errors
+/// None that depend on the data.
+pub fn shown(tensor: &Tensor, records: &RowPartition) -> Result<Option<(Tensor, RowPartition)>> {
+    let Some(validity) = tensor.validity().filter(|validity| validity.null_count() > 0) else { return Ok(None) };
+    let count = |record| records.range(record).filter(|row| validity.is_valid(*row)).count() as i64;
+    let records = RowPartition::from_row_lengths((0..records.nrows()).map(count))?;
+    Ok(Some((tensor.gather(&validity.valid_indices().collect::<Vec<_>>())?, records)))
+}
+
+/// Calls `see` with the values of a field and their scope, without what is below null lists and structures.
 ///
 /// # Errors
 /// Errors of `see`.
 pub fn visit(chunk: &Chunk, positions: &[usize], see: &mut dyn FnMut(&Tensor, &Scope) -> Result<()>) -> Result<()> {
     let Some((first, rest)) = positions.split_first() else { return Ok(()) };
-    let (mut tensor, mut rest) = (&chunk.columns[*first], rest);
-    let mut scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, parents: None, filling: None };
+    let (mut tensor, mut rest) = (chunk.columns[*first].clone(), rest);
+    let mut scope = Scope { records: RowPartition::uniform(1, chunk.nrows)?, filling: None };
     while let Some((next, after)) = rest.split_first() {
-        match tensor {
-            Tensor::List(list) => {
-                scope.records = scope.records.merge(list.partition());
-                tensor = list.values();
+        if let Tensor::Struct(s) = &tensor {
+            // Only this field is of interest.
+            let field = s.fields()[*next].clone();
+            let alone = Tensor::structure(tensor.nrows(), vec![field.clone()], s.validity().cloned())?;
+            (tensor, rest) = (field, after);
+            if let Some((shown, records)) = shown(&alone, &scope.records)? {
+                scope.records = records;
+                tensor = shown.as_struct()?.fields()[0].clone();
             }
-            Tensor::Struct(s) => {
-                scope.parents = s.validity().cloned();
-                tensor = &s.fields()[*next];
-                rest = after;
-            }
-            _ => return Err(Error::data("is not a structure")),
+            continue;
         }
+        if let Some(below) = shown(&tensor, &scope.records)? {
+            (tensor, scope.records) = below;
+        }
+        let list = tensor.as_list().map_err(|_| Error::data("is not a structure"))?;
+        scope.records = scope.records.merge(list.partition());
+        tensor = list.values().clone();
     }
-    see(tensor, &scope).map_err(|e| e.locate(|at| at.row = at.row.map(|row| row_of(&scope.records, row))))
+    see(&tensor, &scope).map_err(|e| e.locate(|at| at.row = at.row.map(|row| row_of(&scope.records, row))))
 }
 
 /// The number of axes of the structures that contain a field. The field's own axes are numbered from there.
@@ -329,7 +377,7 @@ mod tests {
     #[test]
     fn advice_names_the_field_and_the_others() {
         let advice = |filling: Option<&str>| {
-            let scope = Scope { records: RowPartition::uniform(1, 1).unwrap(), parents: None, filling: filling.map(Arc::from) };
+            let scope = Scope { records: RowPartition::uniform(1, 1).unwrap(), filling: filling.map(Arc::from) };
             let tensor = Tensor::Leaf(Arc::new(Int64Array::from(vec![None])));
             scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().join("\n")
         };
