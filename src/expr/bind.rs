@@ -432,11 +432,12 @@ fn is_mask(of: &Operand, mask: &Operand) -> bool {
 
 /// The result of a call.
 fn called(function: &Function, written: Written) -> ExprResult<OperandKind> {
-    let Meaning::Formula(formula) = function.meaning else {
+    let Meaning::Formula { formula, alike } = function.meaning else {
         return function.call(written);
     };
     let (name, span, text) = (written.name, written.span.clone(), written.text.clone());
-    let call = function.matched(written)?;
+    let mut call = function.matched(written)?;
+    call.make_alike(alike)?;
     let formula = formula(&call)?;
     // A formula sees no names except its parameters.
     let mut scope = Scope::of_fields(&[], Arc::default());

@@ -3,7 +3,7 @@
 use super::error::{ExprError, ExprResult};
 use super::eval::{Node, NodeKind, UNNAMED};
 use super::span::name_text;
-use super::types::{below_structure, outermost_uniform};
+use super::types::{below_axes, below_structure};
 use crate::error::{Error, Reason, Result, nearest};
 use crate::printable::{counted, counted_axes, is_or_are};
 use crate::schema::{Element, Field, Size, Type};
@@ -43,6 +43,12 @@ pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> ExprError {
     let error = ExprError::new(format!("unknown field `{name}`{place}")).because(Reason::UnknownField);
     match nearest(name, fields.iter().map(|f| f.name.as_str())) {
         Some(near) => error.help(format!("did you mean {}?", name_text(near))),
+        None if matches!(fields, [key, value] if key.name == "key" && value.name == "value")
+            && !outer.is_empty()
+            && !outer.contains(' ') =>
+        {
+            error.help(format!("if {outer} is a map, the value of a key is {outer}[{name:?}]")).help("its fields are: key, value")
+        }
         None => {
             let names: Vec<String> = fields.iter().take(20).map(|f| name_text(&f.name)).collect();
             error.help(if names.is_empty() { "it has no fields".to_owned() } else { format!("its fields are: {}", names.join(", ")) })
@@ -96,10 +102,7 @@ pub fn type_with_field(
                         .help("the leading axes of a field must match those of its structures")
                         .help("for a value in each structure: row_lengths(x) instead of len(x), reduce_sum(x, axis=-1) instead of reduce_sum(x)"));
                 }
-                let mut own = value.clone();
-                if !value.is_sparse() {
-                    own.dims = outermost_uniform(own.dims.split_off(above.len()));
-                }
+                let own = below_axes(value, above.len());
                 let field = Field { storage, ..Field::new(first, own) };
                 match position {
                     Some(position) => fields[position] = field,

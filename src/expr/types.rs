@@ -170,6 +170,16 @@ pub fn outermost_uniform(mut dims: Vec<Dim>) -> Vec<Dim> {
     dims
 }
 
+/// The type of the values of a tensor below its first `naxes` axes; of a sparse tensor, its own. A value inside is null where the
+/// tensor holds nulls.
+pub fn below_axes(ty: &Type, naxes: usize) -> Type {
+    if ty.is_sparse() {
+        return ty.clone();
+    }
+    let below = (0..naxes).fold(ty.clone(), |ty, _| ty.item());
+    Type { dims: outermost_uniform(below.dims), ..below }
+}
+
 /// The innermost ragged axis.
 pub fn last_ragged(dims: &[Dim]) -> Option<usize> {
     dims.iter().rposition(|d| d.size == Size::Ragged)

@@ -27,6 +27,7 @@ mod names;
 pub mod nested;
 pub mod notation;
 pub mod replaced;
+mod search;
 pub mod time;
 pub mod unify;
 pub mod uuid;
@@ -380,6 +381,8 @@ pub struct Schema {
     pub fields: Vec<Field>,
     /// What columnar files declare about all records.
     pub facts: Facts,
+    /// Where the next search starts.
+    next: search::NextFound,
 }
 
 impl PartialEq for Schema {
@@ -397,12 +400,17 @@ pub fn field_near(fields: &[Field], guess: usize, is_meant: impl Fn(&Field) -> b
 impl Schema {
     /// A schema of these fields, without metadata.
     pub fn new(fields: Vec<Field>) -> Schema {
-        Schema { fields, facts: Facts::default() }
+        Schema::with_facts(fields, Facts::default())
+    }
+
+    /// A schema of these fields with this metadata.
+    pub fn with_facts(fields: Vec<Field>, facts: Facts) -> Schema {
+        Schema { fields, facts, next: search::NextFound::default() }
     }
 
     /// The position of a top-level field.
     pub fn index_of(&self, name: &str) -> Option<usize> {
-        self.fields.iter().position(|f| f.name == name)
+        self.next.position(&self.fields, |field| field.name == name)
     }
 
     /// The field at a path, with the positions on the path.
@@ -412,7 +420,7 @@ impl Schema {
     pub fn find(&self, path: &FieldPath) -> Result<(Vec<usize>, &Field)> {
         let (mut fields, mut positions, mut found) = (self.fields.as_slice(), Vec::new(), None);
         for (depth, name) in path.names().iter().enumerate() {
-            let Some(position) = fields.iter().position(|f| f.name == *name) else {
+            let Some(position) = self.next.position(fields, |field| field.name == *name) else {
                 return Err(unknown_field(path, depth, fields));
             };
             positions.push(position);
@@ -436,7 +444,7 @@ impl Schema {
                 })
                 .collect()
         }
-        Schema { fields: plain_fields(&self.fields), facts: self.facts.clone() }
+        Schema::with_facts(plain_fields(&self.fields), self.facts.clone())
     }
 }
 

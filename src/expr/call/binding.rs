@@ -1,6 +1,6 @@
 //! A call while it is being bound.
 
-use super::coerce::cast_node;
+use super::coerce::{cast_node, take_dtype};
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
 use crate::error::{Result, nearest};
@@ -179,6 +179,23 @@ impl Call {
             Some(Some(none)) => ExprError::at(none.span.clone(), format!("{}: {} cannot be None", self.name, self.param(i))),
             _ => self.error(format!("{} is missing the argument `{}`", self.name, self.param(i))),
         })
+    }
+
+    /// Gives numbers written beside tensors the dtype of these, if it holds them.
+    ///
+    /// # Errors
+    /// A list whose rows differ in depth.
+    pub fn make_alike(&mut self, which: &[usize]) -> ExprResult<()> {
+        let mut items: Vec<&mut Operand> = Vec::new();
+        for (_, given) in self.given.iter_mut().enumerate().filter(|(i, _)| which.contains(i)) {
+            let Some(given) = given else { continue };
+            if given.is_literal() || given.node().is_some() {
+                items.push(given);
+            } else if let OperandKind::List(inner) | OperandKind::Tuple(inner) = &mut given.kind {
+                items.extend(inner);
+            }
+        }
+        take_dtype(items)
     }
 
     /// The parameter names, each with its argument, or else with its default as written in the signature.

@@ -165,6 +165,22 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         .collect()
 }
 
+/// Turns literals into tensors of the dtype to which the tensors among the items are promoted, if it holds them.
+///
+/// # Errors
+/// A list whose rows differ in depth.
+pub fn take_dtype(items: Vec<&mut Operand>) -> ExprResult<()> {
+    let dtypes = items.iter().filter_map(|item| item.node()).map(|node| node.ty.dtype().filter(|dtype| dtype.is_number()).cloned());
+    let Some(dtype) = dtypes.reduce(|a, b| promote(&a?, &b?)).flatten() else { return Ok(()) };
+    for item in items {
+        if let Some(literal) = item.literal().filter(|literal| *literal != Literal::None && literal::holds(&dtype, literal)) {
+            let (ty, tensor) = literal::plain(&literal, Some(&dtype)).map_err(|e| e.or_at(item.span.clone()))?;
+            item.kind = OperandKind::Tensor(operand::constant(tensor, ty, item.span.clone()));
+        }
+    }
+    Ok(())
+}
+
 /// The dtype of the tensors among the items, widened for the literals that it does not hold.
 fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text: &Arc<str>) -> ExprResult<DType> {
     let literals_only = of_tensors.is_none();
@@ -319,8 +335,8 @@ pub fn computable(dtype: &DType, name: Option<&str>) -> String {
         dtype => dtype.time().map(|_| "int64"),
     };
     match (to, name) {
-        (Some(to), Some(name)) => format!("convert it first: cast {name}={to}"),
-        (Some(to), None) => format!("convert it to {to} first, with `cast`"),
+        (Some(to), Some(name)) => format!("convert it first, with the verb `cast`: cast {name}={to} then ..."),
+        (Some(to), None) => format!("convert it to {to} first, with the verb `cast`"),
         (None, _) => "values of this type can only be passed through unchanged".to_owned(),
     }
 }

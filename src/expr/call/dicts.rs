@@ -10,7 +10,7 @@ use crate::expr::eval::{Args, Node};
 use crate::expr::kernels::structure::with_fields;
 use crate::expr::operand::{Operand, OperandKind, entry};
 use crate::expr::span::Span;
-use crate::expr::types::outermost_uniform;
+use crate::expr::types::below_axes;
 use crate::schema::{Dim, Field, Literal, Type};
 
 /// Converts an item to a tensor. A dictionary can contain anything that is converted, including dictionaries.
@@ -85,10 +85,9 @@ pub fn key_name(key: &Operand) -> ExprResult<String> {
 fn of_fields(fields: Vec<(String, Node)>, rank: usize, span: Span) -> ExprResult<Node> {
     let dims: Vec<Dim> = fields.first().map_or(Vec::new(), |(_, node)| node.ty.dims[..rank].to_vec());
     let (names, nodes): (Vec<String>, Vec<Node>) = fields.into_iter().unzip();
-    let own = |node: &Node| Type { dims: outermost_uniform(node.ty.dims[rank..].to_vec()), ..node.ty.clone() };
     let field = |(name, node): (String, &Node)| {
         let storage = field_of_value(node).storage_below(rank);
-        Field { storage, ..Field::new(name, own(node)) }
+        Field { storage, ..Field::new(name, below_axes(&node.ty, rank)) }
     };
     let fields = names.into_iter().zip(&nodes).map(field).collect();
     let ty = Type::structure(fields, dims.clone());

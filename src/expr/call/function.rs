@@ -25,7 +25,8 @@ pub enum Meaning {
     /// Checks the arguments and returns the result type with the kernel that computes it.
     Kernel(fn(&mut Call) -> ExprResult<OperandKind>),
     /// An expression over the parameters, which may depend on arguments known before the first record.
-    Formula(fn(&Call) -> ExprResult<String>),
+    /// Literals at the positions `alike` take the dtype of the tensors there.
+    Formula { formula: fn(&Call) -> ExprResult<String>, alike: &'static [usize] },
 }
 
 impl Function {
@@ -50,7 +51,7 @@ impl Function {
         let mut call = self.matched(written)?;
         match self.meaning {
             Meaning::Kernel(bind) => bind(&mut call),
-            Meaning::Formula(_) => Err(call.internal(format!("{} has no kernel", self.names[0]))),
+            Meaning::Formula { .. } => Err(call.internal(format!("{} has no kernel", self.names[0]))),
         }
     }
 }

@@ -17,6 +17,7 @@ pub static FUNCTIONS: &[Function] = &[
             ("tensordot([[1, 2], [3, 4]], [[5], [6]], 1)", "[[17], [39]]"),
             ("tensordot([[1, 2], [3, 4]], [[1, 2], [3, 4]], [[0, 1], [0, 1]])", "30")
         ],
+        alike: [0, 1],
         tensordot
     ),
     formula!(
@@ -28,6 +29,7 @@ pub static FUNCTIONS: &[Function] = &[
             ("einsum(\"ij->j\", [[1, 2], [3, 4]])", "[4, 6]"),
             ("einsum(\"...ii->...\", [[[1, 2], [3, 4]]])", "[5]")
         ],
+        alike: [1],
         einsum
     ),
 ];

@@ -59,6 +59,7 @@ pub static FUNCTIONS: &[Function] = &[
             ("linalg.set_diag([[1, 2], [3, 4]], [8, 9])", "[[8, 2], [3, 9]]"),
             ("linalg.set_diag([[1, 2], [3, 4]], [[0, 7], [8, 9]], k=(0, 1))", "[[8, 7], [3, 9]]")
         ],
+        alike: [0, 1],
         set
     ),
     formula!(

@@ -58,7 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.count_nonzero", "count_nonzero"],
         "input|x|input_tensor, axis|reduction_indices=None, keepdims|keep_dims=False, dtype=int64",
-        "The number of values along axes that are not 0, false or empty.",
+        "The number of values, along axes, that are not 0, False or empty.",
         [("math.count_nonzero([[0, 1], [2, 3]])", "3"), ("math.count_nonzero([\"a\", \"\"])", "1")],
         |call| {
             text(match call.dtype(3)? {

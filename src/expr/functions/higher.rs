@@ -19,7 +19,7 @@ use crate::expr::kernels::entries;
 use crate::expr::kernels::level::{check_same, check_uniform};
 use crate::expr::operand::{Operand, OperandKind, Spec};
 use crate::expr::span::Span;
-use crate::expr::types::{below_structure, last_ragged, outermost_uniform};
+use crate::expr::types::{below_axes, below_structure, last_ragged};
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use std::sync::Arc;
 
@@ -302,7 +302,7 @@ fn items_of(over: &[Node], name: &str) -> ExprResult<(Dim, Vec<Param>, Vec<Opera
             (Size::Known(n), _) => rows = Dim::known(n),
             _ => {}
         }
-        let ty = Type { dims: outermost_uniform(node.ty.dims[1..].to_vec()), ..node.ty.clone() };
+        let ty = below_axes(&node.ty, 1);
         let param = Param::new("item");
         let item = Node { ty, span: node.span.clone(), kind: NodeKind::Param(param.clone()) };
         params.push(param);

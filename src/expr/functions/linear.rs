@@ -12,6 +12,7 @@ pub static FUNCTIONS: &[Function] = &[
         "a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False",
         "The product of a matrix and a vector, or of corresponding ones in two batches.",
         [("linalg.matvec([[1, 2], [3, 4]], [5, 6])", "[17, 39]")],
+        alike: [0, 1],
         |call| {
             matrices(call)?;
             Ok("squeeze(matmul(a, expand_dims(b, -1), transpose_a, False, adjoint_a), -1)".to_owned())
@@ -33,6 +34,7 @@ pub static FUNCTIONS: &[Function] = &[
         "a, b",
         "Cross products of vectors of three values.",
         [("linalg.cross([1, 2, 3], [4, 5, 6])", "[-3, 6, -3]")],
+        alike: [0, 1],
         |call| {
             let [a, b] = [0, 1].map(|i| call.dense(call.operand(i)?, "to pad its rows: to_tensor(x)"));
             let (a, b) = (a?, b?);
@@ -70,7 +72,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.batch_normalization"],
         "x, mean, variance, offset, scale, variance_epsilon",
-        "Scale and shift values to a mean of offset (or None) and a standard deviation of scale (or None), given their mean and variance.",
+        "Scale and shift values to a mean of offset (or None) and a standard deviation of scale (or None), given the mean and variance of the values.",
         [("nn.batch_normalization([1.0, 3.0], 2.0, 1.0, None, None, 0.0)", "[-1.0, 1.0]")],
         |call| {
             let scale = if call.given(4).is_some() { " * scale" } else { "" };

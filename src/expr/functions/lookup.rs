@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["lookup"],
         "x, vocabulary, num_oov_buckets=0, default_value=None",
-        "The index of each string or integer in a vocabulary. A value that is not in the vocabulary gets one of num_oov_buckets additional indices, chosen by Fingerprint64, or default_value (-1). For integers and a vocabulary of strings, the inverse: the string at each index.",
+        "The index of each string or integer in a vocabulary. A value that is not in the vocabulary gets one of num_oov_buckets additional indices, chosen by Fingerprint64, or default_value (-1). If x holds integers and the vocabulary strings, the reverse: the string at each index.",
         [
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"])", "[1, -1]"),
             ("lookup([\"b\", \"x\"], [\"a\", \"b\"], num_oov_buckets=1)", "[1, 2]"),

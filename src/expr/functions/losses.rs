@@ -12,6 +12,7 @@ pub static FUNCTIONS: &[Function] = &[
         "labels, logits, axis|dim=-1",
         "Cross entropy between the softmax of each row of logits and a row of probabilities.",
         [("nn.softmax_cross_entropy_with_logits([0.0, 1.0], [1.0, 1.0])", "0.6931472")],
+        alike: [0, 1],
         |call| {
             let (labels, logits) = pair(call)?;
             let is_repeated = |(label, logit): (&_, &_)| matches!((label, logit), (n, Size::Known(1)) if *n != Size::Known(1));
@@ -41,6 +42,7 @@ pub static FUNCTIONS: &[Function] = &[
         "labels, logits, pos_weight",
         "Sigmoid cross entropy of the logits, given the labels, in which positive labels are weighted by pos_weight.",
         [("nn.weighted_cross_entropy_with_logits([1.0], [0.0], 2.0)", "[1.3862944]")],
+        alike: [0, 1, 2],
         |call| {
             same_shape(call)?;
             let weight = "(1.0 + (pos_weight - 1.0) * labels)";
@@ -52,6 +54,7 @@ pub static FUNCTIONS: &[Function] = &[
         "targets, log_input, compute_full_loss=False",
         "The loss exp(log_input) - targets * log_input; the full loss adds an approximation of log(targets!).",
         [("nn.log_poisson_loss([1.0], [0.0])", "[1.0]")],
+        alike: [0, 1],
         |call| {
             same_shape(call)?;
             let loss = "exp(log_input) - log_input * targets";

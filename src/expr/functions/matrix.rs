@@ -38,6 +38,7 @@ pub static FUNCTIONS: &[Function] = &[
             "sparse.sampled_addmm([[0, 0], [1, 1]], [1.0, 2.0], [2, 2], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])[1]",
             "[2.0, 6.0]"
         )],
+        alike: [1, 3, 4],
         |_| Ok("(indices, gather_nd(mat1 @ mat2, indices) * alpha + values * beta, dense_shape)".to_owned())
     ),
 ];

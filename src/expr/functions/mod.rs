@@ -17,16 +17,19 @@ macro_rules! function {
     };
 }
 
-/// A row for a function defined by a formula.
+/// A row for a function defined by a formula. `alike`: the positions of the tensors that share a dtype, which literals take.
 macro_rules! formula {
-    ($names:expr, $signature:literal, $summary:literal, $examples:expr, $formula:expr) => {
+    ($names:expr, $signature:literal, $summary:literal, $examples:expr, alike: $alike:expr, $formula:expr) => {
         Function {
             names: &$names,
             signature: $signature,
             summary: $summary,
             examples: &$examples,
-            meaning: crate::expr::call::Meaning::Formula($formula),
+            meaning: crate::expr::call::Meaning::Formula { formula: $formula, alike: &$alike },
         }
+    };
+    ($names:expr, $signature:literal, $summary:literal, $examples:expr, $formula:expr) => {
+        formula!($names, $signature, $summary, $examples, alike: [], $formula)
     };
 }
 

@@ -36,6 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
         "tensor|x, indices, updates",
         "The tensor with the updates at the indices. If several updates have the same index, the last one wins.",
         [("tensor_scatter_nd_update([1, 2, 3, 4], [[0], [2]], [9, 8])", "[9, 2, 8, 4]")],
+        alike: [0, 2],
         |call| {
             let scatter = Scatter::over(call)?;
             let last = format!(
@@ -45,7 +46,7 @@ pub static FUNCTIONS: &[Function] = &[
                 scatter.all_ids(),
                 scatter.nrows
             );
-            Ok(scatter.shaped(&format!("gather({}, {last})", scatter.all(&own_dtype(call)?))))
+            Ok(scatter.shaped(&format!("gather({}, {last})", scatter.all("updates"))))
         }
     ),
     formula!(
@@ -53,6 +54,7 @@ pub static FUNCTIONS: &[Function] = &[
         "tensor|x, indices, updates",
         "The tensor with the updates added at the indices.",
         [("tensor_scatter_nd_add([1, 2, 3, 4], [[0], [2], [0]], [9, 8, 10])", "[20, 2, 11, 4]")],
+        alike: [0, 2],
         |call| added(call, str::to_owned)
     ),
     formula!(
@@ -60,6 +62,7 @@ pub static FUNCTIONS: &[Function] = &[
         "tensor|x, indices, updates",
         "The tensor with the updates subtracted at the indices.",
         [("tensor_scatter_nd_sub([1, 2, 3, 4], [[0], [2]], [9, 8])", "[-8, 2, -5, 4]")],
+        alike: [0, 2],
         |call| added(call, |updates| format!("(zeros_like({updates}) - {updates})"))
     ),
     formula!(
@@ -67,6 +70,7 @@ pub static FUNCTIONS: &[Function] = &[
         "tensor|x, indices, updates",
         "The tensor with, at each index, the larger of its value and the update.",
         [("tensor_scatter_nd_max([1, 2, 3, 4], [[0], [3]], [9, 2])", "[9, 2, 3, 4]")],
+        alike: [0, 2],
         |call| chosen(call, "max", '>')
     ),
     formula!(
@@ -74,6 +78,7 @@ pub static FUNCTIONS: &[Function] = &[
         "tensor|x, indices, updates",
         "The tensor with, at each index, the smaller of its value and the update.",
         [("tensor_scatter_nd_min([1, 2, 3, 4], [[0], [3]], [9, 2])", "[1, 2, 3, 2]")],
+        alike: [0, 2],
         |call| chosen(call, "min", '<')
     ),
     formula!(
@@ -81,6 +86,7 @@ pub static FUNCTIONS: &[Function] = &[
         "indices, data",
         "Merge the slices of several tensors into one, each at its index. If an index occurs twice, the last slice wins; positions without a slice are 0.",
         [("dynamic_stitch([[0, 2], [1]], [[10, 30], [20]])", "[10, 20, 30]")],
+        alike: [1],
         stitch
     ),
 ];
@@ -204,22 +210,16 @@ fn known(size: Option<u64>) -> Size {
     size.map_or(Size::Uniform, Size::Known)
 }
 
-/// The updates; literals take the dtype of the tensor.
-fn own_dtype(call: &Call) -> ExprResult<String> {
-    let is_literal = call.operand(2)?.is_literal() && !call.operand(0)?.is_literal();
-    Ok(if is_literal { "constant(updates, identity(tensor).dtype)" } else { "updates" }.to_owned())
-}
-
 fn added(call: &Call, derived: impl Fn(&str) -> String) -> ExprResult<String> {
     let scatter = Scatter::over(call)?;
-    let (all, ids) = (scatter.all(&derived(&own_dtype(call)?)), scatter.all_ids());
+    let (all, ids) = (scatter.all(&derived("updates")), scatter.all_ids());
     Ok(scatter.updated(&format!("math.unsorted_segment_sum({all}, {ids}, {})", scatter.nrows)))
 }
 
 /// Takes updates that are larger or smaller than the values; NaN is neither.
 fn chosen(call: &Call, reduction: &str, better: char) -> ExprResult<String> {
     let scatter = Scatter::over(call)?;
-    let updates = format!("math.unsorted_segment_{reduction}({}, {}, {})", scatter.rows(&own_dtype(call)?), scatter.ids, scatter.nrows);
+    let updates = format!("math.unsorted_segment_{reduction}({}, {}, {})", scatter.rows("updates"), scatter.ids, scatter.nrows);
     let own = scatter.own();
     Ok(scatter.updated(&format!("where({updates} {better} {own}, {updates}, {own})")))
 }

@@ -248,8 +248,7 @@ impl Parser {
             TokenKind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("in") => error
                 .help("expressions have no `in`: write reduce_any(x == [1, 2]), or if the list is a field, reduce_any(list == x)")
-                .help(SEARCH_TEXT)
-                .help(format!("put a field with this name in backquotes: `{word}`")),
+                .help(SEARCH_TEXT),
             TokenKind::Name(word) if word == "not" => {
                 let lists =
                     "expressions have no `not in`: write not reduce_any(x == [1, 2]), or if the list is a field, not reduce_any(list == x)";
@@ -453,8 +452,11 @@ impl Parser {
         let right = self.expression(COMPARISON + 1)?;
         if right.kind != ExprKind::None {
             let (not, is_null) = (if op == Compare::NotEqual { "not " } else { "" }, Self::text_of_null(&right));
-            let advice = if is_null { format!("write {not}is_null(x)") } else { "compare with `==`".to_owned() };
-            return Err(ExprError::at(word, "`is` compares only with None").help(advice));
+            let own = left.dotted().map_or_else(|| "x".to_owned(), |(names, _)| names.join("."));
+            return Err(match is_null {
+                true => ExprError::at(word, "expressions have no `is null`").help(format!("to test for null: {not}is_null({own})")),
+                false => ExprError::at(word, "`is` compares only with None").help("compare with `==`"),
+            });
         }
         let end = right.span.end;
         node(ExprKind::Compare(Box::new(left), vec![(op, right)]), start..end)

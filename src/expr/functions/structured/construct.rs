@@ -8,7 +8,7 @@ use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{dense_partitions, from_lengths, wrap};
 use crate::expr::kernels::structure::with_fields;
 use crate::expr::operand::{Operand, OperandKind, describe};
-use crate::expr::types::outermost_uniform;
+use crate::expr::types::{below_axes, outermost_uniform};
 use crate::schema::{Dim, Field, Size, Type};
 use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor};
@@ -85,10 +85,7 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
                 format!("the leading axes of a field must match those of its structures (rank {rank}); this is {}", describe(&arg.ty)),
             ));
         }
-        let mut own = arg.ty.clone();
-        if !own.is_sparse() {
-            own.dims = outermost_uniform(own.dims.split_off(rank));
-        }
+        let own = below_axes(&arg.ty, rank);
         fields.push(Field { storage, ..Field::new(name, own) });
         args.push(arg);
     }
