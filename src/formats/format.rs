@@ -66,6 +66,10 @@ pub trait Format: Sync {
     fn has_splits(&self) -> bool {
         false
     }
+    /// Whether a field may be spread over several features of a record.
+    fn has_features(&self) -> bool {
+        false
+    }
     /// Creates a reader for one input; `None` if the format is write-only.
     fn reader(&self, input: Arc<Input>, options: &Options) -> Option<Result<Box<dyn Reader>>> {
         let _ = (input, options);

@@ -287,7 +287,8 @@ fn encode_lines<'a>(field: &Field, nrows: usize, value: impl Fn(usize) -> Option
         let Some(text) = value(row) else {
             return Err(null_refused("text", field, row));
         };
-        if memchr::memchr2(b'\n', b'\r', text).is_some_and(|at| text[at] == b'\n' || at + 1 == text.len()) {
+        // A carriage return before the line break would be read as a part of it.
+        if memchr::memchr(b'\n', text).is_some() || text.ends_with(b"\r") {
             return Err(Error::data("a value that contains a line break would be split into two lines").at_row(row).help("use --to jsonl"));
         }
         lines.extend_from_slice(text);

@@ -72,6 +72,10 @@ impl Format for TfRecord {
         recognise(head).is_some_and(|message| (message == Message::SequenceExample) == matches!(self, TfRecord::SequenceExample))
     }
 
+    fn has_features(&self) -> bool {
+        true
+    }
+
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
         Some(Ok(Box::new(TfRecordReader { input, message: self.message(), table: None })))
     }

@@ -57,6 +57,12 @@ impl Codec {
         }
     }
 
+    /// Whether more bytes could show that these are the start of zlib data. Twelve bytes of contents decide it, and the tables
+    /// before them take less than 1 KiB.
+    pub fn may_be_zlib(raw: &[u8]) -> bool {
+        raw.len() < 1024 && starts_as_zlib(raw) && !holds_records(raw)
+    }
+
     /// The compression of a file, judging by its first bytes, or by an extension for zlib.
     pub fn of_file(raw: &[u8], name: &str) -> Option<Codec> {
         Codec::detect(raw).or_else(|| (extensions(name).0 == Some(Codec::Zlib) && starts_as_zlib(raw)).then_some(Codec::Zlib))
@@ -213,6 +219,16 @@ mod tests {
         for (name, bytes, expected) in cases {
             assert_eq!(Codec::detect(bytes), *expected, "{name}");
         }
+    }
+
+    #[test]
+    fn the_start_of_zlib_data_is_undecided_until_it_holds_a_record() {
+        // Many codes make the tables before the first byte long.
+        let varied: Vec<u8> = (0..4000u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> (i % 24)).to_le_bytes()).collect();
+        let whole = zlib(&[tfrecord_header(16_000), varied].concat());
+        let decided = (2..whole.len()).find(|n| !Codec::may_be_zlib(&whole[..*n])).unwrap();
+        assert_eq!(Codec::detect(&whole[..decided]), Some(Codec::Zlib), "{decided} bytes");
+        assert!(!Codec::may_be_zlib(b"plain text") && !Codec::may_be_zlib(&zlib(&[7; 1 << 20])[..1024]));
     }
 
     #[test]

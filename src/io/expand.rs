@@ -59,7 +59,10 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
     if let Some((path, partition)) = different_partitions(&given) {
         folder::partition_is_not_read(&path.display().to_string(), &partition, options)?;
     }
-    drop_seconds(&mut all);
+    // A text file may have any name.
+    if options.from.as_deref() != Some("text") {
+        drop_seconds(&mut all);
+    }
     dataset::check(&all, options)?;
     Ok(all)
 }

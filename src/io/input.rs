@@ -170,7 +170,7 @@ impl Input {
         let mut pipe = pipe;
         let mut raw = Vec::new();
         // Twelve bytes identify all compressions except zlib, which has to be decompressed. None starts like JSON.
-        let enough = |raw: &[u8]| raw.len() >= 64 || (raw.len() >= 12 && raw[0] & 0x0f != 8) || matches!(raw[0], b'{' | b'[');
+        let enough = |raw: &[u8]| (raw.len() >= 12 && !Codec::may_be_zlib(raw)) || matches!(raw[0], b'{' | b'[');
         fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "cannot read", &e))?;
         let mut input = Input::new(name, options, InputSource::Memory(Arc::from([])));
         input.codec = Codec::detect(&raw);
@@ -388,7 +388,15 @@ pub fn inputs(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
         input.folder = folder;
         let is_whole = input.head.len() < head_bytes && input.is_regular();
         let has_delimiter = options.csv.delimiter.is_some();
-        let suspect = Suspect { name: input.name(), head: &input.head, is_whole, extension: input.extension(), from, has_delimiter };
+        let suspect = Suspect {
+            name: input.name(),
+            codec: input.codec,
+            head: &input.head,
+            is_whole,
+            extension: input.extension(),
+            from,
+            has_delimiter,
+        };
         recognise::check(&suspect).map_err(|e| input.among_others(e))?;
         inputs.push(Arc::new(input));
     }

@@ -22,6 +22,8 @@ const FOREIGN: [(usize, &[u8], &str, &str); 9] = [
 /// The properties of an input before its format is known.
 pub struct Suspect<'a> {
     pub name: &'a str,
+    /// The compression.
+    pub codec: Option<Codec>,
     /// The first decompressed bytes.
     pub head: &'a [u8],
     /// Whether `head` is the whole input.
@@ -98,9 +100,13 @@ fn html(head: &[u8]) -> Option<Error> {
 
 /// Data that is still compressed after decompression.
 fn compressed(suspect: &Suspect) -> Option<Error> {
-    let (_, command) = [(b"\x1f\x8b".as_slice(), "gzip -dc"), (b"\x28\xb5\x2f\xfd", "zstd -dc")]
-        .into_iter()
-        .find(|(magic, _)| suspect.head.starts_with(magic))?;
+    [b"\x1f\x8b".as_slice(), b"\x28\xb5\x2f\xfd"].into_iter().find(|magic| suspect.head.starts_with(magic))?;
+    // The outer compression goes first; the inner one is recognized.
+    let command = match suspect.codec {
+        Some(Codec::Zstd) => "zstd -dc",
+        Some(Codec::Zlib) => "pigz -dz <",
+        _ => "gzip -dc",
+    };
     let way_out = format!("decompress it first: {command} {} | tatter ...{} -", in_command(suspect.name), from_option(suspect));
     Some(Error::data("the data is compressed twice").help(way_out))
 }
@@ -334,7 +340,7 @@ mod tests {
     use super::*;
 
     fn verdict(head: &[u8], extension: Option<&str>, from: Option<&str>) -> String {
-        match check(&Suspect { name: "x", head, is_whole: true, extension, from, has_delimiter: false }) {
+        match check(&Suspect { name: "x", codec: None, head, is_whole: true, extension, from, has_delimiter: false }) {
             Ok(()) => "good".to_owned(),
             Err(e) => e.message().to_owned(),
         }

@@ -126,7 +126,7 @@ impl Drawn {
             let last = ascending.partition_point(|record| record < end);
             if last > first {
                 let only = RecordNumbers::ascending(ascending[first..last].iter().map(|record| record - start + 1));
-                tasks.push(opened.reader()?.read(schema, &Request { only: Some(Arc::new(only)), ..request.clone() })?);
+                tasks.push(opened.read(schema, &Request { only: Some(Arc::new(only)), ..request.clone() })?);
             }
             (start, first) = (*end, last);
         }

@@ -301,7 +301,7 @@ impl Inputs {
                     ));
                 }
                 let (mut opened, request) = opened.next()?;
-                match opened.reader().and_then(|reader| reader.read(&schema, &request)) {
+                match opened.read(&schema, &request) {
                     Ok(tasks) => current = Some(tasks),
                     Err(error) => {
                         over = true;
@@ -317,7 +317,7 @@ impl Inputs {
     pub fn into_decoded(self, schema: Arc<Schema>, demand: Demand) -> impl Iterator<Item = Result<Decoded>> {
         let request = self.request(demand, None);
         self.opened.into_iter().flat_map(move |mut opened| -> Box<dyn Iterator<Item = Result<Decoded>>> {
-            match opened.reader().and_then(|reader| reader.read(&schema, &request)) {
+            match opened.read(&schema, &request) {
                 Ok(tasks) => Box::new(tasks.map(|task| task.and_then(|task| task()))),
                 Err(error) => Box::new(std::iter::once(Err(error))),
             }

@@ -2,10 +2,13 @@
 
 use super::format;
 use super::source_columns::with_source;
+use crate::chunk::Decoded;
 use crate::error::{Error, Result};
+use crate::formats::format::{Request, Tasks};
 use crate::formats::{Format, Reader};
 use crate::io::Input;
 use crate::options::Options;
+use crate::schema::{Field, Schema, Source};
 use std::sync::Arc;
 
 /// An input with the reader of its format.
@@ -25,6 +28,20 @@ impl Opened {
     /// The reader was taken and the input was not opened again, which is a bug.
     pub fn reader(&mut self) -> Result<&mut Box<dyn Reader>> {
         self.reader.as_mut().ok_or_else(|| Error::internal("an input is read twice"))
+    }
+
+    /// See [`Reader::read`]. Where the fields of another input are stored in it does not concern this one.
+    ///
+    /// # Errors
+    /// See [`Reader::read`].
+    pub fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {
+        let is_foreign = |field: &Field| !field.source.is_empty() && request.declared.index_of(&field.name).is_none();
+        if self.format.has_features() || !schema.fields.iter().any(is_foreign) {
+            return self.reader()?.read(schema, request);
+        }
+        let mut own = schema.as_ref().clone();
+        own.fields.iter_mut().filter(|field| is_foreign(field)).for_each(|field| field.source = Source::default());
+        self.reader()?.read(&Arc::new(own), request)
     }
 
     /// Moves the input with its reader out of this one.

@@ -120,6 +120,19 @@ fn pairs(field: &ArrowField) -> impl Iterator<Item = (String, String)> + '_ {
     field.metadata().iter().map(|(key, value)| (key.clone(), value.clone()))
 }
 
+/// Whether this value is among those that Polars lists, each after its length in bytes: `3;cat3;dog`.
+fn polars_lists(listed: &str, value: &str) -> bool {
+    let mut rest = listed;
+    while let Some((nbytes, after)) = rest.split_once(';') {
+        let Some((own, others)) = nbytes.parse().ok().and_then(|nbytes| after.split_at_checked(nbytes)) else { return false };
+        if own == value {
+            return true;
+        }
+        rest = others;
+    }
+    false
+}
+
 impl Storage {
     /// The storage of a list of such fields; `size` is that of all lists, if it is the same.
     pub fn list(&self, size: Option<i32>) -> Storage {
@@ -202,6 +215,12 @@ impl Storage {
                     let extensions = [a, b].map(|field| field.metadata().get(EXTENSION[0]));
                     let is_of_one = matches!(extensions, [Some(_), None] | [None, Some(_)]);
                     dropped.extend(extensions.into_iter().flatten().filter(|_| is_of_one).map(|name| (name.clone(), OF_ONE_INPUT)));
+                    // The values of one input are not all values.
+                    let of_one = |a: &Metadata, b: &Metadata| -> Vec<String> {
+                        a.keys().filter(|key| key.starts_with(POLARS_ENUM) && !b.contains_key(key.as_str())).cloned().collect()
+                    };
+                    let listed = [of_one(a.metadata(), b.metadata()), of_one(b.metadata(), a.metadata())].concat();
+                    dropped.extend(listed.into_iter().map(|key| (key, OF_ONE_INPUT)));
                     let is_lost =
                         |key: &String| dropped.iter().any(|(gone, _)| gone == key) || (is_of_one && EXTENSION.contains(&key.as_str()));
                     let all = a.metadata().iter().chain(b.metadata().iter());
@@ -263,8 +282,7 @@ impl Storage {
         if wide != *stored.field.data_type() {
             stored.field = Arc::new(stored.field.as_ref().clone().with_data_type(wide));
         }
-        let entry = format!("{};{value}", value.len());
-        let lists_others = |(key, listed): &(&String, &String)| key.starts_with(POLARS_ENUM) && !listed.contains(&entry);
+        let lists_others = |(key, listed): &(&String, &String)| key.starts_with(POLARS_ENUM) && !polars_lists(listed, value);
         let keys: Vec<String> = stored.field.metadata().iter().filter(lists_others).map(|(key, _)| key.clone()).collect();
         if keys.is_empty() {
             return;

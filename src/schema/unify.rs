@@ -6,7 +6,7 @@
 
 use super::facts::{Storage, Stored};
 use super::time::finer;
-use super::{DType, Dim, Element, Field, Schema, Size, Type};
+use super::{DType, Dim, Element, Field, Literal, Schema, Size, Type};
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use arrow_schema::DataType;
@@ -48,7 +48,7 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
     let mut clashes = Vec::new();
     let fields = unify_fields(&a.fields, &b.fields, None, &mut clashes);
     let Some((first, others)) = clashes.split_first() else {
-        return Ok(Schema { fields, facts: a.facts.join(&b.facts) });
+        return Ok(Schema::with_facts(fields, a.facts.join(&b.facts)));
     };
     let [x, y] = &first.types;
     let mut error = Error::data(format!("is {x} in {in_a} and {y} in {in_b}: no type fits both")).in_field(&first.path);
@@ -68,7 +68,7 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
 /// Applies `declared` to inferred fields, at every level of structures. Field order is that of the data; fields that
 /// are only declared come last. A declared type applies as a whole: dims, nulls, default and source.
 pub fn overlay(declared: &Schema, inferred: &Schema) -> Schema {
-    Schema { fields: overlay_fields(&declared.fields, &inferred.fields), facts: inferred.facts.clone() }
+    Schema::with_facts(overlay_fields(&declared.fields, &inferred.fields), inferred.facts.clone())
 }
 
 fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
@@ -95,6 +95,11 @@ fn overlay_fields(declared: &[Field], inferred: &[Field]) -> Vec<Field> {
                 let nullable = if same { said.ty.optional } else { stored.field.is_nullable() };
                 let field = Arc::new(stored.field.as_ref().clone().with_nullable(nullable));
                 said.storage = Storage::Arrow(Stored { field, ..stored.clone() });
+                match &said.default {
+                    Some(Literal::String(text)) => said.storage.add_value(text),
+                    Some(value) => said.storage.add_value(&value.to_string()),
+                    None => {}
+                }
             }
             said
         }

@@ -8,9 +8,12 @@ use crate::schema::iso8601::{
 };
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, DecimalType, Int32Type, Int64Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, DecimalType, Int32Type, Int64Type, IntervalMonthDayNanoType,
+};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, LargeStringArray, PrimitiveArray, make_array};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::Arc;
@@ -191,8 +194,43 @@ pub fn from_text(texts: &LargeStringArray, ty: &DataType, refuse: Refuse) -> Res
         (DataType::FixedSizeBinary(width), _) => fixed_size(texts, *width, ty, refuse),
         (DataType::Date32 | DataType::Time32(_), Some(unit)) => times::<Int32Type>(texts, ty, unit, refuse),
         (_, Some(unit)) => times::<Int64Type>(texts, ty, unit, refuse),
+        (DataType::Dictionary(_, values), _) => encoded(&from_text(texts, values, refuse)?, texts.nulls(), ty),
+        (DataType::RunEndEncoded(_, values), _) => encoded(&from_text(texts, values.data_type(), refuse)?, texts.nulls(), ty),
+        (DataType::Interval(unit), _) => intervals(texts, *unit, refuse),
         _ => cast(texts, ty, refuse),
     }
+}
+
+/// The values as a dictionary or in runs. What was refused has a placeholder, not a null.
+fn encoded(values: &ArrayRef, nulls: Option<&NullBuffer>, ty: &DataType) -> Result<ArrayRef> {
+    let values = make_array(values.to_data().into_builder().nulls(nulls.cloned()).build().map_err(internal)?);
+    arrow_cast::cast(&values, ty).map_err(|e| Error::data(format!("the values cannot be encoded as {}: {e}", name(ty))))
+}
+
+/// Arrow's parser takes a month for 30 days where a type has no months, and drops what is finer than a type.
+fn intervals(texts: &LargeStringArray, unit: IntervalUnit, refuse: Refuse) -> Result<ArrayRef> {
+    let mut refused = vec![false; texts.len()];
+    let finest = cast(texts, &DataType::Interval(IntervalUnit::MonthDayNano), &mut |row, message| {
+        refused[row] = true;
+        refuse(row, message);
+    })?;
+    let finest = finest.as_primitive::<IntervalMonthDayNanoType>();
+    let ty = DataType::Interval(unit);
+    for row in (0..texts.len()).filter(|row| texts.is_valid(*row) && !refused[*row]) {
+        let (value, text) = (finest.value(row), texts.value(row));
+        let is_exact = match unit {
+            IntervalUnit::YearMonth => value.days == 0 && value.nanoseconds == 0,
+            IntervalUnit::DayTime => value.months == 0 && value.nanoseconds % 1_000_000 == 0,
+            IntervalUnit::MonthDayNano => true,
+        };
+        let has_more_digits = |word: &str| {
+            word.split_once('.').is_some_and(|(_, digits)| digits.trim_end_matches(|c: char| !('1'..='9').contains(&c)).len() > 9)
+        };
+        if !is_exact || text.split_whitespace().any(has_more_digits) {
+            refuse(row, Reading::Inexact.message(text, &ty));
+        }
+    }
+    cast(texts, &ty, &mut |_, _| {})
 }
 
 /// How a text relates to a type.

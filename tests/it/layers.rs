@@ -10,6 +10,7 @@ use std::fs;
 const CONCURRENT: &[(&str, &str)] = &[
     ("run/engine/", "the stages of a run"),
     ("notice.rs", "notices come from any thread"),
+    ("schema/search.rs", "a shared schema remembers where it was last searched"),
     ("run/outline.rs", "gives up after a moment"),
     ("run/progress.rs", "draws while the engine works"),
     ("verbs/stats/collect.rs", "any thread adds to a share of the fields"),

@@ -48,6 +48,10 @@ impl Format for ArrayRecord {
         true
     }
 
+    fn has_features(&self) -> bool {
+        true
+    }
+
     fn reader(&self, input: Arc<Input>, _: &Options) -> Option<Result<Box<dyn Reader>>> {
         Some(Ok(Box::new(ArrayReader { input, file: None })))
     }

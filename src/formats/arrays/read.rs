@@ -147,7 +147,8 @@ impl Reader for ArraysReader {
         if contents.embedded.is_none() {
             self.note_bytes(&contents, &found, request)?;
         }
-        let found = Schema { facts: Facts::of_file(metadata, columns(&found.fields)), ..found };
+        let facts = Facts::of_file(metadata, columns(&found.fields));
+        let found = Schema::with_facts(found.fields, facts);
         Ok(Inference::Known(declared_over(&request.declared, found)))
     }
 

@@ -112,7 +112,7 @@ impl Known {
     fn inference(&self, request: &Request) -> Result<Inference> {
         names::announce(&self.name, &self.renamed, &request.options)?;
         let facts = Facts::of_file(self.schema.metadata().clone(), columns(&self.fields));
-        Ok(Inference::Known(declared_over(&request.declared, Schema { fields: self.fields.clone(), facts })))
+        Ok(Inference::Known(declared_over(&request.declared, Schema::with_facts(self.fields.clone(), facts))))
     }
 
     /// The tasks for the batches produced by `messages`. `dictionaries` are those that precede them.
@@ -274,6 +274,14 @@ impl Streams {
                 return Err(Error::data("another Arrow stream with different columns follows the first")
                     .help("read them as two inputs: columns missing from one of them become null, and types are unified"));
             }
+            if dictionary_ids(&next.schema) != dictionary_ids(&self.known.schema) {
+                return Err(Error::data("another Arrow stream whose dictionaries have different ids follows the first")
+                    .help("read them as two inputs"));
+            }
+            if next.schema.metadata() != self.known.schema.metadata() {
+                let text = "the metadata of the first Arrow stream is kept; that of another stream after it differs";
+                self.notices.add(format!("{}: {text}", self.known.name), self.strict)?;
+            }
             return Ok(Some(framed));
         }
     }
@@ -286,6 +294,13 @@ impl Streams {
             false => self.notices.add(format!("{}: {text}", self.known.name), false),
         }
     }
+}
+
+/// The ids of the dictionaries of all columns, in order.
+fn dictionary_ids(schema: &SchemaRef) -> Vec<Option<i64>> {
+    #[expect(deprecated, reason = "no other way leads from a field to its dictionary")]
+    let id = |field: &ArrowField| field.dict_id();
+    schema.fields().iter().flat_map(|field| encoded::dictionaries(field)).map(id).collect()
 }
 
 fn not_a_stream() -> Error {

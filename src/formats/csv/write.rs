@@ -11,6 +11,7 @@ use crate::notice::Tally;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
+use crate::schema::filling::null_refused;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::text::{reads_text, to_text, uuids};
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -194,6 +195,7 @@ fn put_not_finite(value: f64, out: &mut Vec<u8>) {
 
 /// A column to be written.
 struct Column<'a> {
+    field: &'a Field,
     shape: Shape<'a>,
     /// The values of all rows.
     texts: Texts<'a>,
@@ -224,7 +226,8 @@ impl RecordEncoder {
         header
     }
 
-    fn column<'a>(&self, tensor: &'a Tensor, is_uuid: bool, is_alone: bool) -> Result<Column<'a>> {
+    fn column<'a>(&self, tensor: &'a Tensor, field: &'a Field, is_alone: bool) -> Result<Column<'a>> {
+        let is_uuid = field.is_uuid();
         let (shape, texts) = match tensor {
             Tensor::Leaf(array) => (Shape::Value, Texts::of(array, is_uuid)?),
             Tensor::List(list) => (Shape::List(list.partition(), list.values().validity()), Texts::of(list.values().as_leaf()?, is_uuid)?),
@@ -234,7 +237,7 @@ impl RecordEncoder {
         // Lists contain the separator, which can be special, and a lone field can be empty.
         let is_plain = matches!(shape, Shape::Value) && texts.is_plain() && !is_alone && self.dialect.is_outside_numbers();
         let validity = tensor.validity().filter(|validity| validity.null_count() > 0);
-        Ok(Column { shape, texts, validity, is_plain })
+        Ok(Column { field, shape, texts, validity, is_plain })
     }
 
     /// Appends the field of a row, without quotes.
@@ -253,16 +256,26 @@ impl RecordEncoder {
             }
             _ if is_null => out.extend_from_slice(null.as_bytes()),
             Shape::List(partition, validity) => return self.put_list(&column.texts, partition.range(row), validity.as_ref(), out),
-            Shape::Sparse(sparse) => {
-                for (number, entry) in sparse.entries().range(row).enumerate() {
-                    if number > 0 {
-                        out.push(self.separator());
-                    }
-                    put_integer(sparse.indices()[entry], out);
-                    out.push(b':');
-                    column.texts.put(entry, out)?;
-                }
+            Shape::Sparse(sparse) => return self.put_entries(column, sparse, row, out),
+        }
+        Ok(())
+    }
+
+    /// Appends `index:value` for each entry of a row.
+    fn put_entries(&self, column: &Column, sparse: &Sparse, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let validity = sparse.values().logical_nulls();
+        for (number, entry) in sparse.entries().range(row).enumerate() {
+            if validity.as_ref().is_some_and(|validity| validity.is_null(entry)) {
+                return Err(null_refused("a sparse field of csv", column.field, row));
             }
+            if number > 0 {
+                out.push(self.separator());
+            }
+            let start = out.len();
+            put_integer(sparse.indices()[entry], out);
+            out.push(b':');
+            column.texts.put(entry, out)?;
+            self.check_item(&out[start..])?;
         }
         Ok(())
     }
@@ -281,10 +294,7 @@ impl RecordEncoder {
             let item = out.len();
             items.put(at, out)?;
             self.check_word(&out[item..])?;
-            if memchr::memchr(self.separator(), &out[item..]).is_some() {
-                let error = Error::data("an item contains the character that separates items");
-                return Err(error.help("choose another: --list-separator ';'"));
-            }
+            self.check_item(&out[item..])?;
         }
         if nitems == 1 && (out.len() == start || self.dialect.is_null(&out[start..])) {
             let error = Error::data("a list of one item that is empty or null would read back as an empty list or null");
@@ -296,6 +306,15 @@ impl RecordEncoder {
     /// The separator of items. Without one, there are no lists: they were refused.
     fn separator(&self) -> u8 {
         self.dialect.separator.unwrap_or_default()
+    }
+
+    /// Text with a separator cannot be written as an item.
+    fn check_item(&self, text: &[u8]) -> Result<()> {
+        if memchr::memchr(self.separator(), text).is_none() {
+            return Ok(());
+        }
+        let error = Error::data("an item contains the character that separates items");
+        Err(error.help(format!("choose another: --list-separator '{}'", if self.separator() == b';' { '|' } else { ';' })))
     }
 
     /// Text that means null cannot be written as text.
@@ -313,7 +332,7 @@ impl Encode for RecordEncoder {
     fn encode(&self, chunk: Chunk) -> Result<Encoded> {
         let is_alone = chunk.columns.len() == 1;
         let fields = chunk.columns.iter().zip(&self.schema.fields);
-        let columns = fields.map(|(column, field)| self.column(column, field.is_uuid(), is_alone)).collect::<Result<Vec<_>>>()?;
+        let columns = fields.map(|(column, field)| self.column(column, field, is_alone)).collect::<Result<Vec<_>>>()?;
         for (column, lists) in chunk.columns.iter().zip(&self.lists) {
             if let Tensor::List(list) = column {
                 let shown = (0..chunk.nrows).filter(|row| list.partition().range(*row).len() > 1).count();
@@ -335,7 +354,7 @@ impl Encode for RecordEncoder {
                     out.push(self.dialect.delimiter);
                 }
                 let start = out.len();
-                self.put(column, row, &mut out).map_err(|e| e.at_row(row).in_field(quoted(&self.schema.fields[number].name)))?;
+                self.put(column, row, &mut out).map_err(|e| e.at_row(row).in_field(quoted(&column.field.name)))?;
                 if !column.is_plain {
                     self.dialect.quote_from(start, is_alone, &mut out);
                 }

@@ -216,7 +216,7 @@ fn without_missing(schema: &Schema) -> Schema {
         }
         field
     }
-    Schema { fields: schema.fields.iter().map(present).collect(), facts: schema.facts.clone() }
+    Schema::with_facts(schema.fields.iter().map(present).collect(), schema.facts.clone())
 }
 
 /// The position of a tensor in the record.

@@ -134,7 +134,7 @@ impl Mapping {
     pub fn new(schema: &Schema, request: &Request, sequences: bool) -> Result<Mapping> {
         let mut mapping = Mapping { sequences, ..Mapping::default() };
         for field in schema.fields.iter().filter(|f| request.wanted.includes(&f.name)) {
-            let declared = request.declared.fields.iter().find(|d| d.name == field.name);
+            let declared = request.declared.index_of(&field.name).map(|at| &request.declared.fields[at]);
             let mut field = field.clone();
             if let Some(declared) = declared {
                 if field.source.is_empty() {

@@ -220,22 +220,27 @@ impl Observed for Observation {
         check(scalars, &seen)?;
         let named: BTreeMap<&str, &Feature> = seen.iter().copied().collect();
         // A declared field takes the position of its first feature, or else the last position.
-        let mut declared: Vec<(&Field, HashSet<String>)> = request
+        let declared: Vec<(&Field, HashSet<String>)> = request
             .declared
             .fields
             .iter()
             .filter(|f| is_complete(&f.ty))
-            .map(|f| (f, declared_features(std::slice::from_ref(f))))
+            .map(|f| (f, declared_features(std::slice::from_ref(f)).into_iter().chain([f.name.clone()]).collect()))
             .collect();
+        let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, (_, features)) in declared.iter().enumerate() {
+            features.iter().for_each(|feature| readers.entry(feature).or_default().push(at));
+        }
+        let mut is_placed = vec![false; declared.len()];
         let beside: HashSet<String> = seen.iter().flat_map(|(name, _)| self.beside(name, &named, request)).collect();
         let (mut fields, mut clashes, mut known) = (Vec::new(), Vec::new(), HashSet::new());
         let is_needed =
             |name: &str| request.wanted.includes(name) || name.strip_suffix("/values").is_some_and(|of| request.wanted.includes(of));
         for (name, feature) in &seen {
-            while let Some(at) = declared.iter().position(|(f, features)| f.name == *name || features.contains(*name)) {
-                let (field, features) = declared.remove(at);
+            for at in readers.get(name).into_iter().flatten().filter(|at| !std::mem::replace(&mut is_placed[**at], true)) {
+                let (field, features) = &declared[*at];
                 fields.push(self.stored(field, &named, request)?);
-                known.extend(features.into_iter().chain([field.name.clone()]));
+                known.extend(features.iter().cloned());
             }
             if known.contains(*name) {
                 continue;
@@ -251,7 +256,7 @@ impl Observed for Observation {
                 }
             }
         }
-        for (field, _) in declared {
+        for (field, _) in declared.iter().zip(&is_placed).filter(|(_, is_placed)| !**is_placed).map(|(declared, _)| declared) {
             fields.push(self.stored(field, &named, request)?);
         }
         hint(scalars, &fields, &named, request)?;

@@ -168,3 +168,9 @@ pub fn sparse_rank(cursor: &mut Cursor) -> Option<usize> {
     let shape = shape.filter(|n| (1..=MAX_SPARSE_RANK).contains(n))?;
     (seen == 7 && nindices == nvalues && rank.unwrap_or(shape) == shape).then_some(shape)
 }
+
+/// Whether an object reads as bytes: its only key is `b64`, with text in base64.
+pub fn reads_as_bytes(object: &[u8]) -> bool {
+    let text = object.strip_prefix(b"{\"b64\":\"").and_then(|rest| rest.strip_suffix(b"\"}"));
+    text.is_some_and(|text| STANDARD.decode(text).is_ok())
+}

@@ -54,6 +54,8 @@ fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<F
         Fix::Dtype(dtype) => {
             ty.element = if ty.is_sparse() { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
         }
+        // A union can be null only through a member that may be.
+        Fix::Nullable if error.depth == 0 && ty.optional => return None,
         Fix::Nullable if error.depth == 0 => ty.optional = true,
         Fix::Nullable => ty.with_nulls = true,
         Fix::Json => {

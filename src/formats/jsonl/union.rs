@@ -3,7 +3,7 @@
 use super::builder::{BuildOptions, Builder, LateErrors};
 use super::cursor::Cursor;
 use super::error::{Parse, ParseError};
-use super::forms::elements;
+use super::forms::{elements, reads_as_bytes};
 use super::keys::read_key;
 use super::rules::Rules;
 use crate::error::{Error, Result};
@@ -44,6 +44,10 @@ pub fn texts(array: &ArrayRef, write: impl Fn(&Tensor, &Field, &[usize]) -> Resu
         super::text::write_string(field.name.as_bytes(), &mut key);
         for (row, text) in rows.iter().zip(write(&tensor, &field, &offsets)?) {
             out[*row] = [b"{", key.as_slice(), b":", text.as_slice(), b"}"].concat();
+            if reads_as_bytes(&out[*row]) {
+                let error = Error::data("a union {\"b64\": ...} would read back as bytes").at_row(*row);
+                return Err(error.help("write another format, such as Arrow: --to arrow-file"));
+            }
         }
     }
     let texts: Result<Vec<String>, _> = out.into_iter().map(String::from_utf8).collect();
@@ -86,6 +90,8 @@ impl<C: Builder> UnionColumn<C> {
         if members.is_empty() {
             return Err(Error::usage("a union without members cannot be read from JSON"));
         }
+        // A union itself has no nulls, so a null is that of a member.
+        let rules = Rules { nullable: rules.nullable && members.iter().any(|m: &UnionChild<C>| m.column.nullable()), ..rules };
         Ok(UnionColumn { rules, members, fields: fields.clone(), mode: *mode, chosen: Vec::new(), spelled: Vec::new() })
     }
 
@@ -109,7 +115,7 @@ impl<C: Builder> UnionColumn<C> {
         "an object with the name of a member of the union as its only key"
     }
 
-    /// A union itself has no nulls, so the null is that of a member.
+    /// Appends a null, or a row that a null parent hides.
     pub fn push_null(&mut self) {
         let member = self.members.iter().position(|m| m.column.nullable()).unwrap_or(0);
         push_empty(&mut self.members[member].column);

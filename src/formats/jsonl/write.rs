@@ -1,7 +1,7 @@
 //! Encodes chunks as text. The arrays of a chunk are inspected once, and rows are then written in sequence.
 
 use super::cursor::Cursor;
-use super::forms::{SPARSE_KEYS, quote_non_finite};
+use super::forms::{SPARSE_KEYS, quote_non_finite, reads_as_bytes};
 use super::text::{float, float16, float32, write_bytes, write_integers, write_string};
 use super::union;
 use crate::chunk::Chunk;
@@ -17,8 +17,6 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use half::f16;
 use std::ops::Range;
 
@@ -58,7 +56,7 @@ fn reads_as_sparse(fields: &[Field]) -> bool {
         && SPARSE_KEYS.iter().all(|key| {
             fields.iter().any(|f| {
                 let rank = if *key == "indices" { 2 } else { 1 };
-                let dtype = f.ty.dtype().is_some_and(|d| *key == "values" || matches!(d, DType::Int64 | DType::Null));
+                let dtype = f.ty.dtype().is_some_and(|d| *key == "values" || d.is_integer() || *d == DType::Null);
                 f.name == *key && f.ty.rank() == rank && dtype && !f.ty.is_sparse()
             })
         })
@@ -204,11 +202,6 @@ impl<'a> Encoder<'a> {
         matches!(self.view, View::Null) || self.nulls.as_ref().is_some_and(|n| n.is_null(row))
     }
 
-    /// Whether the value of a row is text that reads as bytes under the key "b64".
-    fn is_base64(&self, row: usize) -> bool {
-        matches!(&self.view, View::String(texts) if !self.is_null(row) && STANDARD.decode(texts.value(row)).is_ok())
-    }
-
     /// Writes the value of a row.
     ///
     /// # Errors
@@ -240,8 +233,12 @@ impl<'a> Encoder<'a> {
             View::List(list, values) => values.write_list(list.partition().range(row), out)?,
             View::Map(list, keys, values, path) => write_map(list.partition().range(row), keys, values, path, out)?,
             View::Object(object, path) => {
-                object.check_form(row).map_err(|e| e.in_field(path))?;
+                let start = out.len();
                 object.write(row, out)?;
+                if reads_as_bytes(&out[start..]) {
+                    let error = Error::data("a structure {\"b64\": ...} would read back as bytes").in_field(path);
+                    return Err(error.help("rename its field"));
+                }
             }
             View::Sparse(sparse, values) => write_sparse(sparse, values, row, out)?,
         }
@@ -303,14 +300,17 @@ fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View
         DType::String => View::String(array.as_string::<i64>()),
         DType::Bytes => View::Bytes(array.as_binary::<i64>()),
         DType::Json => View::Json(array.as_string::<i64>(), path.clone()),
-        DType::Arrow(arrow) if matches!(arrow.as_ref(), DataType::Union(..)) => View::Union(union::texts(array, |tensor, field, rows| {
-            let member = Encoder::of_field(tensor, field, path, false)?;
-            let text = |row: &usize| {
-                let mut out = Vec::new();
-                member.write(*row, &mut out).map(|()| out)
-            };
-            rows.iter().map(text).collect()
-        })?),
+        DType::Arrow(arrow) if matches!(arrow.as_ref(), DataType::Union(..)) => View::Union(
+            union::texts(array, |tensor, field, rows| {
+                let member = Encoder::of_field(tensor, field, path, false)?;
+                let text = |row: &usize| {
+                    let mut out = Vec::new();
+                    member.write(*row, &mut out).map(|()| out)
+                };
+                rows.iter().map(text).collect()
+            })
+            .map_err(|e| e.in_field(path))?,
+        ),
         DType::Arrow(_) => View::Arrow(to_text(array).map_err(|e| e.in_field(path))?),
     })
 }
@@ -339,17 +339,6 @@ impl<'a> Object<'a> {
         out.push(b'}');
         Ok(())
     }
-
-    /// A structure that would read back as bytes cannot be written.
-    fn check_form(&self, row: usize) -> Result<()> {
-        if let [EncodedMember { key, values }] = self.fields.as_slice()
-            && key == b"\"b64\":"
-            && values.is_base64(row)
-        {
-            return Err(Error::data("a structure {\"b64\": ...} would read back as bytes").help("rename its field"));
-        }
-        Ok(())
-    }
 }
 
 /// The entries of a map, as one object.
@@ -361,10 +350,7 @@ fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, p
             .in_field(path)
             .help("write the entries as a list: --schema with the type {key: string, value: ...}[?] instead of map<string, ...>"));
     }
-    if sorted == ["b64"] && values.is_base64(entries.start) {
-        let error = Error::data("a map {\"b64\": ...} would read back as bytes").in_field(path);
-        return Err(error.help("write another format, such as Arrow: --to arrow-file"));
-    }
+    let start = out.len();
     out.push(b'{');
     for (i, entry) in entries.enumerate() {
         if i > 0 {
@@ -375,6 +361,10 @@ fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, p
         values.write(entry, out)?;
     }
     out.push(b'}');
+    if reads_as_bytes(&out[start..]) {
+        let error = Error::data("a map {\"b64\": ...} would read back as bytes").in_field(path);
+        return Err(error.help("write another format, such as Arrow: --to arrow-file"));
+    }
     Ok(())
 }
 

@@ -308,15 +308,21 @@ fn external(column: &ColumnChunkMetaData) -> Option<&str> {
     column.file_path().filter(|path| !path.is_empty())
 }
 
-/// Checks that no other file ends between the last column chunk and the footer, as in concatenated files of equal size,
-/// where the footer of the last locates the data of the first.
+/// Checks that no other file ends between what the footer locates and the footer itself, as in concatenated files of equal
+/// size, where the footer of the last locates the data of the first. Values in data and indexes may look like the end of a file.
 fn check_single(source: &Source, metadata: &ParquetMetaData, footer: u64) -> Result<()> {
     const STEP: u64 = 1 << 20;
     let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-    let ends = columns.filter(|column| external(column).is_none()).map(|column| {
-        let (start, length) =
-            (column.data_page_offset().min(column.dictionary_page_offset().unwrap_or(i64::MAX)), column.compressed_size());
-        u64::try_from(start.saturating_add(length)).unwrap_or(0)
+    let ends = columns.filter(|column| external(column).is_none()).flat_map(|column| {
+        let data = column.data_page_offset().min(column.dictionary_page_offset().unwrap_or(i64::MAX));
+        let index = |offset: Option<i64>, length: Option<i32>| (offset.unwrap_or(0), length.map_or(0, i64::from));
+        let parts = [
+            (data, column.compressed_size()),
+            index(column.column_index_offset(), column.column_index_length()),
+            index(column.offset_index_offset(), column.offset_index_length()),
+            index(column.bloom_filter_offset(), column.bloom_filter_length()),
+        ];
+        parts.map(|(start, length)| u64::try_from(start.saturating_add(length)).unwrap_or(0))
     });
     let mut at = ends.max().unwrap_or(0).max(MAGIC.len() as u64);
     let between = [MAGIC, MAGIC].concat();

@@ -55,7 +55,7 @@ impl Reader for ParquetReader {
             let text = format!("{}: the stored Arrow schema is ignored, and the Parquet types are used: {why}", opened.name);
             request.options.notices.add(text, request.options.strict)?;
         }
-        let found = Schema { fields: opened.fields.clone(), facts: opened.facts.clone() };
+        let found = Schema::with_facts(opened.fields.clone(), opened.facts.clone());
         Ok(Inference::Known(declared_over(&request.declared, found)))
     }
 

@@ -13,6 +13,7 @@
 
 use super::features::{Encoding, Feature, Tensor};
 use super::labels::Labels;
+use super::names::{flat_values_name, row_lengths_name, shape_name, tensor_name};
 use crate::error::{Error, Result};
 use crate::formats::examples::mapping::{Absent, AxisRows, Leaf, Mapping, Node, Shape, Stored, kind_of};
 use crate::formats::examples::packing::{Element, Packing};
@@ -121,14 +122,13 @@ impl Mapper<'_> {
         let dims = [scope.own.as_slice(), &sizes].concat();
         let stored_dims = record_dims(&scope.outer, if is_packed { &scope.own } else { &dims });
         let is_dynamic = is_packed && tensor.shape.iter().filter(|size| size.is_none()).count() > 1;
-        let base = if is_dynamic { format!("{}/value", scope.key) } else { scope.key.clone() };
+        let base = tensor_name(&scope.key, is_dynamic);
         let (values, axes) = self.slots(&base, &stored_dims, nsequences).map_err(|e| e.in_field(&scope.path))?;
         let dtype = tensor.element.dtype();
         let stored = match (&names, &tensor.element) {
             _ if is_packed => {
-                let sizes = format!("{}/shape", scope.key);
-                let sizes =
-                    is_dynamic.then(|| self.mapping.slot(if nsequences > 1 { format!("{sizes}/ragged_flat_values") } else { sizes }));
+                let sizes = shape_name(&scope.key);
+                let sizes = is_dynamic.then(|| self.mapping.slot(flat_values_name(&sizes, nsequences)));
                 Stored::Packed(Arc::new(self.packing(tensor, sizes)))
             }
             (Some(names), _) if self.labels.are_read() => Stored::Named(names.clone()),
@@ -168,7 +168,7 @@ impl Mapper<'_> {
     /// The feature with the values, and how each axis after axis 0 is split.
     fn slots(&mut self, key: &str, dims: &[Dim], nsequences: usize) -> Result<(usize, Vec<AxisRows>)> {
         let is_ragged = nsequences > 1;
-        let values = self.mapping.slot(if is_ragged { format!("{key}/ragged_flat_values") } else { key.to_owned() });
+        let values = self.mapping.slot(flat_values_name(key, nsequences));
         let is_open = |dim: &Dim| !matches!(dim.size, Size::Known(_));
         let nopen = dims.iter().filter(|dim| is_open(dim)).count();
         let mut axes = Vec::new();
@@ -176,7 +176,7 @@ impl Mapper<'_> {
             axes.push(match dim.size {
                 Size::Known(size) => AxisRows::Every(usize::try_from(size).map_err(|_| Error::data(format!("an axis has {size} rows")))?),
                 _ if is_ragged && axis < nsequences => {
-                    let lengths = self.mapping.slot(format!("{key}/ragged_row_lengths_{}", axis - 1));
+                    let lengths = self.mapping.slot(row_lengths_name(key, axis));
                     AxisRows::Stored(PartitionEncoding::RowLengths, lengths)
                 }
                 _ if nopen == 1 => AxisRows::Rest,

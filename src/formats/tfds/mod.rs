@@ -21,6 +21,7 @@ mod info;
 mod json;
 mod labels;
 mod mapping;
+mod names;
 mod read;
 mod shards;
 mod split;

@@ -135,7 +135,11 @@ impl Encode for MemberEncoder {
                 }
                 contents.clear();
                 values.put(row, &mut contents).map_err(|e| e.in_field(quoted(&field.name)).at_row(row))?;
-                put_member(&format!("{key}.{}", field.name), &contents, &mut bytes).map_err(|e| e.at_row(row))?;
+                let name = format!("{key}.{}", field.name);
+                if is_about_archive(&name) {
+                    return Err(describes_archive(&name).in_field(quoted(&field.name)).at_row(row));
+                }
+                put_member(&name, &contents, &mut bytes).map_err(|e| e.at_row(row))?;
             }
             if bytes.len() == before {
                 return Err(Error::data("a record without members cannot be written").at_row(row).help("drop such records with filter"));
@@ -147,13 +151,13 @@ impl Encode for MemberEncoder {
     }
 }
 
+/// The error for a member that would not be read back.
+fn describes_archive(name: &str) -> Error {
+    Error::data(format!("the member {name:?} would not be read back: names such as __meta__ and __meta__/x describe the archive"))
+}
+
 /// Whether a record with that key reads back as one.
 fn check_key(key: &str, last: Option<&str>) -> Result<()> {
-    if is_about_archive(key) && key.contains('/') {
-        return Err(Error::data(format!(
-            "{key:?} would not be read back as a key: members in a directory such as __meta__ describe the archive"
-        )));
-    }
     if split(&format!("{key}.x")).is_none_or(|(read, _)| read != key) || key.contains('\0') {
         if key.is_empty() || key.ends_with('/') {
             let error = Error::data(format!("{key:?} is not a key: a key must end in a name"));

@@ -119,7 +119,7 @@ impl Combined {
         if let Some(names) = names {
             let field =
                 |(name, member): (&String, &Member)| Field::new(name.clone(), Type::structure(member.schema().plain().fields, Vec::new()));
-            return Ok(Schema { fields: names.iter().zip(&self.members).map(field).collect(), facts });
+            return Ok(Schema::with_facts(names.iter().zip(&self.members).map(field).collect(), facts));
         }
         let mut fields: Vec<Field> = Vec::new();
         for member in &self.members {
@@ -136,7 +136,7 @@ impl Combined {
             }
             fields.extend(member.schema().plain().fields);
         }
-        Ok(Schema { fields, facts })
+        Ok(Schema::with_facts(fields, facts))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Encodes a chunk as features of tf.Examples: the inverse of the mapping that reads them.
 
 use super::super::features::Encoding;
+use super::super::names::{flat_values_name, row_lengths_name, shape_name, tensor_name};
 use super::plan::{Plan, PlanLeaf, PlanNode};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -100,7 +101,7 @@ fn leaf(schema: &Schema, leaf: &PlanLeaf, tensor: Tensor, above: &[RowPartition]
             _ => return Err(Error::internal("a tensor that is not of its type").in_field(&leaf.path)),
         }
     };
-    let base = if leaf.has_sizes { format!("{}/value", leaf.key) } else { leaf.key.clone() };
+    let base = tensor_name(&leaf.key, leaf.has_sizes);
     // The items of a sequence that are packed are counted by their texts.
     if leaf.encoding == Encoding::None || above.is_empty() {
         rows_have_values(leaf, above, &inner)?;
@@ -125,21 +126,24 @@ fn leaf(schema: &Schema, leaf: &PlanLeaf, tensor: Tensor, above: &[RowPartition]
         }
         let each = RowPartition::uniform(inner.len(), nitems)?;
         let rows = merged(&[above, &[each]].concat());
-        push(features, &format!("{}/shape", leaf.key), FeatureValues::Int64(sizes.into()), rows, above, valid.as_ref())?;
+        push(features, &shape_name(&leaf.key), FeatureValues::Int64(sizes.into()), rows, above, valid.as_ref())?;
     }
     push(features, &base, packed, merged(above), above, valid.as_ref())
 }
 
 /// Rows whose number is found from that of their values must have values.
 fn rows_have_values(leaf: &PlanLeaf, above: &[RowPartition], inner: &[RowPartition]) -> Result<()> {
-    let open = match above {
-        [] => inner.first().filter(|_| leaf.shape.first() == Some(&None)),
-        [.., rows] => Some(rows),
+    let (open, outer) = match above {
+        [outer @ .., rows] => (Some(rows), outer),
+        [] => {
+            let axis = leaf.shape.iter().position(Option::is_none).unwrap_or(inner.len());
+            (inner.get(axis), &inner[..axis])
+        }
     };
     let Some(rows) = open.filter(|_| !leaf.has_sizes && leaf.shape.contains(&Some(0))) else { return Ok(()) };
     let Some(row) = (0..rows.nrows()).find(|row| rows.row_length(*row) > 0) else { return Ok(()) };
     let n = counted(rows.row_length(row) as u64, "row");
-    let record = above.iter().rev().skip(1).fold(row, |row, partition| row_of(partition, row));
+    let record = outer.iter().rev().fold(row, |row, partition| row_of(partition, row));
     let error = Error::data(format!("a TFDS record cannot store {n} of size 0: they would read back as none")).in_field(&leaf.path);
     Err(error.at_row(record).help(format!("leave it out: drop {}", shell_word(&leaf.path.to_string()))))
 }
@@ -153,12 +157,12 @@ fn push(
     above: &[RowPartition],
     valid: Option<&NullBuffer>,
 ) -> Result<()> {
-    let name = if above.len() > 1 { format!("{base}/ragged_flat_values") } else { base.to_owned() };
+    let name = flat_values_name(base, above.len());
     features.push(Feature { name, values, steps: None, rows, valid: valid.cloned() });
     for (level, partition) in above.iter().enumerate().skip(1) {
         let lengths: Vec<i64> = partition.row_lengths().map(|n| n as i64).collect();
         features.push(Feature {
-            name: format!("{base}/ragged_row_lengths_{}", level - 1),
+            name: row_lengths_name(base, level),
             values: FeatureValues::Int64(lengths.into()),
             steps: None,
             rows: merged(&above[..level]),

@@ -9,11 +9,13 @@ mod plan;
 
 use self::plan::Plan;
 use super::json::{self, FEATURES, INFO};
+use super::labels::{Labels, file_name};
 use crate::error::{Error, Kind, Result};
 use crate::formats::examples::serialize::Serializer;
 use crate::formats::examples::write::TfRecordWriter;
 use crate::formats::format::{Directory, Shard, Writer};
 use crate::options::{Compression, Options};
+use crate::path::FieldPath;
 use crate::schema::Schema;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -33,7 +35,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     }
     let (plan, schema) = (Plan::new(schema)?, schema.clone());
     if let Some(output) = &options.output {
-        check_features(Path::new(output), &plan.features)?;
+        check_existing(Path::new(output), &plan)?;
     }
     Ok(Box::new(TfRecordWriter::of(Serializer::Features(Box::new(move |chunk| flatten::flatten(&plan, &schema, chunk))))))
 }
@@ -54,7 +56,7 @@ impl Directory for Dataset {
 
     fn describe(&self, schema: &Schema, directory: &Path, shards: &[Shard], options: &Options) -> Result<Vec<(String, Vec<u8>)>> {
         let plan = Plan::new(schema)?;
-        check_features(directory, &plan.features)?;
+        check_existing(directory, &plan)?;
         let lines = |names: Vec<String>| names.into_iter().map(|name| name + "\n").collect::<String>().into_bytes();
         let mut files: Vec<(String, Vec<u8>)> = plan.labels.into_iter().map(|(file, names)| (file, lines(names))).collect();
         files.push((FEATURES.to_owned(), text(&plan.features)));
@@ -146,12 +148,27 @@ fn check_name(name: &str) -> Result<()> {
     Err(Error::usage(format!("{name:?} is not the name of a dataset: expected a letter, then letters, digits and underscores")))
 }
 
-/// Checks that an existing dataset has the same features.
-fn check_features(directory: &Path, features: &Value) -> Result<()> {
+/// Checks that an existing dataset has the same features and class names, which all its splits share.
+fn check_existing(directory: &Path, plan: &Plan) -> Result<()> {
     let path = directory.join(FEATURES);
-    if !path.is_file() || json::object(&path)? == *features {
+    if !path.is_file() {
         return Ok(());
     }
-    let error = Error::usage("the existing dataset has different features").in_input(path.display().to_string());
-    Err(error.help("specify a new directory, or give the records the same fields and types"))
+    if json::object(&path)? != plan.features {
+        let error = Error::usage("the existing dataset has different features").in_input(path.display().to_string());
+        return Err(error.help("specify a new directory, or give the records the same fields and types"));
+    }
+    let labels = Labels::new(directory.to_owned(), true);
+    let differ = |path: &&FieldPath| {
+        let own = plan.labels.iter().find(|(file, _)| *file == file_name(path)).map(|(_, names)| names.as_slice());
+        labels.names(path).as_deref() != own
+    };
+    match plan.paths().find(differ) {
+        None => Ok(()),
+        Some(path) => {
+            let error =
+                Error::usage("the existing dataset has different class names").in_field(path).in_input(directory.display().to_string());
+            Err(error.help("specify a new directory: the splits of a dataset share their class names"))
+        }
+    }
 }

@@ -13,6 +13,7 @@
 use super::super::features::{self, Encoding, Feature, class_name, dimensions};
 use super::super::labels::file_name;
 use super::super::mapping::{CLASS_NAMES, CONNECTOR};
+use super::super::names::{flat_values_name, row_lengths_name, shape_name, tensor_name};
 use crate::error::{Error, Result};
 use crate::formats::examples::packing::Element;
 use crate::path::FieldPath;
@@ -65,15 +66,38 @@ impl Plan {
     /// # Errors
     /// A field that TFDS cannot represent, with advice.
     pub fn new(schema: &Schema) -> Result<Plan> {
-        let mut planner = Planner { labels: Vec::new(), keys: HashSet::new() };
+        let mut planner = Planner { labels: Vec::new(), names: HashSet::new() };
         let (nodes, features) = planner.fields(&schema.fields, None, "", 0)?;
+        // A file has a name per line, and TFDS leaves out empty lines and the spaces around a name.
+        let is_changed = |name: &&String| name.is_empty() || name.trim() != name.as_str() || name.contains('\n');
+        for (file, names) in &planner.labels {
+            if let Some(name) = names.iter().find(is_changed) {
+                return Err(Error::usage(format!("{file}: TFDS cannot store the class name {name:?}")));
+            }
+        }
         Ok(Plan { nodes, features, labels: planner.labels })
+    }
+
+    /// The paths of the tensors.
+    pub fn paths(&self) -> impl Iterator<Item = &FieldPath> {
+        fn add<'a>(nodes: &'a [PlanNode], paths: &mut Vec<&'a FieldPath>) {
+            for node in nodes {
+                match node {
+                    PlanNode::Struct(_, inner) => add(inner, paths),
+                    PlanNode::Leaf(leaf) => paths.push(&leaf.path),
+                }
+            }
+        }
+        let mut paths = Vec::new();
+        add(&self.nodes, &mut paths);
+        paths.into_iter()
     }
 }
 
 struct Planner {
     labels: Vec<(String, Vec<String>)>,
-    keys: HashSet<String>,
+    /// The features so far.
+    names: HashSet<String>,
 }
 
 impl Planner {
@@ -100,7 +124,7 @@ impl Planner {
                 let levels = field.ty.dims.len();
                 let (nodes, feature) = self.fields(inner, Some(&path), &key, depth + levels)?;
                 let is_steps = path.names().len() == 1 && field.name == "steps" && levels == 1;
-                Ok((PlanNode::Struct(levels, nodes), sequences(feature, levels, if is_steps { "Dataset" } else { "Sequence" })))
+                Ok((PlanNode::Struct(levels, nodes), sequences(feature, levels, if is_steps { "Dataset" } else { "Sequence" }, None)))
             }
             Content::Sparse(_) => Err(Error::usage("TFDS cannot store sparse tensors")
                 .in_field(&path)
@@ -126,15 +150,23 @@ impl Planner {
             None => default_connector(field, dtype, &sizes, depth),
         };
         let has_sizes = encoding != Encoding::None && sizes[levels..].iter().filter(|size| size.is_none()).count() > 1;
-        if !self.keys.insert(key.clone()) {
-            return Err(Error::usage(format!("two fields would become the feature `{key}`"))
-                .in_field(&path)
-                .help("choose another name for one of them: rename old=new"));
+        let bases = [Some(tensor_name(&key, has_sizes)), has_sizes.then(|| shape_name(&key))];
+        for base in bases.into_iter().flatten() {
+            let nsequences = depth + levels;
+            let lengths = (1..nsequences).map(|level| row_lengths_name(&base, level));
+            if let Some(twice) =
+                [flat_values_name(&base, nsequences)].into_iter().chain(lengths).find(|name| !self.names.insert(name.clone()))
+            {
+                return Err(Error::usage(format!("two fields would become the feature `{twice}`"))
+                    .in_field(&path)
+                    .help("choose another name for one of them: rename old=new"));
+            }
         }
         let optional = optional && depth + levels == 0;
         let shape = sizes[levels..].to_vec();
         let leaf = PlanLeaf { path, key, levels, dtype: dtype.clone(), encoding, has_sizes, shape, optional };
-        Ok((leaf, sequences(connector, levels, "Sequence")))
+        let length = sizes.first().copied().flatten().filter(|_| depth + levels == 1);
+        Ok((leaf, sequences(connector, levels, "Sequence", length)))
     }
 
     /// The connector that the field had on input, if it still has that type.
@@ -185,7 +217,8 @@ fn default_connector(field: &Field, dtype: &DType, sizes: &[Option<u64>], depth:
     (levels, encoding, false, connector)
 }
 
-/// A feature inside sequences. None of them states its length, because TFDS cannot read nested ones that do.
-fn sequences(feature: Value, levels: usize, name: &str) -> Value {
-    (0..levels).fold(feature, |inner, _| json!({"pythonClassName": class_name(name), "sequence": {"feature": inner, "length": "-1"}}))
+/// A feature inside sequences. Only one that is not nested states its length, because TFDS cannot read nested ones that do.
+fn sequences(feature: Value, levels: usize, name: &str, length: Option<u64>) -> Value {
+    let length = length.map_or("-1".to_owned(), |length| length.to_string());
+    (0..levels).fold(feature, |inner, _| json!({"pythonClassName": class_name(name), "sequence": {"feature": inner, "length": length}}))
 }
