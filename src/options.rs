@@ -101,7 +101,7 @@ pub struct Options {
     pub no_verify: bool,
     /// Omit null fields from JSON output.
     pub omit_null: bool,
-    /// Read fields of mixed type as `json`; CSV columns as `string`.
+    /// Read fields of mixed type as `json`, and CSV columns of mixed type as `string`.
     pub mixed: bool,
     /// Bytes of piped input used for inference; with `u64::MAX`, the input is copied to a temporary file and read like
     /// a file.

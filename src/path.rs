@@ -4,6 +4,7 @@
 //! backquotes. A backquote inside a quoted name is doubled.
 
 use crate::error::{Error, Result};
+use std::collections::HashSet;
 use std::fmt;
 
 /// The names on the path from the record to a field, outermost first; never empty.
@@ -56,6 +57,11 @@ impl FieldPath {
     /// The path without its innermost name; `None` for a top-level field.
     pub fn parent(&self) -> Option<FieldPath> {
         (self.0.len() > 1).then(|| FieldPath(self.0[..self.0.len() - 1].to_vec()))
+    }
+
+    /// Whether the path or a structure around it is one of these.
+    pub fn is_within(&self, paths: &HashSet<FieldPath>) -> bool {
+        std::iter::successors(Some(self.clone()), FieldPath::parent).any(|path| paths.contains(&path))
     }
 
     /// The path in expression syntax: `docs.tokens`, ``docs.`a-b` ``.

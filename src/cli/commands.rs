@@ -16,7 +16,8 @@ pub static COMMANDS: &[Standalone] = &[
         summary: "Print the first difference between two datasets",
         about: "Compares two datasets, in any formats, record by record, and prints the first difference: the record, the path to \
                 the value, and both values. The exit code is 1 if there is a difference. Both datasets are read with a common schema that \
-                fits all records, so 1 equals 1.0, int32 equals int64, and an absent key equals null; field order does not matter. \
+                fits all records, so 1 equals 1.0, int32 equals int64, and an absent key equals null, as does a field that \
+                only one dataset has; field order does not matter. \
                 If both are Parquet or Arrow files, their stored types, nullability and metadata are also compared.\n\n\
                 Indices in a path start at 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.",
@@ -136,8 +137,8 @@ records they need. The files must not be compressed.",
         name: "help",
         summary: "Show help on a verb, a function or a topic",
         about: "The same as `tatter VERB --help` or, without a verb, `tatter --help`. \
-                `tatter help functions` lists the functions available in expressions, and `tatter help concat` explains a single one; write \
-                `tatter help tf.unique` if a verb has the same name. `tatter help topics` lists the topics.",
+                `tatter help functions` lists the functions available in expressions, and `tatter help concat` explains a single one; if a \
+                verb and a function share a name, as with `unique`, `tatter help tf.unique` explains the function. `tatter help topics` lists the topics.",
         examples: &[],
         takes_output: false,
         augment: |command| command.arg(Arg::new("TOPIC").num_args(1..).help("A verb, a function, a topic or one of these commands")),

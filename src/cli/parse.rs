@@ -137,8 +137,10 @@ fn chain(words: &mut Words) -> Result<ParsedChain> {
         let has_seed = has_seed(verb);
         let arguments: Vec<&OsString> =
             if owner.is_last { options_before(words, arguments, has_seed).chain(arguments).collect() } else { arguments.iter().collect() };
-        let matches = matches_of(verb, &command, &arguments)
-            .map_err(|e| misplaced::without_option(reword(&e, &command, owner, &arguments), words))?;
+        let matches = matches_of(verb, &command, &arguments).map_err(|e| {
+            let error = reword(&e, &command, owner, &arguments);
+            if owner.is_last { misplaced::without_option(error, words) } else { misplaced::before_then(error, words, i, verb) }
+        })?;
         if owner.is_last && !verb.combines {
             misplaced::file_before_argument(&command, owner.name, &matches, words)?;
         }

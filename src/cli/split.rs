@@ -15,6 +15,8 @@ pub struct Words {
     pub before: Vec<OsString>,
     /// The words of each verb. There is at least one verb, possibly without words.
     pub verbs: Vec<Vec<OsString>>,
+    /// In a suggestion for a verb that is not the last one: the words of the verbs after it.
+    pub after: Vec<Vec<OsString>>,
     /// The words after `--`.
     pub files: Vec<OsString>,
     /// The chains in brackets, each with the word that replaces it: `[ head 1 x.jsonl ]` as one word.
@@ -36,7 +38,7 @@ pub fn split(words: Vec<OsString>) -> Result<Words> {
     let first = std::mem::take(&mut by_verb[0]);
     let length = leading_options(&first)?;
     by_verb[0] = first[length..].to_vec();
-    Ok(Words { before: first[..length].to_vec(), verbs: by_verb, files, chains })
+    Ok(Words { before: first[..length].to_vec(), verbs: by_verb, after: Vec::new(), files, chains })
 }
 
 /// The number of words before the first verb that are global options and their values.
@@ -158,8 +160,13 @@ mod tests {
             ("- x", "", &["- x"], ""),
         ];
         for (line, before, verbs, files) in table {
-            let expected =
-                Words { before: words(before), verbs: verbs.iter().map(|s| words(s)).collect(), files: words(files), chains: Vec::new() };
+            let expected = Words {
+                before: words(before),
+                verbs: verbs.iter().map(|s| words(s)).collect(),
+                after: Vec::new(),
+                files: words(files),
+                chains: Vec::new(),
+            };
             assert_eq!(split(words(line)).unwrap(), expected, "{line}");
         }
     }

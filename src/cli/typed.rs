@@ -32,7 +32,7 @@ pub struct Typed {
     /// Format of the output [default: by extension; jsonl for standard output and for a name without an extension]
     #[arg(long, value_name = "FORMAT", help_heading = "Files")]
     to: Option<String>,
-    /// Name for standard input in messages and --source, and for seeding random numbers
+    /// Name to use for standard input in messages and --source; random numbers depend on it
     #[arg(long, value_name = "NAME", help_heading = "Files")]
     input_name: Option<String>,
     /// Read the names of additional files and directories from LIST, one per line; `-` is standard input
@@ -140,7 +140,7 @@ pub struct Typed {
     /// Omit null fields from JSON output
     #[arg(long, help_heading = "Format options")]
     omit_null: bool,
-    /// Read fields of mixed type as `json`; CSV columns as `string`
+    /// Read fields of mixed type as `json`, and CSV columns of mixed type as `string`
     #[arg(long, value_name = "json", value_parser = ["json"], hide_possible_values = true, help_heading = "Format options")]
     mixed: Option<String>,
     /// Number of bytes of piped input from which to infer types; all: the whole input, read from a temporary copy [default: 64MiB; with --unbuffered, the bytes that arrive first]

@@ -22,7 +22,8 @@ impl Verb for Choose {
     const NAME: &'static str = "choose";
     const SUMMARY: &'static str = "Take each record from the input that a field selects";
     const ABOUT: &'static str = "\
-`choose --by FIELD CHOICES A B C` reads an integer from each record of CHOICES: 0 takes the next record from A, 1 from B, and so on. \
+`choose --by FIELD CHOICES A B C` reads an integer from each record of CHOICES, the first FILE: 0 takes the next record from A, 1 from B, and so on. \
+The fields of CHOICES are not written. \
 The stream ends when CHOICES ends or, with --stop first (the default), as soon as the chosen input has no records left; with --stop all, \
 such choices are skipped. `choose` is the first verb of a chain, and its inputs follow it. The schemas of A, B, C are unified \
 as for several FILEs.";

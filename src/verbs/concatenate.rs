@@ -15,8 +15,8 @@ impl Verb for Concatenate {
     const NAME: &'static str = "concatenate";
     const SUMMARY: &'static str = "Concatenate several inputs";
     const ABOUT: &'static str = "\
-Writes all records of the first input, then all of the second, and so on. Plain files need no verb for this: every verb reads several \
-FILEs in sequence. `concatenate` is for inputs with their own chains or options. It is the first verb of a chain, and its inputs follow \
+Writes all records of the first input, then all of the second, and so on. To join plain files, no verb is needed: `tatter convert a.jsonl b.jsonl`. \
+`concatenate` is for inputs with their own chains or options. It is the first verb of a chain, and its inputs follow \
 it: concatenate A B then batch 32. The schemas of the inputs are unified as for several FILEs.";
     const MEANING: &'static str = "tf.data.Dataset.concatenate";
     const COMBINES: bool = true;

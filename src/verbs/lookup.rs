@@ -166,7 +166,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             nrows: 0,
         };
         let rows = empty.filled(table, key, &table.schema.fields[key], &taken)?;
-        Ok(Bound { schema: Arc::new(Schema { fields, facts: schema.facts.clone() }), operator: Operator::Map(Arc::new(rows)) })
+        Ok(Bound { schema: Arc::new(Schema::with_facts(fields, schema.facts.clone())), operator: Operator::Map(Arc::new(rows)) })
     }
 
     fn demand(&self, after: Demand) -> Demand {

@@ -24,7 +24,7 @@ impl Verb for Repeat {
     const ABOUT: &'static str = "\
 Writes all records in order, N times. The records are kept in memory or, beyond --max-memory, in temporary files (see --temp-dir). \
 --summary counts the repeated records. Later verbs see one stream: `repeat 3 then shuffle` shuffles all three copies together; `shuffle \
-then repeat 3` produces the same order three times. Random functions draw different numbers in each round.";
+then repeat 3` produces the same order three times. Random functions draw different numbers in each repetition.";
     const MEANING: &'static str = "tf.data.Dataset.repeat";
     const EXAMPLES: &'static [Example] = &[
         Example {

@@ -28,7 +28,7 @@ fn parse(text: &str) -> Result<ShardIndex, Error> {
         Some((Some(_), Some(0))) => Err(Error::usage("the number of shards must be at least 1, as in 0/1")),
         Some((Some(index), Some(of))) if index < of => Ok(ShardIndex { index, of }),
         Some((Some(_), Some(of))) => Err(Error::usage(format!("shards of {of} are numbered 0/{of} to {}/{of}", of - 1))),
-        _ => Err(Error::usage("expected I/N, such as 0/2 or 1/2 for two halves")),
+        _ => Err(Error::usage("expected I/N, such as 0/2 or 1/2 for two shards")),
     }
 }
 
@@ -41,7 +41,7 @@ exactly once.";
     const MEANING: &'static str = "tf.data.Dataset.shard";
     const EXAMPLES: &'static [Example] = &[
         Example {
-            about: "the first of two halves",
+            about: "the first of two shards: every second record",
             args: "shard 0/2",
             input: "{\"id\": 0}\n{\"id\": 1}\n{\"id\": 2}\n",
             output: "{\"id\":0}\n{\"id\":2}\n",

@@ -58,9 +58,9 @@ replaced by the name of the part: -o '{}/data@8.tfrecord'.
 
 All outputs have the same format, are written in one pass and appear together at the end. Records keep their order.
 
-With --into, each part gets about the given share of the records; with few keys, the shares may be far off. The bucket of a record is \
-TensorFlow's strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]), and the first parts take the first buckets. KEY is the value of --by, \
-a string or the decimal text of an integer or bool; without --by, it is the record number, counted from 0. Thus records with equal keys \
+With --into, each part gets about the given share of the records; with few keys, the actual shares may differ widely. The bucket of a record is \
+TensorFlow's strings.to_hash_bucket_strong(KEY, 1000000, [SEED, 0]), and the first parts take the first buckets. KEY is the value of --by: \
+a string as it is, an integer or bool as decimal text; without --by, it is the record number, counted from 0. Thus records with equal keys \
 stay together, and no record moves to another part when records are added (without --by, only if they are added at the end). To divide a \
 part again by the same key, use a different --seed; with the same seed, all its keys would go to the first parts.
 

@@ -16,6 +16,7 @@ use crate::path::FieldPath;
 use crate::schema::{DType, Field, Schema, Size, Type, every_field};
 use crate::tensor::Tensor;
 use crate::tensor::pad::Side;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Pads ragged fields and converts sparse fields to dense.
@@ -43,6 +44,7 @@ impl Verb for ToDense {
     const NAME: &'static str = "to-dense";
     const SUMMARY: &'static str = "Pad ragged fields and convert sparse fields to dense";
     const ABOUT: &'static str = "\
+Pads rows within each record; to pad records to a common length, use `padded-batch`, or `batch` first. \
 Every ragged axis becomes uniform in each record: its size is the length of its longest row, or the size given by --shape. Shorter rows are \
 padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless --shape or --multiple-of \
 is given.
@@ -138,23 +140,22 @@ impl ToDense {
             }
         }
         let (mut fields, mut checked): (Vec<PaddedField>, Vec<FieldPath>) = (Vec::new(), Vec::new());
-        for path in paths {
+        // A field in a structure may be named twice: by its own name and by that of the structure.
+        let mut seen = HashSet::new();
+        for path in paths.into_iter().filter(|path| seen.insert(path.clone())) {
             let (_, field) = schema.find(&path)?;
             let may_be_null = field.ty.optional || field.ty.with_nulls;
             let Some(dtype) = field.ty.dtype().filter(|d| d.is_tensor() && field.ty.rank() > 0) else {
                 let is_scalar = field.ty.rank() == 0 && field.ty.dtype().is_some_and(|d| d.is_tensor() || *d == DType::Null);
-                if may_be_null && is_scalar && !checked.contains(&path) {
+                if may_be_null && is_scalar {
                     checked.push(path);
                 }
                 continue;
             };
-            if fields.iter().any(|f| f.path == path) {
-                continue;
-            }
             let sizes = self.padding.shape(&path, field.ty.rank())?;
             let is_named = named.is_some() || self.padding.names(&path);
             if sizes.is_none() && self.multiple_of.is_none() && !is_named && !needs_padding(schema, &path, &field.ty) {
-                if may_be_null && !checked.contains(&path) {
+                if may_be_null {
                     checked.push(path);
                 }
                 continue;
@@ -177,14 +178,14 @@ impl ToDense {
 
 /// Fields that are neither structures nor inside structures with ragged axes.
 fn inner_fields(fields: &[Field], parent: Option<&FieldPath>, paths: &mut Vec<FieldPath>) {
-    let mut ragged: Vec<FieldPath> = Vec::new();
+    // A structure comes before its fields.
+    let mut ragged: Option<FieldPath> = None;
     every_field(fields, parent, &mut |path, field| {
-        let names = path.names();
-        if ragged.iter().any(|outer| names.starts_with(outer.names())) {
+        if ragged.as_ref().is_some_and(|outer| path.names().starts_with(outer.names())) {
             return;
         }
         match field.ty.fields() {
-            Some(_) if field.ty.is_ragged() => ragged.push(path),
+            Some(_) if field.ty.is_ragged() => ragged = Some(path),
             Some(_) => {}
             None => paths.push(path),
         }

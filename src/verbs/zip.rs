@@ -13,7 +13,7 @@ pub struct Zip {
     /// Put the fields of each input into a structure of this name
     #[arg(long = "as", value_name = "NAME,..", value_parser = parse_names)]
     names: Option<Names>,
-    /// End with the shortest input instead of rejecting longer ones
+    /// Stop at the end of the shortest input; without it, inputs of different lengths are an error
     #[arg(long)]
     shortest: bool,
 }

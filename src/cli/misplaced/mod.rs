@@ -11,6 +11,8 @@ use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
 use crate::io::is_there;
+use crate::options::Options;
+use crate::schema::DType;
 use crate::verbs::{self, Entry, Parsed};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
@@ -136,8 +138,34 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
             "separate fields with commas: "
         }
     };
-    let meant = Words { before: words.before.clone(), verbs, files: words.files.clone(), chains: Vec::new() };
+    let meant = Words { verbs, ..copy(words) };
     Err(error.help(format!("{advice}{}", line(&meant))))
+}
+
+/// Adds the intended command to the error of a verb that is not the last one, the `at`-th: `shuffle 1000 then head 1 FILE`.
+pub fn before_then(error: Error, words: &Words, at: usize, verb: &Entry) -> Error {
+    let known = without_option(error.clone(), words);
+    let Some(Reason::UnexpectedArgument(word)) = error.reason().filter(|_| known.helps().len() == error.helps().len()) else {
+        return known;
+    };
+    let (own, command) = (&words.verbs[at], verb.command());
+    let part = Words { verbs: words.verbs[..=at].to_vec(), after: words.verbs[at + 1..].to_vec(), ..copy(words) };
+    let from = own.iter().position(|own| *own == word.as_str()).unwrap_or(own.len());
+    let is_missing =
+        |option: &str| find_option(&command, option).is_some_and(clap::Arg::is_required_set) && !own.iter().any(|own| own == option);
+    let size = ["--size", "--length"].into_iter().find(|option| word.parse::<u64>().is_ok() && is_missing(option));
+    if let Some(option) = size {
+        return Error::usage(error.message()).help(format!("use {option}: {}", moved(&part, word, from, &[option, word])));
+    }
+    if command.get_arguments().filter_map(clap::Arg::get_long).any(|option| is_missing(&format!("--{option}"))) {
+        return error;
+    }
+    let others = words.verbs[at + 1..].iter().flatten().filter(|word| Path::new(word).is_file());
+    let files = own[from..].iter().filter(|word| !word.to_string_lossy().starts_with('-')).chain(others).cloned().collect::<Vec<_>>();
+    match missing_file::in_files(&files, verb, false, &Options::default(), &part, &|_| None) {
+        Err(found) if !found.helps().is_empty() => found.helps().iter().fold(Error::usage(error.message()), |error, help| error.help(help)),
+        _ => error,
+    }
 }
 
 /// Adds the intended command to errors: `sort x FILE` and `window 3 FILE` lack --by or --size, and in `head 1 FILE then
@@ -231,14 +259,19 @@ fn joined(word: &str, words: &Words) -> Option<String> {
         own.insert(place, "--by".into());
         "use --by to specify a field"
     } else if place == 2 && value.contains('=') && own.get(1).is_some_and(|name| is_meant(name) && !name.to_string_lossy().contains('=')) {
-        let new = own.remove(place);
-        own[1].push("=");
-        own[1].push(new);
+        let mut pair = [own.remove(1), own.remove(1)];
+        // `cast int32 image_id`
+        if value.ends_with("=DTYPE") && pair[0].to_str().is_some_and(|name| DType::from_name(name).is_some()) {
+            pair.reverse();
+        }
+        own.insert(1, pair.join(OsStr::new("=")));
         "join the two with `=`"
     } else if place == 2 && value == "FIELDS" && own.get(1).is_some_and(is_meant) && is_field(word) {
         while own.get(place).is_some_and(|next| next.to_str().is_some_and(is_field)) {
             let next = own.remove(place);
-            own[1].push(",");
+            if !own[1].to_string_lossy().ends_with(',') {
+                own[1].push(",");
+            }
             own[1].push(next);
         }
         "separate fields with commas"

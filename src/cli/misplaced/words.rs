@@ -39,13 +39,23 @@ pub fn without_word(words: &Words, word: &str) -> Words {
 
 /// The words without the chains in brackets, which are words too.
 pub fn copy(words: &Words) -> Words {
-    Words { before: words.before.clone(), verbs: words.verbs.clone(), files: words.files.clone(), chains: Vec::new() }
+    Words {
+        before: words.before.clone(),
+        verbs: words.verbs.clone(),
+        after: words.after.clone(),
+        files: words.files.clone(),
+        chains: Vec::new(),
+    }
 }
 
 /// The command line, as it is typed.
 pub fn line(words: &Words) -> String {
     let texts = |words: &[OsString]| words.iter().map(|word| typed_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
-    let verbs: Vec<String> = words.verbs.iter().map(|verb| texts(verb)).collect();
+    let verbs: Vec<String> = words.verbs.iter().chain(&words.after).map(|verb| texts(verb)).collect();
+    // A program that reads the messages has typed only the chain.
+    if words.before.iter().any(|word| word.to_string_lossy().starts_with("--messages")) {
+        return verbs.join(" then ");
+    }
     let files = if words.files.is_empty() { String::new() } else { format!("-- {}", texts(&words.files)) };
     ["tatter".to_owned(), texts(&words.before), verbs.join(" then "), files]
         .into_iter()

@@ -1,7 +1,7 @@
 # bash completion for tatter: the program itself says what may be typed next.
 
 _tatter() {
-    local LC_ALL=C program=tatter how line
+    local program=tatter how line
     [[ -x $1 ]] && program=$1
     COMPREPLY=()
     {

@@ -17,6 +17,7 @@ use crate::verbs::shared::padding::{FieldValue, PaddingArgs, parse_default};
 use crate::verbs::shared::pool::Pool;
 use crate::verbs::verb::{Bound, Example, Operator, Verb};
 use build::{Empty, Overflow, PackedField, Packing, Positions, RowLayout};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The names of the fields that are added.
@@ -65,10 +66,9 @@ position of each item in its sequence, from 0).
 
 Fields packed together, such as tokens and their labels (-f tokens,labels), stay aligned; in each record they must have the same \
 length. Without -f all vectors are packed. Every other field gains axis 0, with one item per sequence in the row; drop unneeded fields \
-first with `select`. Records with an empty sequence are dropped and counted; --empty keep keeps them and their other fields, as segments that are \
-empty or contain only the separator.
+first with `select`. Records with an empty sequence are dropped and counted; --empty keep keeps them: each becomes a segment that is empty or contains only the separator.
 
-A sequence goes into the first open row with enough room (first-fit) or into the one it fits best (best-fit). At most \
+A sequence goes into the first open row with enough room (first-fit, the default) or into the one it fits best (best-fit). At most \
 --window rows are open; when another one is needed, the oldest is written. best-fit-decreasing places --window sequences at a time, longest first, and then writes all rows: it packs the most densely, but changes the order.
 
 A sequence longer than a row is an error unless --overflow says otherwise. With --strategy concat, sequences are concatenated and split \
@@ -129,8 +129,9 @@ where a row ends; only the last row is padded. Each piece of a sequence is a sep
         }
         let row = Dim::known(self.length as u64);
         let mut fields = Vec::new();
+        let is_packed: HashSet<usize> = packed.iter().map(|p| p.position).collect();
         for (position, field) in schema.fields.iter().enumerate() {
-            let ty = if packed.iter().any(|p| p.position == position) {
+            let ty = if is_packed.contains(&position) {
                 let inner = field.ty.dims[1..].iter().cloned();
                 let dims = std::iter::once(Dim { label: field.ty.dims[0].label.clone(), ..row.clone() }).chain(inner).collect();
                 Type { dims, optional: false, with_nulls: false, ..field.ty.clone() }
@@ -191,7 +192,8 @@ impl Pack {
         fillings.check_values(("--default", "packed"), schema, &paths)?;
         let mut packed = Vec::new();
         for path in &paths {
-            let Some((position, field)) = schema.fields.iter().enumerate().find(|(_, f)| f.name == path.last()) else { continue };
+            let Some(position) = schema.index_of(path.last()) else { continue };
+            let field = &schema.fields[position];
             let dtype = field.ty.dtype().cloned().unwrap_or(DType::Null);
             let block = field.ty.dims[1..].iter().map(|d| if let Size::Known(n) = d.size { n as usize } else { 1 }).product();
             let separator = match separators.given(path, &dtype).map_err(|e| e.help("given by --separator"))? {

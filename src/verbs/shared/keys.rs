@@ -11,8 +11,8 @@ use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::Tensor;
 use crate::tensor::hash::{Identity, row_hashes};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 /// The fields given to `--by`.
@@ -33,7 +33,7 @@ impl Keys {
     /// # Errors
     /// A field that does not exist or has several values in a record; the advice names `verb`.
     pub fn fields(&self, schema: &Schema, verb: &str) -> Result<Vec<KeyField>> {
-        let mut keys: Vec<KeyField> = Vec::new();
+        let (mut keys, mut seen) = (Vec::new(), HashSet::new());
         for path in &self.0 {
             let (positions, field) = schema.find(path).map_err(|error| unknown(path, schema, verb, error))?;
             let (mut fields, mut optional) = (schema.fields.as_slice(), field.ty.optional);
@@ -52,7 +52,7 @@ impl Keys {
             }
             let mut field = field.clone();
             field.ty.optional = optional;
-            if keys.iter().all(|key| key.positions != positions) {
+            if seen.insert(positions.clone()) {
                 keys.push(KeyField { path: path.clone(), positions, field });
             }
         }

@@ -7,6 +7,7 @@ use crate::schema::literal::{parse_literal, parse_literal_for};
 use crate::schema::{DType, Dim, Literal, Schema, Type};
 use crate::tensor::literal::{literal_array, zero};
 use arrow_array::ArrayRef;
+use std::collections::HashSet;
 
 /// `--default` and `--shape`, each for one field or for all.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -245,8 +246,9 @@ impl PaddingArgs {
 }
 
 fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &Schema, worked: &[FieldPath]) -> Result<()> {
-    for (i, path) in paths.iter().enumerate() {
-        if paths[..i].contains(path) {
+    let (mut seen, worked) = (HashSet::new(), worked.iter().collect::<HashSet<_>>());
+    for path in paths {
+        if !seen.insert(path) {
             let of = path.as_ref().map_or_else(|| "all fields".to_owned(), ToString::to_string);
             return Err(Error::usage(format!("{option} appears twice for {of}")));
         }

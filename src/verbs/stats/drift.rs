@@ -18,7 +18,7 @@ const FEW: usize = 100;
 /// Strings that are not all held are compared by the most frequent values of both.
 const FREQUENT: usize = 1000;
 /// Fields with more distinct strings than this, most of which occur once, are not compared by value.
-const MANY: u64 = 1000;
+const MANY: u64 = 100;
 /// Maximum number of new and vanished values that are listed.
 const NAMED: usize = 5;
 

@@ -42,6 +42,7 @@ use groups::{GroupParts, Groups, Partition};
 use padding::{Lengths, PaddedField, PaddingCosts, padded_fields};
 use report::Shown;
 use std::any::Any;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::sync::Arc;
@@ -136,7 +137,7 @@ length, or packed into rows, and prints the command for each.
 
 --against FILE first reads another dataset, without applying the chain to it, and compares the values and the sizes of each field. \
 Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
-compared one by one; nulls and NaN have separate bins. For structures and decimals, only the share of nulls is compared. If most values of a string field are distinct, only the lengths are compared. JS \
+compared one by one; nulls and NaN have separate bins. For structures and decimals, only the share of nulls is compared. If a string field has more than 100 distinct values and most of its values are distinct, only the lengths are compared. JS \
 is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. \
 With --max-drift X, the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or whose type differs, \
 counts as 1.";
@@ -235,11 +236,11 @@ tokens   in input order    42.1%  ████▎       padded-batch 2\n\
                 return Err(Error::usage(format!("--by and {other} cannot be used together")).help("select one group with filter first"));
             }
         }
-        let named = self.fields.resolve(schema)?;
+        let named = self.fields.resolve(schema)?.map(HashSet::from_iter);
         // Naming a structure selects all fields in it.
         let is_wanted = |path: &FieldPath| match &named {
             None => true,
-            Some(named) => named.iter().any(|n| path.names().starts_with(n.names())),
+            Some(named) => path.is_within(named),
         };
         let (keys, names) = match &self.by {
             Some(by) => groups::keys(by, schema, Self::NAME).map(|(keys, names)| (Some(keys), Some(names)))?,
@@ -265,9 +266,7 @@ tokens   in input order    42.1%  ████▎       padded-batch 2\n\
         let kept: Vec<usize> = padded_columns.iter().map(|(position, _)| *position).collect();
         // Collected chunks have no other columns.
         let collected = match &shares {
-            Some(_) => {
-                Arc::new(Schema { fields: kept.iter().map(|position| schema.fields[*position].clone()).collect(), ..Schema::default() })
-            }
+            Some(_) => Arc::new(Schema::new(kept.iter().map(|position| schema.fields[*position].clone()).collect())),
             None => schema.clone(),
         };
         let position = |at: usize, position: usize| if shares.is_some() { at } else { position };
