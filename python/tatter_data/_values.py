@@ -163,6 +163,9 @@ def _of_scalars(name: str, values: Sequence[Any], kinds: set[type]) -> pa.Array:
     if len(kinds) > 1 and "uint64" in named:
         # Arrow would take them for int64.
         values = [value.item() if type(value).__name__ == "uint64" else value for value in values]
+    if decimal.Decimal in kinds and int in kinds:
+        # Arrow derives the precision from the decimals alone.
+        values = [decimal.Decimal(value) if type(value) is int else value for value in values]
     try:
         found = _inferred(values)
         fitting = _fitting(found.type, values)
@@ -230,6 +233,8 @@ def _of_numpy(name: str, values: Any) -> pa.Array:
     if values.dtype.kind == "O":
         return array(name, values.tolist())
     values = _base(values)
+    if values.dtype.kind in "mM":
+        values = _in_single_units(name, values)
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     flat = values.reshape(-1)
@@ -247,6 +252,19 @@ def _of_numpy(name: str, values: Any) -> pa.Array:
     for size in reversed(values.shape[1:]):
         found = pa.FixedSizeListArray.from_arrays(found, size)
     return found
+
+
+def _in_single_units(name: str, values: Any) -> Any:
+    """Times in a unit such as 10 seconds, in seconds: Arrow takes only the name of the unit."""
+    import numpy
+
+    unit, count = numpy.datetime_data(values.dtype)
+    if count == 1:
+        return values
+    single = values.astype(f"{values.dtype.kind}8[{unit}]")
+    if not ((single.astype(values.dtype) == values) | numpy.isnat(values)).all():
+        raise ValueError(f"{name}: a time in units of {count} {unit} does not fit in int64 when counted in {unit}")
+    return single
 
 
 def _known(name: str, values: Any) -> Any:

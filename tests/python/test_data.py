@@ -190,13 +190,18 @@ def test_what_the_inference_of_arrow_would_lose():
         ([np.datetime64(1, "D"), None], pa.date32(), [1, None]),
         ([np.array([1], "M8[D]"), [np.datetime64("NaT")]], pa.list_(pa.date32()), [[1], [None]]),
         ([np.array([1, 2], ">i4")], pa.list_(pa.int32()), [[1, 2]]),
+        ([np.array([1, "NaT"], "m8[10s]")], pa.list_(pa.duration("s")), [[10, None]]),
+        ([np.datetime64(5, "10s"), None], pa.timestamp("s"), [50, None]),
         ([np.ma.array(np.array([1, 2], "M8[ns]"), mask=[True, False])], pa.list_(pa.timestamp("ns")), [[None, 2]]),
     ]:
         found = td.pipe([{"x": value} for value in values]).to_arrow()["x"]
         assert found.type == ty
         assert found.cast(counts(ty)).to_pylist() == expected
+    mixed = td.pipe([{"x": decimal.Decimal("0.1")}, {"x": 20}]).to_arrow()["x"]
+    assert mixed.to_pylist() == [decimal.Decimal("0.1"), decimal.Decimal(20)]
     utc = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
     for values, message in [
+        ([np.array([2**62], "m8[10s]")], "x: a time in units of 10 s does not fit in int64 when counted in s"),
         (["a", b"\xff"], "x: text and bytes are mixed"),
         ([["a"], [b"a"]], "x: text and bytes are mixed"),
         ([datetime.date(2024, 1, 1), datetime.datetime(2024, 1, 1, 5)], "x: dates and times are mixed"),
