@@ -23,7 +23,7 @@ impl Verb for Map {
     const SUMMARY: &'static str = "Compute fields with expressions";
     const ABOUT: &'static str = "\
 Each assignment computes a field: a new field is appended, an existing one is replaced, `a.b = ...` assigns inside \
-structures, and `a = None` deletes a field. Later assignments see the results of earlier ones. Expressions have \
+structures (a null structure stays null), and `a = None` deletes a field. Later assignments see the results of earlier ones. Expressions have \
 Python's syntax and TensorFlow's functions (see `tatter help functions`); `y, z = f(x)` unpacks several results. Types are \
 checked before the first record is read.";
     const MEANING: &'static str = "tf.data.Dataset.map, StructuredTensor.with_updates";

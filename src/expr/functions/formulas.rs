@@ -6,8 +6,9 @@
 use super::math::must_be_float;
 use crate::expr::call::{Call, Function, as_node, static_ints};
 use crate::expr::error::ExprResult;
-use crate::expr::operand::OperandKind;
-use crate::schema::{DType, Literal};
+use crate::expr::operand::{Operand, OperandKind};
+use crate::expr::types::last_ragged;
+use crate::schema::{DType, Literal, Type};
 
 pub static FUNCTIONS: &[Function] = &[
     formula!(
@@ -73,15 +74,17 @@ pub static FUNCTIONS: &[Function] = &[
         "Mean and variance over axes.",
         [("nn.moments([1.0, 3.0], axes=0)[1]", "1.0")],
         |call| {
+            const OF_DIFFERENCES: &str =
+                "(reduce_mean(x, axes, keepdims), reduce_mean(math.squared_difference(x, reduce_mean(x, axes, True)), axes, keepdims))";
             let ty = as_node(call.operand(0)?, None)?.ty;
             text(match ty.dtype() {
+                // math.reduce_variance would lose digits, as it does in TensorFlow.
+                Some(DType::Float32 | DType::Float64) if ty.is_ragged() && has_means_of_rows(call.operand(1)?, &ty) => OF_DIFFERENCES,
                 Some(DType::Float16) => {
                     "(cast(reduce_mean(cast(x, float32), axes, keepdims), float16), cast(math.reduce_variance(cast(x, float32), axes, keepdims), float16))"
                 }
                 // In integers, as the mean is.
-                Some(dtype) if dtype.is_integer() && !ty.is_ragged() => {
-                    "(reduce_mean(x, axes, keepdims), reduce_mean(math.squared_difference(x, reduce_mean(x, axes, True)), axes, keepdims))"
-                }
+                Some(dtype) if dtype.is_integer() && !ty.is_ragged() => OF_DIFFERENCES,
                 _ => "(reduce_mean(x, axes, keepdims), math.reduce_variance(x, axes, keepdims))",
             })
         }
@@ -98,6 +101,14 @@ pub static FUNCTIONS: &[Function] = &[
         |_| text("t * clip_norm / maximum(sqrt(reduce_sum(square(t), axes, True)), clip_norm)")
     ),
 ];
+
+/// Whether the means over these axes of a ragged tensor broadcast with its values: the reduced axes hold all ragged ones after the
+/// first of them.
+fn has_means_of_rows(axes: &Operand, ty: &Type) -> bool {
+    let (Some(axes), Some(last)) = (static_ints(axes), last_ragged(&ty.dims)) else { return false };
+    let axes: Vec<i64> = axes.into_iter().map(|axis| if axis < 0 { axis + ty.rank() as i64 } else { axis }).collect();
+    axes.iter().min().is_some_and(|first| (*first..=last as i64).all(|axis| axes.contains(&axis)))
+}
 
 fn text(formula: &str) -> ExprResult<String> {
     Ok(formula.to_owned())

@@ -64,8 +64,14 @@ impl<'a> Columns<'a> {
         if nodes.len() != fields.len() {
             return fields.to_vec();
         }
-        let hint = |field: &Field| written.and_then(|schema| schema.field_with_name(field.name()).ok());
-        fields.iter().zip(nodes).map(|(field, node)| self.field(field, node, hint(field), 0, false)).collect()
+        // Both have the same order in files of all known writers.
+        let hint = |at: usize, name: &str| {
+            let schema = written?;
+            let here = schema.fields().get(at).map(AsRef::as_ref).filter(|field| field.name() == name);
+            here.or_else(|| schema.field_with_name(name).ok())
+        };
+        let of_nodes = fields.iter().zip(nodes).enumerate();
+        of_nodes.map(|(at, (field, node))| self.field(field, node, hint(at, field.name()), 0, false)).collect()
     }
 
     /// `level`: the definition level around the node. `item`: the node repeats, and its repetition is already included.

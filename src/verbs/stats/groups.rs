@@ -17,8 +17,16 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use serde_json::{Value, json};
 
-/// Maximum number of groups.
+/// Maximum number of groups, if the memory suffices.
 const MOST: usize = 1000;
+/// Memory of the summary of a field with many values, in bytes.
+const SUMMARY_NBYTES: u64 = 32 << 10;
+
+/// The maximum number of groups of records with so many fields.
+fn most_groups(fields: &[Summary], options: &Options) -> usize {
+    let nfields = fields.iter().map(Summary::len).sum::<usize>().max(1) as u64;
+    usize::try_from(options.max_memory / (SUMMARY_NBYTES * nfields)).unwrap_or(MOST).clamp(1, MOST)
+}
 /// A group with fewer bytes per field in a chunk is not summarized separately: empty summaries of its fields would cost
 /// more than the values.
 const LEAST_NBYTES: usize = 8 << 10;
@@ -51,13 +59,16 @@ pub struct Partition {
     by: Option<Vec<KeyField>>,
     /// Whether the values go to the shares.
     is_shared: bool,
+    /// The maximum number of groups.
+    most: usize,
     options: Options,
 }
 
 impl Partition {
     /// `by` has the keys. `is_shared`: the values go to the shares.
     pub fn new(fields: &[Summary], by: Option<Vec<KeyField>>, is_shared: bool, options: &Options) -> Partition {
-        Partition { empty: fields.iter().map(Summary::part).collect(), by, is_shared, options: options.clone() }
+        let most = most_groups(fields, options);
+        Partition { empty: fields.iter().map(Summary::part).collect(), by, is_shared, most, options: options.clone() }
     }
 
     /// Summarizes a chunk. O(values).
@@ -72,7 +83,7 @@ impl Partition {
         let keys = key_columns(by, chunk)?;
         let found = KeyTable::unlimited(&self.options).insert(&keys)?;
         // One group too many ends the run, regardless of the other groups.
-        let first = &found.fresh[..found.fresh.len().min(MOST + 1)];
+        let first = &found.fresh[..found.fresh.len().min(self.most + 1)];
         let mut rows: Vec<Vec<usize>> = vec![Vec::new(); first.len()];
         for (row, number) in found.numbers.iter().enumerate() {
             if let Some(rows) = rows.get_mut(*number as usize) {
@@ -103,6 +114,8 @@ pub struct Groups {
     keys: Option<(KeyTable, Vec<String>)>,
     /// Indexed by key number.
     groups: Vec<(u64, Vec<Summary>)>,
+    /// The maximum number of groups.
+    most: usize,
     /// For a single group with many fields: the shares that hold the values, until [`Groups::end`].
     shares: Option<Shares>,
 }
@@ -116,7 +129,8 @@ impl Groups {
             None => vec![(0, if shares.is_none() { fields.clone() } else { Vec::new() })],
             Some(_) => Vec::new(),
         };
-        Groups { empty: fields, keys, groups, shares }
+        let most = most_groups(&fields, options);
+        Groups { empty: fields, keys, groups, most, shares }
     }
 
     /// Adds the parts of the next chunk.
@@ -127,8 +141,13 @@ impl Groups {
         let numbers = match (&mut self.keys, &parts.keys) {
             (Some((table, names)), Some(keys)) => {
                 let numbers = table.insert(keys)?.numbers;
-                if table.len() > MOST {
-                    let error = Error::data(format!("--by has more than {MOST} groups")).in_field(names.join(","));
+                if table.len() > self.most {
+                    let error = Error::data(format!("--by has more than {} groups", self.most)).in_field(names.join(","));
+                    if self.most < MOST {
+                        let nfields = self.empty.iter().map(Summary::len).sum::<usize>();
+                        let error = error.help(format!("the summaries of {nfields} fields for more groups exceed --max-memory"));
+                        return Err(error.help("summarize fewer fields, with -f, or raise --max-memory"));
+                    }
                     return Err(error.help(format!("to count the records of each: count --by {}", names.join(","))));
                 }
                 numbers

@@ -54,7 +54,7 @@ use top::Top;
 pub struct Stats {
     #[command(flatten)]
     fields: FieldArgs,
-    /// Print a summary for each combination of values of these fields (at most 1000)
+    /// Print a summary for each combination of values of these fields (at most 1000, or as many as --max-memory holds)
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
     /// Compare with another dataset: distances between the values and sizes of each field
