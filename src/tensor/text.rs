@@ -210,11 +210,11 @@ fn encoded(values: &ArrayRef, nulls: Option<&NullBuffer>, ty: &DataType) -> Resu
 /// Arrow's parser takes a month for 30 days where a type has no months, and drops what is finer than a type.
 fn intervals(texts: &LargeStringArray, unit: IntervalUnit, refuse: Refuse) -> Result<ArrayRef> {
     let mut refused = vec![false; texts.len()];
-    let finest = cast(texts, &DataType::Interval(IntervalUnit::MonthDayNano), &mut |row, message| {
+    let found = cast(texts, &DataType::Interval(IntervalUnit::MonthDayNano), &mut |row, message| {
         refused[row] = true;
         refuse(row, message);
     })?;
-    let finest = finest.as_primitive::<IntervalMonthDayNanoType>();
+    let finest = found.as_primitive::<IntervalMonthDayNanoType>();
     let ty = DataType::Interval(unit);
     for row in (0..texts.len()).filter(|row| texts.is_valid(*row) && !refused[*row]) {
         let (value, text) = (finest.value(row), texts.value(row));
@@ -230,7 +230,10 @@ fn intervals(texts: &LargeStringArray, unit: IntervalUnit, refuse: Refuse) -> Re
             refuse(row, Reading::Inexact.message(text, &ty));
         }
     }
-    cast(texts, &ty, &mut |_, _| {})
+    match unit {
+        IntervalUnit::MonthDayNano => Ok(found),
+        _ => cast(texts, &ty, &mut |_, _| {}),
+    }
 }
 
 /// How a text relates to a type.

@@ -156,13 +156,15 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
         .zip(nodes)
         .map(|(item, node)| match node {
             Some(node) => cast_node(node, &dtype, text),
-            None => {
-                let literal = item.literal().unwrap_or(Literal::None);
-                let (ty, tensor) = literal::plain(&literal, Some(&dtype)).map_err(|e| e.or_at(item.span.clone()))?;
-                Ok(operand::constant(tensor, ty, item.span.clone()))
-            }
+            None => constant_of(&item.literal().unwrap_or(Literal::None), &dtype, &item.span),
         })
         .collect()
+}
+
+/// A literal as a tensor of that dtype.
+fn constant_of(literal: &Literal, dtype: &DType, span: &Span) -> ExprResult<Node> {
+    let (ty, tensor) = literal::plain(literal, Some(dtype)).map_err(|e| e.or_at(span.clone()))?;
+    Ok(operand::constant(tensor, ty, span.clone()))
 }
 
 /// Turns literals into tensors of the dtype to which the tensors among the items are promoted, if it holds them.
@@ -174,8 +176,7 @@ pub fn take_dtype(items: Vec<&mut Operand>) -> ExprResult<()> {
     let Some(dtype) = dtypes.reduce(|a, b| promote(&a?, &b?)).flatten() else { return Ok(()) };
     for item in items {
         if let Some(literal) = item.literal().filter(|literal| *literal != Literal::None && literal::holds(&dtype, literal)) {
-            let (ty, tensor) = literal::plain(&literal, Some(&dtype)).map_err(|e| e.or_at(item.span.clone()))?;
-            item.kind = OperandKind::Tensor(operand::constant(tensor, ty, item.span.clone()));
+            item.kind = OperandKind::Tensor(constant_of(&literal, &dtype, &item.span)?);
         }
     }
     Ok(())

@@ -198,7 +198,7 @@ impl Records {
         let opening =
             Opening { input, source: source.as_ref(), contents, bound: &bound, max_record_nbytes: request.options.max_record_bytes };
         let chosen = || roots.iter().map(|root| &bound.fields[*root]);
-        // Counting reads nothing, but so many records must have values.
+        // Counting reads no values, but a file that claims so many records must contain some.
         let checked = if nrecords > MAX_EMPTY_RECORDS { &counted } else { &roots };
         let leaves = checked.iter().flat_map(|number| &bound.fields[*number].leaves);
         let mut leaves = leaves.map(|leaf| LeafReader::open(leaf, &opening)).collect::<Result<Vec<_>>>()?;

@@ -7,6 +7,7 @@
 
 mod dictionaries;
 mod divided;
+mod learned;
 mod message;
 mod padding;
 mod read;

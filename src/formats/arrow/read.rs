@@ -1,6 +1,7 @@
 //! Reads record batches as tasks.
 
 use super::divided::Divided;
+use super::learned::{dictionary_ids, learn};
 use super::message::{self, Body, Framed, MAGIC, MAGIC_NBYTES, Memory, Next, lifted};
 use super::sizes::{self, ColumnSize, Longest};
 use crate::chunk::{Decoded, Origin};
@@ -15,17 +16,17 @@ use crate::formats::format::{Inference, Numbered, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::notice::Notices;
 use crate::path::quoted;
-use crate::schema::facts::{Facts, Storage};
-use crate::schema::{Element, Field, Schema, columns};
+use crate::schema::facts::Facts;
+use crate::schema::{Field, Schema, columns};
 use crate::tensor::arrow::field::check_number;
 use crate::tensor::arrow::{encoded, expanded_nbytes, from_arrow_field};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
-use arrow_array::{Array, ArrayRef, new_empty_array};
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_footer};
-use arrow_schema::{ArrowError, DECIMAL128_MAX_PRECISION, DataType, Field as ArrowField, FieldRef, SchemaRef};
+use arrow_schema::{ArrowError, DECIMAL128_MAX_PRECISION, FieldRef, SchemaRef};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
 use std::sync::Arc;
@@ -140,22 +141,6 @@ impl Known {
             noted: false,
         };
         Ok(Box::new(batches.map(move |task| task.map_err(|e| e.in_input(name.clone())))))
-    }
-}
-
-/// The fields whose dictionaries are known. A dictionary missing from a file without rows is empty.
-fn learn(field: &mut Field, dictionaries: &HashMap<i64, ArrayRef>) {
-    if let Storage::Arrow(stored) = &mut field.storage {
-        let values = |f: &ArrowField| match f.data_type() {
-            #[expect(deprecated, reason = "no other way leads from a field to its dictionary")]
-            DataType::Dictionary(_, ty) => dictionaries.get(&f.dict_id()?).cloned().or_else(|| Some(new_empty_array(ty))),
-            _ => None,
-        };
-        let found: Option<Vec<ArrayRef>> = encoded::dictionaries(&stored.field).into_iter().map(values).collect();
-        stored.dictionaries = found.unwrap_or_default().into();
-    }
-    if let Element::Struct(fields) = &mut field.ty.element {
-        fields.iter_mut().for_each(|field| learn(field, dictionaries));
     }
 }
 
@@ -294,13 +279,6 @@ impl Streams {
             false => self.notices.add(format!("{}: {text}", self.known.name), false),
         }
     }
-}
-
-/// The ids of the dictionaries of all columns, in order.
-fn dictionary_ids(schema: &SchemaRef) -> Vec<Option<i64>> {
-    #[expect(deprecated, reason = "no other way leads from a field to its dictionary")]
-    let id = |field: &ArrowField| field.dict_id();
-    schema.fields().iter().flat_map(|field| encoded::dictionaries(field)).map(id).collect()
 }
 
 fn not_a_stream() -> Error {

@@ -209,7 +209,8 @@ enum Shape<'a> {
     Value,
     /// A list, with the validity of the items.
     List(&'a RowPartition, Option<NullBuffer>),
-    Sparse(&'a Sparse),
+    /// A sparse tensor, with the validity of the values.
+    Sparse(&'a Sparse, Option<NullBuffer>),
 }
 
 impl RecordEncoder {
@@ -231,7 +232,7 @@ impl RecordEncoder {
         let (shape, texts) = match tensor {
             Tensor::Leaf(array) => (Shape::Value, Texts::of(array, is_uuid)?),
             Tensor::List(list) => (Shape::List(list.partition(), list.values().validity()), Texts::of(list.values().as_leaf()?, is_uuid)?),
-            Tensor::Sparse(sparse) => (Shape::Sparse(sparse), Texts::of(sparse.values(), false)?),
+            Tensor::Sparse(sparse) => (Shape::Sparse(sparse, sparse.values().logical_nulls()), Texts::of(sparse.values(), false)?),
             Tensor::Struct(_) => return Err(Error::internal("a column of structures")),
         };
         // Lists contain the separator, which can be special, and a lone field can be empty.
@@ -256,16 +257,15 @@ impl RecordEncoder {
             }
             _ if is_null => out.extend_from_slice(null.as_bytes()),
             Shape::List(partition, validity) => return self.put_list(&column.texts, partition.range(row), validity.as_ref(), out),
-            Shape::Sparse(sparse) => return self.put_entries(column, sparse, row, out),
+            Shape::Sparse(sparse, validity) => return self.put_entries(column, sparse, validity.as_ref(), row, out),
         }
         Ok(())
     }
 
     /// Appends `index:value` for each entry of a row.
-    fn put_entries(&self, column: &Column, sparse: &Sparse, row: usize, out: &mut Vec<u8>) -> Result<()> {
-        let validity = sparse.values().logical_nulls();
+    fn put_entries(&self, column: &Column, sparse: &Sparse, validity: Option<&NullBuffer>, row: usize, out: &mut Vec<u8>) -> Result<()> {
         for (number, entry) in sparse.entries().range(row).enumerate() {
-            if validity.as_ref().is_some_and(|validity| validity.is_null(entry)) {
+            if validity.is_some_and(|validity| validity.is_null(entry)) {
                 return Err(null_refused("a sparse field of csv", column.field, row));
             }
             if number > 0 {

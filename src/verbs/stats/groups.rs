@@ -22,7 +22,7 @@ const MOST: usize = 1000;
 /// Memory of the summary of a field with many values, in bytes.
 const SUMMARY_NBYTES: u64 = 32 << 10;
 
-/// The maximum number of groups of records with so many fields.
+/// The maximum number of groups, given the number of fields.
 fn most_groups(fields: &[Summary], options: &Options) -> usize {
     let nfields = fields.iter().map(Summary::len).sum::<usize>().max(1) as u64;
     usize::try_from(options.max_memory / (SUMMARY_NBYTES * nfields)).unwrap_or(MOST).clamp(1, MOST)
