@@ -38,6 +38,79 @@ pub fn row_hashes(columns: &[Tensor], nrows: usize) -> Vec<u64> {
     hashes
 }
 
+/// For rows of one number of at most 64 bits: a word for each row, which only rows that are equal according to
+/// [`Tensor::keys_equal`] share.
+#[derive(Debug)]
+pub struct Words {
+    /// A word for each row; undefined where the row is null.
+    pub words: Vec<u64>,
+    validity: Option<NullBuffer>,
+}
+
+impl Words {
+    /// The words of rows, unless they are something else than one such number. O(values).
+    pub fn of(columns: &[Tensor]) -> Option<Words> {
+        let [Tensor::Leaf(array)] = columns else { return None };
+        fn floats<T: ArrowPrimitiveType>(array: &ArrayRef, bits: impl Fn(T::Native) -> u64) -> Vec<u64> {
+            array.as_primitive::<T>().values().iter().map(|value| scattered(bits(*value))).collect()
+        }
+        fn fixed<const N: usize>(bytes: &[u8], from: usize, nrows: usize, word: impl Fn([u8; N]) -> u64) -> Vec<u64> {
+            bytes.as_chunks::<N>().0[from..][..nrows].iter().map(|bytes| scattered(word(*bytes))).collect()
+        }
+        let words = match array.data_type() {
+            DataType::Float16 => floats::<Float16Type>(array, f16_bits),
+            DataType::Float32 => floats::<Float32Type>(array, f32_bits),
+            DataType::Float64 => floats::<Float64Type>(array, f64_bits),
+            ty => {
+                let width = ty.primitive_width()?;
+                let data = array.to_data();
+                let (bytes, from, nrows) = (data.buffers()[0].as_slice(), data.offset(), array.len());
+                match width {
+                    1 => fixed(bytes, from, nrows, |b| u64::from(u8::from_le_bytes(b))),
+                    2 => fixed(bytes, from, nrows, |b| u64::from(u16::from_le_bytes(b))),
+                    4 => fixed(bytes, from, nrows, |b| u64::from(u32::from_le_bytes(b))),
+                    8 => fixed(bytes, from, nrows, u64::from_le_bytes),
+                    _ => return None,
+                }
+            }
+        };
+        Some(Words { words, validity: array.logical_nulls() })
+    }
+
+    /// The word of a row, unless it is null.
+    pub fn get(&self, row: usize) -> Option<u64> {
+        self.validity.as_ref().is_none_or(|validity| validity.is_valid(row)).then(|| self.words[row])
+    }
+
+    /// The rows that are null.
+    pub fn nulls(&self) -> impl Iterator<Item = usize> {
+        self.validity.iter().filter(|validity| validity.null_count() > 0).flat_map(|validity| {
+            let invalid = !validity.inner();
+            invalid.set_indices().collect::<Vec<_>>()
+        })
+    }
+}
+
+/// Distributes values over all bits, each to another word: the finalizer of MurmurHash3.
+fn scattered(value: u64) -> u64 {
+    let mixed = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    mixed ^ (mixed >> 33)
+}
+
+// The bits of a float, the same for both zeros (the sum of -0.0 and 0.0 is 0.0) and for all NaNs.
+fn f16_bits(x: f16) -> u64 {
+    if x.is_nan() { u64::MAX } else { u64::from((x + f16::ZERO).to_bits()) }
+}
+
+fn f32_bits(x: f32) -> u64 {
+    if x.is_nan() { u64::MAX } else { u64::from((x + 0.0).to_bits()) }
+}
+
+fn f64_bits(x: f64) -> u64 {
+    if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() }
+}
+
 /// A hash for each row of a tensor.
 fn hashes_of(tensor: &Tensor) -> Vec<u64> {
     let mut hashes = match tensor {
@@ -79,10 +152,9 @@ fn rows(partition: &RowPartition, values: &[u64]) -> Vec<u64> {
 
 fn leaf(array: &ArrayRef) -> Vec<u64> {
     let mut hashes: Vec<u64> = match array.data_type() {
-        // The sum of -0.0 and 0.0 is 0.0.
-        DataType::Float16 => floats::<Float16Type>(array, |x| if x.is_nan() { u64::MAX } else { u64::from((x + f16::ZERO).to_bits()) }),
-        DataType::Float32 => floats::<Float32Type>(array, |x| if x.is_nan() { u64::MAX } else { u64::from((x + 0.0).to_bits()) }),
-        DataType::Float64 => floats::<Float64Type>(array, |x| if x.is_nan() { u64::MAX } else { (x + 0.0).to_bits() }),
+        DataType::Float16 => floats::<Float16Type>(array, f16_bits),
+        DataType::Float32 => floats::<Float32Type>(array, f32_bits),
+        DataType::Float64 => floats::<Float64Type>(array, f64_bits),
         DataType::Boolean => array.as_boolean().values().iter().map(|bit| combined(1, u64::from(bit))).collect(),
         DataType::LargeUtf8 => array
             .as_string::<i64>()

@@ -4,7 +4,8 @@ use super::shared::batch_padding::{RecordLimit, batch_plan, check_records, padde
 use super::shared::batches::{batched_chunk, batched_schema, names};
 use super::shared::edit::Edits;
 use super::shared::fields::field_at;
-use super::shared::keys::{KeyTable, check_key_text};
+use super::shared::key_table::KeyTable;
+use super::shared::keys::check_key_text;
 use super::shared::memory::rows_per_chunk;
 use super::shared::padding::{AxisSize, PaddingArgs};
 use super::shared::pool::{Pool, RecordId};

@@ -1,7 +1,8 @@
 //! `count`: the number of records, or of those of each key.
 
 use super::shared::fields::copied_first;
-use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
+use super::shared::key_table::KeyTable;
+use super::shared::keys::{KeyField, Keys, key_columns};
 use super::shared::memory::Slices;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Report, Verb, Verdict};
 use crate::chunk::{Chunk, Origin};

@@ -1,7 +1,8 @@
 //! `cumsum FIELD`: running totals across records.
 
 use super::shared::fields::copied_first;
-use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
+use super::shared::key_table::KeyTable;
+use super::shared::keys::{KeyField, Keys, key_columns};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;

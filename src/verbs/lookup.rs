@@ -2,7 +2,7 @@
 
 use super::shared::divided::by_nbytes;
 use super::shared::fields::copied_first;
-use super::shared::keys::KeyTable;
+use super::shared::key_table::KeyTable;
 use super::verb::{Bound, ChunkParts, Example, Map, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;

@@ -2,7 +2,8 @@
 
 mod values;
 
-use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
+use super::shared::key_table::KeyTable;
+use super::shared::keys::{KeyField, Keys, key_columns};
 use super::shared::seed::Seed;
 use super::shared::shares::{key_text, parse_shares};
 use super::verb::{ArgumentUnless, Bound, Example, Flow, Fold, Map, Operator, OutputPart, Route, Verb};

@@ -1,6 +1,7 @@
 //! `unique`: the first record of each key.
 
-use super::shared::keys::{KeyField, KeyTable, Keys, key_columns};
+use super::shared::key_table::KeyTable;
+use super::shared::keys::{KeyField, Keys, key_columns};
 use super::shared::memory::{Budget, owned};
 use super::shared::sorter::Sorter;
 use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};

@@ -1,19 +1,14 @@
-//! Keys: the fields that determine which records are equal, and the table of distinct keys.
+//! Keys: the fields that determine which records are equal.
 
 use super::fields::{Patterns, copied_first};
-use super::memory::{Budget, owned};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::expr::names_used;
-use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema};
 use crate::tensor::Tensor;
-use crate::tensor::hash::{Identity, row_hashes};
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
-use std::hash::BuildHasherDefault;
+use std::collections::HashSet;
 
 /// The fields given to `--by`.
 #[derive(Clone, Debug)]
@@ -152,118 +147,4 @@ fn matching(names: &[String], schema: &Schema) -> Option<String> {
     }
     let fields = Patterns::parse(text).ok()?.resolve(schema).ok()?;
     Some(fields.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
-}
-
-/// The distinct keys seen so far, numbered from 0 in order of first occurrence. Values are compared exactly
-/// ([`crate::tensor::Tensor::keys_equal`]): nulls are equal to each other, and so are NaNs and the two zeros.
-pub struct KeyTable {
-    /// The latest key with each hash.
-    last: HashMap<u64, u32, BuildHasherDefault<Identity>>,
-    /// For each key, the previous key with the same hash, or the key itself if there is none.
-    before: Vec<u32>,
-    /// The location of each key: a part, and a row in it.
-    at: Vec<(u32, u32)>,
-    parts: Vec<Chunk>,
-    budget: Budget,
-}
-
-/// The keys of a chunk.
-pub struct ChunkKeys {
-    /// The key number of each row.
-    pub numbers: Vec<u32>,
-    /// The rows with new keys.
-    pub fresh: Vec<usize>,
-}
-
-/// Approximate bytes per key in the table.
-const KEY_NBYTES: u64 = 64;
-
-impl KeyTable {
-    /// An empty table. `verb` and `way_out` appear in the error when `--max-memory` is exceeded.
-    pub fn new(verb: &'static str, way_out: &'static str, options: &Options) -> KeyTable {
-        let budget = Budget::new(verb, way_out, options);
-        KeyTable { last: HashMap::default(), before: Vec::new(), at: Vec::new(), parts: Vec::new(), budget }
-    }
-
-    /// An empty table for a verb that checks [`KeyTable::nbytes`] itself.
-    pub fn unlimited(options: &Options) -> KeyTable {
-        KeyTable::new("", "", &Options { max_memory: u64::MAX, ..options.clone() })
-    }
-
-    /// Finds the key of each row and adds new keys. The columns of `keys` form the key. Expected O(values).
-    ///
-    /// # Errors
-    /// The distinct keys exceed `--max-memory`, or are too many.
-    pub fn insert(&mut self, keys: &Chunk) -> Result<ChunkKeys> {
-        let too_many = |_| Error::data("more than 4,294,967,295 distinct keys");
-        let part = u32::try_from(self.parts.len()).map_err(too_many)?;
-        let mut found = ChunkKeys { numbers: Vec::with_capacity(keys.nrows), fresh: Vec::new() };
-        for (row, hash) in row_hashes(&keys.columns, keys.nrows).into_iter().enumerate() {
-            let number = u32::try_from(self.at.len()).map_err(too_many)?;
-            let known = match self.last.entry(hash) {
-                Entry::Vacant(entry) => {
-                    entry.insert(number);
-                    self.before.push(number);
-                    None
-                }
-                Entry::Occupied(mut entry) => {
-                    let (parts, at, before) = (&self.parts, &self.at, &self.before);
-                    // Rows of this chunk are compared in place; the new rows are copied together at the end.
-                    let equal = |key: u32| {
-                        let (of, place) = at[key as usize];
-                        if of == part {
-                            keys.columns.iter().all(|c| c.keys_equal(found.fresh[place as usize], c, row))
-                        } else {
-                            parts[of as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.keys_equal(place as usize, b, row))
-                        }
-                    };
-                    let earlier = |key: &u32| Some(before[*key as usize]).filter(|b| b != key);
-                    let known = std::iter::successors(Some(*entry.get()), earlier).find(|key| equal(*key));
-                    if known.is_none() {
-                        self.before.push(entry.insert(number));
-                    }
-                    known
-                }
-            };
-            if known.is_none() {
-                self.at.push((part, u32::try_from(found.fresh.len()).map_err(too_many)?));
-                found.fresh.push(row);
-            }
-            found.numbers.push(known.unwrap_or(number));
-        }
-        if !found.fresh.is_empty() {
-            let fresh = if found.fresh.len() == keys.nrows { owned(keys)? } else { keys.gather(&found.fresh)? };
-            self.budget.take((fresh.nbytes() as u64).saturating_add(KEY_NBYTES.saturating_mul(fresh.nrows as u64)))?;
-            self.parts.push(fresh);
-        }
-        Ok(found)
-    }
-
-    /// The key number of each row, if it is in the table. The table does not change. Expected O(values).
-    pub fn find(&self, keys: &Chunk) -> Vec<Option<u32>> {
-        let hashes = row_hashes(&keys.columns, keys.nrows);
-        let find = |row: usize| {
-            let earlier = |key: &u32| Some(self.before[*key as usize]).filter(|b| b != key);
-            std::iter::successors(self.last.get(&hashes[row]).copied(), earlier).find(|key| {
-                let (part, place) = self.at[*key as usize];
-                self.parts[part as usize].columns.iter().zip(&keys.columns).all(|(a, b)| a.keys_equal(place as usize, b, row))
-            })
-        };
-        (0..keys.nrows).map(find).collect()
-    }
-
-    /// Approximate bytes in use.
-    pub fn nbytes(&self) -> u64 {
-        self.budget.used()
-    }
-
-    /// The number of distinct keys.
-    pub fn len(&self) -> usize {
-        self.at.len()
-    }
-
-    /// Removes and returns the keys, in number order.
-    pub fn take_parts(&mut self) -> Vec<Chunk> {
-        std::mem::take(&mut self.parts)
-    }
 }

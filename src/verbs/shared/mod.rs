@@ -10,6 +10,7 @@ pub mod count;
 pub mod divided;
 pub mod edit;
 pub mod fields;
+pub mod key_table;
 pub mod keys;
 pub mod memory;
 pub mod packing;
