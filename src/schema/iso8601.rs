@@ -40,16 +40,27 @@ fn days_of_month(year: i128, month: u32) -> u32 {
     }
 }
 
+/// The two digits of each number below 100.
+const PAIRS: &str = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+    5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
 /// Appends a number with at least `width` digits.
-fn write_digits(mut number: u64, width: usize, out: &mut String) {
-    let mut digits = [b'0'; 20];
-    let mut start = digits.len();
-    while number > 0 || digits.len() - start < width {
-        start -= 1;
-        digits[start] = b'0' + (number % 10) as u8;
-        number /= 10;
+fn write_digits(number: u64, width: usize, out: &mut String) {
+    let pair = |number: u64| &PAIRS[2 * number as usize..][..2];
+    match width {
+        2 if number < 100 => out.push_str(pair(number)),
+        4 if number < 10_000 => out.extend([pair(number / 100), pair(number % 100)]),
+        _ => {
+            let mut digits = [b'0'; 20];
+            let (mut start, mut rest) = (digits.len(), number);
+            while rest > 0 || digits.len() - start < width {
+                start -= 1;
+                digits[start] = b'0' + (rest % 10) as u8;
+                rest /= 10;
+            }
+            out.push_str(str::from_utf8(&digits[start..]).unwrap_or_default());
+        }
     }
-    out.extend(digits[start..].iter().map(|digit| char::from(*digit)));
 }
 
 /// Appends `2024-01-31`, given days since 1970-01-01. `None`, and nothing is appended, for years that other programs
