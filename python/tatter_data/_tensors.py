@@ -6,8 +6,9 @@ A column becomes one tensor or, if it contains structures, one for each leaf fie
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +43,8 @@ class Column(_Leaf):
     axes: tuple[Axis, ...]
     values: tuple[pa.Array, ...]
     type: pa.DataType
+    #: Whether each record is a dense tensor: the rows of an axis have one length within a record, as after `padded-batch`.
+    is_dense: bool = False
 
     @property
     def ragged_axes(self) -> tuple[Axis, ...]:
@@ -107,7 +110,13 @@ def columns(data: pa.Table | pa.RecordBatch) -> Iterator[Column | SparseColumn]:
             if leaf.path in paths:
                 raise ValueError(f"two fields have the path {leaf.path}; rename one in the chain: {_renaming(leaf.path, data.schema)}")
             paths.add(leaf.path)
-            yield leaf
+            yield replace(leaf, is_dense=True) if isinstance(leaf, Column) and _has_dense_records(field) else leaf
+
+
+def _has_dense_records(field: pa.Field) -> bool:
+    """Whether the noted type has no ragged axis, such as `int64[?, ?]`; in `int64[?, (?)]`, the second axis is ragged."""
+    sizes = re.search(rb"\[([^\]]*)\](?: with nulls)?$", (field.metadata or {}).get(NOTE, b""))
+    return sizes is not None and b"(" not in sizes[1]
 
 
 def _renaming(path: str, schema: pa.Schema) -> str:

@@ -51,7 +51,8 @@ def _dense(names: tuple[str, ...], values: np.ndarray, kind: pa.DataType) -> Any
 
 
 def dataset(schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) -> Any:
-    """A tf.data.Dataset with one element per record, read again in each epoch.
+    """A tf.data.Dataset with one element per record, read again in each epoch. The tensor of a record is dense if its type has no
+    ragged axis, as after ``padded-batch``.
 
     Raises:
         TypeError, ValueError: As `to_tf`; ValueError also for an axis of size 0 in all records.
@@ -69,8 +70,9 @@ def dataset(schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]]) 
             what = f"tf.data cannot split batches of the field {column.path}, whose rows have no values"
             raise ValueError(f"{what}; drop it in the chain: {dropping(column.names)}")
     signature = {column.path: _relaxed(tf.nest.map_structure(_spec, _element(column))) for column in leaves}
+    dense = frozenset(column.path for column in leaves if isinstance(column, Column) and column.is_dense)
     # TensorFlow slices the elements from the batches, not Python.
-    return tf.data.Dataset.from_generator(generate, output_signature=signature).unbatch().map(_own_shapes)
+    return tf.data.Dataset.from_generator(generate, output_signature=signature).unbatch().map(lambda record: _of_record(record, dense))
 
 
 def _element(column: Column | SparseColumn) -> Any:
@@ -80,12 +82,15 @@ def _element(column: Column | SparseColumn) -> Any:
     return tensor
 
 
-def _own_shapes(element: dict[str, Any]) -> dict[str, Any]:
-    """Sparse tensors with the dense shape of the record instead of that of the batch."""
-    return {
-        path: tf.SparseTensor(value["sparse"].indices, value["sparse"].values, value["dense_shape"]) if isinstance(value, dict) else value
-        for path, value in element.items()
-    }
+def _of_record(element: dict[str, Any], dense: frozenset[str]) -> dict[str, Any]:
+    """Sparse tensors with the dense shape of the record instead of that of the batch, and dense tensors for those fields."""
+
+    def own(path: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return tf.SparseTensor(value["sparse"].indices, value["sparse"].values, value["dense_shape"])
+        return value.to_tensor() if path in dense and isinstance(value, tf.RaggedTensor) else value
+
+    return {path: own(path, value) for path, value in element.items()}
 
 
 def _spec(tensor: Any) -> Any:

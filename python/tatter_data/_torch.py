@@ -99,15 +99,23 @@ def _getter(column: Column | SparseColumn) -> Any:
 
     def row_of(row: int) -> Any:
         part = whole[row]
+        if column.is_dense and isinstance(values, torch.Tensor):
+            return part.values.reshape(_sizes(part.row_splits) + part.values.shape[1:])
         return _ragged(part.values, tuple(torch.from_numpy(splits) for splits in part.row_splits))
 
     return row_of
 
 
+def _sizes(row_splits: tuple[np.ndarray, ...]) -> tuple[int, ...]:
+    """The sizes of axes whose rows have one length each; an axis without rows has size 0."""
+    lengths = (int(splits[1] - splits[0]) if len(splits) > 1 else 0 for splits in row_splits)
+    return (len(row_splits[0]) - 1, *lengths)
+
+
 class TatterDataset(IterableDataset):  # type: ignore[type-arg]
     """The records as an iterable dataset, with one dictionary of tensors per record.
 
-    A vector is a tensor, a matrix with ragged rows a nested tensor; strings are str and lists of str. Records are
+    A vector is a tensor, and so is a matrix, unless its rows are ragged: then it is a nested tensor; strings are str and lists of str. Records are
     divided among the ranks of a distributed job and the workers of a DataLoader: with ``shard="record"`` each takes
     every N-th record of the input, before the chain (of the combined inputs, if it begins with ``mix`` or the like); with
     ``shard="file"`` every N-th file; with None everything.

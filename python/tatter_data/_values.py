@@ -61,15 +61,12 @@ def column(name: str, values: Any) -> Any:
     if isinstance(values, (str, bytes, bytearray, set, frozenset, Mapping)):
         # Their items would be records: characters, or values in no certain order.
         raise TypeError(f"{name}: expected a column, such as a list or an array, found {type(values).__name__}")
+    package = type(values).__module__.split(".")[0]
+    values = _parts(values, package)
     if isinstance(values, Ragged):
         return _of_ragged(name, values)
     if isinstance(values, Sparse):
         return _of_sparse(name, values)
-    if hasattr(values, "row_splits") and callable(getattr(values, "to_list", None)):
-        return array(name, values.to_list())
-    package = type(values).__module__.split(".")[0]
-    if package in ("tensorflow", "torch") and callable(getattr(values, "numpy", None)):
-        values = values.numpy()
     if _is_array(type(values)):
         return _of_numpy(name, values)
     if package == "pandas":
@@ -82,6 +79,30 @@ def column(name: str, values: Any) -> Any:
     if not hasattr(values, "__iter__"):
         raise TypeError(f"{name}: expected a column, such as a list or an array, found {type(values).__name__}")
     return array(name, values)
+
+
+def _parts(values: Any, package: str) -> Any:
+    """The components of a tensor of TensorFlow or PyTorch: an array, `Ragged`, `Sparse`, or an array for each record."""
+    if package == "tensorflow" and hasattr(values, "nested_row_splits"):
+        return Ragged(values.flat_values.numpy(), tuple(splits.numpy() for splits in values.nested_row_splits))
+    if package == "tensorflow" and hasattr(values, "dense_shape"):
+        return _sparse(values.indices.numpy(), values.values.numpy(), values.dense_shape.numpy())
+    if package == "torch" and getattr(values, "is_nested", False):
+        return [row.numpy() for row in values.unbind()]
+    if package == "torch" and getattr(values, "is_sparse", False):
+        values = values.coalesce()
+        return _sparse(values.indices().numpy().T, values.values().numpy(), values.shape)
+    if package in ("tensorflow", "torch") and callable(getattr(values, "numpy", None)):
+        return values.numpy()
+    return values
+
+
+def _sparse(indices: Any, values: Any, dense_shape: Sequence[int]) -> Sparse:
+    """A sparse tensor whose records, along axis 0, have the same dense shape."""
+    import numpy
+
+    order = numpy.argsort(indices[:, 0], kind="stable")
+    return Sparse(indices[order], values[order], dense_shape, numpy.tile(numpy.asarray(dense_shape[1:]), (int(dense_shape[0]), 1)))
 
 
 def objects(values: Any) -> list[Any]:
@@ -103,6 +124,7 @@ def refuse_objects(name: str, column: Any) -> None:
 
 def field(name: str, values: Any) -> tuple[pa.Field, Any]:
     """A column of a dictionary, see `column`, and its field."""
+    values = _parts(values, type(values).__module__.split(".")[0])
     found = column(name, values)
     if not isinstance(values, Sparse):
         return pa.field(name, found.type), found
@@ -301,6 +323,8 @@ def _of_sparse(name: str, sparse: Sparse) -> pa.Array:
     shapes = _integers(name, "dense_shapes", sparse.dense_shapes, 2)
     indices = _integers(name, "indices", sparse.indices, 2)
     nrows, rank = shapes.shape
+    if not rank:
+        raise ValueError(f"{name}: a sparse tensor must have an axis besides that of the records; pass it as a dense one")
     values = _whole(column(name, sparse.values))
     if indices.shape != (len(values), rank + 1):
         raise ValueError(

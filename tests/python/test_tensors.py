@@ -234,6 +234,38 @@ def test_tensorflow_dataset(records, tf):
     assert [int(batch["v"].nrows()) for batch in dataset.ragged_batch(2)] == [2, 1]
 
 
+# Batches of 2, padded to the longest row of each: `t` is the result for `tokens`, `w` for strings, `p` for pairs.
+PADDED = [
+    {"t": [[0, 0], [0, 1]], "w": [["a", ""], ["a", "a"]], "p": [[[1, 2], [0, 0]], [[1, 2], [1, 2]]]},
+    {"t": [[0, 1, 2]], "w": [["a", "a", "a"]], "p": [[[1, 2], [1, 2], [1, 2]]]},
+]
+
+
+def padded():
+    columns = {"t": [[0], [0, 1], [0, 1, 2]], "w": [["a"], ["a", "a"], ["a", "a", "a"]]}
+    pairs = pa.array([[[1, 2]] * n for n in (1, 2, 3)], pa.list_(pa.list_(pa.int32(), 2)))
+    return td.pipe(pa.table({**columns, "p": pairs}), "padded-batch 2")
+
+
+def test_tensorflow_padded_batches_are_dense(tf):
+    dataset = padded().to_tf_dataset()
+    assert {name: spec.shape.as_list() for name, spec in dataset.element_spec.items()} == {
+        "t": [None, None],
+        "w": [None, None],
+        "p": [None, None, 2],
+    }
+    got = [{name: tensor.numpy().tolist() for name, tensor in batch.items()} for batch in dataset]
+    assert got == [{**batch, "w": [[word.encode() for word in row] for row in batch["w"]]} for batch in PADDED]
+    assert list(padded().then("map 't = t[0:0]'").to_tf_dataset())[0]["t"].shape[0] == 0
+
+
+def test_torch_padded_batches_are_dense(torch):
+    got = list(padded().to_torch_dataset())
+    assert [{name: tensor.tolist() for name, tensor in batch.items()} for batch in got] == PADDED
+    assert got[0]["t"].shape == (2, 2) and got[0]["p"].shape == (2, 2, 2) and got[0]["t"].layout == torch.strided
+    assert list(padded().then("map 't = t[0:0]'").to_torch_dataset())[0]["t"].shape[0] == 0
+
+
 def test_tensorflow_sparse(tf):
     records = td.pipe({"y": [[1, 2], [], [3]]}, "to-sparse", chunk_rows=2, row_group_rows=2)
     sparse = records.to_tf()["y"]
@@ -242,6 +274,20 @@ def test_tensorflow_sparse(tf):
     elements = [element["y"] for element in records.to_tf_dataset()]
     assert [element.dense_shape.numpy().tolist() for element in elements] == [[2], [0], [1]]
     assert [element.values.numpy().tolist() for element in elements] == [[1, 2], [], [3]]
+
+
+def test_tensorflow_tensors_are_taken_back(tf):
+    tensors = {
+        "r": tf.ragged.constant([[[0.1], []], []], tf.float32, row_splits_dtype=tf.int32),
+        "i": tf.constant([[1, 2], [3, 4]], tf.int16),
+        "s": tf.SparseTensor([[1, 0], [0, 2], [0, 1]], tf.constant([7, 8, 9], tf.uint8), [2, 3]),
+        "w": tf.ragged.constant([["a"], []]),
+    }
+    back = td.pipe(tensors).to_tf()
+    assert {name: back[name].dtype for name in tensors} == {name: tensor.dtype for name, tensor in tensors.items()}
+    assert back["r"].to_list() == tensors["r"].to_list() and back["w"].to_list() == [[b"a"], []]
+    assert back["i"].numpy().tolist() == [[1, 2], [3, 4]]
+    assert tf.sparse.to_dense(tf.sparse.reorder(back["s"])).numpy().tolist() == [[0, 9, 8], [7, 0, 0]]
 
 
 def test_tensorflow_empty(tf):
@@ -309,6 +355,15 @@ def test_a_type_that_torch_lacks(torch):
             TypeError, match=r"the field a b: timestamp\[us\]; cast it in the chain: cast '`a b`=int64', or leave it out: drop '`a b`'"
         ):
             use()
+
+
+def test_torch_tensors_are_taken_back(torch):
+    jagged = torch.nested.nested_tensor_from_jagged(torch.tensor([0.5, 1.5, 2.5]), offsets=torch.tensor([0, 1, 3]))
+    tensors = {"j": jagged, "d": torch.tensor([[1], [2]], dtype=torch.int16), "s": torch.tensor([[0, 3], [0, 0]]).to_sparse()}
+    back = td.pipe(tensors).to_torch()
+    assert [row.tolist() for row in back["j"].unbind()] == [[0.5], [1.5, 2.5]] and back["j"].dtype == torch.float32
+    assert back["d"].tolist() == [[1], [2]] and back["d"].dtype == torch.int16
+    assert back["s"].to_dense().tolist() == [[0, 3], [0, 0]]
 
 
 def test_torch_dataset(records, torch):
