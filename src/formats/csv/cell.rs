@@ -1,7 +1,7 @@
 //! The kinds of values in fields, recognized from their text: the rules of JSON, without quotes, and the spellings that
 //! statistics programs, spreadsheets and people use. Numbers may be surrounded by spaces.
 
-use crate::formats::decimal::float;
+use crate::formats::decimal::{float, integer};
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -169,6 +169,16 @@ pub fn whole(text: &[u8]) -> Option<i128> {
     };
     let value = if digits.len() < text.len() { -value } else { value };
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
+}
+
+/// The value of an integer of at most 18 digits, without spaces, a plus sign or zeros before it. [`whole`] takes the others.
+#[inline]
+pub fn short_integer(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if digits.len() > 18 || !matches!(digits, [b'1'..=b'9', ..] | [b'0']) {
+        return None;
+    }
+    integer(text).filter(|(_, length)| *length == text.len()).map(|(value, _)| value)
 }
 
 /// Parses a float.

@@ -1,14 +1,14 @@
 //! Decodes a block of records into columns.
 
-use super::cell::{self, boolean, number, whole};
 use super::cut::ORDINARY_QUOTES;
 use super::dialect::Dialect;
 use super::fields::{Fields, MISQUOTED};
 use super::record::Block;
+use super::values::{Exact, Values};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
-use crate::formats::decimal::{float16, float32, integer, is_whole};
+use crate::formats::decimal::integer;
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
 use crate::printable::{counted, is_or_are, shell_quoted};
@@ -16,7 +16,7 @@ use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::text::{Refuse, from_text, reads_text};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, UInt64Array, make_array};
+use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::NullBuffer;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -271,9 +271,6 @@ impl Decoder {
     }
 }
 
-/// What is expected where bytes are not text.
-const UTF8: &str = "UTF-8 text (the type bytes accepts any)";
-
 /// The type in which a column is read, before it is cast to that of the schema.
 fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
     let ty = &field.ty;
@@ -306,60 +303,6 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
     Ok(Type { element: Element::Value(dtype), dims, optional: true, with_nulls })
 }
 
-/// The integers that a column of floats can store exactly.
-#[derive(Clone, Copy, Debug)]
-struct Exact {
-    /// Up to this magnitude, all of them.
-    limit: f64,
-    /// The nearest number of the column's type, given the nearest float64 and the text.
-    rounded: fn(f64, &[u8]) -> f64,
-    /// Whether an integer loses nothing, given the magnitude of the nearest float64 and the text.
-    is_whole: fn(f64, &str) -> bool,
-    /// Whether numbers may begin with zeros, because the type is declared.
-    is_declared: bool,
-    /// What is expected instead of another integer.
-    expected: &'static str,
-}
-
-impl Exact {
-    fn of(ty: &Type, is_declared: bool) -> Exact {
-        match ty.dtype() {
-            Some(DType::Float16) => Exact {
-                limit: f64::from(1u32 << 11),
-                rounded: |v, _| float16(v).to_f64(),
-                is_whole: |v, text| is_whole(float16(v).to_f64(), text),
-                is_declared,
-                expected: "a number that float16 can represent exactly",
-            },
-            Some(DType::Float32) => Exact {
-                limit: f64::from(1u32 << 24),
-                rounded: |v, text| f64::from(float32(v, text)),
-                is_whole: |v, text| is_whole(float32(v, text.trim_start_matches('-').as_bytes()), text),
-                is_declared,
-                expected: "a number that float32 can represent exactly",
-            },
-            _ => Exact {
-                limit: (1u64 << 53) as f64,
-                rounded: |v, _| v,
-                is_whole,
-                is_declared,
-                expected: "a number that float64 can represent exactly",
-            },
-        }
-    }
-
-    /// Whether a text is a fraction, or an integer that loses nothing.
-    #[inline]
-    fn holds(&self, value: f64, text: &[u8]) -> bool {
-        // 2^53 + 1 is read as 2^53.
-        let is_short = value.abs() <= self.limit && value.abs() != (1u64 << 53) as f64;
-        if is_short || !text.iter().all(|b| b.is_ascii_digit() || *b == b'-') {
-            return true;
-        }
-        (self.is_whole)(value.abs(), std::str::from_utf8(text).unwrap_or_default())
-    }
-}
-
 /// The fields of a column in some records.
 struct Cells<'a> {
     fields: &'a Fields,
@@ -373,7 +316,7 @@ struct Cells<'a> {
 impl Cells<'_> {
     /// The row and the text of each field; `None` for one that is null because it was invalid.
     #[inline]
-    fn iter(&self) -> impl Iterator<Item = (usize, Option<&[u8]>)> {
+    fn iter(&self) -> impl Iterator<Item = (usize, Option<&[u8]>)> + Clone {
         let has_nulled = !self.nulled.is_empty();
         self.rows.iter().map(move |row| {
             let cell = || self.fields.cell(self.fields.of_record(*row).0 + self.number);
@@ -385,103 +328,6 @@ impl Cells<'_> {
 /// An empty field is an empty list.
 fn is_null_list(cell: Option<&[u8]>, dialect: &Dialect) -> bool {
     cell.is_some_and(|cell| !cell.is_empty() && dialect.is_null(cell))
-}
-
-/// The text of a number, without the spaces around it, and without the zeros before it if its type is declared.
-#[inline]
-fn digits_of(text: &[u8], is_declared: bool) -> &[u8] {
-    let plain = cell::plain(text);
-    if is_declared { cell::unpadded(plain) } else { plain }
-}
-
-/// Values under construction.
-enum Values {
-    Nulls(usize),
-    Bools(Vec<bool>),
-    /// Integers, and whether they may begin with zeros, because the type is declared.
-    Integers(Vec<i64>, bool),
-    Unsigned(Vec<u64>, bool),
-    Floats(Vec<f64>, Exact),
-    Texts(Vec<u8>, Vec<i64>, bool),
-}
-
-impl Values {
-    fn new(dtype: &DType, floats: Exact) -> Values {
-        match dtype {
-            DType::Bool => Values::Bools(Vec::new()),
-            DType::Int64 => Values::Integers(Vec::new(), floats.is_declared),
-            DType::UInt64 => Values::Unsigned(Vec::new(), floats.is_declared),
-            DType::Float64 => Values::Floats(Vec::new(), floats),
-            DType::String | DType::Arrow(_) => Values::Texts(Vec::new(), vec![0], true),
-            DType::Bytes => Values::Texts(Vec::new(), vec![0], false),
-            _ => Values::Nulls(0),
-        }
-    }
-
-    /// Appends a value, or returns what was expected without appending anything.
-    #[inline]
-    fn push(&mut self, text: &[u8]) -> Result<(), &'static str> {
-        match self {
-            Values::Nulls(_) => return Err("null"),
-            Values::Bools(values) => values.push(boolean(text).ok_or("true or false")?),
-            Values::Integers(values, is_declared) => {
-                values.push(whole(digits_of(text, *is_declared)).and_then(|n| i64::try_from(n).ok()).ok_or("an integer")?)
-            }
-            Values::Unsigned(values, is_declared) => {
-                values.push(whole(digits_of(text, *is_declared)).and_then(|n| u64::try_from(n).ok()).ok_or("a non-negative integer")?);
-            }
-            Values::Floats(values, exact) => {
-                let plain = digits_of(text, exact.is_declared);
-                let expected =
-                    || if cell::CellKind::of(plain) == cell::CellKind::Float { "a number in the range of float64" } else { "a number" };
-                let value = number(plain).ok_or_else(expected)?;
-                if !exact.holds(value, plain) {
-                    return Err(exact.expected);
-                }
-                let near = (exact.rounded)(value, plain);
-                // A number outside the range of the type is rejected later.
-                values.push(if near.is_finite() { near } else { value });
-            }
-            Values::Texts(bytes, ends, is_text) => {
-                if *is_text && simdutf8::basic::from_utf8(text).is_err() {
-                    return Err(UTF8);
-                }
-                bytes.extend_from_slice(text);
-                ends.push(bytes.len() as i64);
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends the placeholder under a null.
-    fn push_nothing(&mut self) {
-        match self {
-            Values::Nulls(count) => *count += 1,
-            Values::Bools(values) => values.push(false),
-            Values::Integers(values, _) => values.push(0),
-            Values::Unsigned(values, _) => values.push(0),
-            Values::Floats(values, _) => values.push(0.0),
-            Values::Texts(bytes, ends, _) => ends.push(bytes.len() as i64),
-        }
-    }
-
-    fn finish(self, validity: Option<NullBuffer>) -> Result<ArrayRef> {
-        let failed = |e: arrow_schema::ArrowError| Error::internal(e.to_string());
-        Ok(match self {
-            Values::Nulls(count) => Arc::new(arrow_array::NullArray::new(count)),
-            Values::Bools(values) => Arc::new(BooleanArray::new(values.into(), validity)),
-            Values::Integers(values, _) => Arc::new(Int64Array::new(values.into(), validity)),
-            Values::Unsigned(values, _) => Arc::new(UInt64Array::new(values.into(), validity)),
-            Values::Floats(values, _) => Arc::new(Float64Array::new(values.into(), validity)),
-            Values::Texts(bytes, ends, is_text) => {
-                let (ends, bytes) = (arrow_buffer::OffsetBuffer::new(ends.into()), arrow_buffer::Buffer::from_vec(bytes));
-                match is_text {
-                    true => Arc::new(LargeStringArray::try_new(ends, bytes, validity).map_err(failed)?) as ArrayRef,
-                    false => Arc::new(LargeBinaryArray::try_new(ends, bytes, validity).map_err(failed)?),
-                }
-            }
-        })
-    }
 }
 
 type Note<'a> = &'a mut dyn FnMut(usize, String);
@@ -539,8 +385,18 @@ impl ColumnReader {
     }
 
     fn scalars(&self, dtype: &DType, cells: &Cells, dialect: &Dialect, note: Note) -> Result<Tensor> {
-        let (mut values, mut valid) = (Values::new(dtype, self.floats), Vec::with_capacity(cells.rows.len()));
-        for (row, cell) in cells.iter() {
+        let nrows = cells.rows.len();
+        let (mut values, mut valid) = (Values::new(dtype, self.floats, nrows), Vec::with_capacity(nrows));
+        let is_utf8 = cells.fields.is_utf8();
+        // No word that means null is written as most values are.
+        let mut probe = Values::new(dtype, self.floats, 0);
+        let is_quick = dialect.nulls.iter().all(|word| !probe.is_quick(word.as_bytes()));
+        let mut rest = cells.iter();
+        loop {
+            if is_quick {
+                valid.resize(valid.len() + values.extend_quick(&mut rest, is_utf8), true);
+            }
+            let Some((row, cell)) = rest.next() else { break };
             let pushed = match self.not_null(row, cell, dialect.is_null(cell.unwrap_or_default()), note) {
                 Some(cell) => match values.push(cell) {
                     Ok(()) => true,
@@ -562,7 +418,8 @@ impl ColumnReader {
     }
 
     fn lists(&self, dtype: &DType, cells: &Cells, dialect: &Dialect, note: Note) -> Result<Tensor> {
-        let (mut values, mut valid, mut lengths, mut valid_items) = (Values::new(dtype, self.floats), Vec::new(), Vec::new(), Vec::new());
+        let (mut values, mut valid, mut lengths, mut valid_items) =
+            (Values::new(dtype, self.floats, 0), Vec::new(), Vec::new(), Vec::new());
         for (row, cell) in cells.iter() {
             let before = valid_items.len();
             let cell = self.not_null(row, cell, is_null_list(cell, dialect), note);
@@ -594,7 +451,7 @@ impl ColumnReader {
             _ => None,
         };
         let (mut values, mut indices, mut valid, mut lengths, mut shapes) =
-            (Values::new(dtype, self.floats), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            (Values::new(dtype, self.floats, 0), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (row, cell) in cells.iter() {
             let before = indices.len();
             let cell = self.not_null(row, cell, is_null_list(cell, dialect), note);

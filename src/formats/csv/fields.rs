@@ -22,6 +22,8 @@ pub struct Fields {
     ends: Vec<usize>,
     /// The records with text after a closing quote, and their bytes.
     misquoted: Vec<(usize, Vec<u8>)>,
+    /// Whether the block is UTF-8, and thus each field.
+    is_utf8: bool,
 }
 
 impl Fields {
@@ -32,6 +34,7 @@ impl Fields {
     pub fn split(mut block: Block, dialect: &Dialect) -> Result<Fields> {
         let (mut spans, mut ends, mut misquoted) = (Vec::new(), Vec::with_capacity(block.records.len()), Vec::new());
         let mut quoted = None;
+        let is_utf8 = dialect.delimiter.is_ascii() && simdutf8::basic::from_utf8(&block.bytes).is_ok();
         let bytes: &mut [u8] = &mut block.bytes;
         let nbytes = bytes.len();
         for (number, record) in block.records.iter().enumerate() {
@@ -61,7 +64,12 @@ impl Fields {
                 spans.reserve(all.min(nbytes - end));
             }
         }
-        Ok(Fields { block, spans, ends, misquoted })
+        Ok(Fields { block, spans, ends, misquoted, is_utf8 })
+    }
+
+    /// Whether all fields are known to be UTF-8.
+    pub fn is_utf8(&self) -> bool {
+        self.is_utf8
     }
 
     /// The name of the input.

@@ -17,6 +17,7 @@ mod dialect;
 mod fields;
 mod observe;
 mod record;
+mod values;
 mod write;
 
 use self::cut::Cutter;

@@ -1,6 +1,6 @@
 //! Observes columns and infers their types.
 
-use super::cell::{CellKind, KINDS, boolean, number, plain, whole};
+use super::cell::{CellKind, KINDS, boolean, number, plain, short_integer, whole};
 use super::clash::{self, Clash, ClashingColumn, LISTED};
 use super::dialect::Dialect;
 use super::fields::{Fields, MISQUOTED};
@@ -127,6 +127,14 @@ impl ColumnSeen {
     }
 
     fn see(&mut self, text: &[u8], line: u64, input: &Arc<str>) {
+        // Most values of a column are short numbers like those before.
+        if self.firsts[CellKind::Integer as usize].is_some()
+            && let Some(value) = short_integer(text).map(i128::from).filter(|value| value.abs() <= EXACT)
+        {
+            self.smallest = self.smallest.min(value);
+            self.largest = self.largest.max(value);
+            return;
+        }
         let kind = CellKind::of(text);
         let first = || First { part: 0, line, text: text[..text.len().min(SHOWN_NBYTES)].to_vec(), input: input.clone() };
         // Lines are seen in order.
