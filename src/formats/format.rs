@@ -9,7 +9,7 @@ use crate::demand::{RecordNumbers, Wanted};
 use crate::error::{Error, Result};
 use crate::io::Input;
 use crate::options::{OnError, Options};
-use crate::schema::{Schema, Type};
+use crate::schema::{Field, Schema, Type};
 use crate::tensor::Tensor;
 use std::any::Any;
 use std::io::Write;
@@ -179,6 +179,16 @@ impl Request {
     pub fn nulls(&self) -> bool {
         self.options.on_error == OnError::Null
     }
+
+    /// The schema and the request for the declared fields alone, if bad records are skipped: a record that these types make bad is
+    /// left out, so it must not determine the types of the other fields.
+    pub fn declared_alone(&self) -> Option<(Schema, Request)> {
+        let is_checked = |field: &&Field| self.wanted.includes(&field.name) && field.ty.fields().is_none() && field.source.values.is_none();
+        let fields: Vec<Field> = self.declared.fields.iter().filter(is_checked).cloned().collect();
+        let wanted = Wanted::matching(fields.iter().map(|field| field.name.clone()));
+        let is_useful = self.options.on_error.skips() && !self.nulls() && !fields.is_empty();
+        is_useful.then(|| (Schema::new(fields), Request { wanted, ..self.clone() }))
+    }
 }
 
 /// Reads one input.
@@ -234,6 +244,10 @@ pub enum Inference {
 pub trait Observed: Send {
     /// Merges observations of other records in the same format.
     fn merge(&mut self, other: Box<dyn Observed>);
+    /// The number of records observed; `None` if it is not known.
+    fn nrecords(&self) -> Option<u64> {
+        None
+    }
     /// The schema that holds everything observed.
     ///
     /// # Errors

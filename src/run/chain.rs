@@ -1,12 +1,13 @@
 //! The verbs of a chain, bound to a schema from left to right.
 
 use super::inputs::Inputs;
+use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
 use crate::options::{Options, named};
 use crate::schema::Schema;
 use crate::schema::replaced::note_replaced;
-use crate::verbs::{Bound, Operator, Parsed, Route, Unchanged};
+use crate::verbs::{Bound, ChunkParts, Map, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
 
 /// A chain whose names, types and shapes have been checked.
@@ -25,7 +26,9 @@ impl Chain {
     /// # Errors
     /// The error of the first verb that does not accept its input schema.
     pub fn bind(verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
-        Chain::bind_by(verbs, schema, |verb, before| verb.bind(before, options))
+        let bind = |verb: &dyn Parsed, before: &Arc<Schema>| verb.bind(before, options);
+        // Without the dropped fields, an error could not suggest their names.
+        Chain::bind_by(verbs, schema, true, bind).or_else(|_| Chain::bind_by(verbs, schema, false, bind))
     }
 
     /// Binds the verbs to the schema of these inputs. If the inputs have no records and their fields are unknown, a
@@ -38,7 +41,7 @@ impl Chain {
         if !schema.fields.is_empty() || !inputs.declared().fields.is_empty() || !inputs.are_empty() {
             return Chain::bind(verbs, schema, options);
         }
-        Chain::bind_by(verbs, &Schema::default(), |verb, before| match verb.bind(before, options) {
+        Chain::bind_by(verbs, &Schema::default(), false, |verb, before| match verb.bind(before, options) {
             Err(error) if error.reason() == Some(&Reason::UnknownField) && !verb.is_report() => {
                 let operator = match verb.parts()? {
                     Some(_) => Operator::Split(Route::Numbered(Arc::new(|_| 0))),
@@ -50,20 +53,33 @@ impl Chain {
         })
     }
 
-    fn bind_by(verbs: &[Box<dyn Parsed>], schema: &Schema, bind: impl Fn(&dyn Parsed, &Arc<Schema>) -> Result<Bound>) -> Result<Chain> {
+    /// `narrows`: fields that no later verb needs are dropped as soon as possible, so that `explode` does not repeat them.
+    fn bind_by(
+        verbs: &[Box<dyn Parsed>],
+        schema: &Schema,
+        narrows: bool,
+        bind: impl Fn(&dyn Parsed, &Arc<Schema>) -> Result<Bound>,
+    ) -> Result<Chain> {
         let mut chain = Chain { schemas: vec![Arc::new(schema.plain())], operators: Vec::new(), names: Vec::new() };
+        let mut needed = vec![Demand::everything()];
+        for verb in verbs.iter().skip(1).rev() {
+            needed.push(verb.demand(needed.last().cloned().unwrap_or_else(Demand::everything)));
+        }
         for verb in verbs {
             let before = chain.schemas.last().cloned().unwrap_or_default();
             let bound = bind(verb.as_ref(), &before).map_err(|e| name_verb(e, verb.name(), verbs.len()))?;
             if matches!(bound.operator, Operator::Report(_)) != verb.is_report() {
                 return Err(Error::internal(format!("{} does not say whether it reports", verb.name())));
             }
-            let mut after = bound.schema;
+            let (mut after, mut operator) = (bound.schema, bound.operator);
             if !Arc::ptr_eq(&before, &after) {
                 note_replaced(&before.fields, &mut after);
             }
+            if let (Some(Demand { fields, .. }), true) = (needed.pop(), narrows) {
+                (after, operator) = narrowed(after, operator, &fields);
+            }
             chain.schemas.push(after);
-            chain.operators.push(bound.operator);
+            chain.operators.push(operator);
             chain.names.push(verb.name());
         }
         if let [before, .., after] = chain.schemas.as_mut_slice() {
@@ -79,6 +95,51 @@ impl Chain {
         if let Some(first) = self.operators.first_mut() {
             *first = Operator::Map(Arc::new(Unchanged));
         }
+    }
+}
+
+/// Leaves out the fields that are not wanted.
+fn narrowed(schema: Arc<Schema>, operator: Operator, wanted: &Wanted) -> (Arc<Schema>, Operator) {
+    let is_wanted = |position: &usize| wanted.includes(&schema.fields[*position].name);
+    let kept: Vec<usize> = (0..schema.fields.len()).filter(is_wanted).collect();
+    match operator {
+        Operator::Map(map) if kept.len() < schema.fields.len() => {
+            let mut narrow = schema.as_ref().clone();
+            narrow.fields = kept.iter().map(|position| schema.fields[*position].clone()).collect();
+            (Arc::new(narrow), Operator::Map(Arc::new(Narrowed { map, kept })))
+        }
+        operator => (schema, operator),
+    }
+}
+
+/// A verb whose output has only some of its fields.
+struct Narrowed {
+    map: Arc<dyn Map>,
+    /// Their positions.
+    kept: Vec<usize>,
+}
+
+impl Map for Narrowed {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let mut chunk = self.map.apply(chunk)?;
+        chunk.columns = self.kept.iter().map(|position| chunk.columns[*position].clone()).collect();
+        Ok(chunk)
+    }
+
+    fn keeps_rows(&self) -> bool {
+        self.map.keeps_rows()
+    }
+
+    fn grows(&self) -> bool {
+        self.map.grows()
+    }
+
+    fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
+        self.map.divided(chunk)
+    }
+
+    fn keeps_count(&self) -> bool {
+        self.map.keeps_count()
     }
 }
 

@@ -46,14 +46,25 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     let (mut is_settled, mut is_stated) = (true, true);
     let clash = |e: Error| e.help("drop the field first, or rename or cast it in one of the inputs");
     let mut opened: Vec<&mut Opened> = opened.collect();
+    // Records that are still needed, if not all are: inputs that will not be read have no say.
+    let mut needed = request.records;
     for opened in &mut opened {
-        match opened.reader()?.infer(request)? {
+        if needed == Some(0) {
+            break;
+        }
+        match opened.reader()?.infer(&Request { records: needed, ..request.clone() })? {
             Inference::Known(mut schema) => {
                 schema.fields.retain(|field| request.wanted.includes(&field.name));
                 forget_dropped(&mut schema, request);
                 found.add(opened.input.name(), schema).map_err(clash)?;
             }
-            Inference::Scan(tasks) => {
+            Inference::Scan(mut tasks) => {
+                if let Some(needed) = &mut needed {
+                    let located = |e: Error| if e.kind() == Kind::Data { e.in_input(opened.input.name().clone()) } else { e };
+                    let observed = observe(tasks, threads).map_err(located)?;
+                    *needed = needed.saturating_sub(observed.as_ref().and_then(|observed| observed.nrecords()).unwrap_or(0));
+                    tasks = Box::new(observed.into_iter().map(|observed| Ok(Box::new(|| Ok(observed)) as Task<_>)));
+                }
                 is_stated = false;
                 is_settled &= share.is_none_or(|share| opened.input.codec().is_none() && opened.input.nbytes().is_some_and(|n| n <= share));
                 match scans.iter_mut().find(|scan| scan.format == opened.format.name()) {

@@ -141,6 +141,10 @@ impl Observed for SeenWithSource {
         }
     }
 
+    fn nrecords(&self) -> Option<u64> {
+        self.observed.nrecords()
+    }
+
     fn schema(&self, request: &Request) -> Result<Schema> {
         extended(&self.columns, self.observed.schema(request)?)
     }

@@ -6,6 +6,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::{self, FieldPath};
+use crate::printable::shell_word;
 use crate::schema::facts::Facts;
 use crate::schema::{Field, Schema};
 use std::collections::HashSet;
@@ -75,6 +76,10 @@ path; the new name may omit the path. Hugging Face and pandas metadata that desc
                 Ok(_) => e.help(format!("the old name comes first: {}={old}", path::quoted(new))),
                 Err(_) => e,
             })?;
+            if old.names().len() > 1 && old.last() == new {
+                let error = Error::usage(format!("{old} is named {} already", path::quoted(new)));
+                return Err(error.help(format!("to move it out of its structure: promote {}", shell_word(&old.to_string()))));
+            }
             if !before.insert(positions.clone()) {
                 return Err(Error::usage(format!("{old} is renamed twice")));
             }

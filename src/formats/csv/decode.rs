@@ -100,7 +100,19 @@ impl Decoder {
     /// # Errors
     /// A field does not match the inferred type.
     pub fn decode(&self, block: Block) -> Result<Decoded> {
-        let fields = &Fields::split(block, &self.dialect)?;
+        self.decode_fields(&Fields::split(block, &self.dialect)?)
+    }
+
+    /// The records, by index, in which a value is invalid.
+    pub fn misfits(&self, fields: &Fields) -> HashSet<usize> {
+        let (rows, _) = self.whole_records(fields);
+        let mut errors = Vec::new();
+        // Any other error is found when the records are read.
+        let _ = self.tensors(fields, &rows, &HashSet::new(), &mut errors);
+        errors.into_iter().map(|error| error.row).collect()
+    }
+
+    fn decode_fields(&self, fields: &Fields) -> Result<Decoded> {
         let (mut rows, mut faults) = self.whole_records(fields);
         let mut errors: Vec<CellError> = Vec::new();
         let mut tensors = self.tensors(fields, &rows, &HashSet::new(), &mut errors)?;
@@ -189,7 +201,9 @@ impl Decoder {
     /// # Errors
     /// A field that a type other than the inferred one would hold.
     fn lost(&self, fields: &Fields, errors: &[CellError], faults: &mut Vec<(usize, Fault)>) -> Result<HashSet<usize>> {
-        for error in errors {
+        let of_declared = errors.iter().filter(|error| self.read[error.column].is_declared && !self.is_kept(error));
+        let left_out: HashSet<usize> = of_declared.filter(|_| self.skips).map(|error| error.row).collect();
+        for error in errors.iter().filter(|error| !left_out.contains(&error.row)) {
             // A type other than text would hold it.
             if !self.read[error.column].is_declared && self.read[error.column].ty.dtype() != Some(&DType::String) {
                 let fault = self.fault(fields, error.row, self.cell_error(fields, error), false);

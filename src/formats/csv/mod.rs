@@ -95,13 +95,16 @@ impl Format for Csv {
 fn observations(cutter: Cutter, dialect: Arc<Dialect>, request: Arc<Request>) -> Tasks<Box<dyn Observed>> {
     let names = cutter.names().clone();
     let blocks = first_bytes(cutter, request.sample_bytes, |block| block.bytes.len() as u64);
+    let declared = request.declared_alone().and_then(|(schema, request)| Decoder::try_new(&names, &schema, &dialect, &request).ok());
+    let declared = declared.map(Arc::new);
     // A file without records still has columns.
     let first = std::iter::once(Ok(Block::default()));
     Box::new(first.chain(blocks).map(move |block| {
-        let (block, names, dialect, request) = (block?, names.clone(), dialect.clone(), request.clone());
+        let (block, names, dialect, request, declared) = (block?, names.clone(), dialect.clone(), request.clone(), declared.clone());
         let task: Task<Box<dyn Observed>> = Box::new(move || {
             let fields = Fields::split(block, &dialect)?;
-            Ok(Box::new(observe::observe(&fields, &names, &dialect, &request)?))
+            let misfits = declared.map(|declared| declared.misfits(&fields)).unwrap_or_default();
+            Ok(Box::new(observe::observe(&fields, &misfits, &names, &dialect, &request)?))
         });
         Ok(task)
     }))

@@ -25,6 +25,7 @@ pub struct Seen {
     inputs: Vec<Arc<str>>,
     /// The number of parts of the input, in order, that have been observed.
     parts: u64,
+    nrecords: u64,
     /// The first record with a different number of fields than columns or wrong quotes, which tells nothing of their types.
     uneven: Option<Uneven>,
 }
@@ -381,18 +382,18 @@ fn is_infinite(text: &[u8]) -> bool {
     (text.len() > SHOWN_NBYTES || memchr::memchr2(b'e', b'E', text).is_some()) && number(text).is_none()
 }
 
-/// Observes the records of a block. Columns that are declared or not required are skipped.
+/// Observes the records of a block except for the `misfits`. Columns that are declared or not required are skipped.
 ///
 /// # Errors
 /// A record has a different number of fields, and bad records are not skipped.
-pub fn observe(fields: &Fields, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
+pub fn observe(fields: &Fields, misfits: &HashSet<usize>, names: &Arc<Vec<String>>, dialect: &Dialect, request: &Request) -> Result<Seen> {
     let mut columns: Vec<ColumnSeen> = names.iter().map(|name| ColumnSeen::new(name, dialect)).collect();
     let declared: HashSet<&str> = request.declared.fields.iter().map(Field::source_name).collect();
     let is_of_interest =
         |name: &String| !declared.contains(name.as_str()) && request.wanted.includes(name) && !request.dropped.includes(name);
     let looked_at: Vec<bool> = names.iter().map(is_of_interest).collect();
     let mut uneven = None;
-    for record in 0..fields.nrecords() {
+    for record in (0..fields.nrecords()).filter(|record| !misfits.contains(record)) {
         let ((first, nfields), line) = (fields.of_record(record), fields.line(record));
         let is_misquoted = fields.misquoted(record).is_some();
         if is_misquoted || nfields != columns.len() {
@@ -418,7 +419,7 @@ pub fn observe(fields: &Fields, names: &Arc<Vec<String>>, dialect: &Dialect, req
         }
     }
     let inputs = if fields.nrecords() == 0 { Vec::new() } else { vec![fields.input().clone()] };
-    Ok(Seen { columns, inputs, parts: 1, uneven })
+    Ok(Seen { columns, inputs, parts: 1, nrecords: fields.nrecords() as u64, uneven })
 }
 
 impl Observed for Seen {
@@ -426,6 +427,7 @@ impl Observed for Seen {
         let Ok(mut other) = other.into_any().downcast::<Seen>() else { return };
         other.columns.iter_mut().for_each(|column| column.follow(self.parts));
         self.parts += other.parts;
+        self.nrecords += other.nrecords;
         // The columns of an empty file are not known.
         if !self.columns.is_empty() && !other.columns.is_empty() {
             let names = |columns: &[ColumnSeen]| columns.iter().map(|column| column.name.clone()).collect::<HashSet<String>>();
@@ -448,6 +450,10 @@ impl Observed for Seen {
                 self.inputs.push(input);
             }
         }
+    }
+
+    fn nrecords(&self) -> Option<u64> {
+        Some(self.nrecords)
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {

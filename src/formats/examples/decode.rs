@@ -88,6 +88,13 @@ impl Decoder {
         }
     }
 
+    /// The numbers of the bad records.
+    pub fn misfits(&self, block: &Block) -> HashSet<u64> {
+        // Any other error is found when the records are read.
+        let faults = self.decode(block).map_or_else(|_| Vec::new(), |decoded| decoded.faults);
+        faults.iter().filter_map(|fault| Some(fault.error.location().records?.0)).collect()
+    }
+
     /// The chunk of a block.
     ///
     /// # Errors

@@ -77,10 +77,10 @@ pub struct Scan {
 
 impl Observation {
     /// Observes the records of a block. Unreadable records are skipped here; reading reports them.
-    pub fn in_block(block: &Block, scan: &Scan) -> Observation {
+    pub fn in_block(block: &Block, scan: &Scan, misfits: &HashSet<u64>) -> Observation {
         let mut seen = Observation { parts: 1, ..Observation::default() };
         for (row, payload) in block.payloads.iter().enumerate() {
-            if block.lost(row).is_some() || (scan.verify && !block.holds(row)) {
+            if block.lost(row).is_some() || (scan.verify && !block.holds(row)) || misfits.contains(&block.record(row)) {
                 continue;
             }
             seen.records += 1;
@@ -199,6 +199,10 @@ impl Feature {
 }
 
 impl Observed for Observation {
+    fn nrecords(&self) -> Option<u64> {
+        Some(self.records)
+    }
+
     fn merge(&mut self, other: Box<dyn Observed>) {
         let Ok(mut other) = other.into_any().downcast::<Observation>() else { return };
         other.follow(self.parts);

@@ -32,9 +32,17 @@ pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl 
         recognised: request.options.from.is_none(),
         input: name.clone(),
     });
+    let sequences = scan.sequences;
+    let declared =
+        request.declared_alone().and_then(|(schema, request)| Decoder::new(&Arc::new(schema), &request, name.clone(), sequences).ok());
+    let declared = declared.map(Arc::new);
     let observe = move |block: Task<_>| {
-        let scan = scan.clone();
-        Box::new(move || Ok(Box::new(Observation::in_block(&block()?, &scan)) as Box<dyn Observed>)) as Task<_>
+        let (scan, declared) = (scan.clone(), declared.clone());
+        Box::new(move || {
+            let block = block()?;
+            let misfits = declared.map(|declared| declared.misfits(&block)).unwrap_or_default();
+            Ok(Box::new(Observation::in_block(&block, &scan, &misfits)) as Box<dyn Observed>)
+        }) as Task<_>
     };
     Ok(Inference::Scan(Box::new(pieces()?.filter_map(move |piece| match piece {
         Ok(Piece::Block(block)) => Some(Ok(observe(Box::new(move || Ok(block))))),

@@ -13,6 +13,7 @@ use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{RAISE_LIMIT, Result};
 use crate::formats::format::Request;
 use crate::schema::Schema;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Decodes a piece cut from the input.
@@ -35,15 +36,21 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
             });
         }
     };
+    decode_block(&block, schema, request, false)
+}
+
+/// `declared_alone`: only for [`misfits`].
+fn decode_block(block: &Block, schema: &Schema, request: &Request, declared_alone: bool) -> Result<Decoded> {
+    let skip = request.options.on_error.skips();
     let nbytes = block.bytes.len() as u64;
     // If any field can be required, records are parsed even under an empty schema, because a field can be new.
     if request.wanted.is_none() {
-        let chunk = Chunk::try_new(block.nrecords, Vec::new(), Origin::consecutive(block.input, block.first_record))?;
+        let chunk = Chunk::try_new(block.nrecords, Vec::new(), Origin::consecutive(block.input.clone(), block.first_record))?;
         return Ok(Decoded { chunk, faults: Vec::new(), nbytes, offsets: Vec::new() });
     }
     let mut known: LateErrors = Vec::new();
     loop {
-        let Once { chunk, faults, late, offsets } = decode_once(&block, schema, request, skip, &known)?;
+        let Once { chunk, faults, late, offsets } = decode_once(block, schema, request, declared_alone, &known)?;
         if late.is_empty() || (!skip && !known.is_empty()) {
             return Ok(Decoded { chunk, faults, nbytes, offsets });
         }
@@ -51,6 +58,15 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
         known.extend(late);
         known.sort_unstable();
     }
+}
+
+/// The records of a block that a declared type makes bad, by index, if bad records are skipped.
+fn misfits(block: &Block, request: &Request) -> BTreeMap<usize, Fault> {
+    let Some((schema, request)) = request.declared_alone() else { return BTreeMap::new() };
+    // Any other error is found when the records are read.
+    let faults = decode_block(block, &schema, &request, true).map_or_else(|_| Vec::new(), |decoded| decoded.faults);
+    let index = |fault: &Fault| usize::try_from(fault.error.location().records?.0.checked_sub(block.first_record)?).ok();
+    faults.into_iter().filter_map(|fault| Some((index(&fault)?, fault))).collect()
 }
 
 fn build_options(request: &Request) -> BuildOptions<'_> {
@@ -70,7 +86,10 @@ struct Once {
 }
 
 /// `known`: errors that are already known, by record in the block.
-fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, known: &[LateError]) -> Result<Once> {
+fn decode_once(block: &Block, schema: &Schema, request: &Request, declared_alone: bool, known: &[LateError]) -> Result<Once> {
+    let skip = request.options.on_error.skips();
+    // Those of records that no other error makes bad.
+    let mut misfit = declared_alone.then(BTreeMap::new);
     let mut record = Object::<Column>::record(&schema.fields, &request.wanted, build_options(request))?;
     record.reserve(block.nrecords);
     let nulls = request.nulls();
@@ -114,15 +133,20 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, skip: bool, kn
             Err(error) => {
                 record.truncate(before);
                 let ignored = if error.cause == Cause::Invalid { None } else { Some(ignored_for(&records, start, index, request)) };
-                let error = match ignored {
-                    None => error,
-                    Some(Some(bad)) if skip => bad,
-                    Some(_) => return Err(block.error(&error, start, index, Some(schema))),
+                let is_array = matches!(block.framing, Framing::Values { array: true, .. });
+                let fault = |error: &ParseError| block.fault(error, start, index, Some(schema), skip && !is_array);
+                let fault = match ignored {
+                    None => fault(&error),
+                    Some(Some(bad)) if skip => fault(&bad),
+                    Some(_) => match misfit.get_or_insert_with(|| misfits(block, request)).remove(&index) {
+                        Some(fault) => fault,
+                        None => return Err(block.error(&error, start, index, Some(schema))),
+                    },
                 };
-                if let Framing::Values { array: true, .. } = block.framing {
-                    return Err(block.fault(&error, start, index, Some(schema), false).error);
+                if is_array {
+                    return Err(fault.error);
                 }
-                faults.push(block.fault(&error, start, index, Some(schema), skip));
+                faults.push(fault);
                 rows.get_or_insert_with(|| (0..before).collect());
                 if !skip {
                     break;
@@ -243,7 +267,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
         Piece::TooLong { error, .. } if fail => return Err(error.help(LEAVE_OUT)),
         Piece::TooLong { .. } => return Ok(Observation::default()),
     };
-    let mut left_out: Vec<(usize, Unreadable)> = Vec::new();
+    let mut left_out: Vec<(usize, Unreadable)> = misfits(&block, request).into_keys().map(|index| (index, Unreadable::Record)).collect();
     loop {
         let mut seen = Observation::new(block.input.clone());
         let mut records = BlockRecords::new(&block);

@@ -70,6 +70,10 @@ impl Observed for Observation {
         }
     }
 
+    fn nrecords(&self) -> Option<u64> {
+        Some(self.record.objects)
+    }
+
     fn schema(&self, request: &Request) -> Result<Schema> {
         settle::schema(&self.record, &self.inputs, self.too_many_fields, request)
     }
