@@ -144,8 +144,14 @@ pub fn widened(field: &ArrowField) -> ArrowField {
             Some(DataType::LargeList(inner(f)))
         }
         DataType::Dictionary(_, values) => Some(widened(&ArrowField::new("", values.as_ref().clone(), true)).data_type().clone()),
-        // Passed through unchanged.
-        DataType::Map(..) => Some(ty.clone()),
+        // Their entries are widened later; the reader cannot read all dictionaries in them.
+        DataType::Map(entries, is_sorted) => {
+            let plain = replaced(entries.data_type(), &|ty| match ty {
+                DataType::Dictionary(_, values) => Some(values.as_ref().clone()),
+                _ => None,
+            });
+            Some(DataType::Map(Arc::new(entries.as_ref().clone().with_data_type(plain)), *is_sorted))
+        }
         _ => None,
     });
     field.clone().with_data_type(ty)
