@@ -236,6 +236,22 @@ def types(harness):
 
     harness.check("null lists that have values", garbage)
 
+    # Dictionaries inside maps, which not every reader of Parquet decodes.
+    kinds = {"bool": pa.array([True, False]), "float16": pa.array([1.5, 2]).cast(pa.float16()), "int64": pa.array([7, 8]), "string": pa.array(["a", "b"])}
+    for kind, values in kinds.items():
+        table = pa.table({"x": pa.MapArray.from_arrays(pa.array([0, 2], pa.int32()), pa.array([1, 2]), values.dictionary_encode())})
+        expected = [{"x": [{"key": key, "value": value} for key, value in zip([1, 2], values.to_pylist())]}]
+
+        def in_map(table=table, expected=expected):
+            theirs, ours, arrow = (harness.path(name) for name in ("map.parquet", "own.parquet", "map.arrow"))
+            pq.write_table(table, theirs)
+            write_ipc(ipc.new_file, arrow, table)
+            harness.run("convert", arrow, "-o", ours)
+            for path in (theirs, ours):
+                expect(harness.records("convert", path), expected)
+
+        harness.check(f"dictionary of {kind} in a map in Parquet", in_map)
+
     def deltas():
         sink = io.BytesIO()
         field = pa.dictionary(pa.int32(), pa.string())
