@@ -35,7 +35,13 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
             }
             all.push(standard_input());
         } else {
-            let (paths, is_searched) = paths(name, options.from.as_deref())?;
+            let Named { paths, is_searched, skipped } = paths(name, options.from.as_deref())?;
+            if let Some(first) = skipped.first() {
+                let (n, glob) = (skipped.len(), name.display());
+                let what = if n == 1 { "a directory that matches is".to_owned() } else { format!("{n} directories that match are") };
+                let text = format!("{glob}: {what} not read: {}; '{glob}*' reads the files in directories too", first.display());
+                options.notices.add(text, options.strict)?;
+            }
             if let Some(partition) = partition(name, &paths).filter(|_| is_searched) {
                 folder::partition_is_not_read(&name.display().to_string(), &partition, options)?;
             }
@@ -138,10 +144,25 @@ fn add(path: PathBuf, is_searched: bool, all: &mut Vec<NamedInput>, options: &Op
     Ok(())
 }
 
-/// The files that a word names, and whether it had to be expanded.
-fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
+/// The files that a word names.
+struct Named {
+    paths: Vec<PathBuf>,
+    /// Whether the word had to be expanded.
+    is_searched: bool,
+    /// Directories that match a glob and are not read.
+    skipped: Vec<PathBuf>,
+}
+
+impl Named {
+    fn exactly(paths: Vec<PathBuf>) -> Named {
+        Named { paths, is_searched: false, skipped: Vec::new() }
+    }
+}
+
+/// The files that a word names.
+fn paths(name: &OsStr, from: Option<&str>) -> Result<Named> {
     if exists(Path::new(name)) {
-        return Ok((vec![name.into()], false));
+        return Ok(Named::exactly(vec![name.into()]));
     }
     if let Some((_, after)) = in_brackets(name)
         && after.is_empty()
@@ -155,13 +176,14 @@ fn paths(name: &OsStr, from: Option<&str>) -> Result<(Vec<PathBuf>, bool)> {
         return Err(error);
     }
     if let Some(sharded) = Sharded::parse(name)? {
-        return Ok((shards(name, &sharded)?, false));
+        return Ok(Named::exactly(shards(name, &sharded)?));
     }
     if wildcard::has_wildcard(name) {
-        return Ok((wildcard::matches(name)?, true));
+        let wildcard::Matches { paths, skipped } = wildcard::matches(name)?;
+        return Ok(Named { paths, is_searched: true, skipped });
     }
     match pair(name) {
-        Some(index) => Ok((vec![index], false)),
+        Some(index) => Ok(Named::exactly(vec![index])),
         None => Err(missing(Path::new(name))),
     }
 }

@@ -15,11 +15,19 @@ pub fn has_wildcard(name: &str) -> bool {
     name.contains(['*', '?', '['])
 }
 
-/// The files that match a glob, sorted by name. If the glob ends in `/`, or no file matches, the directories.
+/// What matches a glob, sorted by name.
+pub struct Matches {
+    /// The files. If the glob ends in `/`, or no file matches, the directories.
+    pub paths: Vec<PathBuf>,
+    /// Directories whose contents are not among the files.
+    pub skipped: Vec<PathBuf>,
+}
+
+/// The files that match a glob.
 ///
 /// # Errors
 /// The pattern is malformed, a directory cannot be read, or nothing matches.
-pub fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
+pub fn matches(pattern: &str) -> Result<Matches> {
     let mut found = vec![PathBuf::from(if pattern.starts_with('/') { "/" } else { "" })];
     let mut column = 0;
     // A final `**` means the files at any depth.
@@ -35,13 +43,17 @@ pub fn matches(pattern: &str) -> Result<Vec<PathBuf>> {
     }
     found.retain(|path| !path.as_os_str().is_empty());
     let (directories, files): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.is_dir());
-    let mut found = if pattern.ends_with('/') || files.is_empty() { directories } else { files };
-    found.sort();
+    let (mut paths, mut skipped) =
+        if pattern.ends_with('/') || files.is_empty() { (directories, Vec::new()) } else { (files, directories) };
+    paths.sort();
     // Two `**` can reach a file in several ways.
-    found.dedup();
-    match found.is_empty() {
+    paths.dedup();
+    // `**` descends into directories. Names that begin with `_` are skipped in directories too.
+    skipped.retain(|path| !pattern.contains("**") && path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"_")));
+    skipped.sort();
+    match paths.is_empty() {
         true => Err(Error::new(Kind::Io, "no file matches this pattern").in_input(pattern)),
-        false => Ok(found),
+        false => Ok(Matches { paths, skipped }),
     }
 }
 
@@ -147,7 +159,7 @@ mod tests {
         for (pattern, expected) in table {
             let expected: Vec<PathBuf> =
                 expected.iter().map(|name| folder.path().join(if *name == "?" { odd.clone() } else { OsString::from(name) })).collect();
-            assert_eq!(matches(&format!("{}/{pattern}", folder.path().display())).unwrap(), expected, "{pattern}");
+            assert_eq!(matches(&format!("{}/{pattern}", folder.path().display())).unwrap().paths, expected, "{pattern}");
         }
         assert!(matches(&format!("{}/z*", folder.path().display())).is_err());
         assert!(matches("[").is_err());

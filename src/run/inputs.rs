@@ -11,7 +11,7 @@ use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
 use crate::formats::{FORMATS, Format, Inference, Numbered, Request, Task, Tasks};
 use crate::io::{self, Input};
-use crate::options::{OnError, Options};
+use crate::options::{OnError, Options, Scalars};
 use crate::printable::shell_word;
 use crate::schema::leaves::leaves;
 use crate::schema::{Element, Field, Schema, Type, notation};
@@ -72,9 +72,10 @@ impl Inputs {
         sizes.iter().map(&mut group).collect()
     }
 
-    /// A copy without the types of `--schema`.
-    pub fn undeclared(self) -> Inputs {
-        Inputs { declared: Arc::default(), ..self }
+    /// The same files, of which one scalar is used. `--schema` and `--scalar` are about the other inputs.
+    pub fn for_scalar(self) -> Inputs {
+        let options = Options { scalar: Scalars::Auto, ..(*self.options).clone() };
+        Inputs { declared: Arc::default(), options: Arc::new(options), ..self }
     }
 
     /// Opens the files, or standard input if there are none.

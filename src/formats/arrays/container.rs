@@ -18,8 +18,8 @@ pub trait Container: Copy + Send + Sync + 'static {
     const SUMMARY: &'static str;
     /// Whether it needs a CRC-32 of the values.
     const CHECKSUMS: bool;
-    /// Whether it stores the metadata of the schema.
-    const KEEPS_METADATA: bool = false;
+    /// The key of the embedded schema, for a container that stores metadata.
+    const SCHEMA_KEY: Option<&'static str> = None;
 
     /// Whether these are the first bytes of a file of this kind.
     fn sniff(head: &[u8]) -> bool;

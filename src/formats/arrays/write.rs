@@ -41,8 +41,12 @@ impl<C: Container> ArraysWriter<C> {
     pub fn try_new(container: C, schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<ArraysWriter<C>> {
         let layout = Arc::new(StoredSchema::of(schema, stacking)?);
         container.check(&layout)?;
-        for (key, why) in schema.facts.dropped.iter().filter(|_| C::KEEPS_METADATA) {
-            options.notices.add(format!("the metadata `{key}` was dropped: it {why}"), options.strict)?;
+        if let Some(key) = C::SCHEMA_KEY {
+            let taken = schema.facts.metadata.contains_key(key).then_some((key, "has the key of the schema"));
+            let dropped = schema.facts.dropped.iter().map(|(key, why)| (key.as_str(), *why));
+            for (key, why) in dropped.chain(taken) {
+                options.notices.add(format!("the metadata `{key}` was dropped: it {why}"), options.strict)?;
+            }
         }
         let grown = layout.arrays.iter().map(|spec| Grown { shape: None, crc: crc32fast::Hasher::new(), numbers: spec.initial.clone() });
         Ok(ArraysWriter {

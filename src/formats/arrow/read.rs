@@ -259,10 +259,6 @@ impl Streams {
                 return Err(Error::data("another Arrow stream with different columns follows the first")
                     .help("read them as two inputs: columns missing from one of them become null, and types are unified"));
             }
-            if dictionary_ids(&next.schema) != dictionary_ids(&self.known.schema) {
-                return Err(Error::data("another Arrow stream whose dictionaries have different ids follows the first")
-                    .help("read them as two inputs"));
-            }
             if next.schema.metadata() != self.known.schema.metadata() {
                 let text = "the metadata of the first Arrow stream is kept; that of another stream after it differs";
                 self.notices.add(format!("{}: {text}", self.known.name), self.strict)?;
@@ -497,8 +493,7 @@ impl Batches {
                     Arc::make_mut(&mut self.dictionaries).decode(&framed, &self.known.schema, self.memory)?;
                     self.longest = None;
                 }
-                // A new stream has its own dictionaries.
-                MessageHeader::Schema => (self.dictionaries, self.longest) = (Arc::default(), None),
+                MessageHeader::Schema => self.begin_stream(message.header_as_schema())?,
                 MessageHeader::RecordBatch => {
                     let nrows = framed.nrows(self.known.fields.len())?;
                     if self.pass_unwanted(nrows) {
@@ -520,6 +515,17 @@ impl Batches {
                 other => return Err(Error::data(format!("a message in the Arrow data is {}, not a record batch", message::kind(other)))),
             }
         }
+    }
+
+    /// A new stream, of the same columns, has its own dictionaries and ids for them.
+    fn begin_stream(&mut self, schema: Option<arrow_ipc::Schema>) -> Result<()> {
+        (self.dictionaries, self.longest) = (Arc::default(), None);
+        let Some(schema) = schema else { return Ok(()) };
+        let next = contain("the Arrow schema", || Known::new(self.known.name.clone(), schema))?;
+        if dictionary_ids(&next.schema) != dictionary_ids(&self.known.schema) {
+            self.known = Arc::new(Known { schema: next.schema, ..(*self.known).clone() });
+        }
+        Ok(())
     }
 
     /// A batch, which is read if its size decides on its division.

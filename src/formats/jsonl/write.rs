@@ -24,35 +24,40 @@ use std::ops::Range;
 ///
 /// # Errors
 /// An Arrow type without a text form, or a structure that would read back as a sparse tensor.
-pub fn check(schema: &Schema) -> Result<()> {
-    schema.fields.iter().try_for_each(|f| check_field(f, &FieldPath::name(&f.name)))
+pub fn check(schema: &Schema, omit_null: bool) -> Result<()> {
+    schema.fields.iter().try_for_each(|f| check_field(f, &FieldPath::name(&f.name), omit_null))
 }
 
-fn check_field(field: &Field, path: &FieldPath) -> Result<()> {
+fn check_field(field: &Field, path: &FieldPath, omit_null: bool) -> Result<()> {
     if let Element::Value(DType::Arrow(arrow)) = &field.ty.element
         && let Some(members) = union::members(arrow)
     {
         let members = members.map_err(|e| e.in_field(path).help(format!("leave it out: drop {}", shell_word(&path.to_string()))))?;
-        return members.iter().try_for_each(|(_, _, member)| check_field(member, path));
+        return members.iter().try_for_each(|(_, _, member)| check_field(member, path, omit_null));
     }
     match &field.ty.element {
         Element::Value(DType::Arrow(arrow)) if !has_text(arrow) => Err(Error::usage(format!("{} cannot be written as JSON", field.ty))
             .in_field(path)
             .help(format!("leave it out: drop {}", shell_word(&path.to_string())))),
         Element::Struct(fields) => {
-            if field.ty.dims.is_empty() && reads_as_sparse(fields) {
-                return Err(Error::usage("a structure of indices, values and dense_shape would read back as a sparse tensor")
-                    .in_field(path)
-                    .help(format!("rename one of them; or declare it: --schema '{}: sparse<int64>[?, ?]'", quoted(&field.name))));
+            if field.ty.dims.is_empty() && reads_as_sparse(fields, omit_null) {
+                let (when, help) = match fields.len() > SPARSE_KEYS.len() {
+                    true => (", without the fields that --omit-null leaves out", "write nulls: without --omit-null".to_owned()),
+                    false => ("", format!("declare it: --schema '{}: sparse<int64>[?, ?]'", quoted(&field.name))),
+                };
+                let text = format!("a structure of indices, values and dense_shape would read back as a sparse tensor{when}");
+                return Err(Error::usage(text).in_field(path).help(format!("rename one of them; or {help}")));
             }
-            fields.iter().try_for_each(|f| check_field(f, &path.join(&f.name)))
+            fields.iter().try_for_each(|f| check_field(f, &path.join(&f.name), omit_null))
         }
         _ => Ok(()),
     }
 }
 
-fn reads_as_sparse(fields: &[Field]) -> bool {
-    fields.len() == 3
+/// Whether the object of these fields can be taken for a sparse tensor; with `omit_null`, without fields that are null.
+fn reads_as_sparse(fields: &[Field], omit_null: bool) -> bool {
+    let is_part = |f: &Field| SPARSE_KEYS.contains(&f.name.as_str());
+    fields.iter().all(|f| is_part(f) || (omit_null && f.ty.optional))
         && SPARSE_KEYS.iter().all(|key| {
             fields.iter().any(|f| {
                 let rank = if *key == "indices" { 2 } else { 1 };

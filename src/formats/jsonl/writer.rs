@@ -31,7 +31,7 @@ impl JsonWriter {
     /// # Errors
     /// JSON cannot represent the schema.
     pub fn boxed(schema: &Arc<Schema>, options: &Options, array: bool) -> Result<Box<dyn Writer>> {
-        write::check(schema)?;
+        write::check(schema, options.omit_null)?;
         let encoder = Arc::new(JsonEncoder { schema: schema.clone(), omit_null: options.omit_null, array, buffers: Buffers::default() });
         Ok(Box::new(JsonWriter { encoder, out: None, array, written: false }))
     }

@@ -58,15 +58,35 @@ enum Documents {
     Counted(Vec<usize>),
 }
 
-/// The number of a document, and the dataset that it numbers: each dataset counts from 0.
-type Numbered = (i64, Option<Arc<str>>);
+/// The document of a sequence. Each dataset counts its documents from 0.
+struct Numbered {
+    number: i64,
+    /// The dataset from which the sequence comes, if it is one.
+    dataset: Option<Arc<str>>,
+    /// The records there and the item that the sequence comes from; records are 0 if unknown.
+    record: (u64, u64, u64),
+}
 
-/// The dataset of each row, if it comes from one.
-fn datasets(origin: &Origin) -> impl Fn(usize) -> Option<Arc<str>> + '_ {
+impl Numbered {
+    /// Whether a later sequence belongs to the same document, of which this is the first sequence. If that comes again,
+    /// so does its dataset.
+    fn includes(&self, later: &Numbered) -> bool {
+        let is_again = self.dataset.is_some() && self.record.0 > 0 && self.record == later.record;
+        self.number == later.number && self.dataset == later.dataset && !is_again
+    }
+}
+
+/// The documents of the rows of a chunk, given their numbers.
+fn documents_of(numbers: &[i64], origin: &Origin) -> Vec<Numbered> {
     let is_dataset =
         |name: &Arc<str>| [INDEX, VALUES].into_iter().any(|extension| name.strip_suffix(extension).is_some_and(|stem| stem.ends_with('.')));
     let files: Vec<Option<Arc<str>>> = origin.files().into_iter().map(|(name, _)| name.filter(is_dataset)).collect();
-    move |row| files.get(origin.source(row).0 as usize)?.clone()
+    let document = |(row, number): (usize, &i64)| {
+        let (file, first, last) = origin.source(row);
+        let dataset = files.get(file as usize).cloned().flatten();
+        Numbered { number: *number, dataset, record: (first, last, origin.item(row)) }
+    };
+    numbers.iter().enumerate().map(document).collect()
 }
 
 struct DatasetWriter {
@@ -79,9 +99,9 @@ struct DatasetWriter {
     lengths: Vec<i32>,
     nsequences: u64,
     nboundaries: u64,
-    /// The first sequence of the current document, and the document number.
+    /// The first sequence of the current document: its number, and where it comes from if documents are numbered.
     start: u64,
-    number: Option<Numbered>,
+    first: Option<Numbered>,
 }
 
 /// # Errors
@@ -136,7 +156,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         nsequences: 0,
         nboundaries: 0,
         start: 0,
-        number: None,
+        first: None,
     }))
 }
 
@@ -252,8 +272,7 @@ impl Encode for SequenceEncoder {
         let (values, range, partition, mut documents) = self.tokens(&chunk).map_err(self.in_field(self.tokens))?;
         if let Some(at) = self.document {
             let numbers = self.column(&chunk, at).and_then(|column| cast(column.as_leaf()?, &DType::Int64)).map_err(self.in_field(at))?;
-            let numbers = numbers.as_primitive::<Int64Type>().values().iter().copied();
-            documents = Documents::Numbered(numbers.zip((0..chunk.nrows).map(datasets(&chunk.origin))).collect());
+            documents = Documents::Numbered(documents_of(numbers.as_primitive::<Int64Type>().values(), &chunk.origin));
         }
         let modes = self.mode.map(|at| self.modes(&chunk, at, &partition, &documents).map_err(self.in_field(at))).transpose()?;
         Ok(Box::new(Sequences { values, range, partition, documents, modes }))
@@ -305,7 +324,7 @@ impl DatasetWriter {
         self.spool.push(LENGTHS, Buffer::from_vec(whole))
     }
 
-    fn write_sequences(&mut self, sequences: &Sequences, values: &mut Values) -> Result<()> {
+    fn write_sequences(&mut self, sequences: Sequences, values: &mut Values) -> Result<()> {
         let Sequences { values: flat, range, partition, documents, modes } = sequences;
         let eod = self.encoder.options.append_eod;
         // Values that have not been passed on yet, and the end of the last sequence.
@@ -313,7 +332,7 @@ impl DatasetWriter {
         let mut pass = |values: &mut Values, to: usize| {
             let part = flat.slice(from, to - from);
             from = to;
-            if part.is_empty() { Ok(()) } else { values.push(&part, *range) }
+            if part.is_empty() { Ok(()) } else { values.push(&part, range) }
         };
         let mut finish = |writer: &mut DatasetWriter, end: usize| {
             writer.end_document(&mut || {
@@ -330,9 +349,15 @@ impl DatasetWriter {
                 }
             }
             Documents::Numbered(numbers) => {
-                for (row, number) in numbers.iter().enumerate() {
-                    if self.number.replace(number.clone()).is_some_and(|last| last != *number) {
-                        finish(self, end)?;
+                for (row, document) in numbers.into_iter().enumerate() {
+                    match &self.first {
+                        Some(first) if first.includes(&document) => {}
+                        first => {
+                            if first.is_some() {
+                                finish(self, end)?;
+                            }
+                            self.first = Some(document);
+                        }
                     }
                     self.add_length(partition.row_length(row))?;
                     end = partition.range(row).end;
@@ -352,7 +377,7 @@ impl DatasetWriter {
         }
         pass(values, flat.len())?;
         match modes {
-            Some(modes) => self.spool.push(MODES, Buffer::from_vec(modes.clone())),
+            Some(modes) => self.spool.push(MODES, Buffer::from_vec(modes)),
             None => Ok(()),
         }
     }
@@ -402,14 +427,14 @@ impl Writer for DatasetWriter {
     fn write(&mut self, encoded: Encoded) -> Result<()> {
         let sequences = encoded.downcast::<Sequences>().map_err(|_| Error::internal("no sequences to write"))?;
         let mut values = self.values.take().ok_or_else(|| Error::internal("a dataset that has not begun"))?;
-        let written = self.write_sequences(&sequences, &mut values);
+        let written = self.write_sequences(*sequences, &mut values);
         self.values = Some(values);
         written
     }
 
     fn finish(&mut self) -> Result<()> {
         let mut values = self.values.take().ok_or_else(|| Error::internal("a dataset that has not begun"))?;
-        if self.number.is_some() {
+        if self.first.is_some() {
             let eod = self.encoder.options.append_eod;
             self.end_document(&mut || eod.map_or(Ok(()), |eod| values.push(&one(eod), (eod, eod))))?;
         }

@@ -24,6 +24,10 @@ fn rebuild(file: &str) -> String {
 /// Maximum length of a line or pair.
 const ENTRY_NBYTES: u64 = 64;
 const PAIR: u64 = 16;
+/// Number of entries of an index that are compared with its file.
+const SAMPLES: u64 = 16;
+/// Bytes read at once where only the headers of records are read.
+const FRAMES_NBYTES: usize = 8 << 10;
 
 /// The form of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +179,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index file of a file, if there is one that ends where the file does.
+    /// The index file of a file, if there is one that matches it.
     ///
     /// # Errors
     /// A notice that it does not match, under `--strict`.
@@ -187,13 +191,45 @@ impl Index {
             let Ok(file) = File::open(&place) else { continue };
             let failed = |e: std::io::Error| Error::io(&name, "cannot read", &e);
             let end = last_end(form, Source::new(file.try_clone().map_err(failed)?).map_err(failed)?).map_err(failed)?;
-            if end == input.nbytes() {
-                return Ok(Some(Index { form, file, name: name.into() }));
+            let index = Index { form, file, name: name.as_str().into() };
+            if end == input.nbytes() && index.describes(input)? {
+                return Ok(Some(index));
             }
             let text = format!("{name}: this index does not match {} and was ignored; rebuild it with tatter index", input.name());
             options.notices.add(text, options.strict)?;
         }
         Ok(None)
+    }
+
+    /// Whether records start and end where the index says. A file that was changed after its index is compared with
+    /// every entry, because it may still have its size; another one with a few entries.
+    fn describes(&self, input: &Input) -> Result<bool> {
+        let failed = |e: std::io::Error| Error::io(&self.name, "cannot read", &e);
+        let data = input.file()?;
+        let changed = |file: &File| file.metadata().and_then(|metadata| metadata.modified());
+        let is_older = changed(&self.file).and_then(|index| Ok(index < changed(&data)?)).unwrap_or(true);
+        let nbytes = data.metadata().map_err(failed)?.len();
+        let mut data = FrameHeaders { file: BufReader::with_capacity(FRAMES_NBYTES, data), nbytes, at: 0, name: input.name() };
+        if is_older {
+            let copy = Index { file: self.file.try_clone().map_err(failed)?, form: self.form, name: self.name.clone() };
+            // What cannot be read as entries is an error where the index is used.
+            for entry in copy.scan()?.map_while(Result::ok) {
+                if !data.agree(entry.offset, entry.length)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        let source = Source::new(self.file.try_clone().map_err(failed)?).map_err(failed)?;
+        for sample in 0..SAMPLES {
+            let entry = entry_near(self.form, &source, source.nbytes() / SAMPLES * sample).map_err(failed)?;
+            if let Some((offset, length)) = entry
+                && !data.agree(offset, length)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// All entries.
@@ -249,6 +285,45 @@ impl Index {
             })
         }))
     }
+}
+
+/// The headers of the records of a file.
+struct FrameHeaders<'a> {
+    file: BufReader<File>,
+    nbytes: u64,
+    /// The position in the file.
+    at: u64,
+    name: &'a Arc<str>,
+}
+
+impl FrameHeaders<'_> {
+    /// Whether a record of this size, framing included, starts at this offset.
+    fn agree(&mut self, offset: u64, length: u64) -> Result<bool> {
+        let end = offset.checked_add(length).filter(|end| *end <= self.nbytes && length >= (HEADER + FOOTER) as u64);
+        let (Some(_), Some(distance)) = (end, offset.checked_signed_diff(self.at)) else { return Ok(false) };
+        let mut frame = [0; HEADER];
+        let read = self.file.seek_relative(distance).and_then(|()| self.file.read_exact(&mut frame));
+        match read {
+            Ok(()) => self.at = offset + HEADER as u64,
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(false),
+            Err(e) => return Err(Error::io(self.name, "cannot read", &e)),
+        }
+        let found = header(&frame).filter(|header| header.holds);
+        Ok(found.and_then(|found| found.length.checked_add((HEADER + FOOTER) as u64)) == Some(length))
+    }
+}
+
+/// The first whole entry at or after a byte of an index; `None` if there is none, or its line is longer than any entry.
+fn entry_near(form: IndexForm, source: &Source, byte: u64) -> std::io::Result<Option<(u64, u64)>> {
+    let start = if form == IndexForm::Binary { byte / PAIR * PAIR } else { byte.saturating_sub(1) };
+    let nbytes = (2 * ENTRY_NBYTES).min(source.nbytes() - start) as usize;
+    let bytes = source.bytes(start, nbytes)?;
+    if form == IndexForm::Binary {
+        return Ok(bytes.get(..PAIR as usize).map(of_pair));
+    }
+    let skipped = if byte == 0 { 0 } else { memchr::memchr(b'\n', &bytes).map_or(nbytes, |at| at + 1) };
+    let rest = &bytes[skipped..];
+    Ok(memchr::memchr(b'\n', rest).and_then(|nbytes| of_line(&rest[..nbytes])))
 }
 
 /// The next offset and length of an index: `None` at its end, `Some(None)` for a line without them.

@@ -29,7 +29,7 @@ impl Container for Safetensors {
     const NAME: &'static str = "safetensors";
     const SUMMARY: &'static str = "PyTorch, JAX and other tensors, all records stacked";
     const CHECKSUMS: bool = false;
-    const KEEPS_METADATA: bool = true;
+    const SCHEMA_KEY: Option<&'static str> = Some(KEY);
 
     fn sniff(head: &[u8]) -> bool {
         // The length of the header, and either its first key or its end.
@@ -58,7 +58,8 @@ impl Container for Safetensors {
             dense_shape: Vec::new(),
             part: None,
         });
-        let metadata = metadata.into_iter().filter(|(key, _)| key != KEY).collect();
+        // Another tool's metadata may have the same key.
+        let metadata = metadata.into_iter().filter(|(key, _)| embedded.is_none() || key != KEY).collect();
         Ok(Contents { arrays: arrays.collect(), unusable, embedded, metadata, ..Contents::default() })
     }
 

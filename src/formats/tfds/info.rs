@@ -4,6 +4,7 @@
 
 use super::json::{either, integer, object, string};
 use crate::error::{Error, Result};
+use crate::printable::counted;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
@@ -133,6 +134,9 @@ fn split(value: &Value) -> Result<Split> {
     let said = either(value, ["numShards", "num_shards"]).map_or(Some(0), integer).filter(|n| (0..=MAX_SHARDS).contains(n));
     let said = said.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| failed(&format!("numShards: expected at most {MAX_SHARDS}")))?;
     let nshards = lengths.as_ref().map_or(said, Vec::len);
+    if said != 0 && said != nshards {
+        return Err(failed(&format!("numShards is {said}, but shardLengths has the lengths of {}", counted(nshards as u64, "shard"))));
+    }
     let nbytes = either(value, ["numBytes", "num_bytes"]).and_then(integer).unwrap_or(0);
     if nshards == 0 && nbytes > 0 {
         return Err(failed(&format!("no shardLengths, although the split has {nbytes} bytes: its records would be lost")));
@@ -184,6 +188,7 @@ mod tests {
         assert!(split(json!({"name": "a", "numShards": "1000000000000"})).unwrap_err().contains("numShards"));
         assert!(split(json!({"name": "a", "shardLengths": ["-1"]})).unwrap_err().contains("shardLengths"));
         assert!(split(json!({"name": "a", "shardLengths": ["9223372036854775807", "9223372036854775807"]})).is_err());
+        assert!(split(json!({"name": "a", "numShards": "3", "shardLengths": ["1", "1"]})).unwrap_err().contains("numShards"));
         assert_eq!(split(json!({"name": "a", "numShards": "2"})).unwrap().splits[0].nshards(), 2);
     }
 }

@@ -109,9 +109,13 @@ impl TfdsReader {
                 // Without lengths, only whole splits can be selected: each shard is read from its start.
                 let end = length.map_or(u64::MAX, |n| start + n);
                 let to = slice.to.unwrap_or(u64::MAX).min(end);
-                if length != Some(0) && slice.from < end && to > start {
+                if slice.from <= start && to >= end || slice.from < end && to > start {
                     let path = self.info.shard(split, index).map_err(|e| e.in_input(self.directory.join(INFO).display().to_string()))?;
                     let path = self.directory.join(path);
+                    // A shard without records need not exist. Reading reports records that it has all the same.
+                    if length == Some(0) && std::fs::metadata(&path).map_or(true, |file| file.len() == 0) {
+                        continue;
+                    }
                     let (skip, until) = (slice.from.saturating_sub(start), (to < end).then(|| to - start));
                     parts.push_back(ShardSlice { name: path.display().to_string().into(), path, skip, until, format, length });
                 }
@@ -154,6 +158,11 @@ impl Reader for TfdsReader {
             }
         }
         let parts = self.parts()?;
+        if parts.iter().all(|part| part.length == Some(0)) {
+            let what = request.options.split.as_deref().map_or("the dataset".to_owned(), |split| format!("--split {split}"));
+            let text = format!("{}: {what} has no records, according to {INFO}", self.input.name());
+            request.options.notices.add(text, request.options.strict)?;
+        }
         let is_array_record = self.info.file_format == ARRAY_RECORD;
         let indexed = self.indexed.clone();
         Ok(Box::new(Shards::new(self.input.clone(), parts, is_array_record, indexed, mapper.mapping, columns, request)))

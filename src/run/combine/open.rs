@@ -55,7 +55,7 @@ fn combine(several: combine::Combined, branches: &Branches, options: Arc<Options
             None => {
                 let n = sizes.next().map_or(0, |sizes| sizes.len());
                 let is_list = matches!(several.how, Combination::Listed(..)) && members.is_empty();
-                let own = |inputs: Inputs| if is_list { inputs.undeclared() } else { inputs };
+                let own = |inputs: Inputs| if is_list { inputs.for_scalar() } else { inputs };
                 members.extend(files.by_ref().take(n).map(|inputs| Member::new(own(inputs), None)));
             }
         }

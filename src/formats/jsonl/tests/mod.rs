@@ -47,7 +47,7 @@ pub fn infer(text: &[u8], is_lines: bool, request: &Request) -> Result<Schema> {
 
 /// Reads with a schema and writes again. Also returns the messages of the bad records.
 pub fn rewrite(text: &[u8], is_lines: bool, schema: &Schema, request: &Request) -> Result<(String, Vec<String>)> {
-    write::check(schema)?;
+    write::check(schema, false)?;
     let (mut out, mut bad) = (Vec::new(), Vec::new());
     for piece in pieces(text, is_lines, request) {
         let decoded = decode::decode(piece?, schema, request)?;

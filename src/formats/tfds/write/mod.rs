@@ -34,6 +34,10 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         return Err(Error::usage("--compression: the shards of TFDS are not compressed"));
     }
     let (plan, schema) = (Plan::new(schema)?, schema.clone());
+    for path in &plan.resized {
+        let text = format!("{path}: TFDS does not store the size of an axis that is a sequence; --schema restores it");
+        options.notices.add(text, options.strict)?;
+    }
     if let Some(output) = &options.output {
         check_existing(Path::new(output), &plan)?;
     }

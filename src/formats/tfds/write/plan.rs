@@ -30,6 +30,8 @@ pub struct Plan {
     pub features: Value,
     /// Files with class names.
     pub labels: Vec<(String, Vec<String>)>,
+    /// Fields with axes of known size that are stored as axes of any size.
+    pub resized: Vec<FieldPath>,
 }
 
 /// How a field is encoded as features.
@@ -66,7 +68,7 @@ impl Plan {
     /// # Errors
     /// A field that TFDS cannot represent, with advice.
     pub fn new(schema: &Schema) -> Result<Plan> {
-        let mut planner = Planner { labels: Vec::new(), names: HashSet::new() };
+        let mut planner = Planner { labels: Vec::new(), resized: Vec::new(), names: HashSet::new() };
         let (nodes, features) = planner.fields(&schema.fields, None, "", 0)?;
         // A file has a name per line, and TFDS leaves out empty lines and the spaces around a name.
         let is_changed = |name: &&String| name.is_empty() || name.trim() != name.as_str() || name.contains('\n');
@@ -75,7 +77,7 @@ impl Plan {
                 return Err(Error::usage(format!("{file}: TFDS cannot store the class name {name:?}")));
             }
         }
-        Ok(Plan { nodes, features, labels: planner.labels })
+        Ok(Plan { nodes, features, labels: planner.labels, resized: planner.resized })
     }
 
     /// The paths of the tensors.
@@ -96,6 +98,7 @@ impl Plan {
 
 struct Planner {
     labels: Vec<(String, Vec<String>)>,
+    resized: Vec<FieldPath>,
     /// The features so far.
     names: HashSet<String>,
 }
@@ -123,6 +126,9 @@ impl Planner {
             Content::Struct(inner) => {
                 let levels = field.ty.dims.len();
                 let (nodes, feature) = self.fields(inner, Some(&path), &key, depth + levels)?;
+                if field.ty.dims.iter().any(|dim| matches!(dim.size, Size::Known(_))) {
+                    self.resized.push(path.clone());
+                }
                 let is_steps = path.names().len() == 1 && field.name == "steps" && levels == 1;
                 Ok((PlanNode::Struct(levels, nodes), sequences(feature, levels, if is_steps { "Dataset" } else { "Sequence" }, None)))
             }
@@ -162,10 +168,13 @@ impl Planner {
                     .help("choose another name for one of them: rename old=new"));
             }
         }
+        let length = sizes.first().copied().flatten().filter(|_| depth + levels == 1);
+        if length.is_none() && sizes[..levels].iter().any(Option::is_some) {
+            self.resized.push(path.clone());
+        }
         let optional = optional && depth + levels == 0;
         let shape = sizes[levels..].to_vec();
         let leaf = PlanLeaf { path, key, levels, dtype: dtype.clone(), encoding, has_sizes, shape, optional };
-        let length = sizes.first().copied().flatten().filter(|_| depth + levels == 1);
         Ok((leaf, sequences(connector, levels, "Sequence", length)))
     }
 
