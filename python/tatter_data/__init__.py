@@ -120,6 +120,9 @@ def run(words: Chain, input: str | bytes | None = None, **options: Unpack[RunOpt
     >>> run(["count"], input='{"a": 1}\\n{"a": 2}\\n')
     '2\\n'
     """
+    if isinstance(input, str) and "\n" not in input and os.path.isfile(input):
+        meant = split_words(words) + [input]
+        raise ValueError(f"input is the text of standard input, not the name of a file: write run({meant})")
     process = start([find_tatter(), "--messages=json", *option_words(options), *split_words(words)], subprocess.PIPE)
     try:
         output, messages = process.communicate(input.encode() if isinstance(input, str) else input if input is not None else b"")

@@ -5,7 +5,7 @@ const LAST_OF_EACH: &str = "to keep the last record of each value: enumerate the
 /// Verbs, their options in other tools, and what to do here.
 const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["sort"], &["-f", "-g", "-k", "--key"], "use --by to specify the key: sort --by FIELD"),
-    (&["sort"], &["-n"], "omit -n: numbers are sorted numerically"),
+    (&["sort"], &["-n"], "omit -n; numbers are sorted numerically: sort --by FIELD"),
     (&["sort"], &["-nr", "-rn", "-nrk", "-rnk"], "numbers are sorted numerically: sort --by FIELD -r"),
     (&["sort"], &["-nk", "-nf"], "numbers are sorted numerically: sort --by FIELD"),
     (&["sort"], &["-rk"], "use --by to specify the key: sort --by FIELD -r"),

@@ -11,8 +11,8 @@ pub struct Line {
     pub after: Vec<String>,
     /// For bash: the position in `current` from which readline replaces text.
     pub replaced_from: usize,
-    /// For bash: whether a quote is open at the cursor.
-    pub in_quotes: bool,
+    /// For bash: the quote that is open at the cursor.
+    pub quote: Option<char>,
 }
 
 /// The words of a command, as a shell splits it, without the name of the program.
@@ -38,7 +38,7 @@ impl Line {
         let is_inside = levels.len() > 1;
         let after = if is_inside { self.after.iter().take_while(|word| !is_close(word)).cloned().collect() } else { self.after.clone() };
         let before = levels.pop().unwrap_or_default();
-        (Line { before, current: self.current.clone(), after, replaced_from: self.replaced_from, in_quotes: self.in_quotes }, is_inside)
+        (Line { before, current: self.current.clone(), after, replaced_from: self.replaced_from, quote: self.quote }, is_inside)
     }
 
     /// Parses the arguments of the completion script. bash passes its word breaks and the text before and after the
@@ -62,14 +62,18 @@ impl Line {
         let mut words = Words::default();
         words.read(before, breaks);
         let (current, replaced_from) = (words.current.take().unwrap_or_default(), words.replaced_from);
-        let in_quotes = words.quote.is_some();
-        // The text of the current word after the cursor is ignored.
-        let rest = if in_quotes || current.is_empty() { after } else { after.trim_start_matches(|c: char| !c.is_whitespace()) };
+        let quote = words.quote;
+        // The text of the current word after the cursor is ignored. A quote that is not closed may be about to be.
+        let rest = match quote.and_then(|quote| after.find(quote)) {
+            Some(end) => &after[end + 1..],
+            None if quote.is_some() || current.is_empty() => after,
+            None => after.trim_start_matches(|c: char| !c.is_whitespace()),
+        };
         let mut following = Words::default();
         following.read(rest, "");
         following.end();
         let program = words.done.iter().position(|word| !is_variable(word)).map_or(0, |at| at + 1);
-        Line { before: words.done.split_off(program.min(words.done.len())), current, after: following.done, replaced_from, in_quotes }
+        Line { before: words.done.split_off(program.min(words.done.len())), current, after: following.done, replaced_from, quote }
     }
 }
 
@@ -148,7 +152,11 @@ mod tests {
         let line = bash("tatter convert --on-error=sk", "ip a\\ b");
         assert_eq!((line.current.as_str(), line.replaced_from, line.after), ("--on-error=sk", 11, vec!["a b".to_owned()]));
         let line = bash("tatter filter 'len(x) > to", "");
-        assert_eq!((line.current.as_str(), line.replaced_from, line.in_quotes), ("len(x) > to", 0, true));
+        assert_eq!((line.current.as_str(), line.replaced_from, line.quote), ("len(x) > to", 0, Some('\'')));
+        // The quote is closed after the cursor, or not yet.
+        for after in ["' x.jsonl", " > 1' x.jsonl", " x.jsonl"] {
+            assert_eq!(bash("tatter filter 'len(to", after).after.last().unwrap(), "x.jsonl", "{after}");
+        }
         assert_eq!(bash("tatter", ""), Line { current: "tatter".to_owned(), ..Line::default() });
     }
 

@@ -14,6 +14,7 @@ mod commands;
 mod completion;
 mod habits;
 mod help;
+mod jq;
 mod line;
 mod man;
 mod matches;

@@ -4,6 +4,7 @@ use super::brackets::typed;
 use super::branches::{InBrackets, ParsedChain, branches_of};
 use super::commands::{self, COMMANDS};
 use super::help;
+use super::jq;
 use super::matches::{bare, files_argument, given_files, matches_of, settings, whole};
 use super::misplaced;
 use super::reword::{Owner, reword};
@@ -349,6 +350,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     // The name itself, which can be any bytes.
     let word = words.verbs.get(index).and_then(|verb| verb.first());
     if index == 0 && (name == "-" || word.is_some_and(|word| Path::new(word).exists())) {
+        if let (".", Some(command)) = (name, foreign_program(name, index, words).filter(|_| words.verbs[0].len() > 1)) {
+            return Error::usage("unknown verb `.`").help(command);
+        }
         let file = word.map_or_else(|| shell_word(name), |word| typed(std::slice::from_ref(word)));
         let error = Error::usage(format!("expected a verb, found the file `{name}`"));
         if let Some(command) = misplaced::verb_after_file(words) {
@@ -407,19 +411,16 @@ fn foreign_program(name: &str, index: usize, words: &Words) -> Option<String> {
     let rest = words.verbs[0].get(1..)?;
     let query = if ["sql", "query"].contains(&name) { rest.first()?.to_str()? } else { name };
     let meant = sql::equivalent(query, |table| Path::new(table).is_file()).map(|command| suggested(true, &command));
+    let is_jq = ["jq", "yq"].contains(&name);
+    let program = if is_jq { rest.iter().find(|word| !word.to_string_lossy().starts_with('-'))?.to_str()? } else { name };
+    let follows = rest.iter().position(|word| word == program).filter(|_| is_jq).map_or(0, |at| at + 1);
     meant.or_else(|| {
-        let field = path_of_jq(name)?;
-        let files = if rest.is_empty() { String::new() } else { format!(" {}", typed(rest)) };
-        Some(format!("to print a field: tatter select {}{files}", shell_word(&field)))
+        let command = jq::equivalent(program, &typed(&rest[follows..])).filter(|_| is_jq || program.starts_with(['.', '{']))?;
+        Some(match jq::field_path(program) {
+            Some(_) => format!("to print a field: {command}"),
+            None => suggested(true, &command),
+        })
     })
-}
-
-/// The field path for a jq path: `.docs[].title` is docs.title.
-fn path_of_jq(program: &str) -> Option<String> {
-    let path = program.strip_prefix('.')?.replace("[]", "");
-    let is_name =
-        |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    path.split('.').all(is_name).then_some(path)
 }
 
 fn no_verb(words: &Words) -> Error {

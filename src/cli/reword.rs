@@ -1,8 +1,8 @@
 //! Rewords clap errors in the form of all other errors: one message and a hint.
 
 use super::habits;
-use super::misplaced::is_file_of_a_format;
-use super::split::{find_option, has_option};
+use super::misplaced::{is_field, is_file_of_a_format};
+use super::split::{find_option, has_option, is_option};
 use super::typed::Typed;
 use crate::error::{Error, Reason, nearest};
 use crate::printable::{alternatives, shell_word};
@@ -231,7 +231,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if let Some(form) = form_of(word, command) {
         return error.help(format!("did you mean --as {form}?"));
     }
-    if let Some(advice) = habits::of_option(name, word.split('=').next().unwrap_or(word)) {
+    if let Some(advice) = of_habit(name, arg, word, &words) {
         return error.help(advice);
     }
     // `select -id`, as in dplyr and mlr
@@ -256,6 +256,25 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     let owners: Vec<_> =
         crate::verbs::VERBS.iter().filter(|v| arg.starts_with("--") && has_option(&v.command(), arg)).map(|v| v.name).collect();
     if owners.is_empty() || owners.len() > 4 { error } else { error.help(format!("it is an option of `{}`", owners.join("`, `"))) }
+}
+
+/// The advice for an option of another tool.
+fn of_habit(name: &str, arg: &str, word: &str, words: &[Cow<str>]) -> Option<String> {
+    // clap names one letter of `-rn`.
+    let is_cluster = |word: &&Cow<str>| arg.len() == 2 && word.len() == 3 && is_option(word) && word.ends_with(&arg[1..]);
+    let own = words.iter().find(is_cluster).and_then(|word| habits::of_option(name, word));
+    let advice = own.or_else(|| habits::of_option(name, word.split('=').next().unwrap_or(word)))?;
+    Some(with_field(advice, words))
+}
+
+/// The advice with the field that the words name.
+fn with_field(advice: &str, words: &[Cow<str>]) -> String {
+    let is_meant = |word: &&Cow<str>| is_field(word) && !Path::new(word.as_ref()).exists();
+    let mut named = words.iter().filter(is_meant);
+    match (named.next(), named.next()) {
+        (Some(field), None) if !advice.contains("FIELD: ") => advice.replace("FIELDS", field).replace("FIELD", field),
+        _ => advice.to_owned(),
+    }
 }
 
 /// The advice for `-o -x.jsonl`, where the name of the output begins like an option.

@@ -1,5 +1,6 @@
 //! Suggests chains of verbs for simple SQL queries.
 
+use crate::expr::condition;
 use crate::printable::shell_word;
 
 /// The command for a query of one table: columns, WHERE, ORDER BY and LIMIT become verbs. A query with anything else is left to
@@ -37,7 +38,7 @@ fn verbs_for(columns: &str, clauses: &[&str]) -> Option<String> {
         let end = after.iter().position(is_next).unwrap_or(after.len());
         let clause = &after[..end];
         match (keyword.to_ascii_lowercase().as_str(), clause) {
-            ("where", [_, ..]) => verbs.push(format!("filter {}", shell_word(&condition(clause)?))),
+            ("where", [_, ..]) => verbs.push(format!("filter {}", shell_word(&condition(&clause.join(" "))?))),
             ("order", [by, key]) if by.eq_ignore_ascii_case("by") && is_names(key) => verbs.push(format!("sort --by {key}")),
             ("order", [by, key, way]) if by.eq_ignore_ascii_case("by") && is_names(key) && !key.contains(',') => {
                 let descends = way.eq_ignore_ascii_case("desc");
@@ -56,18 +57,6 @@ fn verbs_for(columns: &str, clauses: &[&str]) -> Option<String> {
         _ => return None,
     }
     Some(verbs.join(" then "))
-}
-
-/// A condition in the syntax of expressions.
-fn condition(words: &[&str]) -> Option<String> {
-    let word = |word: &&str| match word.to_ascii_lowercase().as_str() {
-        "=" => Some("==".to_owned()),
-        "<>" => Some("!=".to_owned()),
-        "and" | "or" | "not" => Some(word.to_ascii_lowercase()),
-        "like" | "between" | "is" | "in" | "group" | "having" | "join" | "union" => None,
-        _ => Some(word.replace('\'', "\"")),
-    };
-    Some(words.iter().map(word).collect::<Option<Vec<_>>>()?.join(" "))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["length", "count"], &["for the size of axis 0: len(x); for the number of bytes in strings: strings.length(x)"]),
     (&["startswith", "starts_with"], &["write strings.regex_full_match(x, \"(?s)PREFIX.*\")"]),
     (&["endswith", "ends_with"], &["write strings.regex_full_match(x, \"(?s).*SUFFIX\")"]),
-    (&["contains", "search", "match", "like", "ilike", "rlike", "regex", "isin"], &[SEARCH_TEXT, SEARCH_LIST]),
+    (&["contains", "search", "match", "like", "ilike", "rlike", "regex"], &[SEARCH_TEXT, SEARCH_LIST]),
     (&["replace", "strings.replace", "replace_all"], &["write strings.regex_replace(x, PATTERN, REPLACEMENT)"]),
     (&["isnan"], &["did you mean math.is_nan?"]),
     (&["regex_match", "regexp_matches", "fullmatch"], &["did you mean strings.regex_full_match?"]),
@@ -79,7 +79,8 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["last", "tail"], &["for the last item of a list: x[-1]; for the last N items: x[-N:]"]),
     (&["element_at", "get", "nth", "list_extract"], &["for the first item of a list: x[0]; for the last item: x[-1]"]),
     (&["list_slice", "array_slice"], &["for a part of a list: x[START:STOP]"]),
-    (&["list_contains", "array_contains", "list_has", "array_has", "is_in"], &[SEARCH_LIST]),
+    (&["list_contains", "array_contains", "list_has", "array_has"], &[SEARCH_LIST]),
+    (&["isin", "is_in"], &["write reduce_any(x == [1, 2])"]),
     (&["not_in"], &["write not reduce_any(x == [1, 2])"]),
     (&["array_length", "array_size", "list_length", "cardinality"], &["did you mean len?"]),
     (&["sorted", "array_sort", "list_sort", "sort_array"], &["did you mean sort?"]),
@@ -152,7 +153,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     ),
     (&["Hashing"], &["to map strings to numbers from 0 to N - 1: strings.to_hash_bucket_fast(x, N)"]),
     (&["isnull", "isna"], &["did you mean is_null?"]),
-    (&["notnull", "not_null", "is_not_null"], &["write not is_null(x)"]),
+    (&["notnull", "notna", "not_null", "is_not_null"], &["write not is_null(x)"]),
     (&["date", "datetime", "strptime", "parse_date", "to_date", "to_timestamp"], &["did you mean timestamp?"]),
 ];
 

@@ -5,6 +5,7 @@ use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, 
 use super::error::{CAST, ExprError, ExprResult, text_at};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
+use super::frames::{self, FRAMES, without_frames};
 use super::functions;
 use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, literal_of, result};
 use super::python;
@@ -242,6 +243,10 @@ impl Binder<'_> {
             "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}
         }
+        let is_frame = || FRAMES.contains(&name) || frames::MODULES.contains(&name);
+        if let Some(meant) = Some(()).filter(|()| is_frame()).and_then(|()| without_frames(&self.text)) {
+            return error.help(format!("fields are written by name alone: {meant}"));
+        }
         let names = self.scope.names.iter().map(|(n, ..)| n.as_str()).chain(self.scope.constants.keys().map(String::as_str));
         // `a-b`
         let longer = |field: &&String| field.starts_with(name) && name_text(field).starts_with('`');
@@ -332,8 +337,6 @@ impl Binder<'_> {
             return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
                 Some(near) => error.help(format!("did you mean .{near}?")),
                 None if functions::find(name).is_some() => error.help(format!("write {name}(...), or .{name}(...)")),
-                // As in pandas.
-                None if name == "str" => error.help("call the function of strings itself: strings.lower(x)"),
                 None => with_function(error, name, false),
             });
         };
@@ -397,6 +400,10 @@ impl Binder<'_> {
                     },
                 ));
             }
+            if let Some(meant) = Some(()).filter(|()| dotted == "col").and_then(|()| without_frames(&self.text)) {
+                let error = ExprError::at(callee.span.clone(), "unknown function `col`");
+                return Err(error.help(format!("fields are written by name alone: {meant}")));
+            }
             if plain.len() == 1 || (!known_field && (NAMESPACES.contains(&plain[0]) || plain.len() < names.len())) {
                 return Err(unknown_function(&dotted, callee.span.clone()));
             }
@@ -404,12 +411,39 @@ impl Binder<'_> {
         let ExprKind::Attribute { of, name } = &callee.kind else {
             return Err(ExprError::at(callee.span.clone(), "only functions can be called"));
         };
+        if let Some(error) = self.accessor(of, name, callee) {
+            return Err(error);
+        }
         let receiver = self.bind(of)?;
         let Some(function) = functions::find(name) else {
             return Err(unknown_function(name, callee.span.start.max(callee.span.end.saturating_sub(name.len()))..callee.span.end));
         };
         let (positional, keywords) = bound_args(Some(receiver))?;
         self.apply(function, name, expr.span.clone(), positional, keywords)
+    }
+
+    /// The error for `x.str.upper()`, as in pandas and Polars: the functions of strings, lists and times take the values
+    /// themselves.
+    fn accessor(&self, of: &Expr, method: &str, callee: &Expr) -> Option<ExprError> {
+        let ExprKind::Attribute { of: inner, name: accessor } = &of.kind else { return None };
+        if !["str", "list", "arr", "dt"].contains(&accessor.as_str()) || self.bind(of).is_ok() {
+            return None;
+        }
+        self.bind(inner).ok()?;
+        let own = match (accessor.as_str(), method) {
+            ("str", "len" | "len_bytes") => Some("strings.length"),
+            ("list" | "arr", "len" | "lengths") => Some("len"),
+            _ => None,
+        };
+        let of_strings = format!("strings.{method}");
+        let own = own.or_else(|| Some(of_strings.as_str()).filter(|name| accessor == "str" && functions::find(name).is_some()));
+        let own = own.or_else(|| Some(method).filter(|name| accessor != "str" && functions::find(name).is_some()));
+        let error = ExprError::at(of.span.end - accessor.len()..callee.span.end, format!("values have no `.{accessor}`"));
+        let value = &self.text[inner.span.clone()];
+        Some(match own {
+            Some(function) => error.help(format!("call the function itself: {function}({value})")),
+            None => instead_of(method, true).iter().fold(error, |error, help| error.help(help.replace("(x", &format!("({value}")))),
+        })
     }
 
     pub(super) fn apply(

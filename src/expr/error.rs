@@ -113,6 +113,12 @@ impl ExprError {
         self
     }
 
+    /// Replaces the hints with one that says all.
+    pub fn instead(mut self, line: impl Into<String>) -> ExprError {
+        self.0.help = vec![line.into()];
+        self
+    }
+
     /// Sets the subject of the error.
     pub fn because(mut self, reason: Reason) -> ExprError {
         self.0.reason = Some(reason);

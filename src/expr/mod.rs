@@ -9,6 +9,7 @@
 //! ```text
 //! 0 span, error          spans of the text; errors that underline them
 //!   syntax               text to a tree: operators, brackets and literals, without fields or functions
+//!   frames, sql          expressions of pandas, Polars, Spark and SQL, rewritten
 //! 1 types                dtype promotion, broadcasting and joining of axes
 //!   eval                 the typed tree (Node), its values (Value), and its evaluation over whole columns
 //!   operand, literal     the result of binding an expression: a tensor, a literal, a list, a dtype, ...
@@ -39,6 +40,7 @@ mod constants;
 mod error;
 mod eval;
 mod fields;
+mod frames;
 pub mod functions;
 mod kernels;
 mod literal;
@@ -51,6 +53,7 @@ mod program;
 mod python;
 mod scalar;
 mod span;
+mod sql;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -65,3 +68,4 @@ pub use manual::{function_help, function_list, functions_of, manual};
 pub use names::{names_used, negated};
 pub use program::Program;
 pub use scalar::{ScalarExpr, bind_scalar};
+pub use sql::condition;

@@ -6,6 +6,7 @@ use super::constants;
 use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
 use super::fields::{FieldIndex, type_with_field, unknown_in, with_field};
+use super::frames::without_frames;
 use super::functions;
 use super::kernels::random::keys;
 use super::names::in_backquotes;
@@ -57,7 +58,14 @@ impl Program {
 
     fn bound(text: &str, schema: &Schema, options: &Options) -> Result<Program> {
         let constants = constants::constants(options)?;
-        let statements = parse_statements(text).map_err(|e| e.into_error(text))?;
+        let statements = parse_statements(text).map_err(|error| {
+            let meant = without_frames(text).filter(|meant| parse_statements(meant).is_ok());
+            match meant {
+                Some(meant) => error.instead(format!("fields are written by name alone: {meant}")),
+                None => error,
+            }
+            .into_error(text)
+        })?;
         let mut binding = Binding {
             scope: Scope::of_fields(&schema.fields, constants),
             fields: schema.fields.iter().enumerate().map(|(i, f)| (f.clone(), i)).collect(),

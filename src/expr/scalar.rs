@@ -2,12 +2,13 @@
 
 use super::bind::{Binder, Scope};
 use super::constants;
-use super::error::{ExprError, compare};
+use super::error::{ExprError, ExprResult, compare};
 use super::eval::{Frame, Node, Value};
 use super::names::{in_backquotes, quoted_field};
 use super::parts::{after, below_limit, is_too_large, most_nbytes, names_growing};
 use super::program::record_keys;
 use super::span::name_text;
+use super::sql::condition;
 use super::syntax::{Expr, ExprKind, parse_expression};
 use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
@@ -41,10 +42,21 @@ pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Sca
     bound_scalar(text, schema, options).map_err(|e| in_backquotes(e, text, schema))
 }
 
+/// Parses the expression. Advice for a condition of SQL shows it rewritten.
+fn parsed(text: &str) -> ExprResult<Expr> {
+    parse_expression(text).map_err(|error| {
+        let meant = condition(text).filter(|meant| meant != text && parse_expression(meant).is_ok());
+        match meant {
+            Some(meant) => error.instead(format!("write {meant}")),
+            None => error,
+        }
+    })
+}
+
 fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
     let constants = constants::constants(options)?;
     let scope = Scope::of_fields(&schema.fields, constants);
-    let expr = parse_expression(text).map_err(|e| e.into_error(text))?;
+    let expr = parsed(text).map_err(|e| e.into_error(text))?;
     let binder = Binder { scope: &scope, text: text.into() };
     if let ExprKind::Tuple(items) = &expr.kind {
         let error = ExprError::at(expr.span.clone(), format!("expected one value in each record, found {}", items.len()));

@@ -60,6 +60,11 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
                 Some((field, key)) => Error::usage(format!("unknown field `{missing}`"))
                     .in_input(name.as_str())
                     .help(format!("specify the key of the table with --key: lookup {field} in {} --key {key}", in_command(&name))),
+                None if matches!(&all.fields[..], [only] if only.name == "text") => {
+                    let number = format!("tatter enumerate {} -o ids.jsonl --no-clobber", in_command(&name));
+                    let error = error.in_input(name).help(format!("number the lines first: {number}"));
+                    error.help("in that table, the key is text, and the number of each line is index")
+                }
                 None => error.in_input(name).help("--key and --take refer to fields of the table"),
             },
             (Ok(_), _) => Error::internal("a field of a table was not read"),

@@ -523,6 +523,12 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
         let rest = FieldPath::try_new(path.names()[depth + 1..].to_vec()).map_or_else(|_| dotted(path, depth + 1), |rest| rest.to_string());
         return error.help(format!("write a field without a leading `$.`: {rest}"));
     }
+    if let Some(list) = name.strip_suffix("[]").or_else(|| name.strip_suffix("[*]"))
+        && fields.iter().any(|known| known.name == list)
+    {
+        let text = path.to_string().replace("[]", "").replace("[*]", "").replace('`', "");
+        return error.help(format!("write the fields of the items of a list without brackets: {text}"));
+    }
     let words: Vec<&str> = name.split_whitespace().collect();
     if words.len() > 1 && words.iter().all(|word| fields.iter().any(|known| known.name == **word)) {
         return error.help(format!("separate fields with commas: {}", words.join(",")));

@@ -37,6 +37,8 @@ fn check(name: &str, lines: &[(&str, &str)]) {
     let at = |file: &str| directory.path().join(file);
     fs::copy(root().join("fixtures/inputs/docs.jsonl"), at("my docs.jsonl")).unwrap();
     fs::copy(root().join("fixtures/inputs/colors.jsonl"), at("colors.jsonl")).unwrap();
+    fs::write(at("schema.txt"), "lengths: int32[?]").unwrap();
+    fs::write(at("ids.jsonl"), (1..6).map(|n| format!("{{\"id\":{n},\"n\":{n}}}\n")).collect::<String>()).unwrap();
     let mut session = shell(name, directory.path());
     for (keys, expected) in lines {
         let _ = fs::remove_file(at("out"));
@@ -69,6 +71,12 @@ fn lines() -> Vec<(String, &'static str)> {
         // A value of an option, and one after `=`.
         ("tatter schema --as js\tcolors.jsonl --from=jsonl > out".to_owned(), JSON),
         ("tatter head -n 1 then count --fro\tjsonl colors.jsonl > out".to_owned(), "1\n"),
+        // A file after `@`.
+        ("tatter schema --schema @sch\tcolors.jsonl > out".to_owned(), "colors:  string[?]\nlengths: int32[?]\n"),
+        // The table of a lookup.
+        ("tatter lookup id in ids\t--take n then count my\t > out".to_owned(), "5\n"),
+        // A name inside an open quote.
+        ("tatter count 'my\t > out".to_owned(), "5\n"),
         // A field of the file that follows, and of one that precedes.
         (format!("tatter select  then schema 'my docs.jsonl' > out{}i\t", to("tatter select ".len())), "id: int64\n"),
         (
@@ -89,6 +97,11 @@ const JSON: &str = r#"{"fields": [
 
 fn check_shell(name: &str) {
     let mut lines = lines();
+    if name == "bash" {
+        // Other shells complete at the end of the word.
+        let cursor = to("tatter filter 'reduce_sum(leng".len());
+        lines.push((format!("tatter filter 'reduce_sum(leng) > 8' then count colors.jsonl > out{cursor}\t"), "1\n"));
+    }
     if name == "fish" {
         // This shell does not report the text after the cursor.
         lines.retain(|(keys, _)| !keys.contains('\u{1}'));

@@ -1,4 +1,5 @@
-//! The pages are correct: the commands in README.md and every page in docs/ run, and print what the page shows.
+//! The pages are correct: the commands in README.md, every page in docs/ and the list of conventions run, and print what
+//! the page shows.
 //!
 //! The commands of all ```` ```sh ```` blocks run in sequence in one directory that contains `fixtures`. A following
 //! block of another kind shows their output; ```` ```text error ```` shows the message of a failing command. Commands
@@ -14,7 +15,7 @@ use tatter::cli::{MARKS, verb_table};
 #[test]
 fn the_pages_are_true() {
     let mut pages = files(&root().join("docs"), "md");
-    pages.push(root().join("README.md"));
+    pages.extend([root().join("README.md"), root().join("fixtures/conventions.md")]);
     let bless = std::env::var_os("TATTER_BLESS").is_some();
     let failures: Vec<String> = parallel(&pages, |page| check(page, bless)).into_iter().flatten().collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));

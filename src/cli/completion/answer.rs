@@ -56,7 +56,14 @@ pub fn answer(line: &Line) -> Answer {
     if *is_inside && may_end {
         answer.items.extend(Answer::of([("]", "end the chain of this input")]).items);
     }
-    answer.items.retain(|item| item.text.starts_with(&line.current) && item.text != line.current);
+    answer.items.retain(|item| item.text != line.current);
+    // A name that needs backquotes is offered without them only if nothing else begins so.
+    let bare = |text: &str| text.replace('`', "");
+    let begins_bare = |item: &Item| bare(&item.text).starts_with(&bare(&line.current));
+    match answer.items.iter().any(|item| item.text.starts_with(&line.current)) {
+        true => answer.items.retain(|item| item.text.starts_with(&line.current)),
+        false => answer.items.retain(begins_bare),
+    }
     answer
 }
 
@@ -198,17 +205,29 @@ fn value(arg: &Arg, typed: &str, line: &Line) -> Answer {
             let head = typed.trim_end_matches(is_part);
             Answer { glued: true, ..fields_of(line, "", fields::Names::Expression).after(head) }
         }
+        "KEY" if table(line).is_some() => fields_of(line, "", fields::Names::OfTable),
+        "NAMES" => {
+            let head = typed.rfind(',').map_or("", |comma| &typed[..=comma]);
+            Answer { glued: true, ..fields_of(line, head, fields::Names::OfTable).after(head) }
+        }
         "FIELD" | "PATH" => fields_of(line, "", fields::Names::Path),
         "FIELDS" | "KEY" | "FIELD,.." => {
             let head = typed.rfind(',').map_or("", |comma| &typed[..=comma]);
             Answer { glued: true, ..fields_of(line, head, fields::Names::Path).after(head) }
         }
         _ if name.starts_with("FIELD=") || name.starts_with("OLD=") => assigned(name, typed, line),
-        _ if ["FILE", "OUT", "LIST", "DIR"].iter().any(|word| name.split(['|', '=', '@']).any(|part| part == *word)) => {
+        _ if ["FILE", "OUT", "LIST", "DIR", "TABLE"].iter().any(|word| name.split(['|', '=', '@']).any(|part| part == *word)) => {
             Answer { files: true, ..words_of(name) }
         }
         _ => words_of(name),
     }
+}
+
+/// The table of `lookup FIELD in TABLE`.
+fn table(line: &Line) -> Option<&String> {
+    let own = line.before.iter().rev().take_while(|word| *word != "then").take_while(|word| *word != "in").count();
+    let is_lookup = line.before.iter().rev().take_while(|word| *word != "then").any(|word| word == "lookup");
+    line.before.get((line.before.len() - own)..)?.first().filter(|_| is_lookup)
 }
 
 /// The words in `fail|skip|quarantine=FILE`. Lowercase words are typed literally.
@@ -240,7 +259,11 @@ fn assigned(name: &str, typed: &str, line: &Line) -> Answer {
 /// The fields that reach the verb, except those already in the list.
 fn fields_of(line: &Line, list: &str, names: fields::Names) -> Answer {
     let listed: Vec<&str> = list.split(',').map(|part| part.split('=').next().unwrap_or(part)).collect();
-    let fields = fields::fields(line, names).into_iter().filter(|(name, _)| !listed.contains(&name.as_str()));
+    let fields = match names {
+        fields::Names::OfTable => table(line).map_or_else(Vec::new, |table| fields::of_file(table)),
+        names => fields::fields(line, names),
+    };
+    let fields = fields.into_iter().filter(|(name, _)| !listed.contains(&name.as_str()));
     Answer::of(fields)
 }
 
@@ -304,5 +327,7 @@ mod tests {
         assert_eq!(offered("sort --by len(do|then head FILE"), ["len(docs", "len(docs.title", "len(docs.tokens"]);
         assert_eq!(offered("show FILE -f"), [""; 0]);
         assert!(offered("select |no-such-file").is_empty());
+        assert_eq!(offered("lookup x in FILE --key |other.jsonl"), ["id", "docs"]);
+        assert_eq!(offered("lookup x in FILE --take id,|other.jsonl"), ["id,docs"]);
     }
 }

@@ -17,6 +17,8 @@ pub enum Names {
     Path,
     /// As a name in an expression.
     Expression,
+    /// As a name of a field of the table of `lookup`.
+    OfTable,
 }
 
 /// Options that affect how a file is read.
@@ -34,10 +36,17 @@ pub fn fields(line: &Line, names: Names) -> Vec<(String, String)> {
     found
 }
 
+/// Names and types of the fields of a file that is not an input.
+pub fn of_file(file: &str) -> Vec<(String, String)> {
+    let words = ["schema", "--", file].map(OsString::from).to_vec();
+    let Some(schema) = Some(words).filter(|_| Path::new(file).is_file()).and_then(outlined) else { return Vec::new() };
+    schema.fields.iter().take(MOST).map(|field| (path::quoted(&field.name), field.ty.to_string())).collect()
+}
+
 fn add(fields: &[Field], parent: &str, names: Names, found: &mut Vec<(String, String)>) {
     for field in fields {
         let own = match names {
-            Names::Path => path::quoted(&field.name),
+            Names::Path | Names::OfTable => path::quoted(&field.name),
             Names::Expression => path::in_expression(&field.name),
         };
         let path = format!("{parent}{own}");

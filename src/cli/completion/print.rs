@@ -27,10 +27,11 @@ pub fn printed(shell: &str, line: &Line, answer: Answer) -> String {
 /// bash replaces only the text after the last word break, and inserts it verbatim.
 fn of_bash(text: &str, line: &Line) -> String {
     let rest = text.get(line.replaced_from..).unwrap_or(text);
-    if line.in_quotes {
-        return rest.to_owned();
-    }
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./,=:@%+".contains(c);
+    let is_plain = |c: char| match line.quote {
+        Some('"') => !"\\\"$`".contains(c),
+        Some(_) => true,
+        None => c.is_alphanumeric() || "_-./,=:@%+".contains(c),
+    };
     rest.chars().flat_map(|c| (!is_plain(c)).then_some('\\').into_iter().chain([c])).collect()
 }
 

@@ -4,12 +4,13 @@ mod missing_file;
 mod words;
 
 pub use missing_file::in_files;
-pub use words::is_file_of_a_format;
+pub use words::{is_field, is_file_of_a_format};
 
 use super::habits;
 use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
 use crate::error::{Error, Kind, Reason, Result};
+use crate::expr::{self, names_used};
 use crate::io::is_there;
 use crate::options::Options;
 use crate::schema::DType;
@@ -17,7 +18,7 @@ use crate::verbs::{self, Entry, Parsed};
 use clap::{ArgMatches, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use words::{copy, descends, is_field, line, moved, without_word};
+use words::{copy, descends, line, moved, without_word};
 
 /// Inputs of a verb that combines several, with a name or a weight in the syntax of another tool.
 ///
@@ -110,7 +111,8 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
             remove(first);
             remove(condition);
             let at = verbs.len() - 1;
-            verbs.insert(at, vec!["filter".into(), condition.into()]);
+            let meant = if names_used(condition, false).is_none() { expr::condition(condition) } else { None };
+            verbs.insert(at, vec!["filter".into(), meant.map_or_else(|| condition.into(), OsString::from)]);
             "for conditions, use `filter`: "
         }
         ("as", Some(name)) if verb.name == "select" => {

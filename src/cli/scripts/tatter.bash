@@ -13,11 +13,19 @@ _tatter() {
     case " $how " in *" glued "*) compopt -o nospace 2> /dev/null ;; esac
     case " $how " in
         *" files "*)
-            # With words to offer, names of files are added; without, bash completes them itself.
+            # With words to offer, names of files are added; without, bash completes them itself, except after `@`, where
+            # it would look for hosts.
             if ((${#COMPREPLY[@]})); then
                 while IFS= read -r line; do
                     COMPREPLY+=("$(printf %q "$line")")
                 done < <(compgen -f -- "$2")
+            elif [[ $2 == @* || $3 == *@ ]]; then
+                local at=
+                [[ $2 == @* ]] && at=@
+                compopt -o filenames 2> /dev/null
+                while IFS= read -r line; do
+                    COMPREPLY+=("$at$line")
+                done < <(compgen -f -- "${2#@}")
             fi
             ;;
         *) compopt +o default +o bashdefault 2> /dev/null ;;

@@ -5,13 +5,22 @@ function __tatter_complete
     set -l program (commandline -opc)[1]
     test -x "$program"; or set program tatter
     set -l before (commandline -opc)[2..-1]
+    # The word without its quotes, of which the last may be open.
     set -l current (commandline -ct)
+    set -l current (string unescape -- "$current"; or string unescape -- "$current'"; or string unescape -- "$current\""; or echo "$current")
     set -l lines ($program __complete fish (count $before) $before "$current" 2>/dev/null)
     for line in $lines[2..-1]
         echo $line
     end
     if contains files (string split ' ' -- $lines[1])
-        __fish_complete_path "$current"
+        set -l found (__fish_complete_path "$current")
+        if set -q found[1]
+            printf '%s\n' $found
+        else
+            # `NAME=FILE` and `@FILE`
+            set -l head (string match -r -- '^(?:[^=]*=)?@?' "$current")
+            printf "$head%s\n" (__fish_complete_path (string replace -r -- '^(?:[^=]*=)?@?' '' "$current"))
+        end
     end
 end
 

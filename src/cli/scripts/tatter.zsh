@@ -2,10 +2,13 @@
 # zsh completion for tatter: the program itself says what may be typed next.
 
 _tatter() {
-    local -a lines found flags
+    local -a lines found flags typed
     local line word how program=${(Q)words[1]}
     [[ -x $program ]] || program=tatter
-    lines=("${(@f)$("$program" __complete zsh $((CURRENT - 2)) "${(@Q)words[2,-1]}" 2> /dev/null)}")
+    # Inside a word, the text before the cursor is completed.
+    typed=("${(@Q)words[2,-1]}")
+    typed[CURRENT-1]=$IPREFIX${(Q)PREFIX}
+    lines=("${(@f)$("$program" __complete zsh $((CURRENT - 2)) "${(@)typed}" 2> /dev/null)}")
     how=" $lines[1] "
     for line in "${(@)lines[2,-1]}"; do
         word=${line%%$'\t'*}
@@ -13,7 +16,10 @@ _tatter() {
     done
     [[ $how == *' glued '* ]] && flags=(-S '')
     (( $#found )) && _describe -t words 'tatter' found "${(@)flags}"
-    [[ $how == *' files '* ]] && _files
+    if [[ $how == *' files '* ]]; then
+        # `NAME=FILE` and `@FILE`
+        _files || { compset -P 1 '*='; compset -P '@'; _files }
+    fi
 }
 
 if [[ $funcstack[1] == _tatter ]]; then

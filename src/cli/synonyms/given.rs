@@ -1,5 +1,6 @@
 //! Interprets a command line written for another tool, and fills a template with its words.
 
+use super::fields;
 use super::known::{Known, is_accepted};
 use super::table::renamed;
 use super::template::{is_whole, placed};
@@ -8,9 +9,10 @@ use crate::cli::misplaced::is_file_of_a_format;
 use crate::cli::patterns::{Search, Substitution, in_single_quotes};
 use crate::cli::split::{Words, find_option, has_option, is_option};
 use crate::cli::typed::Typed;
+use crate::expr::{condition, names_used};
 use crate::path::{FieldPath, in_expression, quoted};
 use crate::printable::shell_word;
-use crate::schema::Field;
+use crate::schema::{Field, Schema};
 use clap::{Args, Command};
 use std::ffi::OsString;
 use std::path::Path;
@@ -73,8 +75,7 @@ impl Given<'_> {
         // Global options cannot be added to a sequence of several commands.
         let globals: &[String] = if template.contains("&&") { &[] } else { &self.globals };
         let before = texts(&self.words.before);
-        let names_output = globals.iter().chain(&before).any(|word| word.starts_with("-o") || word.starts_with("--output"));
-        let template = if names_output { template.replace(" -o data.parquet --no-clobber", "") } else { template.to_owned() };
+        let template = if self.names_output() { template.replace(" -o data.parquet --no-clobber", "") } else { template.to_owned() };
         let arguments = self.arguments(&template);
         let template = template.trim_start_matches("tatter ");
         let command = placed(template, |place| self.place(place, template, &arguments, known))?;
@@ -90,6 +91,52 @@ impl Given<'_> {
         let verbs: Vec<String> = self.words.verbs.iter().enumerate().map(verb).collect();
         let parts = ["tatter".to_owned(), joined(&before), verbs.join(" then "), joined(globals)];
         Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+    }
+
+    /// Whether an option names the output.
+    fn names_output(&self) -> bool {
+        let before = texts(&self.words.before);
+        self.globals.iter().chain(&before).any(|word| word.starts_with("-o") || word.starts_with("--output"))
+    }
+
+    /// `-o OUT` for the only file that does not exist, or else the format that is named: `save in.jsonl out.parquet`,
+    /// `export --format parquet in.jsonl`.
+    fn target(&self) -> (Option<&String>, String) {
+        if self.names_output() {
+            return (None, String::new());
+        }
+        let mut absent = self.files.iter().filter(|file| !is_there(file));
+        if let (Some(file), None) = (absent.next(), absent.next())
+            && is_file_of_a_format(file)
+            && self.files.len() > 1
+        {
+            return (Some(file), format!("-o {}", typed_word(file)));
+        }
+        let format = ["--format", "--fmt"].into_iter().find_map(|option| {
+            let word = self.own.iter().find(|word| bare(word) == option)?;
+            word.split_once('=').map(|(_, format)| format.to_owned()).or_else(|| name_after(&self.own, option).cloned())
+        });
+        let fallback = if self.name.starts_with("to") { "-o data.parquet --no-clobber" } else { "" };
+        (None, format.map_or_else(|| fallback.to_owned(), |format| format!("--to {}", shell_word(&format))))
+    }
+
+    /// The words without the target, and without the format that an option names.
+    fn inputs(&self, arguments: &[String]) -> Vec<String> {
+        let (target, _) = self.target();
+        let is_format = |at: usize| at > 0 && ["--format", "--fmt"].contains(&self.own[at - 1].as_str());
+        let format = (0..self.own.len()).find(|at| is_format(*at)).map(|at| &self.own[at]);
+        arguments.iter().filter(|word| Some(*word) != target && Some(*word) != format).cloned().collect()
+    }
+
+    /// The schema of the records that reach the verb.
+    fn schema(&self, known: &Known) -> Option<Schema> {
+        let before = self.words.verbs[..self.index].iter().flat_map(|verb| verb.iter().cloned().chain(["then".into()]));
+        let inputs = self.files.iter().filter(|file| is_there(file)).map(OsString::from);
+        let inputs: Vec<OsString> = inputs.collect();
+        if inputs.is_empty() || inputs.iter().any(|file| file == "-") {
+            return None;
+        }
+        (known.outline)(before.chain(["schema".into(), "--".into()]).chain(inputs).collect())
     }
 
     /// All words, without options of the other tool that the suggested verb does not have.
@@ -115,6 +162,27 @@ impl Given<'_> {
         let option = |name: &str| Some(self.key.as_ref().map_or_else(String::new, |key| format!("{name} {}", shell_word(&as_field(key)))));
         match place {
             "args" => Some(joined(arguments)),
+            "where" => Some(joined(&self.conditions(arguments))),
+            "inputs" => Some(joined(&self.inputs(arguments))),
+            "target" => Some(self.target().1),
+            "searched" => {
+                let [not, i, pattern] = ["not", "i", "pattern"].map(|place| self.search.as_ref().and_then(|search| search.place(place)));
+                let regex = format!("(?s{}).*{}.*", i.unwrap_or_default(), pattern?);
+                let is_inverted = not.is_some_and(|not| !not.is_empty());
+                Some(fields::searched(self.schema(known).as_ref(), &regex, is_inverted))
+            }
+            "whole" if self.key.is_none() => Some(self.schema(known).and_then(|schema| fields::all(&schema)).unwrap_or("FIELD".to_owned())),
+            "exploded" => {
+                let schema = self.schema(known);
+                let key = FieldPath::parse(self.key.as_deref().unwrap_or("FIELD")).ok();
+                let ty = schema.as_ref().zip(key.as_ref()).and_then(|(schema, key)| Some(schema.find(key).ok()?.1.ty.dims.is_empty()));
+                let explode = || Some(format!("explode {} then ", shell_word(&as_field(self.key.as_deref()?))));
+                Some(if ty == Some(false) { explode()? } else { String::new() })
+            }
+            "grouped" => name_after(&self.own, "-g").map(|key| shell_word(&as_field(key))),
+            "numbered" => Some(fields::numbered(&self.schema(known)?, &self.own)?),
+            "complete" if self.key.is_none() => Some(fields::without_nulls(&self.schema(known)?)?),
+            "complete" => Some(format!("not is_null({}, level=0)", key(|key| in_single_quotes(&as_field(key)))?)),
             // Without a FILE, the first of several programs would wait.
             "files" if self.files.is_empty() && template.contains("&&") => Some("FILE".to_owned()),
             "files" => Some(joined(&self.files)),
@@ -130,6 +198,10 @@ impl Given<'_> {
             "shares" => Some(self.shares()),
             "by" => option("--by"),
             "fields" => option("-f"),
+            "shape" if self.key.is_none() => match number {
+                Some(number) => fields::shapes(&self.schema(known)?, number),
+                None => Some(String::new()),
+            },
             "shape" => {
                 let shape = |(key, number): (&String, &str)| format!("--shape {}", shell_word(&format!("{}=[{number}]", as_field(key))));
                 Some(self.key.as_ref().zip(number).map_or_else(String::new, shape))
@@ -140,7 +212,7 @@ impl Given<'_> {
             }
             "promoted" => self.promoted(known),
             "list" if self.promoted(known).is_some() => None,
-            "key" | "list" => key(|key| shell_word(&as_field(key))),
+            "key" | "list" | "whole" => key(|key| shell_word(&as_field(key))),
             "field" => key(|key| in_single_quotes(&as_field(key))),
             "column" => key(in_sql),
             "aggregate" => aggregate.map(str::to_owned),
@@ -149,6 +221,16 @@ impl Given<'_> {
                 Some(self.search.as_ref().and_then(|search| search.place(place)).unwrap_or_else(of_sed))
             }
         }
+    }
+
+    /// The words of a verb whose argument is a condition, which may be one of SQL.
+    fn conditions(&self, arguments: &[String]) -> Vec<String> {
+        let meant = |word: &String| match names_used(word, false) {
+            Some(_) => word.clone(),
+            None => condition(word).unwrap_or_else(|| word.clone()),
+        };
+        let mut words = arguments.iter();
+        words.next().map(meant).into_iter().chain(words.cloned()).collect()
     }
 
     /// Numbers as in `2,4`.
@@ -181,9 +263,7 @@ impl Given<'_> {
 
     /// The verbs that move its fields out of the key, or the first structure, if it is a structure.
     fn promoted(&self, known: &Known) -> Option<String> {
-        let before = self.words.verbs[..self.index].iter().flat_map(|verb| verb.iter().cloned().chain(["then".into()]));
-        let inputs = self.files.iter().map(OsString::from);
-        let schema = (known.outline)(before.chain(["schema".into(), "--".into()]).chain(inputs).collect())?;
+        let schema = self.schema(known)?;
         let is_structure = |field: &&Field| field.ty.fields().is_some() && field.ty.dims.is_empty();
         let key = self.key.clone().or_else(|| Some(quoted(&schema.fields.iter().find(is_structure)?.name)))?;
         schema.moved_out(&FieldPath::parse(&key).ok()?, |_| true)
@@ -203,8 +283,9 @@ fn name_after<'a>(own: &'a [String], option: &str) -> Option<&'a String> {
     own.iter().skip_while(|word| *word != option).nth(1).filter(|word| is_name(word))
 }
 
+/// Not a number, nor numbers as in `cut -f 1,3-`.
 fn is_name(word: &str) -> bool {
-    word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err()
+    word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err() && !word.chars().all(|c| c.is_ascii_digit() || ",-".contains(c))
 }
 
 fn is_there(word: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Suggests equivalent commands for verbs of other tools.
 
+mod fields;
 mod given;
 mod known;
 mod table;
@@ -47,7 +48,12 @@ pub fn forms(name: &str) -> Vec<String> {
         "list" => "FIELD",
         "fields" => "-f FIELD",
         "shape" => "--shape 'FIELD=[N]'",
-        "condition" => "CONDITION",
+        "condition" | "where" => "CONDITION",
+        "inputs" => "FILE",
+        "target" => "-o OUT",
+        "whole" | "numbered" => "FIELD",
+        "complete" => "not is_null(FIELD, level=0)",
+        "searched" => "strings.regex_full_match(FIELD, \"(?s).*PATTERN.*\")",
         "promoted" => "promote FIELD.NAME",
         "file" | "files" => "FILE",
         "other" => "OTHER",

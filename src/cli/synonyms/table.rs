@@ -5,8 +5,11 @@
 /// `{skipped}` the first two numbers, `{number}` the first or 1, `{range}` both as in 2-4, `{listed}` numbers as in 2,4,
 /// `{value}` a word after the key, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the key
 /// inside an expression in single quotes, and `{column}` inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key,
-/// `{shape}` gives it the size `{n}`, `{condition}` is all words after the name if one of them compares, and `{promoted}` moves
-/// the fields out of a structure; `{name}` is the name itself. The other placeholders belong to `grep` and `sed`
+/// `{shape}` gives it, or all lists, the size `{n}`, `{condition}` is all words after the name if one of them compares, and `{promoted}` moves
+/// the fields out of a structure; `{name}` is the name itself. `{inputs}` and `{target}` are the files
+/// that exist, and `-o` with the one that does not; `{where}` is a condition, `{grouped}` the word after -g, `{numbered}` fields by
+/// number, as in `cut -f2`, and `{whole}` is the key or all fields. `{searched}` and `{complete}` test all fields; `{exploded}` explodes
+/// the key, if it is a list. The other placeholders belong to `grep` and `sed`
 /// (`patterns.rs`). A command with a placeholder that has no value, or one that would be rejected, is not suggested.
 pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
@@ -17,17 +20,15 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
     (&["last"], &["tatter tail {number} {files}"]),
     (&["cat -n", "cat --number"], &["tatter enumerate {files}"]),
-    (
-        &["cat", "concat", "save", "export", "import", "load", "dump", "cp", "copy", "append", "write", "read", "snapshot"],
-        &["tatter convert {args}"],
-    ),
+    (&["cat", "concat", "import", "load", "append", "read", "snapshot", "collect"], &["tatter convert {args}"]),
+    (&["save", "export", "dump", "cp", "copy", "write", "to-parquet", "to_parquet"], &["tatter convert {inputs} {target}"]),
     (&["vstack", "rbind", "union", "union-all", "union_all", "bind-rows", "bind_rows", "csvstack"], &["tatter convert {files}"]),
-    (&["where", "match"], &["tatter filter {args}"]),
-    (&["grep", "rg", "search"], &["tatter filter '{not}strings.regex_full_match(FIELD, \"(?s{i}).*{pattern}.*\")' {counted} {files}"]),
+    (&["where", "match"], &["tatter filter {where}"]),
+    (&["grep", "rg", "search"], &["tatter filter '{searched}' {counted} {files}"]),
     (&["csvgrep"], &["tatter filter '{not}strings.regex_full_match({field}, \"(?s{i}).*{pattern}.*\")' {files}"]),
     (&["project", "pick", "keep"], &["tatter select {args}"]),
-    (&["cut -x", "cut --complement"], &["tatter drop {key} {files}"]),
-    (&["cut", "csvcut"], &["tatter select {key} {files}"]),
+    (&["cut -x", "cut --complement"], &["tatter drop {numbered} {files}", "tatter drop {key} {files}"]),
+    (&["cut", "csvcut"], &["tatter select {numbered} {files}", "tatter select {key} {files}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
     (&["astype"], &["tatter cast {args}"]),
     (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}", "tatter fill-null '{field}={value}' {files}"]),
@@ -56,11 +57,12 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["slice"], &["tatter get {listed} {files}", "tatter get {range} {files}", "tatter skip {n} then head {skipped} {files}"]),
     (&["to-csv", "to_csv", "tocsv", "csv", "in2csv", "json2csv"], &["tatter convert {args} --to csv"]),
     (&["to-json", "to_json", "tojson", "csvjson", "csv2json"], &["tatter convert {args} --to json"]),
-    (&["to-parquet", "to_parquet"], &["tatter convert {args} -o data.parquet --no-clobber"]),
     (&["nunique", "count-unique"], &["tatter count --by {key} then count {files}"]),
+    (&["vocab", "vocabulary"], &["tatter {exploded}count --by {key} {files}"]),
     (&["sum"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT sum({column}) FROM 'data.parquet'\""]),
     (&["order_by", "sort-by", "sort_by", "sort-values", "sort_values", "csvsort"], &["tatter sort --by {key} {files}"]),
     (&["tac", "reverse"], &["tatter enumerate then sort --by -index then drop index {files}"]),
+    (&["stats1 -g"], &["tatter stats -f {key} --by {grouped} {files}"]),
     (&["mean", "avg", "min", "max", "quantile", "stats1"], &["tatter stats -f {key} {files}"]),
     (
         &["value-counts", "value_counts", "count-distinct", "count-by", "frequencies", "frequency", "freq", "tally"],
@@ -85,13 +87,13 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     ),
     (&["merge"], &["tatter lookup {key} in {other} --take '*' {file}", "tatter convert {files}"]),
     (&["distinct"], &["tatter unique {by} {files}"]),
-    (&["uniq -c", "uniq --count"], &["tatter count --by {key} {files}"]),
-    (&["uniq -d", "uniq --repeated"], &["tatter count --by {key} then filter 'count > 1' {files}"]),
-    (&["uniq -u", "uniq --unique"], &["tatter count --by {key} then filter 'count == 1' {files}"]),
+    (&["uniq -c", "uniq --count"], &["tatter count --by {whole} {files}"]),
+    (&["uniq -d", "uniq --repeated"], &["tatter count --by {whole} then filter 'count > 1' {files}"]),
+    (&["uniq -u", "uniq --unique"], &["tatter count --by {whole} then filter 'count == 1' {files}"]),
     (&["uniq"], &["tatter unique {by} {files}", "tatter count --by {key} {files}"]),
     (&["dedup", "dedupe", "deduplicate", "drop-duplicates", "drop_duplicates"], &["tatter unique {by} {files}"]),
     (&["shuf"], &["tatter sample {n} {files}", "tatter shuffle {files}"]),
-    (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter 'not is_null({field}, level=0)' {files}"]),
+    (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter '{complete}' {files}"]),
     (&["sed", "replace", "gsub"], &["tatter map '{field} = strings.regex_replace({field}, \"{old}\", \"{new}\"{once})' {files}"]),
     (&["compare", "cmp", "comm"], &["tatter diff {file} {other}"]),
     (&["takewhile", "take_while"], &["tatter take-while {args}"]),
@@ -125,7 +127,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
             "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"UNPIVOT 'data.parquet' ON {column} INTO NAME name VALUE value\"",
         ],
     ),
-    (&["query"], &["tatter filter {args}"]),
+    (&["query"], &["tatter filter {where}"]),
     (&["sql", "query select"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
     (
         &["flatten", "json-normalize", "json_normalize"],
@@ -150,6 +152,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (
         &[
             "info",
+            "file",
             "ls",
             "inspect",
             "types",
@@ -168,7 +171,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         &["tatter schema {args}"],
     ),
     (
-        &["print", "view", "less", "more", "peek", "preview", "look", "csvlook", "as-numpy-iterator", "as_numpy_iterator"],
+        &["print", "view", "less", "more", "peek", "preview", "look", "column", "csvlook", "as-numpy-iterator", "as_numpy_iterator"],
         &["tatter show {args}"],
     ),
     (&["version"], &["tatter --version"]),

@@ -11,10 +11,11 @@ use super::raw;
 use super::wire::{self, DecodeError, EXAMPLE_AMONG_SEQUENCES, Message};
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::demand::Wanted;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, nearest};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::Request;
 use crate::formats::records::block::Block;
+use crate::path::quoted;
 use crate::schema::{MAX_FIELDS, Schema};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -274,6 +275,8 @@ impl Decoder {
             None => Error::new(kind, what),
         };
         let error = if bad.field.is_empty() { error } else { error.in_field(&bad.field) };
+        let near = if block.record(row) == 1 && !widens { near(block, row, &bad.field) } else { None };
+        let error = near.into_iter().fold(error, |error, near| error.help(format!("did you mean {near}?")));
         BadRecord { row, error: self.at(block, row, block.frame_offset(row), error) }
     }
 
@@ -297,6 +300,19 @@ fn keep(features: &mut Features, rows: &mut Vec<usize>, mut kept: impl FnMut(usi
         list.retain(|_| filter.next().copied().unwrap_or(false));
     }
     features.nrows = rows.len();
+}
+
+/// A feature of the record with a name similar to that of a field, which the record does not have.
+fn near(block: &Block, row: usize, field: &str) -> Option<String> {
+    let payload = block.payloads.get(row)?;
+    let mut names = Vec::new();
+    let add = &mut |name: &[u8], _| {
+        names.extend(std::str::from_utf8(name).map(str::to_owned));
+        Ok(())
+    };
+    wire::features(&block.bytes, payload.clone(), add).ok()?;
+    let is_there = names.iter().any(|name| name == field);
+    nearest(field, names.iter().map(String::as_str).filter(|_| !is_there)).map(quoted)
 }
 
 /// Errors in a record that do not depend on its features.

@@ -1,7 +1,7 @@
 //! Undecoded bytes of whole records, with their position in the input.
 
-use super::error::{Cause, Fix, ParseError};
-use super::suggest::{fixed, schema_option, type_at};
+use super::error::{ABSENT, Cause, Fix, ParseError};
+use super::suggest::{fixed, near, schema_option, type_at};
 use crate::chunk::Fault;
 use crate::error::{Error, Kind};
 use crate::io::buffers::Buffer;
@@ -116,6 +116,11 @@ impl Block {
             Fix::Instead(_) if record > 1 => &found.clone().with_fix(Fix::Json),
             _ => found,
         };
+        // A misspelt name is absent from every record.
+        let is_absent = record == 1 && kind == Kind::Data && found.message.ends_with(ABSENT);
+        if let Some(near) = schema.filter(|_| is_absent).and_then(|schema| near(schema, found)) {
+            error = error.help(format!("did you mean {near}?"));
+        }
         if let Some(fixed) = schema.and_then(|schema| fixed(schema, found)) {
             let how = match (&found.fix, schema.and_then(|schema| type_at(schema, found))) {
                 (Fix::Nullable, _) => "a field that may be null is declared with".to_owned(),

@@ -17,6 +17,9 @@ pub enum Cause {
     Clash,
 }
 
+/// The end of the message for a declared field that a record does not have.
+pub const ABSENT: &str = "but the field is absent";
+
 /// The schema change under which the value could be read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fix {

@@ -1,6 +1,8 @@
 //! The `--schema` that an error suggests.
 
 use super::error::{Fix, ParseError};
+use crate::error::nearest;
+use crate::path::quoted;
 use crate::printable::shell_quoted;
 use crate::schema::{DType, Element, Field, Schema, Size, Type};
 
@@ -26,6 +28,18 @@ pub fn type_at<'a>(schema: &'a Schema, error: &ParseError) -> Option<&'a Type> {
         at = Some(&fields.iter().find(|field| is_named(field, name))?.ty);
     }
     at
+}
+
+/// A field beside the one that the error names, with a similar name.
+pub fn near(schema: &Schema, error: &ParseError) -> Option<String> {
+    let names: Vec<&str> = error.path().collect();
+    let (name, parents) = names.split_last()?;
+    let mut beside = schema.fields.as_slice();
+    for parent in parents {
+        beside = beside.iter().find(|field| is_named(field, parent))?.ty.fields()?;
+    }
+    let others = beside.iter().map(Field::source_name).filter(|other| other != name);
+    Some([parents, &[nearest(name, others)?]].concat().into_iter().map(quoted).collect::<Vec<_>>().join("."))
 }
 
 /// Whether the input has the field under this name.

@@ -1,0 +1,65 @@
+//! Placeholders that are filled from the fields of the records, where the command line of another tool names none.
+
+use crate::cli::split::is_option;
+use crate::path::{in_expression, quoted};
+use crate::printable::shell_word;
+use crate::schema::{DType, Element, Field, Schema};
+
+/// More fields make a command that nobody reads.
+const MOST: usize = 8;
+
+/// A search of all strings: `grep` reads whole lines.
+pub fn searched(schema: Option<&Schema>, regex: &str, is_inverted: bool) -> String {
+    let is_string = |field: &&Field| field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String));
+    let value = |field: &Field| {
+        let name = in_expression(&field.name);
+        if field.ty.optional { format!("fill_null({name}, \"\")") } else { name }
+    };
+    let found: Vec<String> = schema.map_or(&[][..], |schema| &schema.fields).iter().filter(is_string).map(value).collect();
+    let values = if found.is_empty() || found.len() > MOST { vec!["FIELD".to_owned()] } else { found };
+    let tests: Vec<String> = values.iter().map(|value| format!("strings.regex_full_match({value}, \"{regex}\")")).collect();
+    match (is_inverted, tests.len()) {
+        (false, _) => tests.join(" or "),
+        (true, 1) => format!("not {}", tests[0]),
+        (true, _) => format!("not ({})", tests.join(" or ")),
+    }
+}
+
+/// The names of all fields, for a key of whole records.
+pub fn all(schema: &Schema) -> Option<String> {
+    let names: Vec<String> = schema.fields.iter().map(|field| quoted(&field.name)).collect();
+    (!names.is_empty() && names.len() <= MOST).then(|| shell_word(&names.join(",")))
+}
+
+/// A condition that no field is null.
+pub fn without_nulls(schema: &Schema) -> Option<String> {
+    let nullable = schema.fields.iter().filter(|field| field.ty.optional);
+    let tests: Vec<String> = nullable.map(|field| format!("not is_null({}, level=0)", in_expression(&field.name))).collect();
+    (!tests.is_empty() && tests.len() <= MOST).then(|| tests.join(" and "))
+}
+
+/// `--shape` for all lists of scalars, with this size.
+pub fn shapes(schema: &Schema, size: &str) -> Option<String> {
+    let is_list = |field: &&Field| field.ty.dims.len() == 1 && matches!(field.ty.element, Element::Value(_));
+    let lists: Vec<String> = schema.fields.iter().filter(is_list).map(|field| quoted(&field.name)).collect();
+    let shape = |name: &String| format!(" --shape {}", shell_word(&format!("{name}=[{size}]")));
+    (!lists.is_empty() && lists.len() <= MOST)
+        .then(|| format!("-f {}{}", shell_word(&lists.join(",")), lists.iter().map(shape).collect::<String>()))
+}
+
+/// The fields at the positions of `cut -f 1,3-4`, which counts from 1.
+pub fn numbered(schema: &Schema, own: &[String]) -> Option<String> {
+    let after = |at: usize| match own[at].as_str() {
+        "-f" | "-c" => own.get(at + 1).cloned(),
+        word => word.strip_prefix("-f").or_else(|| word.strip_prefix("-c")).map(str::to_owned),
+    };
+    let list = (0..own.len()).filter(|at| is_option(&own[*at])).find_map(after)?;
+    let mut names = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let last = if last.is_empty() { schema.fields.len() } else { last.parse().ok()? };
+        let first = first.parse::<usize>().ok()?.checked_sub(1)?;
+        names.extend(schema.fields.get(first..last)?.iter().map(|field| quoted(&field.name)));
+    }
+    (!names.is_empty()).then(|| shell_word(&names.join(",")))
+}
