@@ -35,6 +35,7 @@
 mod advice;
 mod bind;
 mod call;
+mod columns;
 mod constants;
 mod error;
 mod eval;
@@ -64,4 +65,4 @@ pub use kernels::time::{time_of, time_of_text};
 pub use manual::{function_help, function_list, functions_of, manual};
 pub use names::{names_used, negated};
 pub use program::Program;
-pub use scalar::{ScalarExpr, bind_scalar};
+pub use scalar::{ScalarExpr, bind_scalar, bind_scalars};
