@@ -208,8 +208,13 @@ mod tests {
         for text in ["docs.tokens", "image/encoded", "`a.b`.c", "``", "a.``", "`x``y`", "日本"] {
             assert_eq!(FieldPath::parse(text).map(|p| p.to_string()).ok().as_deref(), Some(text));
         }
-        for text in ["", "a.", "`a", "a`b`"] {
-            assert!(FieldPath::parse(text).is_err(), "{text}");
+        for (text, expected) in [
+            ("", "expected a name, found nothing"),
+            ("a.", "`a.` contains an empty name"),
+            ("`a", "unterminated backquoted name in `a"),
+            ("a`b`", "a`b`: backquotes must enclose a whole name"),
+        ] {
+            assert_eq!(FieldPath::parse(text).unwrap_err().message(), expected);
         }
     }
 

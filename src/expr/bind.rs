@@ -2,6 +2,7 @@
 
 use super::advice::instead_of;
 use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, named_fields, subscript};
+use super::columns::Columns;
 use super::error::{CAST, ExprError, ExprResult, text_at};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
@@ -20,8 +21,8 @@ use std::sync::Arc;
 /// The meaning of the names in an expression.
 #[derive(Clone)]
 pub struct Scope {
-    /// Fields of the record and assigned values: name, type, slot.
-    pub names: Vec<(String, Type, usize)>,
+    /// Fields of the record and assigned values.
+    pub columns: Columns,
     /// Parameters of functions, and assigned values that are not tensors. Searched before the fields, last one first.
     pub values: Vec<(String, OperandKind)>,
     /// How the values in slots are stored, if they are those of a field.
@@ -33,9 +34,8 @@ pub struct Scope {
 impl Scope {
     /// A scope with the fields of a record in slots 0, 1, ...
     pub fn of_fields(fields: &[Field], constants: Arc<BTreeMap<String, Operand>>) -> Scope {
-        let names = fields.iter().enumerate().map(|(i, f)| (f.name.clone(), f.ty.clone(), i)).collect();
         let storages = fields.iter().enumerate().map(|(i, f)| (i, f.storage.clone())).collect();
-        Scope { names, values: Vec::new(), storages, constants }
+        Scope { columns: Columns::of_fields(fields), values: Vec::new(), storages, constants }
     }
 
     /// How the values in a slot are stored.
@@ -44,7 +44,7 @@ impl Scope {
     }
 
     fn find(&self, name: &str) -> Option<(&Type, usize)> {
-        self.names.iter().find(|(n, ..)| n == name).map(|(_, ty, slot)| (ty, *slot))
+        self.columns.find(name).map(|(field, slot)| (&field.ty, slot))
     }
 
     fn value(&self, name: &str) -> Option<&OperandKind> {
@@ -247,20 +247,20 @@ impl Binder<'_> {
         if let Some(meant) = Some(()).filter(|()| is_frame()).and_then(|()| without_frames(&self.text)) {
             return error.help(format!("fields are written by name alone: {meant}"));
         }
-        let names = self.scope.names.iter().map(|(n, ..)| n.as_str()).chain(self.scope.constants.keys().map(String::as_str));
+        let names = self.scope.columns.names().chain(self.scope.constants.keys().map(String::as_str));
         // `a-b`
-        let longer = |field: &&String| field.starts_with(name) && name_text(field).starts_with('`');
-        if let Some(longer) = self.scope.names.iter().map(|(field, ..)| field).find(longer) {
+        let longer = |field: &&str| field.starts_with(name) && name_text(field).starts_with('`');
+        if let Some(longer) = self.scope.columns.names().find(longer) {
             return error.help(format!("did you mean {}? write such a name in backquotes", name_text(longer)));
         }
         if let Some(near) = nearest(name, names) {
             return error.help(format!("did you mean {}?", name_text(near)));
         }
-        let shown: Vec<String> = self.scope.names.iter().take(20).map(|(n, ..)| name_text(n)).collect();
+        let shown: Vec<String> = self.scope.columns.names().take(20).map(name_text).collect();
         if shown.is_empty() {
             return error.help("the records have no fields; to define a constant: --arg NAME=VALUE");
         }
-        let more = self.scope.names.len().saturating_sub(shown.len());
+        let more = self.scope.columns.names().count().saturating_sub(shown.len());
         let tail = if more > 0 { format!(", and {more} more") } else { String::new() };
         error.help(format!("the fields are: {}{tail}", shown.join(", ")))
     }

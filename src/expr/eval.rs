@@ -85,8 +85,8 @@ pub struct Node {
 pub enum NodeKind {
     /// A whole column or an assigned value.
     Slot { slot: usize, name: Arc<str>, storage: Storage },
-    /// A field inside the structures of a node, below `levels` axes of the node.
-    Field { of: Box<Node>, levels: usize, position: usize, name: Arc<str> },
+    /// A field inside the structures of a node, below `levels` axes of the node, whose type lists no fields.
+    Field { of: Box<Node>, levels: usize, position: usize, name: Arc<str>, storage: Storage, is_map: bool },
     /// One row, the same for all records.
     Constant(Tensor),
     /// One of the results of a call.
@@ -478,7 +478,7 @@ impl Each {
 }
 
 /// The slots that expressions use, in ascending order.
-fn slots_of(nodes: &[Node]) -> Vec<usize> {
+pub(super) fn slots_of(nodes: &[Node]) -> Vec<usize> {
     let mut slots = Vec::new();
     for node in nodes {
         node.visit(&mut |node| {

@@ -27,13 +27,18 @@ pub fn field_of(node: &Node, name: &str) -> Option<Node> {
         (node.ty.optional, node.ty.with_nulls || inner_nulls)
     };
     let ty = Type { element: field.ty.element.clone(), dims, optional, with_nulls };
+    let is_map = field.is_map();
+    let storage = field.storage_under(ty.dims.get(..levels).unwrap_or_default());
     let path: Arc<str> = match &node.kind {
         NodeKind::Slot { name: outer, .. } | NodeKind::Field { name: outer, .. } => format!("{outer}.{}", name_text(name)).into(),
         // A field of a computed structure has no name that could be written in advice.
         NodeKind::Call(..) => UNNAMED.into(),
         _ => name_text(name).into(),
     };
-    let kind = NodeKind::Field { of: Box::new(node.clone()), levels, position, name: path };
+    // The other fields are not needed any more. Keeping all, for each that is used, would take quadratic time and memory.
+    let own = Type { element: Element::Struct(Vec::new()), dims: node.ty.dims.clone(), ..node.ty };
+    let of = Box::new(Node { ty: own, span: node.span.clone(), kind: node.kind.clone() });
+    let kind = NodeKind::Field { of, levels, position, name: path, storage, is_map };
     Some(Node { ty, span: node.span.clone(), kind })
 }
 

@@ -36,6 +36,7 @@
 mod advice;
 mod bind;
 mod call;
+mod columns;
 mod constants;
 mod error;
 mod eval;
@@ -67,5 +68,5 @@ pub use kernels::time::{time_of, time_of_text};
 pub use manual::{function_help, function_list, functions_of, manual};
 pub use names::{names_used, negated};
 pub use program::Program;
-pub use scalar::{ScalarExpr, bind_scalar};
+pub use scalar::{ScalarExpr, bind_scalar, bind_scalars};
 pub use sql::condition;

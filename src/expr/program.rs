@@ -68,7 +68,6 @@ impl Program {
         })?;
         let mut binding = Binding {
             scope: Scope::of_fields(&schema.fields, constants),
-            fields: schema.fields.iter().enumerate().map(|(i, f)| (f.clone(), i)).collect(),
             nslots: schema.fields.len(),
             instructions: Vec::new(),
             unstored: Vec::new(),
@@ -87,7 +86,7 @@ impl Program {
         if let Some(lost) = lost {
             return Err(lost.error.into_error(text));
         }
-        let (fields, columns) = binding.fields.into_iter().unzip();
+        let (fields, columns) = binding.scope.columns.unzip();
         let random = binding.instructions.iter().any(|instruction| match instruction {
             Instruction::Set { node, .. } => node.is_random(),
             Instruction::Unpack { call, .. } => call.is_random(),
@@ -187,8 +186,6 @@ struct Unstored {
 
 struct Binding {
     scope: Scope,
-    /// The current fields of the record, and their slots.
-    fields: Vec<(Field, usize)>,
     nslots: usize,
     instructions: Vec<Instruction>,
     /// One for each assignment of a value that no field can store.
@@ -317,7 +314,7 @@ impl Binding {
                 self.assign(target, (slot, ty))?;
             }
             None => {
-                let is_taken = self.fields.iter().any(|(f, _)| f.name == name);
+                let is_taken = self.scope.columns.find(name).is_some();
                 let error = ExprError::at(item.span.clone(), format!("{} cannot be stored in the field `{name}`", item.describe()));
                 let is_data = why.is_some();
                 let error = match why {
@@ -429,15 +426,8 @@ impl Binding {
 
     fn put(&mut self, name: &str, slot: usize, ty: Type) {
         self.scope.values.retain(|(n, _)| n != name);
-        let field = Field { storage: self.scope.storage(slot), ..Field::new(name, ty.clone()) };
-        match self.fields.iter_mut().find(|(f, _)| f.name == name) {
-            Some(found) => *found = (field, slot),
-            None => self.fields.push((field, slot)),
-        }
-        match self.scope.names.iter_mut().find(|(n, ..)| n == name) {
-            Some(found) => *found = (name.to_owned(), ty, slot),
-            None => self.scope.names.push((name.to_owned(), ty, slot)),
-        }
+        let field = Field { storage: self.scope.storage(slot), ..Field::new(name, ty) };
+        self.scope.columns.put(field, slot);
     }
 
     fn delete(&mut self, target: &Target) -> ExprResult<()> {
@@ -447,25 +437,21 @@ impl Binding {
         if !inner.is_empty() {
             return self.update(target, outer, inner, None);
         }
-        let fields: Vec<Field> = self.fields.iter().map(|(f, _)| f.clone()).collect();
-        if !fields.iter().any(|f| f.name == *outer) {
-            return Err(unknown_in(&fields, outer, "").or_at(target.span.clone()).help("`name = None` deletes a field"));
+        if self.scope.columns.remove(outer).is_none() {
+            let error = unknown_in(&self.scope.columns.fields(), outer, "").or_at(target.span.clone());
+            return Err(error.help("`name = None` deletes a field"));
         }
-        self.fields.retain(|(f, _)| f.name != *outer);
         self.scope.values.retain(|(n, _)| n != outer);
-        self.scope.names.retain(|(n, ..)| n != outer);
         Ok(())
     }
 
     fn update(&mut self, target: &Target, outer: &str, inner: &[String], value: Option<(usize, Type)>) -> ExprResult<()> {
-        let fields: Vec<Field> = self.fields.iter().map(|(f, _)| f.clone()).collect();
-        let Some(at) = fields.iter().position(|f| f.name == outer) else {
-            return Err(unknown_in(&fields, outer, "").or_at(target.span.clone()));
+        let Some((structure, outer_slot)) = self.scope.columns.find(outer) else {
+            return Err(unknown_in(&self.scope.columns.fields(), outer, "").or_at(target.span.clone()));
         };
-        let outer_slot = self.fields[at].1;
         let mut path = Vec::new();
         let field = value.as_ref().map(|(slot, ty)| Field { storage: self.scope.storage(*slot), ..Field::new("", ty.clone()) });
-        let ty = type_with_field(&fields[at].ty, &[], outer, inner, field.as_ref(), &mut path).map_err(|e| e.or_at(target.span.clone()))?;
+        let ty = type_with_field(&structure.ty, &[], outer, inner, field.as_ref(), &mut path).map_err(|e| e.or_at(target.span.clone()))?;
         let slot = self.new_slot();
         self.instructions.push(Instruction::Update { outer: outer_slot, path, value: value.map(|(slot, _)| slot), slot });
         self.put(outer, slot, ty);

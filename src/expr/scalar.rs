@@ -3,7 +3,7 @@
 use super::bind::{Binder, Scope};
 use super::constants;
 use super::error::{ExprError, ExprResult, compare};
-use super::eval::{Frame, Node, Value};
+use super::eval::{Frame, Node, Value, slots_of};
 use super::names::{in_backquotes, quoted_field};
 use super::parts::{after, below_limit, is_too_large, most_nbytes, names_growing};
 use super::program::record_keys;
@@ -28,6 +28,8 @@ pub struct ScalarExpr {
     text: Arc<str>,
     node: Node,
     nslots: usize,
+    /// The slots that it reads.
+    slots: Vec<usize>,
     /// The seed of the record keys, if random numbers are drawn.
     seed: Option<u64>,
     /// Whether results on the way to the scalar may take many times the memory of the chunk.
@@ -39,7 +41,17 @@ pub struct ScalarExpr {
 /// # Errors
 /// Any error that can be found before the first record.
 pub fn bind_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
-    bound_scalar(text, schema, options).map_err(|e| in_backquotes(e, text, schema))
+    bind_scalars([text], schema, options)?.pop().ok_or_else(|| Error::internal("an expression that was not bound"))
+}
+
+/// Binds several expressions; see [`bind_scalar`].
+///
+/// # Errors
+/// See [`bind_scalar`].
+pub fn bind_scalars<'a>(texts: impl IntoIterator<Item = &'a str>, schema: &Schema, options: &Options) -> Result<Vec<ScalarExpr>> {
+    let scope = Scope::of_fields(&schema.fields, constants::constants(options)?);
+    let bind = |text| bound_scalar(text, &scope, schema, options).map_err(|e| in_backquotes(e, text, schema));
+    texts.into_iter().map(bind).collect()
 }
 
 /// Parses the expression. Advice for a condition of SQL shows it rewritten.
@@ -53,17 +65,15 @@ fn parsed(text: &str) -> ExprResult<Expr> {
     })
 }
 
-fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
-    let constants = constants::constants(options)?;
-    let scope = Scope::of_fields(&schema.fields, constants);
+fn bound_scalar(text: &str, scope: &Scope, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
     let expr = parsed(text).map_err(|e| e.into_error(text))?;
-    let binder = Binder { scope: &scope, text: text.into() };
+    let binder = Binder { scope, text: text.into() };
     if let ExprKind::Tuple(items) = &expr.kind {
         let error = ExprError::at(expr.span.clone(), format!("expected one value in each record, found {}", items.len()));
         return Err(combined(&binder, items).into_iter().fold(error, ExprError::help).into_error(text));
     }
     let node = binder.tensor(&expr).map_err(|e| e.into_error(text))?;
-    if let Some(field) = schema.fields.iter().find(|field| field.name == text.trim())
+    if let Some((field, _)) = scope.columns.find(text.trim())
         && expr.dotted().is_none()
     {
         let name = in_expression(&field.name);
@@ -105,7 +115,8 @@ fn bound_scalar(text: &str, schema: &Schema, options: &Options) -> Result<Scalar
         options.notices.add(text, options.strict)?;
     }
     let grows = node.broadcasts() || names_growing(&expr);
-    Ok(ScalarExpr { text: text.into(), node, nslots: schema.fields.len(), seed, grows })
+    let slots = slots_of(std::slice::from_ref(&node));
+    Ok(ScalarExpr { text: text.into(), node, nslots: slots.last().map_or(0, |last| last + 1), slots, seed, grows })
 }
 
 /// Names the fields of the structure written as `text`.
@@ -160,8 +171,10 @@ impl ScalarExpr {
     }
 
     fn evaluated(&self, chunk: &Chunk, most_nbytes: Option<Rc<Cell<usize>>>) -> Result<Tensor> {
-        let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
-        slots.resize(self.nslots, None);
+        let mut slots = vec![None; self.nslots];
+        for slot in &self.slots {
+            slots[*slot] = chunk.columns.get(*slot).cloned().map(Value::column);
+        }
         let keys = self.seed.map(|seed| record_keys(chunk, seed)).transpose()?;
         let value = self.node.eval(&Frame { nrows: chunk.nrows, slots, keys, params: Vec::new(), most_nbytes });
         let value = value.map_err(|error| match is_too_large(&error) && chunk.nrows > 1 {

@@ -114,8 +114,10 @@ mod tests {
             let found = Sharded::parse(name).unwrap().map(|s| [s.name(0), s.name(1)]);
             assert_eq!(found, expected.map(|names| names.map(str::to_owned)), "{name}");
         }
-        assert!(Sharded::parse("a@0.x").is_err());
-        assert!(Sharded::parse("a@99999999999999999999999.x").is_err());
+        for name in ["a@0.x", "a@99999999999999999999999.x"] {
+            let error = Sharded::parse(name).unwrap_err();
+            assert!(error.message().ends_with(&format!(" shards: expected 1 to {MAX_SHARDS}")), "{error}");
+        }
         let sharded = Sharded::new("a", ".x", 8).unwrap();
         assert_eq!(sharded.matches("a-00003-of-00004.x"), Some((3, 4)));
         assert_eq!(sharded.matches("b-00003-of-00004.x"), None);

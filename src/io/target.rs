@@ -411,9 +411,13 @@ mod tests {
         assert_eq!(Target::parse(None, None).unwrap(), Target::StandardOutput);
         assert_eq!(Target::parse(Some(OsStr::new("-")), None).unwrap(), Target::StandardOutput);
         assert_eq!(Target::parse(Some(OsStr::new("/dev/null")), None).unwrap(), Target::Direct("/dev/null".into()));
-        assert!(Target::parse(Some(OsStr::new("/dev/null")), Some(2)).is_err());
-        assert!(Target::parse(None, Some(2)).is_err());
-        assert!(Target::parse(Some(OsStr::new("s3://b/x")), None).is_err());
+        for (name, shards, expected) in [
+            (Some("/dev/null"), Some(2), "/dev/null is not a regular file: it cannot be sharded"),
+            (None, Some(2), "--shards needs files to write"),
+            (Some("s3://b/x"), None, "s3://b/x: only files and pipes can be written"),
+        ] {
+            assert_eq!(Target::parse(name.map(OsStr::new), shards).unwrap_err().message(), expected);
+        }
     }
 
     #[test]

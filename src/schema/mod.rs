@@ -27,7 +27,7 @@ mod names;
 pub mod nested;
 pub mod notation;
 pub mod replaced;
-mod search;
+pub mod search;
 pub mod time;
 pub mod unify;
 pub mod uuid;
@@ -382,7 +382,7 @@ pub struct Schema {
     /// What columnar files declare about all records.
     pub facts: Facts,
     /// Where the next search starts.
-    next: search::NextFound,
+    last: search::LastFound,
 }
 
 impl PartialEq for Schema {
@@ -405,12 +405,12 @@ impl Schema {
 
     /// A schema of these fields with this metadata.
     pub fn with_facts(fields: Vec<Field>, facts: Facts) -> Schema {
-        Schema { fields, facts, next: search::NextFound::default() }
+        Schema { fields, facts, last: search::LastFound::default() }
     }
 
     /// The position of a top-level field.
     pub fn index_of(&self, name: &str) -> Option<usize> {
-        self.next.position(&self.fields, |field| field.name == name)
+        self.last.position(&self.fields, |field| field.name == name)
     }
 
     /// The field at a path, with the positions on the path.
@@ -420,7 +420,7 @@ impl Schema {
     pub fn find(&self, path: &FieldPath) -> Result<(Vec<usize>, &Field)> {
         let (mut fields, mut positions, mut found) = (self.fields.as_slice(), Vec::new(), None);
         for (depth, name) in path.names().iter().enumerate() {
-            let Some(position) = self.next.position(fields, |field| field.name == *name) else {
+            let Some(position) = self.last.position(fields, |field| field.name == *name) else {
                 return Err(unknown_field(path, depth, fields));
             };
             positions.push(position);

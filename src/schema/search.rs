@@ -2,31 +2,31 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The position after the field that was found last among many. Verbs mostly look fields up in their order, so that a search
-/// from here finds each at once, and looking up all fields takes time linear in their number.
+/// The position of the field that was found last among many. Verbs mostly look fields up in their order, often several times
+/// each, so that a search from here finds each at once, and looking up all fields takes time linear in their number.
 #[derive(Debug, Default)]
-pub struct NextFound(AtomicUsize);
+pub struct LastFound(AtomicUsize);
 
-impl Clone for NextFound {
-    fn clone(&self) -> NextFound {
-        NextFound::default()
+impl Clone for LastFound {
+    fn clone(&self) -> LastFound {
+        LastFound::default()
     }
 }
 
-impl NextFound {
+impl LastFound {
     /// Fields up to this number are searched from the first, so that a structure with a few fields does not end a walk through
     /// the many around it.
     const FEW: usize = 32;
 
     /// The position of the field that `is_meant`, of which there is at most one.
     pub fn position<T>(&self, fields: &[T], is_meant: impl Fn(&T) -> bool) -> Option<usize> {
-        if fields.len() <= NextFound::FEW {
+        if fields.len() <= LastFound::FEW {
             return fields.iter().position(is_meant);
         }
         let (before, after) = fields.split_at(self.0.load(Ordering::Relaxed).min(fields.len()));
         let in_after = after.iter().position(&is_meant).map(|position| before.len() + position);
         let found = in_after.or_else(|| before.iter().position(&is_meant))?;
-        self.0.store(found + 1, Ordering::Relaxed);
+        self.0.store(found, Ordering::Relaxed);
         Some(found)
     }
 }
@@ -37,9 +37,9 @@ mod tests {
 
     #[test]
     fn each_item_is_found_from_wherever_the_last_search_ended() {
-        for len in [0, 3, NextFound::FEW, NextFound::FEW + 1, 100] {
-            let (next, items) = (NextFound::default(), (0..len).collect::<Vec<_>>());
-            for wanted in (0..len).chain((0..len).rev()).chain([len / 2, len, 0]) {
+        for len in [0, 3, LastFound::FEW, LastFound::FEW + 1, 100] {
+            let (next, items) = (LastFound::default(), (0..len).collect::<Vec<_>>());
+            for wanted in (0..len).chain((0..len).rev()).chain([len / 2, len / 2, len, 0]) {
                 assert_eq!(next.position(&items, |item| *item == wanted), (wanted < len).then_some(wanted), "{wanted} of {len}");
             }
         }

@@ -378,11 +378,19 @@ mod tests {
 
     #[test]
     fn invalid_partitions_are_refused() {
-        assert!(RowPartition::from_row_splits(Vec::<i64>::new()).is_err());
-        assert!(RowPartition::from_row_splits(vec![1, 2]).is_err());
-        assert!(RowPartition::from_row_splits(vec![0, 3, 2]).is_err());
-        assert!(RowPartition::from_row_lengths([1, -1]).is_err());
-        assert!(RowPartition::uniform(usize::MAX, 2).is_err());
+        let (splits, lengths) = (PartitionEncoding::RowSplits, PartitionEncoding::RowLengths);
+        let decreasing = InvalidPartition::Decreasing { encoding: splits, from: 3, to: 2, position: 2 };
+        for (found, expected) in [
+            (RowPartition::from_row_splits(Vec::<i64>::new()), InvalidPartition::Empty(splits).error()),
+            (RowPartition::from_row_splits(vec![1, 2]), InvalidPartition::Start(splits, 1).error()),
+            (RowPartition::from_row_splits(vec![0, 3, 2]), decreasing.error()),
+            (RowPartition::from_row_lengths([1, -1]), InvalidPartition::Negative(lengths, -1).error()),
+            (RowPartition::from_row_lengths([i64::MAX, 1]), InvalidPartition::Overflow(lengths).error()),
+        ] {
+            assert_eq!(found.unwrap_err().to_string(), expected.to_string());
+        }
+        let error = RowPartition::uniform(usize::MAX, 2).unwrap_err();
+        assert_eq!(error.message(), "2 rows of 18446744073709551615 values are too many");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
-use crate::expr::{ScalarExpr, bind_scalar, computable, names_used, negated};
+use crate::expr::{ScalarExpr, bind_scalars, computable, names_used, negated};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::Schema;
@@ -54,16 +54,14 @@ is the order of their code points; false sorts before true.";
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let (mut keys, mut descending) = (Vec::new(), Vec::new());
-        for (text, is_descending) in self.keys() {
-            descending.push(is_descending);
-            let key = bind_scalar(text, schema, options)?;
+        let (texts, descending): (Vec<&str>, Vec<bool>) = self.keys().unzip();
+        let keys = bind_scalars(texts.iter().copied(), schema, options)?;
+        for (text, key) in texts.into_iter().zip(&keys) {
             if let Some(dtype) = key.ty().dtype().filter(|dtype| !has_order(dtype)) {
                 let field = FieldPath::parse(text).ok().filter(|path| schema.find(path).is_ok());
                 let error = Error::usage(format!("{text} is {}, which cannot be sorted", key.ty()));
                 return Err(error.help(computable(dtype, field.map(|path| path.to_string()).as_deref())));
             }
-            keys.push(key);
         }
         let fold = Sorted { keys, sorter: Sorter::new(Self::NAME, schema, &descending, options) };
         Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })

@@ -26,7 +26,7 @@ pub fn is_map(node: &Node) -> bool {
     match &node.kind {
         NodeKind::Call(call, _) => call.maps,
         NodeKind::Slot { storage, .. } => Field { storage: storage.clone(), ..Field::new("", node.ty.clone()) }.is_map(),
-        NodeKind::Field { of, position, .. } => of.ty.fields().and_then(|fields| fields.get(*position)).is_some_and(|f| f.is_map()),
+        NodeKind::Field { is_map, .. } => *is_map,
         _ => false,
     }
 }

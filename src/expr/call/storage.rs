@@ -11,12 +11,7 @@ pub fn field_of_value(node: &Node) -> Field {
 
 fn storage_of(node: &Node) -> Storage {
     match &node.kind {
-        NodeKind::Slot { storage, .. } => storage.clone(),
-        NodeKind::Field { of, levels, position, .. } => {
-            let field = of.ty.fields().and_then(|fields| fields.get(*position));
-            let outer = node.ty.dims.get(..*levels).unwrap_or_default();
-            field.map_or_else(Storage::default, |field| field.storage_under(outer))
-        }
+        NodeKind::Slot { storage, .. } | NodeKind::Field { storage, .. } => storage.clone(),
         NodeKind::NotNull { of, .. } => storage_of(of),
         NodeKind::Call(call, _) if call.maps => Storage::Map { declared: false, rank: node.ty.rank() },
         _ => Storage::default(),

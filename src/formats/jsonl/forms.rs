@@ -3,6 +3,7 @@
 use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
 use super::number::Number;
+use crate::error::{Error, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -169,8 +170,17 @@ pub fn sparse_rank(cursor: &mut Cursor) -> Option<usize> {
     (seen == 7 && nindices == nvalues && rank.unwrap_or(shape) == shape).then_some(shape)
 }
 
-/// Whether an object reads as bytes: its only key is `b64`, with text in base64.
-pub fn reads_as_bytes(object: &[u8]) -> bool {
+/// Checks that an object, which is written for `what`, does not read back as bytes: its only key is `b64`, with text in base64.
+///
+/// # Errors
+/// It does; the advice is `help`.
+pub fn check_no_bytes(object: &[u8], what: &str, help: &str) -> Result<()> {
     let text = object.strip_prefix(b"{\"b64\":\"").and_then(|rest| rest.strip_suffix(b"\"}"));
-    text.is_some_and(|text| STANDARD.decode(text).is_ok())
+    match text.is_some_and(|text| STANDARD.decode(text).is_ok()) {
+        true => Err(Error::data(format!("{what} {{\"b64\": ...}} would read back as bytes")).help(help)),
+        false => Ok(()),
+    }
 }
+
+/// The advice for values that cannot be renamed.
+pub const AS_ARROW: &str = "write another format, such as Arrow: --to arrow-file";

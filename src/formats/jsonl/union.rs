@@ -3,7 +3,7 @@
 use super::builder::{BuildOptions, Builder, LateErrors};
 use super::cursor::Cursor;
 use super::error::{Parse, ParseError};
-use super::forms::{elements, reads_as_bytes};
+use super::forms::{AS_ARROW, check_no_bytes, elements};
 use super::keys::read_key;
 use super::rules::Rules;
 use crate::error::{Error, Result};
@@ -44,10 +44,7 @@ pub fn texts(array: &ArrayRef, write: impl Fn(&Tensor, &Field, &[usize]) -> Resu
         super::text::write_string(field.name.as_bytes(), &mut key);
         for (row, text) in rows.iter().zip(write(&tensor, &field, &offsets)?) {
             out[*row] = [b"{", key.as_slice(), b":", text.as_slice(), b"}"].concat();
-            if reads_as_bytes(&out[*row]) {
-                let error = Error::data("a union {\"b64\": ...} would read back as bytes").at_row(*row);
-                return Err(error.help("write another format, such as Arrow: --to arrow-file"));
-            }
+            check_no_bytes(&out[*row], "a union", AS_ARROW).map_err(|e| e.at_row(*row))?;
         }
     }
     let texts: Result<Vec<String>, _> = out.into_iter().map(String::from_utf8).collect();

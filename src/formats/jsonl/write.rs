@@ -1,7 +1,7 @@
 //! Encodes chunks as text. The arrays of a chunk are inspected once, and rows are then written in sequence.
 
 use super::cursor::Cursor;
-use super::forms::{SPARSE_KEYS, quote_non_finite, reads_as_bytes};
+use super::forms::{AS_ARROW, SPARSE_KEYS, check_no_bytes, quote_non_finite};
 use super::text::{float, float16, float32, write_bytes, write_integers, write_string};
 use super::union;
 use crate::chunk::Chunk;
@@ -240,10 +240,7 @@ impl<'a> Encoder<'a> {
             View::Object(object, path) => {
                 let start = out.len();
                 object.write(row, out)?;
-                if reads_as_bytes(&out[start..]) {
-                    let error = Error::data("a structure {\"b64\": ...} would read back as bytes").in_field(path);
-                    return Err(error.help("rename its field"));
-                }
+                check_no_bytes(&out[start..], "a structure", "rename its field").map_err(|e| e.in_field(path))?;
             }
             View::Sparse(sparse, values) => write_sparse(sparse, values, row, out)?,
         }
@@ -366,11 +363,7 @@ fn write_map(entries: Range<usize>, keys: &LargeStringArray, values: &Encoder, p
         values.write(entry, out)?;
     }
     out.push(b'}');
-    if reads_as_bytes(&out[start..]) {
-        let error = Error::data("a map {\"b64\": ...} would read back as bytes").in_field(path);
-        return Err(error.help("write another format, such as Arrow: --to arrow-file"));
-    }
-    Ok(())
+    check_no_bytes(&out[start..], "a map", AS_ARROW).map_err(|e| e.in_field(path))
 }
 
 /// A value kept as text: unchanged, but on one line.

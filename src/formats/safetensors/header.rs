@@ -305,7 +305,11 @@ mod tests {
             let error = parse(text.as_bytes(), nbytes).err().unwrap();
             assert_eq!(error.message(), expected, "{}", &text[..text.len().min(80)]);
         }
-        assert!(length([0xff; 8], u64::MAX).is_err());
-        assert!(length([9, 0, 0, 0, 0, 0, 0, 0], 10).is_err());
+        for (first, nbytes, expected) in [
+            ([0xff; 8], u64::MAX, format!("the header has {} bytes, more than the {MAX_NBYTES} allowed", u64::MAX)),
+            ([9, 0, 0, 0, 0, 0, 0, 0], 10, "the header claims 9 bytes, but the file has only 10: it is truncated".to_owned()),
+        ] {
+            assert_eq!(length(first, nbytes).unwrap_err().message(), expected);
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::tensor::{RowPartition, Tensor, row_of};
 use crate::verbs::verb::{Bound, ChunkParts, Map, Operator};
 use arrow_array::Array;
 use arrow_schema::DataType;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 /// The records and structures that contain the rows of a field.
@@ -95,6 +95,8 @@ pub struct Edits {
     grows: bool,
     /// Approximate output bytes for one part of a chunk.
     part_nbytes: usize,
+    /// The names of the fields of a structure, or of the record, to which [`Edits::expand`] has added fields.
+    taken: HashMap<Option<FieldPath>, HashSet<String>>,
 }
 
 /// Successive changes of the fields of one structure, which is taken apart once for all of them.
@@ -121,6 +123,7 @@ impl Edits {
             filling: OnceLock::new(),
             grows: false,
             part_nbytes: PART_NBYTES,
+            taken: HashMap::new(),
         }
     }
 
@@ -148,6 +151,7 @@ impl Edits {
     /// # Errors
     /// The field does not exist, `plan` fails, or two fields would have the same name.
     pub fn beside(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
+        self.taken.remove(&path.parent());
         self.edit(path, |fields, position| {
             let (before, own) = (fields.len(), fields.get(position).map(|field| field.name.clone()));
             let kernel = plan(fields, position)?;
@@ -155,13 +159,35 @@ impl Edits {
                 return Ok(kernel);
             }
             let mut names = HashSet::new();
-            if let Some(twice) = fields.iter().find(|field| !names.insert(&field.name)) {
-                let name = path.parent().map_or_else(|| FieldPath::name(&twice.name), |p| p.join(&twice.name));
-                let error = Error::usage(format!("field {name} already exists"));
-                return Err(error.help(format!("drop or rename it first: drop {}", shell_word(&name.to_string()))));
+            match fields.iter().find(|field| !names.insert(&field.name)) {
+                Some(twice) => Err(already_exists(path, &twice.name)),
+                None => Ok(kernel),
             }
-            Ok(kernel)
         })
+    }
+
+    /// Changes the field `path` and adds fields after it. `plan` gets the field and its position; it changes the field and
+    /// returns the new fields, and a kernel that makes the same changes to the values.
+    ///
+    /// # Errors
+    /// The field does not exist, `plan` fails, or two fields would have the same name.
+    pub fn expand(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Field, usize) -> Result<(Vec<Field>, Kernel)>) -> Result<()> {
+        // Looking at all names again for each of many fields would take quadratic time.
+        let parent = path.parent();
+        let mut taken = self.taken.remove(&parent).unwrap_or_default();
+        self.edit(path, |fields, position| {
+            let (added, kernel) = plan(&mut fields[position], position)?;
+            if taken.is_empty() && !added.is_empty() {
+                taken = fields.iter().map(|field| field.name.clone()).collect();
+            }
+            if let Some(twice) = added.iter().find(|field| !taken.insert(field.name.clone())) {
+                return Err(already_exists(path, &twice.name));
+            }
+            fields.splice(position + 1..position + 1, added);
+            Ok(kernel)
+        })?;
+        self.taken.insert(parent, taken);
+        Ok(())
     }
 
     fn edit(&mut self, path: &FieldPath, plan: impl FnOnce(&mut Vec<Field>, usize) -> Result<Kernel>) -> Result<()> {
@@ -253,6 +279,13 @@ impl Map for Edits {
     fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
         Ok(Box::new(by_trial(chunk, self.part_nbytes, &|part| self.apply(part.clone()).ok().map(|result| result.nbytes())).map(Ok)))
     }
+}
+
+/// The error for a new field beside `path` whose name is taken.
+fn already_exists(path: &FieldPath, name: &str) -> Error {
+    let name = path.parent().map_or_else(|| FieldPath::name(name), |parent| parent.join(name));
+    let error = Error::usage(format!("field {name} already exists"));
+    error.help(format!("drop or rename it first: drop {}", shell_word(&name.to_string())))
 }
 
 /// Changes the fields of the structure at `parents`.

@@ -1,6 +1,6 @@
 //! Plans which fields `to-dense`, `padded-batch` and `bucket` pad, and how.
 
-use super::edit::{Edits, Scope, outer_rank};
+use super::edit::{Edits, Kernel, Scope, outer_rank};
 use super::padding::AxisSize;
 use crate::error::Result;
 use crate::path::FieldPath;
@@ -74,15 +74,15 @@ impl PaddingPlan {
     fn edit(&self, edits: &mut Edits, field: &PaddedField, mut targets: Vec<Target>) -> Result<()> {
         let outer = outer_rank(edits.schema(), &field.path);
         let path = field.path.clone();
-        edits.beside(&field.path, |fields, position| {
-            let own = fields[position].ty.clone();
+        edits.expand(&field.path, |padded, position| {
+            let own = padded.ty.clone();
             // What is padded with bytes that are not valid UTF-8 becomes bytes.
             let is_wide = own.dtype() == Some(&DType::String) && *field.filling.data_type() == DataType::LargeBinary;
             if is_wide {
                 let bytes = DType::Bytes;
-                fields[position].ty.element = if own.is_sparse() { Element::Sparse(bytes) } else { Element::Value(bytes) };
+                padded.ty.element = if own.is_sparse() { Element::Sparse(bytes) } else { Element::Value(bytes) };
             }
-            let ty = fields[position].ty.clone();
+            let ty = padded.ty.clone();
             let wide = ty.clone();
             let widen = move |tensor: &mut Tensor| {
                 if is_wide {
@@ -112,15 +112,16 @@ impl PaddingPlan {
             };
             if ty.is_sparse() {
                 padding.targets = targets;
-                fields[position].ty = Type { element: Element::Value(ty.dtype().cloned().unwrap_or(DType::Null)), dims, ..ty };
-                return Ok(Box::new(move |mut tensors, scope: &Scope| {
+                padded.ty = Type { element: Element::Value(ty.dtype().cloned().unwrap_or(DType::Null)), dims, ..ty };
+                let kernel: Kernel = Box::new(move |mut tensors, scope| {
                     scope.refuse_nulls(&tensors[position], &path)?;
                     widen(&mut tensors[position])?;
                     if let Tensor::Sparse(sparse) = &tensors[position] {
                         tensors[position] = dense_of_sparse(sparse, &padding, &scope.records)?;
                     }
                     Ok(tensors)
-                }));
+                });
+                return Ok((Vec::new(), kernel));
             }
             let depth = (0..ty.rank()).rev().find(|axis| !is_same(axis)).map_or(0, |axis| axis + 1);
             padding.targets = targets[..depth].to_vec();
@@ -134,10 +135,9 @@ impl PaddingPlan {
             let changed = if self.lengths { changed } else { Vec::new() };
             let with_mask = self.mask && depth > 0;
             let mask_rank = if with_mask { Some(depth) } else { None };
-            let added = lengths_and_mask(&fields[position], &dims, &changed, outer, mask_rank);
-            fields[position].ty.dims = dims;
-            fields.splice(position + 1..position + 1, added);
-            Ok(Box::new(move |mut tensors, scope: &Scope| {
+            let added = lengths_and_mask(padded, &dims, &changed, outer, mask_rank);
+            padded.ty.dims = dims;
+            let kernel: Kernel = Box::new(move |mut tensors, scope| {
                 scope.refuse_nulls(&tensors[position], &path)?;
                 widen(&mut tensors[position])?;
                 if depth == 0 {
@@ -149,7 +149,8 @@ impl PaddingPlan {
                 tensors[position] = padded.tensor;
                 tensors.splice(position + 1..position + 1, added);
                 Ok(tensors)
-            }))
+            });
+            Ok((added, kernel))
         })
     }
 }

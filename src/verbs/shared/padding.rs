@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::path::{self, FieldPath};
 use crate::printable::{counted, counted_axes, shell_quoted};
 use crate::schema::literal::{parse_literal, parse_literal_for};
+use crate::schema::search::LastFound;
 use crate::schema::{DType, Dim, Literal, Schema, Type};
 use crate::tensor::literal::{literal_array, zero};
 use arrow_array::ArrayRef;
@@ -18,6 +19,10 @@ pub struct PaddingArgs {
     /// Size of each axis, such as 'x=[?, 512]': `?` is the length of the longest row, `<=512` that length but at most 512, `512` exactly 512
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = parse_shape)]
     shapes: Vec<Shape>,
+    #[arg(skip)]
+    last_default: LastFound,
+    #[arg(skip)]
+    last_shape: LastFound,
 }
 
 /// A value for one field, or for all fields it fits.
@@ -121,12 +126,12 @@ fn fits(literal: &Literal, dtype: &DType) -> bool {
 impl PaddingArgs {
     /// Creates arguments with shapes only.
     pub fn of_shapes(shapes: &[Shape]) -> PaddingArgs {
-        PaddingArgs { defaults: Vec::new(), shapes: shapes.to_vec() }
+        PaddingArgs { shapes: shapes.to_vec(), ..PaddingArgs::default() }
     }
 
     /// Creates arguments with defaults only.
     pub fn of_defaults(defaults: &[FieldValue]) -> PaddingArgs {
-        PaddingArgs { defaults: defaults.to_vec(), shapes: Vec::new() }
+        PaddingArgs { defaults: defaults.to_vec(), ..PaddingArgs::default() }
     }
 
     /// Whether neither option is given.
@@ -141,7 +146,19 @@ impl PaddingArgs {
 
     /// Whether an option names this field.
     pub fn names(&self, path: &FieldPath) -> bool {
-        self.defaults.iter().any(|d| d.path.as_ref() == Some(path)) || self.shapes.iter().any(|s| s.path.as_ref() == Some(path))
+        self.default_of(path).is_some() || self.shape_of(path).is_some()
+    }
+
+    /// The default that names this field.
+    fn default_of(&self, path: &FieldPath) -> Option<&FieldValue> {
+        let position = self.last_default.position(&self.defaults, |default| default.path.as_ref() == Some(path))?;
+        self.defaults.get(position)
+    }
+
+    /// The shape that names this field.
+    fn shape_of(&self, path: &FieldPath) -> Option<&Shape> {
+        let position = self.last_shape.position(&self.shapes, |shape| shape.path.as_ref() == Some(path))?;
+        self.shapes.get(position)
     }
 
     /// Checks that the named fields exist and are among those the verb works on.
@@ -176,8 +193,7 @@ impl PaddingArgs {
     /// # Errors
     /// The shape has a different number of axes.
     pub fn shape(&self, path: &FieldPath, rank: usize) -> Result<Option<&[AxisSize]>> {
-        let named = self.shapes.iter().find(|s| s.path.as_ref() == Some(path));
-        let Some(shape) = named.or_else(|| self.shapes.iter().find(|s| s.path.is_none())) else { return Ok(None) };
+        let Some(shape) = self.shape_of(path).or_else(|| self.shapes.iter().find(|s| s.path.is_none())) else { return Ok(None) };
         if shape.sizes.len() != rank {
             let question = vec!["?"; rank].join(", ");
             let sizes = counted(shape.sizes.len() as u64, "size");
@@ -211,7 +227,7 @@ impl PaddingArgs {
 
     /// The literal given for a field by name or for all fields it fits.
     fn literal(&self, path: &FieldPath, dtype: &DType) -> Result<Option<Literal>> {
-        let literal = if let Some(default) = self.defaults.iter().find(|d| d.path.as_ref() == Some(path)) {
+        let literal = if let Some(default) = self.default_of(path) {
             let unreadable = |_| Error::usage(format!("expected a value of {dtype}, found `{}`", default.text)).in_field(path);
             Some(parse_literal_for(&default.text, Some(dtype)).map_err(unreadable)?)
         } else {
@@ -232,7 +248,7 @@ impl PaddingArgs {
     /// A value that does not fit the field's dtype.
     pub fn given(&self, path: &FieldPath, dtype: &DType) -> Result<Option<ArrayRef>> {
         let Some(literal) = self.literal(path, dtype)? else { return Ok(None) };
-        let is_named = self.defaults.iter().any(|d| d.path.as_ref() == Some(path));
+        let is_named = self.default_of(path).is_some();
         let array = literal_array(&literal, dtype).map_err(|e| {
             let e = e.in_field(path);
             if is_named {
@@ -298,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_default_is_for_one_field_or_for_those_it_fits() {
-        let args = PaddingArgs { defaults: vec![parse_default("s=<pad>").unwrap(), parse_default("-1").unwrap()], shapes: Vec::new() };
+        let args = PaddingArgs::of_defaults(&[parse_default("s=<pad>").unwrap(), parse_default("-1").unwrap()]);
         let text = |name: &str, dtype: DType| {
             let array = args.filling(&FieldPath::name(name), &dtype).map_err(|e| e.to_string())?;
             arrow_cast::display::array_value_to_string(&array, 0).map_err(|e| e.to_string())
@@ -315,7 +331,7 @@ mod tests {
         for (default, dtype) in
             [("s=b\"\\xff\"", DataType::LargeBinary), ("b\"\\xff\"", DataType::LargeBinary), ("s=b\"a\"", DataType::LargeUtf8)]
         {
-            let args = PaddingArgs { defaults: vec![parse_default(default).unwrap()], shapes: Vec::new() };
+            let args = PaddingArgs::of_defaults(&[parse_default(default).unwrap()]);
             assert_eq!(*args.wide_filling(&FieldPath::name("s"), &DType::String).unwrap().data_type(), dtype, "{default}");
         }
     }

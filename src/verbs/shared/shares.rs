@@ -88,8 +88,17 @@ mod tests {
     fn shares_add_up_to_one() {
         assert_eq!(parse_shares("a=0.5, b=c=0.5", "--into", false).unwrap(), [("a".to_owned(), 0.5), ("b=c".to_owned(), 0.5)]);
         assert!(parse_shares("a=1,b=0", "--target", true).is_ok());
-        for wrong in ["a=1,b=0", "a", "a=0.5", "a=0.5,a=0.5", "=1", "a=-1,b=2", "a=nan,b=1", ""] {
-            assert!(parse_shares(wrong, "--into", false).is_err(), "{wrong}");
+        for (wrong, expected) in [
+            ("a=1,b=0", "expected a share greater than 0 for `b`, found 0"),
+            ("a", "expected NAME=SHARE, found `a`"),
+            ("a=0.5", "the shares must add up to 1, not 0.5"),
+            ("a=0.5,a=0.5", "`a` appears twice"),
+            ("=1", "expected NAME=SHARE, found `=1`"),
+            ("a=-1,b=2", "expected a share greater than 0 for `a`, found -1"),
+            ("a=nan,b=1", "expected NAME=SHARE, found `a=nan`"),
+            ("", "expected NAME=SHARE, found ``"),
+        ] {
+            assert_eq!(parse_shares(wrong, "--into", false).unwrap_err().message(), format!("--into: {expected}"));
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The text form of Arrow types that are not tensor types, such as times and decimals: one for each type, lossless in both
 //! directions. Text formats read and write it.
 
+mod decimals;
+mod intervals;
+
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::schema::iso8601::{
@@ -8,14 +11,14 @@ use crate::schema::iso8601::{
 };
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, DecimalType, Int32Type, Int64Type, IntervalMonthDayNanoType,
-};
+use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, LargeStringArray, PrimitiveArray, make_array};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use arrow_schema::{DataType, TimeUnit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use decimals::{decimal_places, plain_decimals};
+use intervals::intervals;
 use std::sync::Arc;
 
 /// Whether values of the type have a text form.
@@ -207,35 +210,6 @@ fn encoded(values: &ArrayRef, nulls: Option<&NullBuffer>, ty: &DataType) -> Resu
     arrow_cast::cast(&values, ty).map_err(|e| Error::data(format!("the values cannot be encoded as {}: {e}", name(ty))))
 }
 
-/// Arrow's parser takes a month for 30 days where a type has no months, and drops what is finer than a type.
-fn intervals(texts: &LargeStringArray, unit: IntervalUnit, refuse: Refuse) -> Result<ArrayRef> {
-    let mut refused = vec![false; texts.len()];
-    let found = cast(texts, &DataType::Interval(IntervalUnit::MonthDayNano), &mut |row, message| {
-        refused[row] = true;
-        refuse(row, message);
-    })?;
-    let finest = found.as_primitive::<IntervalMonthDayNanoType>();
-    let ty = DataType::Interval(unit);
-    for row in (0..texts.len()).filter(|row| texts.is_valid(*row) && !refused[*row]) {
-        let (value, text) = (finest.value(row), texts.value(row));
-        let is_exact = match unit {
-            IntervalUnit::YearMonth => value.days == 0 && value.nanoseconds == 0,
-            IntervalUnit::DayTime => value.months == 0 && value.nanoseconds % 1_000_000 == 0,
-            IntervalUnit::MonthDayNano => true,
-        };
-        let has_more_digits = |word: &str| {
-            word.split_once('.').is_some_and(|(_, digits)| digits.trim_end_matches(|c: char| !('1'..='9').contains(&c)).len() > 9)
-        };
-        if !is_exact || text.split_whitespace().any(has_more_digits) {
-            refuse(row, Reading::Inexact.message(text, &ty));
-        }
-    }
-    match unit {
-        IntervalUnit::MonthDayNano => Ok(found),
-        _ => cast(texts, &ty, &mut |_, _| {}),
-    }
-}
-
 /// How a text relates to a type.
 enum Reading {
     Value(i128),
@@ -354,59 +328,6 @@ fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, refuse: Refus
     Ok(Arc::new(values.finish()))
 }
 
-/// Decimals that are all written as plain digits, which is much faster than with Arrow's parser; `None` if any is not, or does not fit.
-fn plain_decimals(texts: &LargeStringArray, ty: &DataType) -> Option<ArrayRef> {
-    fn array<T: DecimalType>(texts: &LargeStringArray, precision: u8, scale: i8) -> Option<ArrayRef>
-    where
-        T::Native: TryFrom<i128>,
-    {
-        let limit = 10i128.checked_pow(precision.into())?;
-        let value = |row: usize| match texts.is_valid(row) {
-            true => plain_decimal(texts.value(row).as_bytes(), scale).filter(|value| (-limit < *value) && *value < limit)?.try_into().ok(),
-            false => Some(T::Native::default()),
-        };
-        let values: Vec<T::Native> = (0..texts.len()).map(value).collect::<Option<_>>()?;
-        let array = PrimitiveArray::<T>::new(values.into(), texts.nulls().cloned());
-        Some(Arc::new(array.with_precision_and_scale(precision, scale).ok()?))
-    }
-    match ty {
-        DataType::Decimal32(precision, scale) => array::<Decimal32Type>(texts, *precision, *scale),
-        DataType::Decimal64(precision, scale) => array::<Decimal64Type>(texts, *precision, *scale),
-        DataType::Decimal128(precision, scale) => array::<Decimal128Type>(texts, *precision, *scale),
-        _ => None,
-    }
-}
-
-/// The value of digits with an optional sign and point, times 10^scale; `None` for other texts, and if it is no integer or has too many
-/// digits.
-fn plain_decimal(text: &[u8], scale: i8) -> Option<i128> {
-    let (is_negative, digits) = match text.strip_prefix(b"-") {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
-    let point = memchr::memchr(b'.', digits).unwrap_or(digits.len());
-    let (whole, fraction) = (&digits[..point], digits.get(point + 1..).unwrap_or_default());
-    let scale = usize::try_from(scale).ok()?;
-    let (fraction, rest) = fraction.split_at(fraction.len().min(scale));
-    // 10^38 fits in 127 bits.
-    if whole.is_empty() || whole.len() + scale > 38 || rest.iter().any(|digit| *digit != b'0') {
-        return None;
-    }
-    let mut value = 0i128;
-    for part in [whole, fraction] {
-        // 18 digits fit in 64 bits.
-        for block in part.chunks(18) {
-            let mut number = 0u64;
-            for digit in block {
-                number = number * 10 + u64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
-            }
-            value = value * 10i128.pow(block.len() as u32) + i128::from(number);
-        }
-    }
-    value *= 10i128.pow((scale - fraction.len()) as u32);
-    Some(if is_negative { -value } else { value })
-}
-
 /// Parses a text with Arrow's own parser.
 fn cast(texts: &LargeStringArray, ty: &DataType, refuse: Refuse) -> Result<ArrayRef> {
     if let Some(decimals) = plain_decimals(texts, ty) {
@@ -451,19 +372,6 @@ fn exceeds(text: &str, ty: &DataType) -> bool {
     text.trim().parse().is_ok_and(|number: f64| number.is_finite() && number.abs() >= limit)
 }
 
-/// The number of digits needed after the decimal point; negative for trailing zeros before it that can be omitted.
-fn decimal_places(text: &str) -> i64 {
-    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let exponent: i64 = exponent.parse().unwrap_or(0);
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = whole.bytes().chain(fraction.bytes());
-    if digits.clone().all(|byte| b"-+0".contains(&byte)) {
-        return i64::MIN;
-    }
-    let zeros = digits.rev().take_while(|byte| *byte == b'0').count();
-    fraction.len() as i64 - zeros as i64 - exponent
-}
-
 /// The form of the texts of a type, for messages.
 fn form(ty: &DataType) -> &'static str {
     match ty {
@@ -490,7 +398,6 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn read(text: &str, ty: &DataType) -> Result<String, String> {
         let mut refused = None;
@@ -543,22 +450,6 @@ mod tests {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{ty}: {text}"),
                 (Err(found), Err(expected)) => assert!(found.contains(expected), "{ty}: {text}: {found}"),
                 (found, _) => panic!("{ty}: {text}: {found:?}"),
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn plain_decimals_are_those_of_arrow(text in "-?[0-9]{1,24}([.][0-9]{0,14})?", scale in 0i8..16, precision in 16u8..=38) {
-            let texts = LargeStringArray::from(vec![Some(text.as_str()), None]);
-            let options = arrow_cast::CastOptions { safe: true, ..Default::default() };
-            for ty in [DataType::Decimal128(precision, scale), DataType::Decimal64(precision.min(18), scale)] {
-                let expected = arrow_cast::cast_with_options(&texts, &ty, &options).unwrap();
-                if let Some(found) = plain_decimals(&texts, &ty) {
-                    prop_assert_eq!(&found, &expected);
-                } else {
-                    prop_assert!(expected.is_null(0) || decimal_places(&text) > i64::from(scale) || text.len() + usize::from(scale as u8) > 38);
-                }
             }
         }
     }
