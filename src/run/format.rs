@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use crate::formats::{self, FORMATS, Format};
 use crate::io::{Codec, Input, Outputs, extensions};
 use crate::options::{Compression, OnError, Options, Scalars};
-use crate::printable::all_of;
+use crate::path::quoted;
+use crate::printable::{all_of, shell_word};
 use std::path::Path;
 
 /// Extensions of compressed formats that cannot be written, and the programs that write them.
@@ -63,33 +64,40 @@ fn is_just_text(given: &dyn Format, input: &Input) -> bool {
 /// There is such an option, under `--strict`.
 pub fn note_unused<'a>(inputs: impl Iterator<Item = &'a dyn Format>, output: Option<&'a dyn Format>, options: &Options) -> Result<()> {
     let output: Vec<&dyn Format> = output.into_iter().collect();
-    let both: Vec<&dyn Format> = inputs.chain(output.iter().copied()).collect();
+    let inputs: Vec<&dyn Format> = inputs.collect();
+    if let Some(columns) = &options.csv.columns
+        && !inputs.iter().any(|format| format.options().contains(&"--columns"))
+    {
+        let fields: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+        let error = Error::usage("--columns names the columns of csv and tsv input without a header, and there is no such input");
+        return Err(error.help(format!("to choose fields, use the verb select: select {}", shell_word(&fields.join(",")))));
+    }
+    let both: Vec<&dyn Format> = inputs.into_iter().chain(output.iter().copied()).collect();
     let (csv, megatron) = (&options.csv, &options.megatron);
     let given = [
-        (csv.delimiter.is_some(), "--delimiter", ""),
-        (csv.quote.is_some(), "--quote", ""),
-        (csv.list_separator.is_some(), "--list-separator", ""),
-        (csv.nulls.is_some(), "--nulls", ""),
-        (csv.columns.is_some(), "--columns", "; fields are chosen with the verb select"),
-        (megatron.vocab_size.is_some(), "--vocab-size", ""),
-        (megatron.append_eod.is_some(), "--append-eod", ""),
-        (megatron.smallest_dtype, "--smallest-dtype", ""),
-        (megatron.documents, "--documents", ""),
-        (options.index_base.is_some(), "--index-base", ""),
-        (options.sum_duplicates, "--sum-duplicates", ""),
-        (options.raw_records, "--raw-records", ""),
-        (options.scalar != Scalars::None, "--scalar", ""),
-        (options.no_verify, "--no-verify", ""),
-        (options.class_names, "--class-names", ""),
-        (options.dataset_name.is_some(), "--name", ""),
-        (options.raw_members, "--raw-members", ""),
+        (csv.delimiter.is_some(), "--delimiter"),
+        (csv.quote.is_some(), "--quote"),
+        (csv.list_separator.is_some(), "--list-separator"),
+        (csv.nulls.is_some(), "--nulls"),
+        (megatron.vocab_size.is_some(), "--vocab-size"),
+        (megatron.append_eod.is_some(), "--append-eod"),
+        (megatron.smallest_dtype, "--smallest-dtype"),
+        (megatron.documents, "--documents"),
+        (options.index_base.is_some(), "--index-base"),
+        (options.sum_duplicates, "--sum-duplicates"),
+        (options.raw_records, "--raw-records"),
+        (options.scalar != Scalars::None, "--scalar"),
+        (options.no_verify, "--no-verify"),
+        (options.class_names, "--class-names"),
+        (options.dataset_name.is_some(), "--name"),
+        (options.raw_members, "--raw-members"),
     ];
     let given_for_output = [
         (options.row_group_rows.is_some(), "--row-group-rows", " output"),
         (options.tensor_types.is_some(), "--tensor-types", " output"),
         (options.omit_null, "--omit-null", " output"),
     ];
-    let of_both = given.into_iter().map(|given| (given, &both));
+    let of_both = given.into_iter().map(|(is_given, option)| ((is_given, option, ""), &both));
     let of_output = given_for_output.into_iter().filter(|_| !output.is_empty()).map(|given| (given, &output));
     for ((_, option, more), used) in of_both.chain(of_output).filter(|((is_given, ..), _)| *is_given) {
         if !used.iter().any(|format| format.options().contains(&option)) {
@@ -209,6 +217,7 @@ pub fn compression_of_output(format: &dyn Format, outputs: &Outputs, options: &O
         Compression::None => None,
         Compression::Gzip => Some(Codec::Gzip),
         Compression::Zstd(Compression::ZSTD_LEVEL) => Some(Codec::Zstd),
+        _ if format.needs_file() => return Err(not_compressed(name)),
         _ => {
             return Err(Error::usage(format!(
                 "--compression: {name} files are compressed as a whole: gzip, zstd without a level, or none"
@@ -226,9 +235,13 @@ pub fn compression_of_output(format: &dyn Format, outputs: &Outputs, options: &O
         return Err(error.help(format!("pipe it: tatter ... | {}", if codec == Some(Codec::Gzip) { "gzip" } else { "zstd" })));
     }
     if format.needs_file() {
-        return Err(Error::usage(format!("--compression: {name} files are not compressed")));
+        return Err(not_compressed(name));
     }
     Ok(codec)
+}
+
+fn not_compressed(format: &str) -> Error {
+    Error::usage(format!("--compression: {format} files are not compressed"))
 }
 
 fn by_extension(extension: &str) -> Option<&'static dyn Format> {

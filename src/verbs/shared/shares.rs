@@ -3,23 +3,30 @@
 use crate::error::{Error, Result};
 use crate::expr::bind_scalar;
 use crate::options::Options;
+use crate::path::{split, unquote};
 use crate::printable::shell_word;
 use crate::schema::{DType, Schema};
 
-/// Parses `NAME=SHARE,..`: distinct names, and positive shares (or zeros, if `zero` is allowed) that add up to 1.
+/// Parses `NAME=SHARE,..`: distinct names, in backquotes if they contain a comma, and positive shares (or zeros, if `zero`
+/// is allowed) that add up to 1.
 ///
 /// # Errors
 /// Any other text; the error names `option`.
 pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String, f64)>> {
     let mut shares: Vec<(String, f64)> = Vec::new();
-    for word in text.split(',') {
+    for word in split(text, ',')? {
         let parsed = word.trim().rsplit_once('=').and_then(|(name, share)| Some((name.trim(), share.trim().parse::<f64>().ok()?)));
         let Some((name, share)) = parsed.filter(|(name, share)| !name.is_empty() && share.is_finite()) else {
             let example = if zero { "a=0.5,b=0.5" } else { "train=0.9,test=0.1" };
-            return Err(
-                Error::usage(format!("{option}: expected NAME=SHARE, found `{word}`")).help(format!("for example: {option} {example}"))
-            );
+            let error =
+                Error::usage(format!("{option}: expected NAME=SHARE, found `{word}`")).help(format!("for example: {option} {example}"));
+            return Err(if text.contains(',') && zero && word.trim().parse::<f64>().is_err() {
+                error.help(format!("write a name that contains a comma in backquotes: {option} '`a,b`=0.5,c=0.5'"))
+            } else {
+                error
+            });
         };
+        let name = if name.starts_with('`') { &unquote(name, text)? } else { name };
         if share < 0.0 || (share == 0.0 && !zero) {
             let least = if zero { "of at least 0" } else { "greater than 0" };
             return Err(Error::usage(format!("{option}: expected a share {least} for `{name}`, found {share}")));
