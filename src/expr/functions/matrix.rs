@@ -96,7 +96,11 @@ impl Matrices {
             .map(|matrix| {
                 let range = rows.partition().range(matrix);
                 let width = range.clone().next().map(|row| columns.row_length(row));
-                let width = width.or_else(|| known(&self.arg.ty.dims[self.outer() + 1])).unwrap_or(0);
+                let width = width.or_else(|| known(&self.arg.ty.dims[self.outer() + 1])).unwrap_or_else(|| {
+                    let mut width = [0];
+                    rows.item_sizes(matrix, &mut width);
+                    width[0]
+                });
                 if let Some(other) = range.clone().map(|row| columns.row_length(row)).find(|n| *n != width) {
                     let record = crate::expr::kernels::level::record_of(tensor, self.outer(), matrix);
                     return Err(Error::data(format!(
@@ -166,6 +170,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
             // A matrix without rows does not determine the number of its columns.
             let is_open = (m, k) == (0, 0) && !p.transposed || (other, n) == (0, 0) && q.transposed;
             if k != other && !is_open {
+        let mut widths = Vec::with_capacity(of_x.len());
                 return Err(Error::data(unmatched(k as u64, other as u64)).at_row(record()));
             }
             count = check_count(m.checked_mul(n).and_then(|c| c.checked_add(count)), record())?;
@@ -177,6 +182,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
         let (_, vy) = y.levels(b.arg.rank())?;
         let (vx, vy) = (vx.as_leaf()?, vy.as_leaf()?);
         // Sums of float16 are rounded once, as in TensorFlow.
+            widths.push(n);
         let flat = if dtype == DType::Float16 {
             let wide = DType::Float32;
             cast(&products::<Float32Type>(&pairs, &cast(vx, &wide)?, &cast(vy, &wide)?, count)?, &dtype)?
@@ -184,7 +190,9 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
             numbers!(&dtype, T => products::<T>(&pairs, vx, vy, count)?, return Err(Error::internal("a product of other values")))
         };
         let [m, n] = &dims[dims.len() - 2..] else { return Err(Error::internal("a product without axes")) };
-        let inner: [RowPartition; 2] = [partition_of(m, rows)?, partition_of(n, columns)?];
+        let columns = partition_of(n, columns)?;
+        let rows = partition_of(m, rows)?.with_sizes_below(std::slice::from_ref(&columns), |row, out| out[0] = widths[row]);
+        let inner: [RowPartition; 2] = [rows, columns];
         wrap(aligned.partitions.into_iter().chain(inner), Tensor::Leaf(flat))
     })
 }

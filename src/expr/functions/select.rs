@@ -9,7 +9,8 @@ use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, stati
 use crate::expr::error::{ExprError, ExprResult, compare};
 use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::choose;
-use crate::expr::kernels::level::{check_same, from_lengths, merged, record_of, wrap};
+use crate::expr::kernels::level::{bounding_known, check_same, from_lengths, merged, record_of, with_sizes, wrap};
+use crate::expr::kernels::slice::cut;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::printable::{counted, counted_axes};
@@ -114,7 +115,8 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
     let mut dims = x.ty.dims[..axis].to_vec();
     dims.extend(indices.ty.dims[batch..].iter().cloned());
     dims.extend(x.ty.dims[axis + 1..].iter().cloned());
-    let ty = Type { dims: outermost_uniform(dims), ..x.ty.clone() };
+    let dims = outermost_uniform(dims);
+    let ty = Type { dims: dims.clone(), ..x.ty.clone() };
     call.one(ty, move |args| {
         let ids = indices.of(args)?;
         // A table that is the same for all records is not repeated.
@@ -157,7 +159,11 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
             }
         }
         let partitions: Vec<RowPartition> = outer.into_iter().cloned().chain(partitions.into_iter().cloned()).collect();
-        wrap(partitions.into_iter(), list.values().gather(&places)?)
+        with_sizes(wrap(partitions.into_iter(), list.values().gather(&places)?)?, &dims, || {
+            let (mut sizes, of_ids) = (bounding_known(&tensor, &x.ty.dims)?, bounding_known(&ids, &indices.ty.dims)?);
+            sizes.splice(axis..=axis, of_ids.into_iter().skip(batch));
+            Ok(sizes)
+        })
     })
 }
 
@@ -310,16 +316,23 @@ fn masked(tensor: &Tensor, mask: &Tensor, levels: usize, flat: bool) -> Result<T
     let (_, bits) = mask.levels(levels)?;
     let bits = bools(bits.as_leaf()?)?;
     let kept = tensor.map_below(levels - 1, &mut |t| {
-        let list = t.as_list()?;
-        let partition = list.partition();
-        let splits = RowPartition::from_row_splits(set_before(bits, &partition.row_splits()))?;
-        Tensor::list(splits, take_chosen(list.values(), bits)?, None)
+        cut(t.as_list()?, |partition, values| {
+            let splits = RowPartition::from_row_splits(set_before(bits, &partition.row_splits()))?;
+            Ok((splits, take_chosen(values, bits)?))
+        })
     })?;
     if !flat {
         return Ok(kept);
     }
     let (_, below) = kept.levels(levels)?;
-    Tensor::list(merged(&kept, 0, levels)?, below.clone(), None)
+    let (rows, list) = (merged(&kept, 0, levels)?, tensor.as_list()?);
+    let mut sizes = Vec::new();
+    let rows = rows.with_item_sizes(below, |record, out| {
+        sizes.resize(levels - 1 + out.len(), 0);
+        list.item_sizes(record, &mut sizes);
+        out.copy_from_slice(&sizes[levels - 1..]);
+    });
+    Tensor::list(rows, below.clone(), None)
 }
 
 fn choice(call: &mut Call) -> ExprResult<OperandKind> {
