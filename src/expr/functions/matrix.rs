@@ -3,7 +3,7 @@
 //! Semantics: `tf.linalg.matmul`, of `tf.Tensor` and of `tf.RaggedTensor`; `tf.sparse.sampled_addmm`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function};
+use crate::expr::call::{Arg, Call, Function, cast_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::broadcast::align;
 use crate::expr::kernels::cast::{cast, i64s, native};
@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["matmul", "linalg.matmul"],
-        "a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False, b_is_sparse=False",
-        "The product of two matrices, or of corresponding matrices in two batches; `a @ b`.",
+        "a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False, b_is_sparse=False, output_type=None",
+        "The product of two matrices, or of corresponding matrices in two batches; `a @ b`. It is computed in output_type, by default the dtype of the matrices.",
         [
             ("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"),
             ("matmul([[[1, 2]], [[3, 4], [5, 6]]], [[[1], [2]], [[1], [1]]])", "[[[5]], [[7], [11]]]")
@@ -135,7 +135,14 @@ pub fn unmatched(columns: u64, rows: u64) -> String {
 fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     // The adjoint of a real matrix is its transpose.
     let (ta, tb) = (turned(call, 2, 4)?, turned(call, 3, 5)?);
-    let args = call.promoted(&[0, 1])?;
+    let mut args = call.promoted(&[0, 1])?;
+    if let Some(wanted) = call.dtype(8)? {
+        let wanted = wanted.clone();
+        for arg in &mut args {
+            let node = cast_node(call.node(arg), &wanted, call.text())?;
+            *arg = call.push(node);
+        }
+    }
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
         return Err(call.error(format!("{} expects numbers, found {dtype}", call.name)));
@@ -163,6 +170,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
         let (of_x, of_y) = (i64s(of_x.as_leaf()?)?, i64s(of_y.as_leaf()?)?);
         let (left, right) = (a.of(&x)?, b.of(&y)?);
         let (mut pairs, mut rows, mut columns, mut count) = (Vec::with_capacity(of_x.len()), Vec::new(), Vec::new(), 0usize);
+        let mut widths = Vec::with_capacity(of_x.len());
         for (i, (p, q)) in of_x.iter().zip(of_y).enumerate() {
             let (p, q) = (&left[*p as usize], &right[*q as usize]);
             let ((m, k), (other, n)) = (p.size(), q.size());
@@ -170,11 +178,11 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
             // A matrix without rows does not determine the number of its columns.
             let is_open = (m, k) == (0, 0) && !p.transposed || (other, n) == (0, 0) && q.transposed;
             if k != other && !is_open {
-        let mut widths = Vec::with_capacity(of_x.len());
                 return Err(Error::data(unmatched(k as u64, other as u64)).at_row(record()));
             }
             count = check_count(m.checked_mul(n).and_then(|c| c.checked_add(count)), record())?;
             rows.push(m);
+            widths.push(n);
             columns.extend(std::iter::repeat_n(n, m));
             pairs.push((p, q));
         }
@@ -182,7 +190,6 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
         let (_, vy) = y.levels(b.arg.rank())?;
         let (vx, vy) = (vx.as_leaf()?, vy.as_leaf()?);
         // Sums of float16 are rounded once, as in TensorFlow.
-            widths.push(n);
         let flat = if dtype == DType::Float16 {
             let wide = DType::Float32;
             cast(&products::<Float32Type>(&pairs, &cast(vx, &wide)?, &cast(vy, &wide)?, count)?, &dtype)?
