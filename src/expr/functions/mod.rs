@@ -70,6 +70,7 @@ mod select;
 mod sequence;
 mod shapes;
 mod slices;
+mod solvers;
 mod sort;
 mod sparse;
 mod special;
@@ -105,6 +106,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Repetition", functions: repeat::FUNCTIONS, grows: true },
     Family { title: "Matrices", functions: matrix::FUNCTIONS, grows: true },
     Family { title: "Linear algebra", functions: linear::FUNCTIONS, grows: true },
+    Family { title: "Linear equations", functions: solvers::FUNCTIONS, grows: false },
     Family { title: "Diagonals", functions: diagonals::FUNCTIONS, grows: true },
     Family { title: "Tensor contractions", functions: contractions::FUNCTIONS, grows: true },
     Family { title: "Selection", functions: select::FUNCTIONS, grows: true },
