@@ -488,7 +488,8 @@ fn several_names(path: &[String], n: usize, text: Option<&str>) -> String {
     format!("write {}{} = ..., or take one of them: {call}[0]", names.join(", "), if n > 3 { ", ..." } else { "" })
 }
 
-/// The tensor with uniform partitions for axes whose size the type knows.
+/// The tensor with uniform partitions for axes whose size the type knows. It forgets the sizes of items that are not there, which
+/// no file holds: a chain of verbs gives what their pipe gives.
 pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
     fn level(tensor: Tensor, ty: &Type, depth: usize) -> Result<Tensor> {
         match tensor {
@@ -522,5 +523,5 @@ pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
             other => Ok(other),
         }
     }
-    level(tensor, ty, 0)
+    level(tensor.without_item_sizes(), ty, 0)
 }

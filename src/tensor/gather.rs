@@ -36,11 +36,14 @@ impl Tensor {
         }
         Ok(match self {
             Tensor::Leaf(array) => Tensor::Leaf(take(array, rows)?),
-            Tensor::List(list) => Tensor::List(List {
-                partition: list.partition.gather(rows),
-                validity: gather_validity(list.validity.as_ref(), rows),
-                values: Arc::new(list.values_of(rows)?),
-            }),
+            Tensor::List(list) => {
+                let values = list.values_of(rows)?;
+                Tensor::List(List {
+                    partition: list.partition.gather(rows).with_sizes_of(&values, &[list], rows.iter().map(|row| (list, *row))),
+                    validity: gather_validity(list.validity.as_ref(), rows),
+                    values: Arc::new(values),
+                })
+            }
             Tensor::Struct(s) => Tensor::Struct(Struct {
                 nrows: rows.len(),
                 validity: gather_validity(s.validity.as_ref(), rows),

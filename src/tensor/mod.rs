@@ -49,6 +49,7 @@ pub mod gather;
 pub mod hash;
 pub mod interner;
 pub mod ints;
+pub mod item_sizes;
 pub mod limits;
 pub mod literal;
 pub mod merge;
@@ -284,10 +285,11 @@ impl Tensor {
             Tensor::Leaf(array) => Tensor::Leaf(array.slice(start, len)),
             Tensor::List(list) => {
                 let (partition, values) = list.partition.slice(start..start + len);
+                let values = list.values.slice(values.start, values.len());
                 Tensor::List(List {
-                    partition,
+                    partition: partition.with_sizes_of(&values, &[list], (start..start + len).map(|row| (list, row))),
                     validity: drop_if_full(list.validity.as_ref().map(|v| v.slice(start, len))),
-                    values: Arc::new(list.values.slice(values.start, values.len())),
+                    values: Arc::new(values),
                 })
             }
             Tensor::Struct(s) => Tensor::Struct(Struct {

@@ -12,10 +12,12 @@
 //! Semantics: `tf.experimental.RowPartition`, `tf.RaggedTensor.from_*`.
 
 use super::encoding::{Extent, InvalidPartition};
+use super::item_sizes::ItemSizes;
 use crate::error::{Error, Result};
 use crate::schema::PartitionEncoding;
 use arrow_buffer::ScalarBuffer;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A partition of `nvals` values into `nrows` rows; cheap to clone. Its row splits start at 0, never decrease, and end
 /// at `nvals`.
@@ -30,7 +32,11 @@ use std::ops::Range;
 /// assert_eq!(rows.range(3), 3..6);
 /// # Ok::<(), tatter::error::Error>(())
 /// ```
-pub struct RowPartition(Repr);
+pub struct RowPartition {
+    repr: Repr,
+    /// The sizes of the items that rows without items would have; see [`List::item_sizes`](super::List::item_sizes).
+    items: Option<Arc<ItemSizes>>,
+}
 
 #[derive(Clone, Debug)]
 enum Repr {
@@ -39,6 +45,27 @@ enum Repr {
 }
 
 impl RowPartition {
+    fn of(repr: Repr) -> RowPartition {
+        RowPartition { repr, items: None }
+    }
+
+    pub(super) fn items(&self) -> Option<&Arc<ItemSizes>> {
+        self.items.as_ref()
+    }
+
+    pub(super) fn with_items(self, items: Option<Arc<ItemSizes>>) -> RowPartition {
+        RowPartition { items, ..self }
+    }
+
+    /// Whether both are clones of one partition. O(1).
+    pub(super) fn is_clone_of(&self, other: &RowPartition) -> bool {
+        match (&self.repr, &other.repr) {
+            (Repr::Splits(a), Repr::Splits(b)) => a.ptr_eq(b),
+            (Repr::Uniform { row_length, .. }, Repr::Uniform { row_length: length, .. }) => row_length == length,
+            _ => false,
+        }
+    }
+
     /// From the offsets of the rows: `[nrows + 1]`. Source: `tf.RaggedTensor.from_row_splits`. Zero-copy; O(rows) to check.
     ///
     /// # Errors
@@ -53,7 +80,7 @@ impl RowPartition {
         if let Some(at) = splits.windows(2).position(|w| w[1] < w[0]) {
             return Err(InvalidPartition::Decreasing { encoding, from: splits[at], to: splits[at + 1], position: at + 1 }.error());
         }
-        Ok(RowPartition(Repr::Splits(splits)))
+        Ok(RowPartition::of(Repr::Splits(splits)))
     }
 
     /// From the length of each row: `[nrows]`. Source: `tf.RaggedTensor.from_row_lengths`. O(rows).
@@ -72,7 +99,7 @@ impl RowPartition {
             end = end.checked_add(length).ok_or_else(|| InvalidPartition::Overflow(PartitionEncoding::RowLengths).error())?;
             splits.push(end);
         }
-        Ok(RowPartition(Repr::Splits(splits.into())))
+        Ok(RowPartition::of(Repr::Splits(splits.into())))
     }
 
     /// Decodes any encoding. O(numbers + rows).
@@ -92,7 +119,7 @@ impl RowPartition {
     pub fn decode(encoding: PartitionEncoding, numbers: &[i64], extent: Extent) -> Result<RowPartition> {
         let mut splits = vec![0];
         encoding.decode(numbers, extent, &mut splits).map_err(InvalidPartition::error)?;
-        Ok(RowPartition(Repr::Splits(splits.into())))
+        Ok(RowPartition::of(Repr::Splits(splits.into())))
     }
 
     /// Appends rows `rows` in any encoding, relative to the start of these rows. O(numbers).
@@ -135,12 +162,12 @@ impl RowPartition {
             outcome.map_err(|e| e.at_row(record))?;
             ends.push((splits.len() - 1) as i64);
         }
-        let rows = RowPartition(Repr::Splits(splits.into()));
+        let rows = RowPartition::of(Repr::Splits(splits.into()));
         let rows = match rows.common_row_length() {
             Some(row_length) if encoding == PartitionEncoding::UniformRowLength => RowPartition::uniform(row_length, rows.nrows())?,
             _ => rows,
         };
-        Ok((RowPartition(Repr::Splits(ends.into())), rows))
+        Ok((RowPartition::of(Repr::Splits(ends.into())), rows))
     }
 
     /// A partition into rows of equal length. Source: `tf.RaggedTensor.from_uniform_row_length`. O(1).
@@ -151,12 +178,12 @@ impl RowPartition {
         let nvals =
             row_length.checked_mul(nrows).ok_or_else(|| Error::data(format!("{nrows} rows of {row_length} values are too many")))?;
         as_i64(nvals)?;
-        Ok(RowPartition(Repr::Uniform { row_length, nrows }))
+        Ok(RowPartition::of(Repr::Uniform { row_length, nrows }))
     }
 
     /// Number of rows.
     pub fn nrows(&self) -> usize {
-        match &self.0 {
+        match &self.repr {
             Repr::Splits(splits) => splits.len() - 1,
             Repr::Uniform { nrows, .. } => *nrows,
         }
@@ -164,7 +191,7 @@ impl RowPartition {
 
     /// Number of values.
     pub fn nvals(&self) -> usize {
-        match &self.0 {
+        match &self.repr {
             Repr::Splits(splits) => splits[splits.len() - 1] as usize,
             Repr::Uniform { row_length, nrows } => row_length * nrows,
         }
@@ -173,7 +200,7 @@ impl RowPartition {
     /// The start of row `row`; for `row == nrows`, the end. O(1).
     #[inline]
     pub fn start(&self, row: usize) -> usize {
-        match &self.0 {
+        match &self.repr {
             Repr::Splits(splits) => splits[row] as usize,
             Repr::Uniform { row_length, .. } => row_length * row,
         }
@@ -188,7 +215,7 @@ impl RowPartition {
     /// The length of row `row`. O(1).
     #[inline]
     pub fn row_length(&self, row: usize) -> usize {
-        match &self.0 {
+        match &self.repr {
             Repr::Splits(splits) => (splits[row + 1] - splits[row]) as usize,
             Repr::Uniform { row_length, .. } => *row_length,
         }
@@ -196,7 +223,7 @@ impl RowPartition {
 
     /// The uniform row length, if the partition was created as uniform. See also [`Self::common_row_length`].
     pub fn uniform_row_length(&self) -> Option<usize> {
-        match &self.0 {
+        match &self.repr {
             Repr::Splits(_) => None,
             Repr::Uniform { row_length, .. } => Some(*row_length),
         }
@@ -219,7 +246,7 @@ impl RowPartition {
 
     /// The offsets, `[nrows + 1]`. Zero-copy, or O(nrows) for a uniform partition.
     pub fn row_splits(&self) -> ScalarBuffer<i64> {
-        match &self.0 {
+        match &self.repr {
             Repr::Splits(splits) => splits.clone(),
             Repr::Uniform { row_length, nrows } => (0..=*nrows).map(|row| (row * row_length) as i64).collect::<Vec<_>>().into(),
         }
@@ -241,7 +268,7 @@ impl RowPartition {
 
     /// The length of the longest row; 0 without rows. O(rows), or O(1) if uniform.
     pub fn max_row_length(&self) -> usize {
-        match &self.0 {
+        match &self.repr {
             Repr::Uniform { row_length, nrows } => {
                 if *nrows == 0 {
                     0
@@ -263,7 +290,7 @@ impl RowPartition {
     /// ```
     pub fn slice(&self, rows: Range<usize>) -> (RowPartition, Range<usize>) {
         let values = self.start(rows.start)..self.start(rows.end);
-        let repr = match &self.0 {
+        let repr = match &self.repr {
             Repr::Uniform { row_length, .. } => Repr::Uniform { row_length: *row_length, nrows: rows.len() },
             Repr::Splits(splits) if values.start == 0 => Repr::Splits(splits.slice(0, rows.end + 1).slice(rows.start, rows.len() + 1)),
             Repr::Splits(splits) => {
@@ -271,13 +298,13 @@ impl RowPartition {
                 Repr::Splits(splits[rows.start..=rows.end].iter().map(|s| s - base).collect::<Vec<_>>().into())
             }
         };
-        (RowPartition(repr), values)
+        (RowPartition::of(repr), values)
     }
 
     /// The partition of the given rows, in that order and with repeats. O(rows).
     pub fn gather(&self, rows: &[usize]) -> RowPartition {
-        match &self.0 {
-            Repr::Uniform { row_length, .. } => RowPartition(Repr::Uniform { row_length: *row_length, nrows: rows.len() }),
+        match &self.repr {
+            Repr::Uniform { row_length, .. } => RowPartition::of(Repr::Uniform { row_length: *row_length, nrows: rows.len() }),
             Repr::Splits(_) => {
                 let mut splits = Vec::with_capacity(rows.len() + 1);
                 let mut end = 0i64;
@@ -286,7 +313,7 @@ impl RowPartition {
                     end += self.row_length(row) as i64;
                     splits.push(end);
                 }
-                RowPartition(Repr::Splits(splits.into()))
+                RowPartition::of(Repr::Splits(splits.into()))
             }
         }
     }
@@ -307,13 +334,13 @@ impl RowPartition {
         let mut end = 0i64;
         splits.push(0);
         for part in parts {
-            match &part.0 {
+            match &part.repr {
                 Repr::Splits(s) => splits.extend(s[1..].iter().map(|s| s + end)),
                 Repr::Uniform { row_length, nrows } => splits.extend((1..=*nrows).map(|row| end + (row * row_length) as i64)),
             }
             end = splits[splits.len() - 1];
         }
-        Ok(RowPartition(Repr::Splits(splits.into())))
+        Ok(RowPartition::of(Repr::Splits(splits.into())))
     }
 
     /// The partition of the values of `inner` into the rows of `self`, merging two axes. `self.nvals()` must equal
@@ -328,13 +355,13 @@ impl RowPartition {
     /// ```
     pub fn merge(&self, inner: &RowPartition) -> RowPartition {
         debug_assert_eq!(self.nvals(), inner.nrows());
-        match (&self.0, &inner.0) {
+        match (&self.repr, &inner.repr) {
             (Repr::Uniform { row_length: outer, nrows }, Repr::Uniform { row_length, .. }) => {
-                RowPartition(Repr::Uniform { row_length: outer * row_length, nrows: *nrows })
+                RowPartition::of(Repr::Uniform { row_length: outer * row_length, nrows: *nrows })
             }
             _ => {
                 let splits: Vec<i64> = (0..=self.nrows()).map(|row| inner.start(self.start(row)) as i64).collect();
-                RowPartition(Repr::Splits(splits.into()))
+                RowPartition::of(Repr::Splits(splits.into()))
             }
         }
     }
@@ -346,7 +373,7 @@ impl PartialEq for RowPartition {
         if self.nrows() != other.nrows() {
             return false;
         }
-        match (&self.0, &other.0) {
+        match (&self.repr, &other.repr) {
             (Repr::Splits(a), Repr::Splits(b)) => a.ptr_eq(b) || a == b,
             (Repr::Uniform { row_length: a, nrows }, Repr::Uniform { row_length: b, .. }) => a == b || *nrows == 0,
             _ => (0..=self.nrows()).all(|row| self.start(row) == other.start(row)),

@@ -199,7 +199,9 @@ pub fn take_runs(parts: &[&Tensor], runs: &[Run]) -> Result<Tensor> {
                 .map(|r| Run { part: r.part, start: partitions[r.part].start(r.start), end: partitions[r.part].start(r.end) })
                 .collect();
             check_repeated(total(&below), lists.iter().map(|l| l.values().nrows()).sum())?;
-            Tensor::list(out, take_runs(&lists.iter().map(|l| l.values()).collect::<Vec<_>>(), &below)?, validity_of(parts, runs))
+            let values = take_runs(&lists.iter().map(|l| l.values()).collect::<Vec<_>>(), &below)?;
+            let rows = runs.iter().flat_map(|r| (r.start..r.end).map(|row| (lists[r.part], row)));
+            Tensor::list(out.with_sizes_of(&values, &lists, rows), values, validity_of(parts, runs))
         }
         Tensor::Struct(s) => {
             let structs = parts.iter().map(|p| p.as_struct()).collect::<Result<Vec<&Struct>>>()?;

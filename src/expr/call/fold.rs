@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, CallNode, Frame, Kernel, Node, NodeKind};
+use crate::expr::kernels::level::bounding_known;
 use crate::expr::span::Span;
 use crate::schema::{Dim, Size, Type};
 use crate::tensor::Tensor;
@@ -49,14 +50,10 @@ fn known(ty: &Type, tensor: &Tensor) -> ExprResult<Type> {
     if ty.is_sparse() {
         return Ok(ty);
     }
-    let levels = ty.dims.len();
-    let (partitions, _) = tensor.levels(levels)?;
-    for (dim, partition) in ty.dims.iter_mut().zip(partitions) {
+    let sizes = bounding_known(tensor, &ty.dims)?;
+    for (dim, sizes) in ty.dims.iter_mut().zip(sizes) {
         if dim.size == Size::Uniform {
-            *dim = match partition.common_row_length() {
-                Some(length) => Dim::known(length as u64),
-                None => Dim::known(0),
-            };
+            *dim = Dim::known(sizes.first().map_or(0, |size| *size as u64));
         }
     }
     Ok(ty)

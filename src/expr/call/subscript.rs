@@ -331,7 +331,11 @@ impl AtRows {
     }
 
     fn at(&self, row: usize) -> Option<i64> {
-        self.numbers.as_ref().map(|n| n.at(self.records.get(row).copied().unwrap_or(0)))
+        self.of_record(self.records.get(row).copied().unwrap_or(0))
+    }
+
+    fn of_record(&self, record: usize) -> Option<i64> {
+        self.numbers.as_ref().map(|n| n.at(record))
     }
 }
 
@@ -355,22 +359,19 @@ impl Key {
             }
             Key::Slice { level, start, stop, step } => {
                 if let Some(slice) = static_slice(start, stop, *step) {
-                    return tensor.map_below(*level, &mut |t| {
-                        let list = t.as_list()?;
-                        let (partition, values) = slice::each_row(list.partition(), list.values(), slice)?;
-                        Tensor::list(partition, values, None)
-                    });
+                    let out = tensor.map_below(*level, &mut |t| {
+                        slice::cut(t.as_list()?, |partition, values| slice::each_row(partition, values, slice))
+                    })?;
+                    return out.with_sizes_cut(&tensor, *level, &|_, size| slice.of_row(size).1);
                 }
                 let owners = merged(&tensor, 0, *level)?;
                 let (start, stop) = (AtRows::new(start.as_ref(), args, &owners)?, AtRows::new(stop.as_ref(), args, &owners)?);
-                tensor.map_below(*level, &mut |t| {
-                    let list = t.as_list()?;
-                    let (partition, values) = slice::rows(list.partition(), list.values(), |row| Slice {
-                        start: start.at(row),
-                        stop: stop.at(row),
-                        step: *step,
-                    })?;
-                    Tensor::list(partition, values, None)
+                let out = tensor.map_below(*level, &mut |t| {
+                    let of_row = |row: usize| Slice { start: start.at(row), stop: stop.at(row), step: *step };
+                    slice::cut(t.as_list()?, |partition, values| slice::rows(partition, values, of_row))
+                })?;
+                out.with_sizes_cut(&tensor, *level, &|record, size| {
+                    Slice { start: start.of_record(record), stop: stop.of_record(record), step: *step }.of_row(size).1
                 })
             }
         }

@@ -5,7 +5,7 @@
 use crate::error::{Error, Result};
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::error::{ExprError, ExprResult};
-use crate::expr::kernels::level::{bounding, bounding_known, dense_partitions, expand, merged, record_of, wrap};
+use crate::expr::kernels::level::{bounding_known, dense_partitions, expand, merged, record_of, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, merged_dim, outermost_uniform};
 use crate::printable::counted;
@@ -199,13 +199,9 @@ fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
 /// Only if memory runs out.
 pub fn transposed(tensor: &Tensor, perm: &[usize], dims: &[Dim]) -> Result<Tensor> {
     let rank = perm.len();
-    let mut sizes = bounding(tensor, rank)?;
-    // Without values, only the type knows the sizes of the inner axes.
-    for (axis, dim) in perm.iter().zip(dims) {
-        if let Size::Known(n) = dim.size {
-            sizes[*axis].fill(usize::try_from(n).unwrap_or(usize::MAX));
-        }
-    }
+    let mut own = dims.to_vec();
+    perm.iter().zip(dims).for_each(|(axis, dim)| own[*axis] = dim.clone());
+    let sizes = bounding_known(tensor, &own)?;
     let whole = merged(tensor, 0, rank)?;
     let (_, below) = tensor.levels(rank)?;
     let places = transposed_places(&whole, &sizes, perm);

@@ -5,7 +5,7 @@
 use super::apply::{unary, with_dtype};
 use super::axes::transposed;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, strict_node};
+use crate::expr::call::{Arg, Call, Function, Integer, as_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::{Convert, i64s, native};
@@ -31,7 +31,32 @@ pub static FUNCTIONS: &[Function] = &[
         ragged_constant
     ),
     function!(
-        ["constant", "convert_to_tensor"],
+        ["convert_to_tensor"],
+        "value, dtype=None, dtype_hint=None",
+        "A tensor from a value or nested list, of dtype_hint if it holds the values and no dtype is given.",
+        [("convert_to_tensor([1, 2], dtype_hint=float64)", "[1.0, 2.0]"), ("convert_to_tensor([1.5], dtype_hint=int32)", "[1.5]")],
+        |c| {
+            let (item, dtype) = (c.operand(0)?, c.dtype(1)?);
+            if item.literal().is_none() {
+                let node = as_node(item, dtype.as_ref())?;
+                return match dtype.filter(|dtype| node.ty.dtype() != Some(dtype)) {
+                    Some(dtype) => {
+                        Err(c.error(format!("convert_to_tensor does not convert {} to {dtype}", node.ty)).help("use cast(x, dtype)"))
+                    }
+                    None => Ok(OperandKind::Tensor(node)),
+                };
+            }
+            let literal = literal_of(c)?;
+            let hinted = match (&dtype, c.dtype(2)?) {
+                (None, Some(hint)) => literal::plain(&literal, Some(&hint)).ok(),
+                _ => None,
+            };
+            let (ty, tensor) = hinted.map_or_else(|| literal::plain(&literal, dtype.as_ref()), Ok)?;
+            Ok(OperandKind::Tensor(operand::constant(tensor, ty, c.span.clone())))
+        }
+    ),
+    function!(
+        ["constant"],
         "value, dtype=None, shape=None",
         "A tensor from a value or nested list. With a shape, the values are reshaped, or a single value is repeated to fill it.",
         [("constant([1, 2], dtype=float64)", "[1.0, 2.0]"), ("constant(7, shape=[2, 1])", "[[7], [7]]")],

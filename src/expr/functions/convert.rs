@@ -111,24 +111,29 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             (None, _) => Dim::UNIFORM,
         });
     }
-    // Inner axes of a single known size are copied whole; others are padded like the ragged axes.
-    let whole = inner.iter().all(|d| matches!(d.size, Size::Known(_))) && default.rank() > 0;
-    let levels = if whole { last + 1 } else { rank };
+    // Beside a default for whole items, these are copied whole; otherwise the inner axes are padded like the ragged axes.
+    let levels = if default.rank() > 0 { last + 1 } else { rank };
     call.one(Type::tensor(dtype, dims.clone()), move |args| {
         let tensor = x.of(args)?;
         let longest = bounding_known(&tensor, &x.ty.dims)?;
         let sizes: Vec<Vec<usize>> = shape
             .iter()
-            .zip(longest)
+            .zip(&longest)
             .map(|(wanted, longest)| match wanted {
                 Some(n) => {
                     let sizes = n.of(args)?;
                     (0..args.nrows).map(|record| sizes.size(record, "the size")).collect()
                 }
-                None => Ok(longest),
+                None => Ok(longest.clone()),
             })
             .collect::<Result<_>>()?;
-        let default = spread(&default, args, &x.ty.dims[levels..])?;
+        for axis in levels..rank {
+            if let Some(record) = (0..args.nrows).find(|r| longest[axis][*r] > 0 && longest[axis][*r] != sizes[axis][*r]) {
+                let (found, size) = (longest[axis][record], sizes[axis][record]);
+                return Err(Error::data(format!("all rows of axis {axis} have {found} items; the shape says {size}")).at_row(record));
+            }
+        }
+        let default = spread(&default, args, &dims[levels..], &sizes[levels..])?;
         pad(&tensor, levels, &sizes, &dims, &default)
     })
 }
@@ -139,15 +144,19 @@ pub fn zero_of(call: &mut Call, dtype: &DType) -> ExprResult<Arg> {
     Ok(call.push(crate::expr::operand::constant(tensor, ty, call.span.clone())))
 }
 
-/// The default value, with one row per record, broadcast to the shape of the inner axes.
-fn spread(default: &Arg, args: &Args, inner: &[Dim]) -> Result<Tensor> {
+/// The default value, with one row per record, broadcast to the sizes of the inner axes, `[axis][record]`. Where there are no items,
+/// it has its own.
+fn spread(default: &Arg, args: &Args, inner: &[Dim], sizes: &[Vec<usize>]) -> Result<Tensor> {
     let tensor = default.of(args)?.into_owned();
-    if inner.is_empty() || default.rank() == inner.len() && default.ty.dims.iter().zip(inner).all(|(a, b)| a.size == b.size) {
+    let is_known = |(a, b): (&Dim, &Dim)| a.size == b.size && matches!(a.size, Size::Known(_));
+    if inner.is_empty() || default.rank() == inner.len() && default.ty.dims.iter().zip(inner).all(is_known) {
         return Ok(tensor);
     }
-    broadcast::to_shape(&tensor, &default.ty.dims, inner, args.nrows, |axis, _| match inner[axis].size {
-        Size::Known(n) => Ok(n as usize),
-        _ => Err(Error::internal("an inner axis of open size")),
+    let own = bounding_known(&tensor, &default.ty.dims)?;
+    let missing = inner.len() - default.rank();
+    broadcast::to_shape(&tensor, &default.ty.dims, inner, args.nrows, |axis, record| {
+        let own = axis.checked_sub(missing).map_or(1, |axis| own[axis][record]);
+        Ok(if sizes[axis][record] == 0 && inner[axis].size == Size::Uniform { own } else { sizes[axis][record] })
     })
 }
 

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::expr::call::{Call, Function, positive_axis, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, i64s};
-use crate::expr::kernels::level::{bounding, merged, partition_of, wrap};
+use crate::expr::kernels::level::{bounding_known, merged, partition_of, wrap};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::shape;
 use crate::printable::{counted, counted_axes};
@@ -191,7 +191,7 @@ fn reverse_sequence(call: &mut Call) -> ExprResult<OperandKind> {
         let (tensor, lengths) = (x.of(args)?, lengths.of(args)?);
         let list = lengths.as_list()?;
         let numbers = i64s(list.values().as_leaf()?)?;
-        let sizes = bounding(&tensor, rank)?;
+        let sizes = bounding_known(&tensor, &x.ty.dims)?;
         let values = merged(&tensor, 0, rank)?;
         let mut order = Vec::with_capacity(values.nvals());
         for record in 0..values.nrows() {

@@ -89,6 +89,55 @@ pub static FUNCTIONS: &[Function] = &[
             })
         }
     ),
+    formula!(
+        ["nn.weighted_moments"],
+        "x, axes, frequency_weights, keepdims|keep_dims=False",
+        "Mean and variance over axes, in which each value counts as often as its weight says.",
+        [("nn.weighted_moments([1.0, 3.0, 9.0], [0], [1.0, 1.0, 0.0])[0]", "2.0")],
+        |call| {
+            let dtype = as_node(call.operand(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Float32);
+            // Half-precision numbers are summed as float32.
+            let wide = if dtype == DType::Float16 { DType::Float32 } else { dtype.clone() };
+            let (x, weights) = (format!("cast(x, {wide})"), format!("cast(frequency_weights, {wide})"));
+            let sums = |values: &str, keepdims: &str| format!("reduce_sum({values}, axes, {keepdims})");
+            let total = |keepdims: &str| sums(&format!("({weights} + zeros_like({x}))"), keepdims);
+            let mean = |keepdims: &str| format!("{} * math.reciprocal({})", sums(&format!("{weights} * {x}"), keepdims), total(keepdims));
+            let squares = format!("{weights} * math.squared_difference({x}, {})", mean("True"));
+            let variance = format!("{} * math.reciprocal({})", sums(&squares, "keepdims"), total("keepdims"));
+            Ok(format!("(cast({}, {dtype}), cast({variance}, {dtype}))", mean("keepdims")))
+        }
+    ),
+    formula!(
+        ["nn.sufficient_statistics"],
+        "x, axes, shift=None, keepdims|keep_dims=False",
+        "The number of values over axes, their sum, the sum of their squares, and shift, which is subtracted from the values first (0 if it is not given); for nn.normalize_moments.",
+        [("nn.sufficient_statistics([1.0, 3.0], [0])[2]", "10.0")],
+        |call| {
+            let (own, squares, shift) = match call.given(2).is_some() {
+                true => ("x - shift", "math.squared_difference(x, shift)", "shift"),
+                false => ("x", "square(x)", "cast(0, identity(x).dtype)"),
+            };
+            let ty = call.dense(call.operand(0)?, "to pad its rows: to_tensor(x)")?;
+            let axes = static_ints(call.operand(1)?).ok_or_else(|| call.error("nn.sufficient_statistics: axes must be a list of axes"))?;
+            let axes = axes.into_iter().map(|axis| call.axis(1, axis, ty.rank())).collect::<ExprResult<Vec<_>>>()?;
+            let sizes: Vec<String> = axes.into_iter().map(|axis| format!("shape(identity(x))[{axis}]")).collect();
+            let count = if sizes.is_empty() { "1".to_owned() } else { sizes.join(" * ") };
+            Ok(format!(
+                "(cast({count}, identity(x).dtype), reduce_sum({own}, axes, keepdims), reduce_sum({squares}, axes, keepdims), {shift})"
+            ))
+        }
+    ),
+    formula!(
+        ["nn.normalize_moments"],
+        "counts, mean_ss, variance_ss, shift",
+        "Mean and variance from the results of nn.sufficient_statistics.",
+        [("nn.normalize_moments(2.0, 4.0, 10.0, None)[1]", "1.0")],
+        |call| {
+            const MEAN: &str = "mean_ss * math.reciprocal(counts)";
+            let shifted = if call.given(3).is_some() { " + shift" } else { "" };
+            Ok(format!("({MEAN}{shifted}, variance_ss * math.reciprocal(counts) - square({MEAN}))"))
+        }
+    ),
     formula!(["nn.l2_loss"], "t|x", "Half the sum of squares.", [("nn.l2_loss([3.0, 4.0])", "12.5")], |call| {
         check_float(call)?;
         text("reduce_sum(square(t)) / 2.0")

@@ -7,7 +7,7 @@ use crate::expr::call::{Arg, Call, Function, Integer, Integers, alike, static_in
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::join;
-use crate::expr::kernels::level::{check_uniform, merged, record_of};
+use crate::expr::kernels::level::{bounding_known, check_uniform, merged, record_of, with_sizes};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{self, last_ragged, outermost_uniform};
@@ -110,7 +110,14 @@ pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> ExprR
         let tensors: Vec<&Tensor> = tensors.iter().map(std::convert::AsRef::as_ref).collect();
         let out = join::join(&tensors, axis)?;
         check_uniform(&out, &dims)?;
-        Ok(out)
+        with_sizes(out, &dims, || {
+            let sizes = tensors.iter().zip(&args).map(|(t, arg)| bounding_known(t, &arg.ty.dims)).collect::<Result<Vec<_>>>()?;
+            let joined = |at: usize, record: usize| {
+                let own = sizes.iter().map(|sizes| sizes[at][record]);
+                if at == axis { own.sum() } else { own.max().unwrap_or(0) }
+            };
+            Ok((0..rank).map(|at| (0..a.nrows).map(|record| joined(at, record)).collect()).collect())
+        })
     })
 }
 
@@ -183,12 +190,9 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
         (0..parts.len())
             .map(|part| {
                 let first = |row: usize| if part == 0 { 0 } else { ends[part - 1].get(row).copied().unwrap_or(0) };
-                let (p, values) = slice::rows(list.partition(), list.values(), |row| Slice {
-                    start: Some(first(row) as i64),
-                    stop: Some(ends[part].get(row).copied().unwrap_or(0) as i64),
-                    step: 1,
-                })?;
-                let out = Tensor::list(p, values, None)?;
+                let end = |row: usize| ends[part].get(row).copied().unwrap_or(0);
+                let of_row = |row: usize| Slice { start: Some(first(row) as i64), stop: Some(end(row) as i64), step: 1 };
+                let out = slice::cut(list, |partition, values| slice::rows(partition, values, of_row))?;
                 tensor.map_below(axis, &mut |_| Ok(out.clone()))
             })
             .collect()

@@ -70,6 +70,33 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     formula!(
+        ["shape_n"],
+        "input, out_type=None",
+        "The shapes of the tensors of a list.",
+        [("shape_n([[1, 2], [3, 4, 5]])[1]", "[3]")],
+        |call| {
+            let shapes: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("shape(input[{i}], out_type)")).collect();
+            Ok(format!("[{}]", shapes.join(", ")))
+        }
+    ),
+    formula!(["identity_n"], "input", "The tensors of a list, unchanged.", [("identity_n([[1, 2], [3, 4, 5]])[1]", "[3, 4, 5]")], |call| {
+        let tensors: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("identity(input[{i}])")).collect();
+        Ok(format!("[{}]", tensors.join(", ")))
+    }),
+    formula!(
+        ["clip_by_global_norm"],
+        "t_list, clip_norm, use_norm=None",
+        "The tensors of a list, scaled down together so that their global norm is at most clip_norm, and the norm before. use_norm is the norm if it is known.",
+        [("clip_by_global_norm([[3.0], [4.0]], 1.0)[0][1]", "[0.8]"), ("clip_by_global_norm([[3.0], [4.0]], 1.0)[1]", "5.0")],
+        |call| {
+            let norm = if call.given(2).is_some() { "use_norm" } else { "linalg.global_norm(t_list)" };
+            // An infinite norm gives NaN, as in TensorFlow.
+            let scale = format!("(clip_norm * minimum(1.0 / {norm}, 1.0 / clip_norm) + ({norm} - {norm}))");
+            let scaled: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("t_list[{i}] * {scale}")).collect();
+            Ok(format!("([{}], {norm})", scaled.join(", ")))
+        }
+    ),
+    formula!(
         ["nn.batch_normalization"],
         "x, mean, variance, offset, scale, variance_epsilon",
         "Scale and shift values to a mean of offset (or None) and a standard deviation of scale (or None), given the mean and variance of the values.",

@@ -3,7 +3,7 @@
 //! Semantics: `tf.linalg.matmul`, of `tf.Tensor` and of `tf.RaggedTensor`; `tf.sparse.sampled_addmm`.
 
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function};
+use crate::expr::call::{Arg, Call, Function, cast_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::broadcast::align;
 use crate::expr::kernels::cast::{cast, i64s, native};
@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["matmul", "linalg.matmul"],
-        "a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False, b_is_sparse=False",
-        "The product of two matrices, or of corresponding matrices in two batches; `a @ b`.",
+        "a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False, b_is_sparse=False, output_type=None",
+        "The product of two matrices, or of corresponding matrices in two batches; `a @ b`. It is computed in output_type, by default the dtype of the matrices.",
         [
             ("matmul([[1, 2], [3, 4]], [[5], [6]])", "[[17], [39]]"),
             ("matmul([[[1, 2]], [[3, 4], [5, 6]]], [[[1], [2]], [[1], [1]]])", "[[[5]], [[7], [11]]]")
@@ -96,7 +96,11 @@ impl Matrices {
             .map(|matrix| {
                 let range = rows.partition().range(matrix);
                 let width = range.clone().next().map(|row| columns.row_length(row));
-                let width = width.or_else(|| known(&self.arg.ty.dims[self.outer() + 1])).unwrap_or(0);
+                let width = width.or_else(|| known(&self.arg.ty.dims[self.outer() + 1])).unwrap_or_else(|| {
+                    let mut width = [0];
+                    rows.item_sizes(matrix, &mut width);
+                    width[0]
+                });
                 if let Some(other) = range.clone().map(|row| columns.row_length(row)).find(|n| *n != width) {
                     let record = crate::expr::kernels::level::record_of(tensor, self.outer(), matrix);
                     return Err(Error::data(format!(
@@ -131,7 +135,14 @@ pub fn unmatched(columns: u64, rows: u64) -> String {
 fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
     // The adjoint of a real matrix is its transpose.
     let (ta, tb) = (turned(call, 2, 4)?, turned(call, 3, 5)?);
-    let args = call.promoted(&[0, 1])?;
+    let mut args = call.promoted(&[0, 1])?;
+    if let Some(wanted) = call.dtype(8)? {
+        let wanted = wanted.clone();
+        for arg in &mut args {
+            let node = cast_node(call.node(arg), &wanted, call.text())?;
+            *arg = call.push(node);
+        }
+    }
     let dtype = args[0].dtype()?.clone();
     if !dtype.is_number() {
         return Err(call.error(format!("{} expects numbers, found {dtype}", call.name)));
@@ -159,6 +170,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
         let (of_x, of_y) = (i64s(of_x.as_leaf()?)?, i64s(of_y.as_leaf()?)?);
         let (left, right) = (a.of(&x)?, b.of(&y)?);
         let (mut pairs, mut rows, mut columns, mut count) = (Vec::with_capacity(of_x.len()), Vec::new(), Vec::new(), 0usize);
+        let mut widths = Vec::with_capacity(of_x.len());
         for (i, (p, q)) in of_x.iter().zip(of_y).enumerate() {
             let (p, q) = (&left[*p as usize], &right[*q as usize]);
             let ((m, k), (other, n)) = (p.size(), q.size());
@@ -170,6 +182,7 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
             }
             count = check_count(m.checked_mul(n).and_then(|c| c.checked_add(count)), record())?;
             rows.push(m);
+            widths.push(n);
             columns.extend(std::iter::repeat_n(n, m));
             pairs.push((p, q));
         }
@@ -184,7 +197,9 @@ fn matmul(call: &mut Call) -> ExprResult<OperandKind> {
             numbers!(&dtype, T => products::<T>(&pairs, vx, vy, count)?, return Err(Error::internal("a product of other values")))
         };
         let [m, n] = &dims[dims.len() - 2..] else { return Err(Error::internal("a product without axes")) };
-        let inner: [RowPartition; 2] = [partition_of(m, rows)?, partition_of(n, columns)?];
+        let columns = partition_of(n, columns)?;
+        let rows = partition_of(m, rows)?.with_sizes_below(std::slice::from_ref(&columns), |row, out| out[0] = widths[row]);
+        let inner: [RowPartition; 2] = [rows, columns];
         wrap(aligned.partitions.into_iter().chain(inner), Tensor::Leaf(flat))
     })
 }

@@ -70,6 +70,7 @@ mod select;
 mod sequence;
 mod shapes;
 mod slices;
+mod solvers;
 mod sort;
 mod sparse;
 mod special;
@@ -105,6 +106,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Repetition", functions: repeat::FUNCTIONS, grows: true },
     Family { title: "Matrices", functions: matrix::FUNCTIONS, grows: true },
     Family { title: "Linear algebra", functions: linear::FUNCTIONS, grows: true },
+    Family { title: "Linear equations", functions: solvers::FUNCTIONS, grows: false },
     Family { title: "Diagonals", functions: diagonals::FUNCTIONS, grows: true },
     Family { title: "Tensor contractions", functions: contractions::FUNCTIONS, grows: true },
     Family { title: "Selection", functions: select::FUNCTIONS, grows: true },
@@ -187,6 +189,32 @@ pub const ATTRIBUTES: &[&str] = &[
     "static_uniform_row_length",
 ];
 
+/// The methods of TensorFlow's classes that have a function of their name.
+const METHODS: &[(&str, &[&str])] = &[
+    (
+        "RaggedTensor",
+        &[
+            "bounding_shape",
+            "get_shape",
+            "merge_dims",
+            "nested_row_lengths",
+            "nested_value_rowids",
+            "nrows",
+            "row_lengths",
+            "row_limits",
+            "row_starts",
+            "to_list",
+            "to_sparse",
+            "to_tensor",
+            "value_rowids",
+            "with_flat_values",
+            "with_values",
+        ],
+    ),
+    ("SparseTensor", &["get_shape", "with_values"]),
+    ("StructuredTensor", &["field_value", "merge_dims", "nrows", "partition_outer_dimension", "promote", "to_pyval", "with_updates"]),
+];
+
 static BY_NAME: LazyLock<HashMap<&'static str, &'static Function>> =
     LazyLock::new(|| all().flat_map(|f| f.names.iter().map(move |n| (*n, f))).collect());
 
@@ -211,7 +239,15 @@ pub fn all() -> impl Iterator<Item = &'static Function> + Clone {
 pub fn find(name: &str) -> Option<&'static Function> {
     let short = name.strip_prefix("tf.").unwrap_or(name);
     let short = short.strip_prefix("compat.v1.").unwrap_or(short);
-    BY_NAME.get(name).or_else(|| BY_NAME.get(short)).copied()
+    let found = BY_NAME.get(name).or_else(|| BY_NAME.get(short));
+    found.or_else(|| BY_NAME.get(method(short)?)).copied()
+}
+
+/// The function for a method that is called by its class with the tensor as an argument, as in `RaggedTensor.row_lengths(x)`.
+fn method(name: &str) -> Option<&str> {
+    let (class, name) = name.split_once('.')?;
+    let (_, methods) = METHODS.iter().find(|(own, _)| *own == class)?;
+    methods.contains(&name).then_some(name)
 }
 
 /// Finds the function for an attribute.

@@ -12,7 +12,7 @@ use crate::expr::kernels::broadcast::align;
 use crate::expr::kernels::cast::cast;
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::{self, Binary, Float, Unary};
-use crate::expr::kernels::level::merged;
+use crate::expr::kernels::level::{item_size, merged};
 use crate::expr::kernels::segment::{self, Reduce};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::last_ragged;
@@ -175,10 +175,13 @@ impl Plan {
             let keep = self.keepdims;
             // The items of rows at level `axis` are reduced, which leaves slices with one axis less.
             let owners = merged(&tensor, 0, *axis)?;
-            tensor = tensor.map_below(*axis, &mut |t| {
-                let out = one_axis(op, t, &without[*axis..], &owners)?;
+            let rank = left.dims.len();
+            let absent = |record: usize, inner: usize| item_size(&tensor, record, rank, inner);
+            let reduced = tensor.map_below(*axis, &mut |t| {
+                let out = one_axis(op, t, &without[*axis..], &owners, &absent)?;
                 if keep { Tensor::list(RowPartition::uniform(1, out.nrows())?, out, None) } else { Ok(out) }
             })?;
+            tensor = reduced;
             left = left.reduced(*axis, keep);
         }
         Ok(tensor)
@@ -192,8 +195,8 @@ fn kept_rank(dims: &[Dim]) -> usize {
 }
 
 /// Reduces the items of each row. `dims` are the axes of the result below that row; `owners` partitions the rows by
-/// record.
-fn one_axis(op: Reduce, tensor: &Tensor, dims: &[Dim], owners: &RowPartition) -> Result<Tensor> {
+/// record; `absent`: see [`segment::aggregate`].
+fn one_axis(op: Reduce, tensor: &Tensor, dims: &[Dim], owners: &RowPartition, absent: &dyn Fn(usize, usize) -> usize) -> Result<Tensor> {
     let list = tensor.as_list()?;
     if dims.is_empty() {
         return Ok(Tensor::Leaf(segment::rows(op, list.values().as_leaf()?, list.partition())?));
@@ -203,7 +206,7 @@ fn one_axis(op: Reduce, tensor: &Tensor, dims: &[Dim], owners: &RowPartition) ->
     for row in 0..partition.nrows() {
         ids.extend(std::iter::repeat_n(row, partition.row_length(row)));
     }
-    segment::aggregate(op, list.values(), dims, &ids, owners)
+    segment::aggregate(op, list.values(), dims, &ids, owners, absent)
 }
 
 /// The axes left of a tensor while it is reduced.

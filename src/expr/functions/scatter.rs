@@ -2,6 +2,7 @@
 //!
 //! Semantics: `tf.scatter_nd`, `tf.tensor_scatter_nd_update`, `_add`, `_sub`, `_max`, `_min`.
 
+use super::select::ignores_bad_indices;
 use crate::expr::call::{Call, Function, as_node, static_int};
 use crate::expr::error::ExprResult;
 use crate::schema::{DType, Dim, Size};
@@ -9,9 +10,10 @@ use crate::schema::{DType, Dim, Size};
 pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["scatter_nd", "manip.scatter_nd"],
-        "indices, updates, shape",
-        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed; strings are concatenated.",
+        "indices, updates, shape, bad_indices_policy=\"\"",
+        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed; strings are concatenated. An index out of range is an error, or left out with bad_indices_policy=\"IGNORE\".",
         [
+            ("scatter_nd([[3], [7]], [9, 10], [5], bad_indices_policy=\"IGNORE\")", "[0, 0, 0, 9, 0]"),
             ("scatter_nd([[3], [1], [3]], [9, 10, 11], [5])", "[0, 10, 0, 20, 0]"),
             ("scatter_nd([[1]], [[5, 6]], [2, 2])", "[[0, 0], [5, 6]]")
         ],
@@ -21,7 +23,10 @@ pub static FUNCTIONS: &[Function] = &[
             };
             let known: Vec<Size> = sizes.iter().map(|size| static_int(size).and_then(|n| u64::try_from(n).ok())).map(known).collect();
             let sizes: Vec<String> = (0..sizes.len()).map(|axis| format!("shape[{axis}]")).collect();
-            let scatter = Scatter::new(call, 0, 1, &sizes, &known)?;
+            let mut scatter = Scatter::new(call, 0, 1, &sizes, &known)?;
+            if ignores_bad_indices(call, 3)? {
+                scatter.ignore_bad_indices();
+            }
             let (rows, ids, nrows) = (scatter.rows("updates"), &scatter.ids, &scatter.nrows);
             let summed = match as_node(call.operand(1)?, None)?.ty.dtype() {
                 Some(DType::Bool) => format!("math.unsorted_segment_sum(cast({rows}, int64), {ids}, {nrows}) > 0"),
@@ -96,6 +101,10 @@ struct Scatter {
     /// The number of rows, and the row index of each update.
     nrows: String,
     ids: String,
+    /// Whether each index is in range.
+    fits: String,
+    /// The row index of each update, whether in range or not.
+    positions: String,
     /// The sizes of a row, and of the result.
     inner: String,
     shape: String,
@@ -113,6 +122,10 @@ impl Scatter {
         }
         let depth = match ty.dims.last().map(|dim| dim.size) {
             Some(Size::Known(depth @ 1..)) => depth as usize,
+            // The ranks say how many numbers an index has.
+            Some(Size::Uniform) if (ty.rank()..ty.rank() + sizes.len()).contains(&(updates.rank() + 1)) => {
+                ty.rank() - 1 + sizes.len() - updates.rank()
+            }
             _ => {
                 let error =
                     call.error(format!("{}: the last axis of the indices must have a known size of at least 1; this is {ty}", call.name));
@@ -152,9 +165,18 @@ impl Scatter {
         let positions: Vec<String> = (0..depth).map(position).collect();
         // Adds zeros, but rejects indices that are out of range.
         let check = format!("gather_nd(zeros([{}], int64), indices)", outer.join(", "));
-        let ids = format!("reshape({check} + {}, [-1])", positions.join(" + "));
+        let positions = positions.join(" + ");
+        let ids = format!("reshape({check} + {positions}, [-1])");
+        let positions = format!("reshape({positions}, [-1])");
+        let fits = |axis: usize| format!("(({vectors}[..., {axis}] >= 0) & (cast({vectors}[..., {axis}], int64) < {}))", outer[axis]);
+        let fits = format!("reshape({}, [-1])", (0..depth).map(fits).collect::<Vec<_>>().join(" & "));
         let inner: String = inner.iter().map(|size| format!(", {size}")).collect();
-        Ok(Scatter { nrows: format!("cast({}, int64)", outer.join(" * ")), ids, inner, shape: sizes.join(", ") })
+        Ok(Scatter { nrows: format!("cast({}, int64)", outer.join(" * ")), ids, fits, positions, inner, shape: sizes.join(", ") })
+    }
+
+    /// Leaves out updates whose index is out of range. Only for segments, which ignore negative ids.
+    fn ignore_bad_indices(&mut self) {
+        self.ids = format!("where({}, {}, -1)", self.fits, self.positions);
     }
 
     /// For `tensor`, `indices` and `updates`, into a copy of the tensor.

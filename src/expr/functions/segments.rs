@@ -9,7 +9,7 @@ use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, dtype_of, i64s};
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise;
-use crate::expr::kernels::level::{check_same, from_lengths, merged};
+use crate::expr::kernels::level::{check_same, from_lengths, item_size, merged};
 use crate::expr::kernels::segment::{self, Reduce};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, quotient};
@@ -276,7 +276,8 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
     }
     let (_, below) = data.levels(levels)?;
     let below = if kept.len() == below.nrows() { below.clone() } else { below.gather(&kept)? };
-    let run = |reduce: Reduce, values: &Tensor| segment::aggregate(reduce, values, inner, &segments, &all);
+    let absent = |record: usize, axes: usize| item_size(data, record, levels + inner.len(), axes);
+    let run = |reduce: Reduce, values: &Tensor| segment::aggregate(reduce, values, inner, &segments, &all, &absent);
     let counts = || {
         let counts = run(Reduce::Count, &below)?;
         let (_, counts) = counts.levels(inner.len())?;

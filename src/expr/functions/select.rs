@@ -4,12 +4,16 @@
 //! tf.RaggedTensor. An out-of-range index is always an error.
 
 use super::apply::pointwise;
+use super::convert::zero_of;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, static_int};
 use crate::expr::error::{ExprError, ExprResult, compare};
+use crate::expr::kernels::broadcast::to_shape;
 use crate::expr::kernels::cast::{bools, i64s};
 use crate::expr::kernels::elementwise::choose;
-use crate::expr::kernels::level::{check_same, from_lengths, merged, record_of, wrap};
+use crate::expr::kernels::fill::Filled;
+use crate::expr::kernels::level::{bounding_known, check_same, from_lengths, merged, record_of, with_sizes, wrap};
+use crate::expr::kernels::slice::cut;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::printable::{counted, counted_axes};
@@ -52,9 +56,12 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["gather_nd", "manip.gather_nd"],
-        "params|x, indices, batch_dims=0",
-        "Select items or slices by index vectors.",
-        [("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]")],
+        "params|x, indices, batch_dims=0, name, bad_indices_policy=\"\"",
+        "Select items or slices by index vectors. If their size is not known before the first record, they must select single items. An index out of range is an error, or gives 0 or an empty string with bad_indices_policy=\"IGNORE\".",
+        [
+            ("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]"),
+            ("gather_nd([1, 2], [[1], [5]], bad_indices_policy=\"IGNORE\")", "[2, 0]")
+        ],
         gather_nd
     ),
     function!(
@@ -114,7 +121,8 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
     let mut dims = x.ty.dims[..axis].to_vec();
     dims.extend(indices.ty.dims[batch..].iter().cloned());
     dims.extend(x.ty.dims[axis + 1..].iter().cloned());
-    let ty = Type { dims: outermost_uniform(dims), ..x.ty.clone() };
+    let dims = outermost_uniform(dims);
+    let ty = Type { dims: dims.clone(), ..x.ty.clone() };
     call.one(ty, move |args| {
         let ids = indices.of(args)?;
         // A table that is the same for all records is not repeated.
@@ -157,7 +165,11 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
             }
         }
         let partitions: Vec<RowPartition> = outer.into_iter().cloned().chain(partitions.into_iter().cloned()).collect();
-        wrap(partitions.into_iter(), list.values().gather(&places)?)
+        with_sizes(wrap(partitions.into_iter(), list.values().gather(&places)?)?, &dims, || {
+            let (mut sizes, of_ids) = (bounding_known(&tensor, &x.ty.dims)?, bounding_known(&ids, &indices.ty.dims)?);
+            sizes.splice(axis..=axis, of_ids.into_iter().skip(batch));
+            Ok(sizes)
+        })
     })
 }
 
@@ -176,14 +188,26 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     let Some((last, outer)) = indices.ty.dims.split_last() else {
         return Err(ExprError::at(indices.span.clone(), "an index must be a vector, not a scalar"));
     };
-    let Size::Known(depth) = last.size else {
-        return Err(ExprError::at(indices.span.clone(), format!("the size of an index must be known; this is {}", indices.ty)));
-    };
-    let depth = usize::try_from(depth).unwrap_or(usize::MAX);
     if x.rank() == 0 {
         return Err(ExprError::at(x.span.clone(), "gather_nd needs a tensor with at least one axis; this is a scalar"));
     }
     let axes_left = x.rank() - batch;
+    let depth = match last.size {
+        Size::Known(depth) => usize::try_from(depth).unwrap_or(usize::MAX),
+        Size::Uniform => axes_left,
+        Size::Ragged => {
+            let error = ExprError::at(indices.span.clone(), format!("all indices must have the same size; this is {}", indices.ty));
+            return Err(error.help("if they have: to_tensor(indices)"));
+        }
+    };
+    let ignores = ignores_bad_indices(call, 3)?;
+    if ignores && ragged {
+        return Err(call.error("gather_nd does not support bad_indices_policy for ragged tensors").help("to make it dense: to_tensor(x)"));
+    }
+    let zero = match x.ty.dtype() {
+        Some(dtype) if ignores => Some(zero_of(call, &dtype.clone())?),
+        _ => None,
+    };
     if depth > axes_left {
         return Err(ExprError::at(
             indices.span.clone(),
@@ -202,7 +226,9 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     call.one(ty, move |args| {
         let (tensor, ids) = (x.of(args)?, indices.of(args)?);
         let (partitions, vectors) = ids.levels(levels)?;
-        let flat = i64s(vectors.as_list()?.values().as_leaf()?)?;
+        let vectors = vectors.as_list()?;
+        let flat = i64s(vectors.values().as_leaf()?)?;
+        check_sizes(vectors.partition(), depth).map_err(|(vector, e)| e.at_row(record_of(&ids, levels, vector)))?;
         check_same(&tensor, &ids, batch, "tensor and indices")?;
         let (axes, below) = tensor.levels(batch + depth)?;
         // The vectors of each record, or of each row of the batch axes.
@@ -210,19 +236,65 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
         let mut places = Vec::with_capacity(whole.nvals());
         for row in 0..whole.nrows() {
             for vector in whole.range(row) {
-                let mut at = row;
-                for (axis, partition) in axes[batch..].iter().enumerate() {
-                    let index = index_in(flat[vector * depth + axis], partition.row_length(at))
-                        .map_err(|e| e.on_axis(batch + axis).at_row(record_of(&ids, batch, row)))?;
-                    at = partition.start(at) + index;
+                let numbers = &flat[vector * depth..(vector + 1) * depth];
+                match item_below(&axes[batch..], row, numbers) {
+                    Ok(at) => places.push(Ok(at)),
+                    Err(_) if zero.is_some() => places.push(Err(record_of(&ids, batch, row))),
+                    Err((axis, e)) => return Err(e.on_axis(batch + axis).at_row(record_of(&ids, batch, row))),
                 }
-                places.push(at);
             }
         }
-        let gathered = below.gather(&places)?;
+        let gathered = match &zero {
+            Some(zero) => {
+                let (first, sizes) = (batch + depth, bounding_known(&tensor, &x.ty.dims)?);
+                let of_record = |axis: usize, record: usize| Ok(sizes[first + axis][record]);
+                gathered_or_zero(below, &places, &to_shape(&*zero.of(args)?, &[], &x.ty.dims[first..], args.nrows, of_record)?)?
+            }
+            None => below.gather(&places.iter().flatten().copied().collect::<Vec<_>>())?,
+        };
         let gathered = if listed { Tensor::list(RowPartition::uniform(1, places.len())?, gathered, None)? } else { gathered };
         wrap(partitions.into_iter().cloned(), gathered)
     })
+}
+
+/// Checks that index vectors have `depth` numbers each.
+fn check_sizes(vectors: &RowPartition, depth: usize) -> Result<(), (usize, Error)> {
+    let Some(other) = (0..vectors.nrows()).find(|vector| vectors.row_length(*vector) != depth) else { return Ok(()) };
+    let found = counted(vectors.row_length(other) as u64, "number");
+    let error = Error::data(format!("an index has {found}, but the tensor has {}", counted_axes(depth)));
+    Err((other, error.help("to select slices, say how many numbers an index has: ensure_shape(indices, [None, 1])")))
+}
+
+/// The item that an index selects below row `row` of these axes; an error has the axis.
+fn item_below(axes: &[&RowPartition], row: usize, numbers: &[i64]) -> Result<usize, (usize, Error)> {
+    axes.iter().zip(numbers).enumerate().try_fold(row, |at, (axis, (partition, index))| {
+        let index = index_in(*index, partition.row_length(at)).map_err(|e| (axis, e))?;
+        Ok(partition.start(at) + index)
+    })
+}
+
+/// The items at `places`; instead of one out of range, the row of `zeros` of its record.
+fn gathered_or_zero(items: &Tensor, places: &[Result<usize, usize>], zeros: &Tensor) -> Result<Tensor> {
+    let mut out = Filled::new(items, zeros)?;
+    for place in places {
+        match *place {
+            Ok(at) => out.copy(at, at + 1),
+            Err(record) => out.fill(record, 1),
+        }
+    }
+    out.finish()
+}
+
+/// Whether argument `i`, TensorFlow's bad_indices_policy, lets a function ignore indices that are out of range.
+///
+/// # Errors
+/// Another policy.
+pub fn ignores_bad_indices(call: &Call, i: usize) -> ExprResult<bool> {
+    match call.string(i)?.as_deref() {
+        None | Some("" | "DEFAULT" | "ERROR") => Ok(false),
+        Some("IGNORE") => Ok(true),
+        Some(other) => Err(call.error(format!("{}: bad_indices_policy must be \"ERROR\" or \"IGNORE\", not {other:?}", call.name))),
+    }
 }
 
 fn mask_of(call: &mut Call, i: usize) -> ExprResult<Arg> {
@@ -310,16 +382,23 @@ fn masked(tensor: &Tensor, mask: &Tensor, levels: usize, flat: bool) -> Result<T
     let (_, bits) = mask.levels(levels)?;
     let bits = bools(bits.as_leaf()?)?;
     let kept = tensor.map_below(levels - 1, &mut |t| {
-        let list = t.as_list()?;
-        let partition = list.partition();
-        let splits = RowPartition::from_row_splits(set_before(bits, &partition.row_splits()))?;
-        Tensor::list(splits, take_chosen(list.values(), bits)?, None)
+        cut(t.as_list()?, |partition, values| {
+            let splits = RowPartition::from_row_splits(set_before(bits, &partition.row_splits()))?;
+            Ok((splits, take_chosen(values, bits)?))
+        })
     })?;
     if !flat {
         return Ok(kept);
     }
     let (_, below) = kept.levels(levels)?;
-    Tensor::list(merged(&kept, 0, levels)?, below.clone(), None)
+    let (rows, list) = (merged(&kept, 0, levels)?, tensor.as_list()?);
+    let mut sizes = Vec::new();
+    let rows = rows.with_item_sizes(below, |record, out| {
+        sizes.resize(levels - 1 + out.len(), 0);
+        list.item_sizes(record, &mut sizes);
+        out.copy_from_slice(&sizes[levels - 1..]);
+    });
+    Tensor::list(rows, below.clone(), None)
 }
 
 fn choice(call: &mut Call) -> ExprResult<OperandKind> {
@@ -514,14 +593,17 @@ fn embedding_lookup(call: &Call) -> ExprResult<String> {
         return Ok(found);
     }
     let ids = as_node(call.operand(1)?, None)?.ty;
-    if ids.is_ragged() {
-        return Err(call.error("nn.embedding_lookup: max_norm expects dense ids").help("to pad their rows: to_tensor(ids)"));
-    }
     let first = match call.operand(0)?.elements().and_then(|parts| parts.into_iter().next()) {
         Some(part) => as_node(&part, None)?.ty,
         None => as_node(call.operand(0)?, None)?.ty,
     };
-    let axes: Vec<usize> = (ids.rank()..(ids.rank() + first.rank()).saturating_sub(1)).collect();
+    // The rows of ragged ids are clipped as a list of rows.
+    let outer = if ids.is_ragged() { 1 } else { ids.rank() };
+    let axes: Vec<usize> = (outer..(outer + first.rank()).saturating_sub(1)).collect();
+    if ids.is_ragged() {
+        let flat = found.replace("ids)", "flat_values(ids))");
+        return Ok(format!("with_flat_values(ids, clip_by_norm({flat}, max_norm, axes={axes:?}))"));
+    }
     Ok(format!("clip_by_norm({found}, max_norm, axes={axes:?})"))
 }
 

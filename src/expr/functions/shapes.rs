@@ -8,7 +8,7 @@ use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::{cast, i64s};
 use crate::expr::kernels::entries;
-use crate::expr::kernels::level::{bounding, bounding_known, bounding_rows, counts, merged};
+use crate::expr::kernels::level::{bounding_known, bounding_rows, counts, merged};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::last_ragged;
 use crate::schema::{DType, Dim, Literal, Size, Type};
@@ -174,7 +174,7 @@ fn type_shape(call: &mut Call) -> ExprResult<OperandKind> {
                         let sizes: ArrayRef = if x.ty.is_sparse() {
                             Arc::new(Int64Array::new(entries::sparse(&tensor)?.dense_shape().clone(), None))
                         } else {
-                            let sizes = bounding(&tensor, rank)?;
+                            let sizes = bounding_known(&tensor, &x.ty.dims)?;
                             counts((0..args.nrows).flat_map(|r| sizes.iter().map(move |s| s[r]))).as_leaf()?.clone()
                         };
                         Tensor::list(RowPartition::uniform(rank, args.nrows)?, Tensor::Leaf(sizes_as(&sizes, &DType::Int32, rank)?), None)

@@ -10,7 +10,7 @@
 //! and a uniform row of several items is incompatible with the ragged rows of an axis inside one along which it has
 //! been repeated. The record axis is never broadcast.
 
-use super::level::{dense_partitions, record_below, wrap};
+use super::level::{bounding_known, dense_partitions, record_below, wrap};
 use crate::error::{Error, Result};
 use crate::expr::types::{at, is_repeated, last_ragged, shape, shapes};
 use crate::schema::{Dim, Size};
@@ -99,7 +99,33 @@ pub fn align(operands: &[(&Tensor, &[Dim])]) -> Result<Aligned> {
         }
         partitions.push(partition);
     }
+    let is_open = |axis: usize| all_dims.iter().any(|dims| at(dims, rank, axis) == Size::Uniform);
+    if (1..rank).any(is_open) {
+        remember_sizes(operands, &mut partitions)?;
+    }
     Ok(Aligned { partitions, places })
+}
+
+/// Lets rows without items remember the sizes of the axes below, those of the operands after broadcasting.
+fn remember_sizes(operands: &[(&Tensor, &[Dim])], partitions: &mut [RowPartition]) -> Result<()> {
+    let rank = partitions.len();
+    if partitions[..rank - 1].iter().all(|p| (0..p.nrows()).all(|row| p.row_length(row) > 0)) {
+        return Ok(());
+    }
+    let sizes = operands.iter().map(|(tensor, dims)| bounding_known(tensor, dims)).collect::<Result<Vec<_>>>()?;
+    let size = |axis: usize, record: usize| {
+        let own = sizes.iter().filter_map(|sizes| sizes.get((axis + sizes.len()).checked_sub(rank)?)?.get(record).copied());
+        own.fold(1, |all, n| if all == 1 { n } else { all })
+    };
+    for axis in (0..rank - 1).rev() {
+        let (above, below) = partitions.split_at(axis + 1);
+        let of_row = |row: usize, out: &mut [usize]| {
+            let record = record_below(above[..axis].iter(), row);
+            out.iter_mut().enumerate().for_each(|(i, n)| *n = size(axis + 1 + i, record));
+        };
+        partitions[axis] = above[axis].clone().with_sizes_below(below, of_row);
+    }
+    Ok(())
 }
 
 /// The partition of the result, if all operands have either this partition or one item per row.

@@ -70,7 +70,7 @@ pub fn dense_partitions(
     size: impl Fn(usize, usize) -> Result<usize>,
 ) -> Result<(Vec<RowPartition>, Vec<usize>)> {
     let mut records: Vec<usize> = (0..nrecords).collect();
-    let mut partitions = Vec::with_capacity(dims.len());
+    let (mut partitions, mut emptied) = (Vec::with_capacity(dims.len()), Vec::new());
     for (axis, dim) in dims.iter().enumerate() {
         let (mut lengths, mut next) = (Vec::with_capacity(records.len()), Vec::new());
         for record in &records {
@@ -79,10 +79,50 @@ pub fn dense_partitions(
             next.extend(std::iter::repeat_n(*record, n));
             lengths.push(n);
         }
+        let is_emptied = lengths.contains(&0);
         partitions.push(partition_of(dim, lengths)?);
-        records = next;
+        let above = std::mem::replace(&mut records, next);
+        if is_emptied && is_open_below(dims, axis) {
+            emptied.push((axis, above));
+        }
+    }
+    for (axis, records) in emptied.into_iter().rev() {
+        let of_row = |row: usize, out: &mut [usize]| {
+            out.iter_mut().enumerate().for_each(|(i, n)| *n = size(axis + 1 + i, records[row]).unwrap_or(0));
+        };
+        let partition = RowPartition::clone(&partitions[axis]);
+        partitions[axis] = partition.with_sizes_below(&partitions[axis + 1..], of_row);
     }
     Ok((partitions, records))
+}
+
+/// Whether the size of an axis below `axis` may be lost with its last row.
+fn is_open_below(dims: &[Dim], axis: usize) -> bool {
+    dims.iter().skip(axis + 1).any(|dim| dim.size == Size::Uniform)
+}
+
+/// The tensor, in which rows without items remember the sizes of the uniform axes below: `sizes` gives those of all axes for each
+/// record, `[rank][nrecords]`. O(rows), or O(1) if no such axis is open.
+///
+/// # Errors
+/// Those of `sizes`, or fewer axes.
+pub fn with_sizes(tensor: Tensor, dims: &[Dim], sizes: impl FnOnce() -> Result<Vec<Vec<usize>>>) -> Result<Tensor> {
+    if !is_open_below(dims, 0) {
+        return Ok(tensor);
+    }
+    let (partitions, below) = tensor.levels(dims.len())?;
+    if partitions.iter().take(dims.len() - 1).all(|p| (0..p.nrows()).all(|row| p.row_length(row) > 0)) {
+        return Ok(tensor);
+    }
+    let (sizes, mut partitions, below) = (sizes()?, partitions.into_iter().cloned().collect::<Vec<_>>(), below.clone());
+    for axis in (0..partitions.len() - 1).rev() {
+        let of_row = |row: usize, out: &mut [usize]| {
+            let record = record_below(partitions[..axis].iter(), row);
+            out.iter_mut().enumerate().for_each(|(i, n)| *n = sizes[axis + 1 + i][record]);
+        };
+        partitions[axis] = partitions[axis].clone().with_sizes_below(&partitions[axis + 1..], of_row);
+    }
+    wrap(partitions.into_iter(), below)
 }
 
 /// Checks that the axes that are uniform in `dims` have a single size in each record. O(rows).
@@ -152,15 +192,35 @@ pub fn bounding(tensor: &Tensor, rank: usize) -> Result<Vec<Vec<usize>>> {
         .collect()
 }
 
-/// The longest row of every axis, for each record, with known sizes for axes that have them: `[rank][nrecords]`. O(rows).
+/// The size of one of the `inner` innermost axes of `rank` in a record, the outermost of them: that of its first row, or if there is
+/// none, that it would have. O(rank).
+pub fn item_size(tensor: &Tensor, record: usize, rank: usize, inner: usize) -> usize {
+    let mut sizes = vec![0; rank.saturating_sub(1)];
+    if let Tensor::List(list) = tensor {
+        list.item_sizes(record, &mut sizes);
+    }
+    rank.checked_sub(1 + inner).and_then(|axis| sizes.get(axis)).copied().unwrap_or(0)
+}
+
+/// The longest row of every axis, for each record, with the sizes of uniform axes also where there are no rows:
+/// `[rank][nrecords]`. O(rows).
 ///
 /// # Errors
 /// There are fewer axes.
 pub fn bounding_known(tensor: &Tensor, dims: &[Dim]) -> Result<Vec<Vec<usize>>> {
     let mut sizes = bounding(tensor, dims.len())?;
-    for (size, dim) in sizes.iter_mut().zip(dims) {
-        if let Size::Known(n) = dim.size {
-            size.fill(usize::try_from(n).unwrap_or(usize::MAX));
+    let mut own = vec![0; dims.len().saturating_sub(1)];
+    for (axis, dim) in dims.iter().enumerate() {
+        match dim.size {
+            Size::Known(n) => sizes[axis].fill(usize::try_from(n).unwrap_or(usize::MAX)),
+            Size::Uniform if axis > 0 => {
+                let list = tensor.as_list()?;
+                for (record, size) in sizes[axis].iter_mut().enumerate().filter(|(_, size)| **size == 0) {
+                    list.item_sizes(record, &mut own);
+                    *size = own[axis - 1];
+                }
+            }
+            _ => {}
         }
     }
     Ok(sizes)

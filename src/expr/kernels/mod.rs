@@ -6,6 +6,7 @@ pub mod compare;
 pub mod datum;
 pub mod elementwise;
 pub mod entries;
+pub mod factor;
 pub mod fill;
 pub mod hash;
 pub mod incomplete_gamma;

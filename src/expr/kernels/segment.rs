@@ -321,11 +321,19 @@ fn put<N: Copy>(values: &[N], ids: &[usize], out: &mut [N], f: impl Fn(N, N) -> 
 /// Combines the rows of `values` that belong to the same segment, item by item: `[n, ...]` to `[nsegments, ...]`.
 ///
 /// `dims` are the axes of a row. `owners` partitions the segments by record: where an axis is uniform, an empty segment
-/// takes the size of the other segments of its record. O(values of the result + values).
+/// takes the size of the other segments of its record, and without any, that which `absent` gives for the record and a number
+/// of innermost axes. O(values of the result + values).
 ///
 /// # Errors
 /// See [`rows`].
-pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owners: &RowPartition) -> Result<Tensor> {
+pub fn aggregate(
+    op: Reduce,
+    values: &Tensor,
+    dims: &[Dim],
+    ids: &[usize],
+    owners: &RowPartition,
+    absent: &dyn Fn(usize, usize) -> usize,
+) -> Result<Tensor> {
     let nsegments = owners.nvals();
     let Some(dim) = dims.first() else {
         return Ok(Tensor::Leaf(segments(op, values.as_leaf()?, ids, nsegments)?));
@@ -342,6 +350,7 @@ pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owner
             for record in 0..owners.nrows() {
                 let range = owners.range(record);
                 let most = lengths[range.clone()].iter().copied().max().unwrap_or(0);
+                let most = if most == 0 && !range.is_empty() { absent(record, dims.len()) } else { most };
                 lengths[range].fill(most);
             }
         }
@@ -361,7 +370,7 @@ pub fn aggregate(op: Reduce, values: &Tensor, dims: &[Dim], ids: &[usize], owner
         let start = out.start(*id);
         below.extend(start..start + partition.row_length(row));
     }
-    let inner = aggregate(op, list.values(), &dims[1..], &below, &owners.merge(&out))?;
+    let inner = aggregate(op, list.values(), &dims[1..], &below, &owners.merge(&out), absent)?;
     Tensor::list(out, inner, None)
 }
 

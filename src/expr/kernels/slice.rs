@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::tensor::take::{Native, Run, native, push_reversed, push_row, take_runs, with_room};
-use crate::tensor::{RowPartition, Tensor};
+use crate::tensor::{List, RowPartition, Tensor};
 
 /// `start:stop:step`, where the step is not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
         // Without rows there is nothing to cut, but a uniform axis still gets its new size.
         let out = match partition.uniform_row_length() {
             Some(length) => RowPartition::uniform(of_row(0).of_row(length).1, 0)?,
-            None => partition.clone(),
+            None => RowPartition::from_row_splits(vec![0])?,
         };
         return Ok((out, values.clone()));
     }
@@ -79,6 +79,16 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
         None => RowPartition::from_row_splits(splits)?,
     };
     Ok((out, values))
+}
+
+/// The items that `cut` takes from each row of a list, as a list; rows left without items remember the sizes of those they had.
+/// O(rows) and the cost of `cut`.
+///
+/// # Errors
+/// Those of `cut`.
+pub fn cut(list: &List, cut: impl FnOnce(&RowPartition, &Tensor) -> Result<(RowPartition, Tensor)>) -> Result<Tensor> {
+    let (partition, values) = cut(list.partition(), list.values())?;
+    Tensor::list(partition.with_item_sizes(&values, |row, sizes| list.item_sizes(row, sizes)), values, None)
 }
 
 /// Like [`rows`], with the same slice for every row. O(rows + values taken).
