@@ -1,6 +1,6 @@
 //! npz, npy, safetensors: round trips are lossless, and damaged bytes cause a message.
 
-use crate::random::dataset;
+use crate::random::{cases, dataset};
 use crate::tatter::{Outcome, parallel, shell, tatter};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -17,7 +17,7 @@ fn done(outcome: Outcome) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(24))]
 
     /// JSON lines -> arrays -> JSON lines is the identity: records and schema.
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! `PROPTEST_CASES=100000 cargo test --release --test it chains` runs more cases.
 
-use crate::random::{Dataset, dataset};
+use crate::random::{Dataset, cases, dataset};
 use crate::reference::{Dice, STEPS, State};
 use crate::tatter::{Outcome, tatter};
 use proptest::prelude::*;
@@ -52,13 +52,8 @@ fn printed(outcome: &Outcome) -> String {
     lines(outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()))
 }
 
-fn config() -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(96);
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 400, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn chains_do_what_the_reference_does(

@@ -1,6 +1,6 @@
 //! Parquet and Arrow: round trips are lossless, and damaged bytes cause a message.
 
-use crate::random::dataset;
+use crate::random::{cases, dataset};
 use crate::tatter::{Outcome, parallel, shell, tatter};
 use proptest::prelude::*;
 use std::fs;
@@ -22,7 +22,7 @@ fn done(outcome: Outcome) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(cases(12))]
 
     /// JSON lines -> Parquet -> Arrow -> ... -> JSON lines is the identity: records and schema.
     #[test]

@@ -1,6 +1,7 @@
 //! Laws of containers that can represent only some schemas: output reads back unchanged, its bytes do not depend on
 //! threads and chunks, and damage causes a message.
 
+use crate::random::cases;
 use crate::tatter::{Outcome, tatter};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -202,13 +203,8 @@ impl Container {
     }
 }
 
-fn config() -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(40);
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn what_is_written_reads_back(container in 0..CONTAINERS.len(), seeds in prop::collection::vec(any::<u32>(), 1..12)) {

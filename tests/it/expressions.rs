@@ -2,6 +2,7 @@
 
 use crate::nested::Nested::{self, List, Number};
 use crate::nested::{list, ragged, records, run};
+use crate::random::cases;
 use proptest::prelude::*;
 use tatter::expr::Program;
 use tatter::options::Options;
@@ -85,7 +86,7 @@ fn slice_text(start: Option<i64>, stop: Option<i64>, step: i64) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(cases(128))]
 
     /// x + y for two ragged tensors, and for a ragged tensor and a column with one value per row.
     #[test]

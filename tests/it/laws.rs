@@ -1,10 +1,12 @@
 //! Properties that hold for all data: property tests over random schemas, nesting, sizes and nulls.
 
 use crate::examples::run_example;
-use crate::random::{Dataset, dataset};
+use crate::random::{Dataset, cases, dataset};
 use crate::tatter::{Outcome, parallel, tatter};
 use proptest::prelude::*;
 use serde_json::Value;
+use std::fs;
+use std::path::Path;
 use tatter::verbs::VERBS;
 
 /// Runs a chain of verbs over the dataset, under its schema.
@@ -119,14 +121,24 @@ const PAIRS: &[(&str, &str)] = &[
     ("bucket --by a --batch-sizes 2", "unbatch"),
 ];
 
-/// A few cases in every run; `PROPTEST_CASES=2000 cargo test --test it laws` runs more.
-fn config() -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48);
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
+/// The exit code and the schema of files.
+fn schema_of(folder: &Path, files: &[(&str, &[u8])]) -> (i32, String) {
+    let paths = files.iter().map(|(name, bytes)| {
+        let path = folder.join(name);
+        fs::write(&path, bytes).unwrap();
+        path.into_os_string()
+    });
+    let outcome = tatter(&std::iter::once("schema".into()).chain(paths).collect::<Vec<_>>(), b"");
+    (outcome.status, outcome.text())
+}
+
+/// The cell of a table.
+fn cell() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["", "1", "-2", "2.5", "1e5", "a", "NaN", "true", "0x1", "2024-01-01", "null", "9223372036854775808", "[1]"])
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(48))]
 
     /// Records read back as written, and writing them again gives the same bytes.
     #[test]
@@ -156,6 +168,42 @@ proptest! {
         prop_assert_eq!(found.len(), data.records.len());
         let written = under(&data.schema, "convert", &[], &outcome.stdout);
         prop_assert_eq!(&records(&written), &data.records);
+    }
+
+    /// The schema of several inputs is that of their records in one, whether the types fit or not.
+    #[test]
+    fn the_schema_of_two_inputs_is_that_of_all_records(one in dataset(true), other in dataset(true), at in 0usize..10) {
+        let folder = tempfile::tempdir().unwrap();
+        let at = at.min(one.records.len());
+        let rest = Dataset { records: one.records[at..].to_vec(), ..one.clone() };
+        let first = Dataset { records: one.records[..at].to_vec(), ..one };
+        let as_tfrecord = |lines: &Vec<u8>| {
+            let outcome = tatter(&["convert", "--from", "jsonl", "--to", "tfrecord"], lines);
+            (outcome.status == 0).then_some(outcome.stdout)
+        };
+        for second in [rest, other] {
+            let lines = [first.jsonl(), second.jsonl()];
+            // Empty inputs have no format of their own.
+            let records = lines.iter().map(as_tfrecord).collect::<Option<Vec<_>>>();
+            for (format, inputs) in [("jsonl", Some(lines.to_vec())), ("tfrecord", records)] {
+                let Some(inputs) = inputs.filter(|inputs| inputs.iter().all(|input| !input.is_empty())) else { continue };
+                let [a, b, both] = ["a", "b", "both"].map(|name| format!("{name}.{format}"));
+                let several = schema_of(folder.path(), &[(&a, &inputs[0]), (&b, &inputs[1])]);
+                let one = schema_of(folder.path(), &[(&both, &inputs.concat())]);
+                prop_assert_eq!(several, one, "{}: {}", format, String::from_utf8_lossy(&lines.concat()));
+            }
+        }
+    }
+
+    /// The same for CSV, which has a header in every file.
+    #[test]
+    fn the_schema_of_two_tables_is_that_of_all_rows(rows in prop::collection::vec((cell(), cell()), 0..7), at in 0usize..7) {
+        let folder = tempfile::tempdir().unwrap();
+        let lines: Vec<String> = rows.iter().map(|(x, y)| format!("{x},{y}\n")).collect();
+        let (first, second) = lines.split_at(at.min(lines.len()));
+        let table = |lines: &[String]| format!("x,y\n{}", lines.concat());
+        let several = schema_of(folder.path(), &[("a.csv", table(first).as_bytes()), ("b.csv", table(second).as_bytes())]);
+        prop_assert_eq!(several, schema_of(folder.path(), &[("both.csv", table(&lines).as_bytes())]), "{}", table(&lines));
     }
 
     #[test]

@@ -44,3 +44,4 @@ mod tfexample;
 mod tfrecord;
 mod tfrecord_laws;
 mod verbs;
+mod wide;

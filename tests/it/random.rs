@@ -4,6 +4,12 @@ use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use serde_json::{Map, Value, json};
 
+/// So many cases in every run; `PROPTEST_CASES=2000 cargo test --test it laws` runs as many of each property.
+pub fn cases(cases: u32) -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 1000, ..ProptestConfig::default() }
+}
+
 /// A type with the size of each list.
 #[derive(Clone, Debug)]
 pub enum Type {

@@ -1,6 +1,6 @@
 //! A slow, simple reference for the verbs that split, combine, fill and retype records, over nested JSON values.
 
-use crate::random::{Dataset, dataset};
+use crate::random::{Dataset, cases, dataset};
 use crate::tatter::{Outcome, tatter};
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
@@ -96,13 +96,8 @@ fn cast(n: i64, dtype: &str) -> Value {
     }
 }
 
-fn config() -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(48);
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn explode_makes_a_record_of_each_item(data in dataset(true), keep_empty in any::<bool>()) {

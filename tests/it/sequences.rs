@@ -2,6 +2,7 @@
 
 use crate::nested::Nested::{self, List, Number};
 use crate::nested::{list, ragged, records, run};
+use crate::random::cases;
 use proptest::prelude::*;
 use tatter::schema::{Dim, Type};
 
@@ -79,7 +80,7 @@ fn folded(sequence: &[Nested], f: &dyn Fn(i64, i64) -> i64) -> Option<Nested> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(cases(192))]
 
     #[test]
     fn sequences_are_pooled(x in fields()) {

@@ -1,5 +1,6 @@
 //! Functions of sparse tensors, compared with a slow, simple reference that looks up every cell of the dense tensor.
 
+use crate::random::cases;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -120,7 +121,7 @@ fn any() -> impl Strategy<Value = (usize, Vec<Plain>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     /// The dense tensor has the last value for each index; sorted and without repeats, there is only one value.
     #[test]

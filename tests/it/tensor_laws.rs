@@ -1,5 +1,6 @@
 //! Properties of the shape kernels, on tensors with up to five axes and empty rows in every position.
 
+use crate::random::cases;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array};
@@ -74,7 +75,7 @@ fn same(a: &Tensor, b: &Tensor) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(512))]
 
     #[test]
     fn lengths_take_padding_back((rank, tensor) in tensors(1..=5), side in side(), multiple in prop::option::of(1usize..4)) {

@@ -1,5 +1,6 @@
 //! TFRecords with random data: prost and tatter agree, round trips are lossless, and no bytes cause harm.
 
+use crate::random::cases;
 use crate::tatter::tatter;
 use crate::tfexample::{Example, Feature, Features, Kind, bytes_list, float_list, frame, int64_list};
 use proptest::prelude::*;
@@ -59,7 +60,7 @@ fn value(feature: Option<&Feature>, bytes: bool) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     /// tatter reads prost's output, and prost reads tatter's.
     #[test]

@@ -114,12 +114,12 @@ impl Decoder {
                 keep(&mut features, &mut rows, |row| row < end);
             }
             columns.clear();
-            let mut misfits = Vec::new();
+            let (mut misfits, mut buffer) = (Vec::new(), lists::Steps::default());
             for node in &self.mapping.fields {
                 let before = misfits.len();
                 let mut leaves = Vec::new();
                 for leaf in node.leaves() {
-                    leaves.push(lists::decode(leaf, &features, &mut misfits)?);
+                    leaves.push(lists::decode(leaf, &features, &mut buffer, &mut misfits)?);
                 }
                 if misfits[before..].iter().all(|m| m.null) {
                     columns.extend(assemble(node, leaves, &mut misfits)?);

@@ -10,11 +10,16 @@ use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 
+/// The steps of the lists of a leaf, by feature as in [`Features::spans`]. All are empty between two leaves, so that the vectors of
+/// thousands of features are allocated once.
+#[derive(Default)]
+pub struct Steps(Vec<Vec<Span>>);
+
 /// The tensor of a leaf that can be a feature list; see [`column::decode`].
 ///
 /// # Errors
 /// Only internal errors.
-pub fn decode(leaf: &Leaf, features: &Features, errors: &mut Vec<RowError>) -> Result<Tensor> {
+pub fn decode(leaf: &Leaf, features: &Features, buffer: &mut Steps, errors: &mut Vec<RowError>) -> Result<Tensor> {
     let Some(step) = &leaf.step else {
         return column::decode(leaf, features, errors);
     };
@@ -24,7 +29,7 @@ pub fn decode(leaf: &Leaf, features: &Features, errors: &mut Vec<RowError>) -> R
     }
     let in_context: Vec<bool> =
         (0..features.nrows).map(|row| leaf.context && !in_list[row] && !features.span(leaf.values, row).is_empty()).collect();
-    let lists = decode_lists(leaf, step, features, &in_context, errors)?;
+    let lists = decode_lists((leaf, step), features, &in_context, buffer, errors)?;
     if !in_context.contains(&true) {
         return Ok(lists);
     }
@@ -36,12 +41,20 @@ pub fn decode(leaf: &Leaf, features: &Features, errors: &mut Vec<RowError>) -> R
     Tensor::concat(&[&context, &lists])?.gather(&rows)
 }
 
-fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, in_context: &[bool], errors: &mut Vec<RowError>) -> Result<Tensor> {
+fn decode_lists(
+    (leaf, step): (&Leaf, &Leaf),
+    features: &Features,
+    in_context: &[bool],
+    buffer: &mut Steps,
+    errors: &mut Vec<RowError>,
+) -> Result<Tensor> {
     let companions = match &step.shape {
         Shape::Dense(axes) => stored(axes),
         _ => Vec::new(),
     };
-    let mut spans: Vec<Vec<Span>> = vec![Vec::new(); features.spans.len()];
+    let used = || companions.iter().copied().chain([leaf.values]);
+    let mut spans = std::mem::take(&mut buffer.0);
+    spans.resize(features.spans.len(), Vec::new());
     let (mut splits, mut valid) = (vec![0i64], Vec::with_capacity(features.nrows));
     for (row, in_context) in in_context.iter().enumerate() {
         let start = splits.last().copied().unwrap_or(0) as usize;
@@ -55,7 +68,11 @@ fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, in_context: &[boo
             _ => Ok(()),
         };
         if let Err(error) = outcome {
-            spans.iter_mut().for_each(|s| s.truncate(start));
+            for feature in used() {
+                if let Some(steps) = spans.get_mut(feature) {
+                    steps.truncate(start);
+                }
+            }
             errors.push(RowError { row, field: leaf.path.clone(), error, null: false });
         }
         splits.push(spans.get(leaf.values).map_or(0, Vec::len) as i64);
@@ -65,6 +82,12 @@ fn decode_lists(leaf: &Leaf, step: &Leaf, features: &Features, in_context: &[boo
     let below = Features { bytes: features.bytes, nrows: steps.nvals(), spans, lists: None, nulls: false, max_rows: features.max_rows };
     let mut unfit = Vec::new();
     let values = column::decode(step, &below, &mut unfit)?;
+    buffer.0 = below.spans;
+    for feature in used() {
+        if let Some(steps) = buffer.0.get_mut(feature) {
+            steps.clear();
+        }
+    }
     errors.extend(unfit.into_iter().map(|b| RowError { row: crate::tensor::row_of(&steps, b.row), ..b }));
     let nulls = Some(NullBuffer::new(BooleanBuffer::collect_bool(features.nrows, |row| valid[row]))).filter(|n| n.null_count() > 0);
     match values {

@@ -414,11 +414,12 @@ impl Observation {
     fn list_fields(&self, fields: &mut Vec<Field>, known: &HashSet<String>, request: &Request, clashes: &mut Vec<String>) -> Result<()> {
         let mut lists: Vec<(&str, &Feature)> = self.lists.iter().filter_map(|(key, f)| Some((std::str::from_utf8(key).ok()?, f))).collect();
         lists.sort_by_key(|(name, feature)| (feature.first, *name));
+        let context: HashSet<String> = fields.iter().map(|f| f.name.clone()).collect();
         for (name, feature) in lists {
             if known.contains(name) {
                 continue;
             }
-            if fields.iter().any(|f| f.name == name) {
+            if context.contains(name) {
                 let error = Error::data("it is both a feature of the context and a feature list").in_field(quoted(name));
                 let (a, dtype) = (quoted(name), feature.dtype(request).unwrap_or(DType::Int64));
                 return Err(error.help(format!("read the list: --schema '{a}: {dtype}[?, (?)]'")).help(format!(

@@ -1,6 +1,7 @@
 //! Verbs that select, rename and fill fields.
 
 use super::*;
+use crate::random::cases;
 use serde_json::Map;
 
 /// A value with that many axes and nulls in every position.
@@ -29,7 +30,7 @@ fn quoted(name: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn nulls_are_filled_wherever_they_stand((rank, xs) in (0usize..4).prop_flat_map(|rank| (Just(rank), prop::collection::vec(holes(rank), 0..7))), value in prop::option::of(-9i64..10), lists in any::<bool>()) {

@@ -167,8 +167,3 @@ fn merged(value: &Value, outer: usize, inner: usize) -> Value {
     }
     list(value).iter().flat_map(|item| list(&merged(item, 0, inner - 1)).clone()).collect()
 }
-
-fn config() -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(32);
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default() }
-}

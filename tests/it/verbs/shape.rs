@@ -1,6 +1,7 @@
 //! Verbs that change axes: padding, sparse tensors, partitions.
 
 use super::*;
+use crate::random::cases;
 
 fn sparse(value: &Value, sizes: &[usize]) -> Value {
     let rank = sizes.len();
@@ -47,7 +48,7 @@ fn encoded(lengths: &[usize], encoding: &str) -> Vec<usize> {
 const ENCODINGS: [&str; 7] = ["row_lengths", "row_splits", "row_starts", "row_limits", "value_rowids", "lod", "lod_offsets"];
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn padding_fills_and_cuts(column in fields(1..5), left in any::<bool>(), given in prop::collection::vec(0usize..4, 5), open in prop::collection::vec(0..3u8, 5)) {

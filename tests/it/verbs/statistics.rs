@@ -1,9 +1,10 @@
 //! `stats`, compared with simple counting.
 
 use super::*;
+use crate::random::cases;
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn statistics_are_those_of_the_plain_values(column in fields(0..4), nulls in prop::collection::vec(any::<bool>(), 7), batch in 1usize..4) {

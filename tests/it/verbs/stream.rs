@@ -1,6 +1,7 @@
 //! Verbs that combine, split and reorder records.
 
 use super::*;
+use crate::random::cases;
 use std::collections::HashMap;
 
 /// Rows of packed sequences, in the order in which they are closed.
@@ -73,7 +74,7 @@ fn packed(data: &[Value], length: usize, window: usize, strategy: &str, separato
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn batches_are_stacked_records(column in fields(0..4), n in 1usize..5, drop in any::<bool>()) {
