@@ -1,11 +1,13 @@
 //! The verbs of a chain, bound to a schema from left to right.
 
 use super::inputs::Inputs;
+use super::stages::is_much_wider;
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
 use crate::options::{Options, named};
 use crate::schema::Schema;
+use crate::schema::leaves::leaves;
 use crate::schema::replaced::note_replaced;
 use crate::verbs::{Bound, ChunkParts, Map, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
@@ -76,7 +78,7 @@ impl Chain {
                 note_replaced(&before.fields, &mut after);
             }
             if let (Some(Demand { fields, .. }), true) = (needed.pop(), narrows) {
-                (after, operator) = narrowed(after, operator, &fields);
+                (after, operator) = narrowed(&before, after, operator, &fields);
             }
             chain.schemas.push(after);
             chain.operators.push(operator);
@@ -98,12 +100,12 @@ impl Chain {
     }
 }
 
-/// Leaves out the fields that are not wanted.
-fn narrowed(schema: Arc<Schema>, operator: Operator, wanted: &Wanted) -> (Arc<Schema>, Operator) {
+/// Leaves out the fields that are not wanted. Not if the verb adds so many that its chunks are divided by their number.
+fn narrowed(before: &Schema, schema: Arc<Schema>, operator: Operator, wanted: &Wanted) -> (Arc<Schema>, Operator) {
     let is_wanted = |position: &usize| wanted.includes(&schema.fields[*position].name);
     let kept: Vec<usize> = (0..schema.fields.len()).filter(is_wanted).collect();
     match operator {
-        Operator::Map(map) if kept.len() < schema.fields.len() => {
+        Operator::Map(map) if kept.len() < schema.fields.len() && !is_much_wider(leaves(before).len().max(1), leaves(&schema).len()) => {
             let mut narrow = schema.as_ref().clone();
             narrow.fields = kept.iter().map(|position| schema.fields[*position].clone()).collect();
             (Arc::new(narrow), Operator::Map(Arc::new(Narrowed { map, kept })))

@@ -23,7 +23,7 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
     let request = inputs.request_types(demand.clone(), share);
     match inputs.several() {
         Some(several) => several.infer(demand, share, threads),
-        None => infer_files(inputs.iter_mut(), &request, threads),
+        None => infer_files(inputs.iter_mut(), &request, true, threads),
     }
 }
 
@@ -35,11 +35,11 @@ pub fn of_a_pipe(error: Error) -> Error {
     }
 }
 
-/// The schema of the required fields of files that are read in sequence.
+/// The schema of the required fields of files. `in_turn`: a file is read only after all records of those before it.
 ///
 /// # Errors
 /// See [`infer`].
-pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &Request, threads: usize) -> Result<Inferred> {
+pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &Request, in_turn: bool, threads: usize) -> Result<Inferred> {
     let share = request.sample_bytes;
     let mut scans: Vec<Scan> = Vec::new();
     let mut found = Unified::default();
@@ -47,12 +47,12 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     let clash = |e: Error| e.help("drop the field first, or rename or cast it in one of the inputs");
     let mut opened: Vec<&mut Opened> = opened.collect();
     // Records that are still needed, if not all are: inputs that will not be read have no say.
-    let mut needed = request.records;
+    let mut needed = request.records.filter(|_| in_turn);
     for opened in &mut opened {
         if needed == Some(0) {
             break;
         }
-        match opened.reader()?.infer(&Request { records: needed, ..request.clone() })? {
+        match opened.reader()?.infer(&Request { records: needed.or(request.records), ..request.clone() })? {
             Inference::Known(mut schema) => {
                 schema.fields.retain(|field| request.wanted.includes(&field.name));
                 forget_dropped(&mut schema, request);

@@ -21,8 +21,10 @@ pub struct Stages {
     nleaves: usize,
 }
 
-/// Chunks are divided before a verb whose output has this many times their fields.
-const MANY_TIMES: usize = 4;
+/// Whether chunks are divided before a verb whose output has that many leaves, given those of its input.
+pub fn is_much_wider(nleaves: usize, after: usize) -> bool {
+    after > 4 * nleaves
+}
 
 struct Stage {
     /// A description for `--explain-time`.
@@ -52,7 +54,7 @@ impl Stages {
     /// Adds the map of a verb, whose output has this schema.
     pub fn map(&mut self, verb: &'static str, map: Arc<dyn Map>, schema: Arc<Schema>) {
         let after = leaves(&schema).len();
-        let divide = match after > MANY_TIMES * self.nleaves {
+        let divide = match is_much_wider(self.nleaves, after) {
             _ if map.grows() => Some(Divide::new(map.clone())),
             true => Some(Divide::new(Arc::new(Wider { from: self.nleaves, to: after }))),
             false => None,

@@ -146,7 +146,7 @@ fn unified(members: &mut [Member], demand: &Demand, share: Option<u64>, threads:
     if let Some(first) = members.iter().find(|member| member.chain.is_none()) {
         let request = first.inputs.request(demand.clone(), share);
         let files = members.iter_mut().filter(|member| member.chain.is_none()).flat_map(|member| member.inputs.iter_mut());
-        plain = Some(infer_files(files, &request, threads)?);
+        plain = Some(infer_files(files, &request, false, threads)?);
     }
     let mut is_settled = plain.as_ref().is_none_or(|plain| plain.is_settled);
     let mut all = Unified::default();

@@ -84,7 +84,7 @@ impl Member {
     pub fn infer(&mut self, demand: &Demand, share: Option<u64>, threads: usize) -> Result<Inferred> {
         let Some(chain) = self.chain.clone() else {
             let request = self.inputs.request(demand.clone(), share);
-            let found = infer_files(self.inputs.iter_mut(), &request, threads)?;
+            let found = infer_files(self.inputs.iter_mut(), &request, false, threads)?;
             (self.demand, self.read, self.given) = (demand.clone(), found.schema.clone(), found.schema.clone());
             return Ok(found);
         };

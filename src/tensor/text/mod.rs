@@ -11,14 +11,13 @@ use crate::schema::iso8601::{
 };
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type};
+use arrow_array::types::{ArrowPrimitiveType, Int32Type, Int64Type, IntervalMonthDayNanoType};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, LargeStringArray, PrimitiveArray, make_array};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use decimals::{decimal_places, plain_decimals};
-use intervals::intervals;
 use std::sync::Arc;
 
 /// Whether values of the type have a text form.
@@ -208,6 +207,25 @@ pub fn from_text(texts: &LargeStringArray, ty: &DataType, refuse: Refuse) -> Res
 fn encoded(values: &ArrayRef, nulls: Option<&NullBuffer>, ty: &DataType) -> Result<ArrayRef> {
     let values = make_array(values.to_data().into_builder().nulls(nulls.cloned()).build().map_err(internal)?);
     arrow_cast::cast(&values, ty).map_err(|e| Error::data(format!("the values cannot be encoded as {}: {e}", name(ty))))
+}
+
+fn intervals(texts: &LargeStringArray, unit: IntervalUnit, refuse: Refuse) -> Result<ArrayRef> {
+    let mut refused = vec![false; texts.len()];
+    let found = cast(texts, &DataType::Interval(IntervalUnit::MonthDayNano), &mut |row, message| {
+        refused[row] = true;
+        refuse(row, message);
+    })?;
+    let finest = found.as_primitive::<IntervalMonthDayNanoType>();
+    let ty = DataType::Interval(unit);
+    for row in (0..texts.len()).filter(|row| texts.is_valid(*row) && !refused[*row]) {
+        if !intervals::is_exact(texts.value(row), finest.value(row), unit) {
+            refuse(row, Reading::Inexact.message(texts.value(row), &ty));
+        }
+    }
+    match unit {
+        IntervalUnit::MonthDayNano => Ok(found),
+        _ => cast(texts, &ty, &mut |_, _| {}),
+    }
 }
 
 /// How a text relates to a type.
