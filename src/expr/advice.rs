@@ -55,7 +55,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["regexp_replace", "regex_replace_all", "str_replace", "str_replace_all", "gsub", "sub"], &["did you mean strings.regex_replace?"]),
     (
         &["regexp_extract", "regexp_substr", "regex_extract", "strings.regex_extract", "str_extract"],
-        &["for the text of a group: strings.regex_replace(x, \".*(GROUP).*\", \"\\\\1\")"],
+        &["for the text of a group, or all of x without a match: strings.regex_replace(x, \".*(GROUP).*\", \"\\\\1\")"],
     ),
     (&["tokenize", "word_tokenize", "words", "wordcount", "word_count"], &["to split text at whitespace: strings.split(x)"]),
     (&["char_length", "character_length"], &["write strings.length(x, unit=\"UTF8_CHAR\")"]),

@@ -8,18 +8,10 @@
 //!
 //! Semantics: `tf.shape` of an empty `tf.Tensor`.
 
+use super::partition::ItemSizes;
 use super::{List, RowPartition, Tensor, row_of};
 use crate::error::Result;
 use std::sync::Arc;
-
-/// The sizes of the axes below each row of a partition.
-#[derive(Debug)]
-pub(super) struct ItemSizes {
-    /// The partitions below, outermost first.
-    below: Vec<RowPartition>,
-    /// `[nrows, below.len()]`
-    sizes: Vec<usize>,
-}
 
 impl List {
     /// The sizes of the axes below an item of row `row`, as far as `out` reaches: those of the first item, or if there is

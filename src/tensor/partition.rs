@@ -12,7 +12,6 @@
 //! Semantics: `tf.experimental.RowPartition`, `tf.RaggedTensor.from_*`.
 
 use super::encoding::{Extent, InvalidPartition};
-use super::item_sizes::ItemSizes;
 use crate::error::{Error, Result};
 use crate::schema::PartitionEncoding;
 use arrow_buffer::ScalarBuffer;
@@ -36,6 +35,15 @@ pub struct RowPartition {
     repr: Repr,
     /// The sizes of the items that rows without items would have; see [`List::item_sizes`](super::List::item_sizes).
     items: Option<Arc<ItemSizes>>,
+}
+
+/// The sizes of the axes below each row of a partition; see [`List::item_sizes`](super::List::item_sizes).
+#[derive(Debug)]
+pub(super) struct ItemSizes {
+    /// The partitions below, outermost first.
+    pub(super) below: Vec<RowPartition>,
+    /// `[nrows, below.len()]`
+    pub(super) sizes: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
