@@ -31,9 +31,9 @@ impl Lu {
             let (above, below) = factors.split_at_mut((k + 1) * n);
             let pivot_row = &above[k * n..];
             for row in below.chunks_exact_mut(n) {
-                row[k] = row[k] / largest;
+                row[k] /= largest;
                 let factor = row[k];
-                row[k + 1..].iter_mut().zip(&pivot_row[k + 1..]).for_each(|(v, p)| *v = *v - factor * *p);
+                row[k + 1..].iter_mut().zip(&pivot_row[k + 1..]).for_each(|(v, p)| *v -= factor * *p);
             }
         }
         Lu { factors, rows, is_odd }
@@ -94,11 +94,11 @@ pub fn substitute(matrix: &[f64], right: &mut [f64], columns: usize, triangle: T
         let (others, first) = if triangle.lower { (&*before, 0) } else { (&*after, row + 1) };
         for (i, other) in others.chunks_exact(columns).enumerate() {
             let factor = matrix[row * n + first + i];
-            own.iter_mut().zip(other).for_each(|(v, o)| *v = *v - factor * *o);
+            own.iter_mut().zip(other).for_each(|(v, o)| *v -= factor * *o);
         }
         if !triangle.unit {
             let pivot = matrix[row * n + row];
-            own.iter_mut().for_each(|v| *v = *v / pivot);
+            own.iter_mut().for_each(|v| *v /= pivot);
         }
     }
 }
