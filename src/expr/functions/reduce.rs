@@ -176,7 +176,11 @@ impl Plan {
             // The items of rows at level `axis` are reduced, which leaves slices with one axis less.
             let owners = merged(&tensor, 0, *axis)?;
             let rank = left.dims.len();
-            let absent = |record: usize, inner: usize| item_size(&tensor, record, rank, inner);
+            // Axes with row partitions take the length of the longest row, which is 0 without rows.
+            let absent = |record: usize, inner: usize| match rank.checked_sub(1 + inner) {
+                Some(axis) if axis >= left.partitioned => item_size(&tensor, record, rank, inner),
+                _ => 0,
+            };
             let reduced = tensor.map_below(*axis, &mut |t| {
                 let out = one_axis(op, t, &without[*axis..], &owners, &absent)?;
                 if keep { Tensor::list(RowPartition::uniform(1, out.nrows())?, out, None) } else { Ok(out) }
