@@ -100,7 +100,7 @@ impl Chain {
     }
 }
 
-/// Leaves out the fields that are not wanted. Not if the verb adds so many that its chunks are divided by their number.
+/// Leaves out the fields that are not wanted, unless the verb adds many: then its chunks are divided by the number of all its fields.
 fn narrowed(before: &Schema, schema: Arc<Schema>, operator: Operator, wanted: &Wanted) -> (Arc<Schema>, Operator) {
     let is_wanted = |position: &usize| wanted.includes(&schema.fields[*position].name);
     let kept: Vec<usize> = (0..schema.fields.len()).filter(is_wanted).collect();

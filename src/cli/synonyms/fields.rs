@@ -5,7 +5,7 @@ use crate::path::{in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::{DType, Element, Field, Schema};
 
-/// More fields make a command that nobody reads.
+/// A command that names more fields is too long to read.
 const MOST: usize = 8;
 
 /// A search of all strings: `grep` reads whole lines.
