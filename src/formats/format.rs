@@ -165,6 +165,8 @@ pub struct Request {
     pub sample_bytes: Option<u64>,
     /// The declared schema (`--schema`), which can be partial at every level.
     pub declared: Arc<Schema>,
+    /// Whether the types hold for all records of the run, except for bad ones that are skipped.
+    pub is_settled: bool,
     /// The options of the run.
     pub options: Arc<Options>,
 }
@@ -172,7 +174,16 @@ pub struct Request {
 impl Request {
     /// Asks for all fields of all records.
     pub fn everything(declared: Arc<Schema>, options: Arc<Options>) -> Request {
-        Request { wanted: Wanted::All, dropped: Wanted::none(), records: None, only: None, sample_bytes: None, declared, options }
+        Request {
+            wanted: Wanted::All,
+            dropped: Wanted::none(),
+            records: None,
+            only: None,
+            sample_bytes: None,
+            declared,
+            is_settled: false,
+            options,
+        }
     }
 
     /// Whether an unreadable field becomes null, instead of its record being skipped.

@@ -21,10 +21,12 @@ pub fn infer(inputs: &mut Inputs, demand: &Demand, sample_bytes: Option<u64>, th
     // An output without records has the fields of the first.
     let demand = &Demand { records: demand.records.map(|n| n.max(1)), ..demand.clone() };
     let request = inputs.request_types(demand.clone(), share);
-    match inputs.several() {
+    let inferred = match inputs.several() {
         Some(several) => several.infer(demand, share, threads),
         None => infer_files(inputs.iter_mut(), &request, true, threads),
-    }
+    }?;
+    inputs.settle(inferred.is_settled);
+    Ok(inferred)
 }
 
 /// Adds a hint to the error for a record of a pipe: how to infer the types from all records.

@@ -39,6 +39,8 @@ pub struct Inputs {
     dropped: Wanted,
     /// The only records of `opened` to read, in output order.
     drawn: Option<Drawn>,
+    /// See [`Request::is_settled`].
+    is_settled: bool,
     /// See [`Inputs::infer_from_all`].
     infers_from_all: bool,
 }
@@ -53,6 +55,7 @@ impl Inputs {
             several: Some(several),
             dropped: Wanted::none(),
             drawn: None,
+            is_settled: false,
             infers_from_all: false,
         }
     }
@@ -67,6 +70,7 @@ impl Inputs {
             several: None,
             dropped: Wanted::none(),
             drawn: None,
+            is_settled: false,
             infers_from_all: false,
         };
         sizes.iter().map(&mut group).collect()
@@ -106,7 +110,16 @@ impl Inputs {
             // A temporary copy can be read again, like a file.
             opened.iter().filter(|opened| !opened.input.is_regular()).try_for_each(|opened| opened.input.file().map(|_| ()))?;
         }
-        Ok(Inputs { opened, declared, options, several: None, dropped: Wanted::none(), drawn: None, infers_from_all: false })
+        Ok(Inputs {
+            opened,
+            declared,
+            options,
+            several: None,
+            dropped: Wanted::none(),
+            drawn: None,
+            is_settled: false,
+            infers_from_all: false,
+        })
     }
 
     /// How to read the field that a message does not find, if directories such as `year=2024` give its values.
@@ -143,6 +156,7 @@ impl Inputs {
             several: self.several.as_ref().map(|several| several.closed()),
             dropped: self.dropped.clone(),
             drawn: None,
+            is_settled: false,
             infers_from_all: self.infers_from_all,
         }
     }
@@ -240,6 +254,11 @@ impl Inputs {
         if self.infers_from_all { Request { only: None, records: None, ..request } } else { request }
     }
 
+    /// Records whether the types hold for all records.
+    pub fn settle(&mut self, is_settled: bool) {
+        self.is_settled = is_settled;
+    }
+
     /// Restricts reading to these records, in order.
     pub fn draw(&mut self, drawn: Drawn) {
         self.drawn = Some(drawn);
@@ -256,6 +275,7 @@ impl Inputs {
             only: self.options.only.clone(),
             sample_bytes,
             declared: self.declared.clone(),
+            is_settled: self.is_settled,
             options: self.options.clone(),
         }
     }

@@ -34,6 +34,8 @@ pub struct Decoder {
     recognised: bool,
     /// Whether records with a RowError are skipped instead of ending the run.
     resume: bool,
+    /// See [`Request::is_settled`].
+    is_settled: bool,
     /// Whether unreadable fields become null.
     nulls: bool,
     max_rows: usize,
@@ -60,6 +62,7 @@ impl Decoder {
             input,
             verify: !request.options.no_verify,
             resume: request.options.on_error.skips(),
+            is_settled: request.is_settled,
             nulls: request.nulls(),
             max_rows: usize::try_from(request.options.max_record_bytes / 8).unwrap_or(usize::MAX),
             raw: None,
@@ -83,6 +86,7 @@ impl Decoder {
             input,
             verify: !options.no_verify,
             resume: options.on_error.skips(),
+            is_settled: request.is_settled,
             nulls: request.nulls(),
             max_rows: usize::try_from(options.max_record_bytes / 8).unwrap_or(usize::MAX),
             raw: None,
@@ -233,6 +237,10 @@ impl Decoder {
 
     /// A record that a wider type would hold is not a fault, but earlier faults take precedence.
     fn check_widening(&self, bad: &[BadRecord]) -> Result<()> {
+        if self.resume && self.is_settled {
+            // Inference left the record out, because it clashes with an earlier one.
+            return Ok(());
+        }
         let widened = bad.iter().filter(|b| b.error.kind() == Kind::Widened).min_by_key(|b| b.row);
         match widened {
             Some(w) if self.resume || bad.iter().all(|b| b.row >= w.row) => Err(w.error.clone()),
@@ -282,7 +290,7 @@ impl Decoder {
 
     fn fault(&self, block: &Block, bad: BadRecord) -> Fault {
         let raw = block.payloads.get(bad.row).and_then(|payload| block.bytes.get(payload.clone())).map(<[u8]>::to_vec);
-        Fault { error: bad.error, length: block.record_nbytes(bad.row), raw, kept: false }
+        Fault { error: bad.error.with_kind(Kind::Data), length: block.record_nbytes(bad.row), raw, kept: false }
     }
 }
 

@@ -18,6 +18,7 @@ mod column;
 pub mod decode;
 mod entries;
 mod features;
+mod first_wins;
 pub mod flatten;
 mod lists;
 pub mod mapping;

@@ -1,5 +1,6 @@
 //! Observes the types of features in records, and infers the schema.
 
+use super::first_wins::Kept;
 use super::mapping::{indices_name, is_complete, row_lengths_name, values_name};
 use super::wire::{self, EXAMPLE_AMONG_SEQUENCES, FeatureKind, Message, SEQUENCE_AMONG_EXAMPLES};
 use crate::demand::Wanted;
@@ -35,6 +36,8 @@ pub struct Observation {
     /// The first record with data but without features, and the number of such records.
     featureless: Option<FirstSeen>,
     nfeatureless: u64,
+    /// The observed records, if those that clash with earlier ones are left out.
+    pub kept: Option<Kept>,
 }
 
 /// Observations of one feature.
@@ -75,11 +78,23 @@ pub struct Scan {
     pub input: Arc<str>,
 }
 
+impl Scan {
+    /// Whether the type of the feature is inferred.
+    fn reads(&self, name: &str) -> bool {
+        self.wanted.includes(name) && !self.declared.contains(name)
+    }
+}
+
 impl Observation {
     /// Observes the records of a block. Unreadable records are skipped here; reading reports them.
     pub fn in_block(block: &Block, scan: &Scan, misfits: &HashSet<u64>) -> Observation {
+        Observation::of_rows(block, 0..block.payloads.len(), scan, misfits)
+    }
+
+    /// Observes some records of a block.
+    pub fn of_rows(block: &Block, rows: std::ops::Range<usize>, scan: &Scan, misfits: &HashSet<u64>) -> Observation {
         let mut seen = Observation { parts: 1, ..Observation::default() };
-        for (row, payload) in block.payloads.iter().enumerate() {
+        for (row, payload) in block.payloads.iter().enumerate().take(rows.end).skip(rows.start) {
             if block.lost(row).is_some() || (scan.verify && !block.holds(row)) || misfits.contains(&block.record(row)) {
                 continue;
             }
@@ -175,7 +190,7 @@ impl Feature {
             *known = Some(FirstSeen { part: 0, record, input: scan.input.clone() });
         }
         let name = std::str::from_utf8(key).unwrap_or_default();
-        if !scan.wanted.includes(name) || scan.declared.contains(name) {
+        if !scan.reads(name) {
             return;
         }
         let count = match kind {
@@ -205,16 +220,11 @@ impl Observed for Observation {
 
     fn merge(&mut self, other: Box<dyn Observed>) {
         let Ok(mut other) = other.into_any().downcast::<Observation>() else { return };
-        other.follow(self.parts);
-        self.parts += other.parts;
-        self.records += other.records;
-        self.proper = [self.proper.take(), other.proper].into_iter().flatten().min();
-        self.foreign = [self.foreign.take(), other.foreign].into_iter().flatten().min();
-        self.unreadable = [self.unreadable.take(), other.unreadable].into_iter().flatten().min();
-        self.featureless = [self.featureless.take(), other.featureless].into_iter().flatten().min();
-        self.nfeatureless += other.nfeatureless;
-        merge(&mut self.features, other.features);
-        merge(&mut self.lists, other.lists);
+        self.kept = None;
+        match other.kept.take() {
+            Some(kept) if kept.is_needed(self, &other) => *self = kept.after(std::mem::take(self)),
+            _ => self.add(*other),
+        }
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
@@ -324,6 +334,33 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
 }
 
 impl Observation {
+    /// Whether a feature that is read has another kind in `later` records.
+    pub fn clashes(&self, later: &Observation, scan: &Scan) -> bool {
+        let clash = |ours: &BTreeMap<Vec<u8>, Feature>, theirs: &BTreeMap<Vec<u8>, Feature>| {
+            let is_mixed = |(key, theirs): (&Vec<u8>, &Feature)| {
+                let ours = ours.get(key).map_or(&[None, None, None], |ours| &ours.kinds);
+                let nkinds = ours.iter().zip(&theirs.kinds).filter(|(ours, theirs)| ours.is_some() || theirs.is_some()).count();
+                nkinds > 1 && std::str::from_utf8(key).is_ok_and(|name| scan.reads(name))
+            };
+            theirs.iter().any(is_mixed)
+        };
+        clash(&self.features, &later.features) || clash(&self.lists, &later.lists)
+    }
+
+    /// Adds observations of later records.
+    pub fn add(&mut self, mut other: Observation) {
+        other.follow(self.parts);
+        self.parts += other.parts;
+        self.records += other.records;
+        self.proper = [self.proper.take(), other.proper].into_iter().flatten().min();
+        self.foreign = [self.foreign.take(), other.foreign].into_iter().flatten().min();
+        self.unreadable = [self.unreadable.take(), other.unreadable].into_iter().flatten().min();
+        self.featureless = [self.featureless.take(), other.featureless].into_iter().flatten().min();
+        self.nfeatureless += other.nfeatureless;
+        merge(&mut self.features, other.features);
+        merge(&mut self.lists, other.lists);
+    }
+
     /// Numbers its parts after that many others.
     fn follow(&mut self, parts: u64) {
         let found = [self.proper.as_mut(), self.featureless.as_mut()].into_iter().flatten();

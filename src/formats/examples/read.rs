@@ -1,6 +1,7 @@
 //! Inference and decoding of records, independent of their container.
 
 use super::decode::Decoder;
+use super::first_wins::Kept;
 use super::observe::{Observation, Scan, declared_features};
 use super::wire::Message;
 use super::{mapping, raw};
@@ -36,12 +37,14 @@ pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl 
     let declared =
         request.declared_alone().and_then(|(schema, request)| Decoder::new(&Arc::new(schema), &request, name.clone(), sequences).ok());
     let declared = declared.map(Arc::new);
+    let skips = request.options.on_error.skips() && !request.nulls();
     let observe = move |block: Task<_>| {
         let (scan, declared) = (scan.clone(), declared.clone());
         Box::new(move || {
             let block = block()?;
             let misfits = declared.map(|declared| declared.misfits(&block)).unwrap_or_default();
-            Ok(Box::new(Observation::in_block(&block, &scan, &misfits)) as Box<dyn Observed>)
+            let seen = if skips { Kept::observe(block, scan, misfits) } else { Observation::in_block(&block, &scan, &misfits) };
+            Ok(Box::new(seen) as Box<dyn Observed>)
         }) as Task<_>
     };
     Ok(Inference::Scan(Box::new(pieces()?.filter_map(move |piece| match piece {

@@ -5,12 +5,13 @@ use super::builder::{BuildOptions, LateError, LateErrors};
 use super::column::Column;
 use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
+use super::first_wins::Part;
 use super::limits::too_long;
 use super::object::Object;
 use super::observe::Observation;
 use super::seen::FirstSeen;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
-use crate::error::{RAISE_LIMIT, Result};
+use crate::error::{Kind, RAISE_LIMIT, Result};
 use crate::formats::format::Request;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
@@ -140,6 +141,11 @@ fn decode_once(block: &Block, schema: &Schema, request: &Request, declared_alone
                     Some(Some(bad)) if skip => fault(&bad),
                     Some(_) => match misfit.get_or_insert_with(|| misfits(block, request)).remove(&index) {
                         Some(fault) => fault,
+                        // It clashes with earlier records, whose types may have been widened since.
+                        None if skip && request.is_settled => {
+                            let Fault { error, length, raw, kept } = fault(&error);
+                            Fault { error: error.with_kind(Kind::Data), length, raw, kept }
+                        }
                         None => return Err(block.error(&error, start, index, Some(schema))),
                     },
                 };
@@ -272,7 +278,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
         let mut seen = Observation::new(block.input.clone());
         let mut records = BlockRecords::new(&block);
         let mut bad = Vec::new();
-        let mut line = LineCount { block: &block, pos: 0, line: block.first_line };
+        let mut line = LineCount::new(&block);
         while let Some((index, start)) = records.next_start() {
             let unreadable = left_out.binary_search_by_key(&index, |(bad, _)| *bad).ok().map(|at| &left_out[at].1);
             seen.record.unreadable = match unreadable {
@@ -283,10 +289,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
                 Some(Unreadable::Fields(errors)) => errors.iter().filter_map(|e| e.path().next()).map(str::to_owned).collect(),
                 None => Vec::new(),
             };
-            let here = match block.first_line {
-                0 => FirstSeen::record(block.first_record + index as u64),
-                _ => FirstSeen::new(0, line.at(start)),
-            };
+            let here = line.first_seen(0, index, start);
             match records.read(start, index, |cursor| seen.see(cursor, request, here)) {
                 Ok(end) => records.advance(end),
                 Err(_) if request.nulls() && unreadable.is_none() => {
@@ -303,6 +306,10 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
             }
         }
         if bad.is_empty() {
+            if !fail && !request.nulls() && !request.options.mixed {
+                let unreadable = left_out.into_iter().map(|(index, _)| index).collect();
+                seen.keep_first(Part { block, unreadable }, request);
+            }
             return Ok(seen);
         }
         // Part of a bad record has been observed, so start again without it.
@@ -338,13 +345,27 @@ fn unreadable_of(records: &BlockRecords, start: usize, index: usize, request: &R
 }
 
 /// The line of each record, in order.
-struct LineCount<'a> {
+pub struct LineCount<'a> {
     block: &'a Block,
     pos: usize,
     line: u64,
 }
 
 impl LineCount<'_> {
+    /// The lines of a block.
+    pub fn new(block: &Block) -> LineCount<'_> {
+        LineCount { block, pos: 0, line: block.first_line }
+    }
+
+    /// Where a record is, the `index`th of the block, which starts at `start`. `input`: the number of the input.
+    #[inline]
+    pub fn first_seen(&mut self, input: u32, index: usize, start: usize) -> FirstSeen {
+        match self.block.first_line {
+            0 => FirstSeen::record(self.block.first_record + index as u64),
+            _ => FirstSeen::new(input, self.at(start)),
+        }
+    }
+
     #[inline]
     fn at(&mut self, pos: usize) -> u64 {
         let between = self.block.bytes.get(self.pos..pos).unwrap_or(&[]);
@@ -355,7 +376,7 @@ impl LineCount<'_> {
 }
 
 /// The records of a block, in order.
-struct BlockRecords<'a> {
+pub struct BlockRecords<'a> {
     block: &'a Block,
     lines: bool,
     /// Whether the block is UTF-8 as a whole; otherwise each record is checked individually.
@@ -365,25 +386,30 @@ struct BlockRecords<'a> {
 }
 
 impl<'a> BlockRecords<'a> {
-    fn new(block: &'a Block) -> BlockRecords<'a> {
+    /// Before the first record.
+    pub fn new(block: &'a Block) -> BlockRecords<'a> {
         BlockRecords { block, lines: block.is_lines(), utf8: simdutf8::basic::from_utf8(&block.bytes).is_ok(), pos: 0, index: 0 }
     }
 
     /// The index in the block and the offset of the next record.
     #[inline]
-    fn next_start(&mut self) -> Option<(usize, usize)> {
+    pub fn next_start(&mut self) -> Option<(usize, usize)> {
         let start = self.block.next_record(self.pos, self.index)?;
         self.index += 1;
         Some((self.index - 1, start))
     }
 
-    fn advance(&mut self, pos: usize) {
+    /// Moves to the end of a record.
+    pub fn advance(&mut self, pos: usize) {
         self.pos = pos;
     }
 
     /// Parses the record, checks that nothing follows it, and returns its end.
+    ///
+    /// # Errors
+    /// Those of the record.
     #[inline]
-    fn read(&self, start: usize, index: usize, one: impl FnOnce(&mut Cursor) -> Parse<()>) -> Parse<usize> {
+    pub fn read(&self, start: usize, index: usize, one: impl FnOnce(&mut Cursor) -> Parse<()>) -> Parse<usize> {
         if !self.utf8 {
             self.check_utf8(start, index)?;
         }

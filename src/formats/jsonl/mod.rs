@@ -3,7 +3,8 @@
 //! ```text
 //! reading   sniff                             detects lines or values from the first bytes
 //!           lines, stream                     cut the input into blocks of whole records
-//!           seen, settle, observe             inference: observed types, and the schema or the conflicts
+//!           seen, settle, observe             inference: observed types, and the schema or the conflicts;
+//!           first_wins                        which records are left out of it under `--on-error skip`
 //!           decode                            decodes a block into columns
 //!           column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
@@ -22,6 +23,7 @@ mod column;
 mod cursor;
 mod decode;
 mod error;
+mod first_wins;
 mod forms;
 mod keys;
 mod leaf;

@@ -30,6 +30,8 @@ pub struct Object<C> {
     order: Vec<usize>,
     /// For the record only: errors of fields that become null because of them, if requested.
     field_errors: Option<Vec<ParseError>>,
+    /// An error that a wider type would avoid, if bad records are skipped: another field can make the record bad under any type.
+    held: Option<Box<ParseError>>,
     /// Fields that are null in the next record regardless of its contents.
     forced_nulls: Vec<usize>,
     /// The required fields: keys that are neither in these nor in the schema are skipped.
@@ -68,6 +70,7 @@ impl<C: Builder> Object<C> {
             members: Vec::new(),
             order: Vec::new(),
             field_errors: None,
+            held: None,
             forced_nulls: Vec::new(),
             ignores_unknown: None,
             is_wide: false,
@@ -163,6 +166,7 @@ impl<C: Builder> Object<C> {
             return self.read_other(cursor);
         }
         self.keys.begin();
+        self.held = None;
         let mut found = 0;
         cursor.space();
         if !cursor.take(b'}') {
@@ -184,7 +188,7 @@ impl<C: Builder> Object<C> {
                             let start = cursor.pos();
                             if let Err(error) = read_value(cursor, column, default.as_deref()) {
                                 let error = error.in_field(self.keys.name(id));
-                                self.null_instead(cursor, id, start, error)?;
+                                self.recover(cursor, id, start, error)?;
                             }
                         }
                         Member::Skipped => cursor.skip_value().map_err(|e| e.in_field(self.keys.name(id)))?,
@@ -196,6 +200,9 @@ impl<C: Builder> Object<C> {
                 }
             }
         }
+        if let Some(error) = self.held.take() {
+            return Err(error);
+        }
         if found < self.order.len() {
             self.fill_missing(start)?;
         }
@@ -203,13 +210,18 @@ impl<C: Builder> Object<C> {
         Ok(())
     }
 
-    /// Sets field `id` to null, because its value at `start` cannot be read.
+    /// Goes on after a value of field `id`, at `start`, that cannot be read: it becomes null, or the error is held.
     ///
     /// # Errors
-    /// The error itself, unless nulls are requested and the value is valid JSON.
+    /// The error itself, if it decides about the record.
     #[cold]
     #[inline(never)]
-    fn null_instead(&mut self, cursor: &mut Cursor, id: usize, start: usize, error: Box<ParseError>) -> Parse<()> {
+    fn recover(&mut self, cursor: &mut Cursor, id: usize, start: usize, error: Box<ParseError>) -> Parse<()> {
+        if self.holds(&error) {
+            cursor.set_pos(start);
+            self.held.get_or_insert(error);
+            return cursor.skip_value().map_err(|e| e.in_field(self.keys.name(id)));
+        }
         let Member::Column { column, .. } = &mut self.members[id] else { return Err(error) };
         let Some(errors) = self.field_errors.as_mut().filter(|_| error.cause == Cause::Invalid) else { return Err(error) };
         cursor.set_pos(start);
@@ -224,6 +236,11 @@ impl<C: Builder> Object<C> {
         column.push_null();
         errors.push(*error);
         Ok(())
+    }
+
+    /// Whether errors in the fields that follow matter more.
+    fn holds(&self, error: &ParseError) -> bool {
+        self.rules.first_wins && self.field_errors.is_none() && error.cause != Cause::Invalid
     }
 
     /// The errors of fields that were set to null in the record just read.
@@ -278,7 +295,12 @@ impl<C: Builder> Object<C> {
             }
             None => ParseError::new(key_start, Cause::Wider, "this field is new: no earlier record has it", fix),
         };
-        Err(error.in_field(&name))
+        let error = error.in_field(&name);
+        if self.holds(&error) {
+            self.held.get_or_insert(error);
+            return cursor.skip_value().map_err(|e| e.in_field(&name));
+        }
+        Err(error)
     }
 
     /// A field missing from the object is null or has its default.

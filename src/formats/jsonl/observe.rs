@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::error::Parse;
+use super::first_wins::{Part, Parts, clashes, is_mixed};
 use super::seen::{FirstSeen, Interest, SeenMembers};
 use super::settle;
 use crate::error::Result;
@@ -11,12 +12,14 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// Observations of some records.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Observation {
     /// The inputs, in the order in which they were observed; [`FirstSeen::input`] is the index of one.
     pub inputs: Vec<Arc<str>>,
     pub record: SeenMembers,
     pub too_many_fields: Option<FirstSeen>,
+    /// The observed records, if those that clash with earlier ones are left out.
+    parts: Option<Parts>,
 }
 
 impl Observation {
@@ -46,21 +49,54 @@ impl Observation {
     }
 }
 
-impl Observed for Observation {
-    fn merge(&mut self, other: Box<dyn Observed>) {
-        let Ok(other) = other.into_any().downcast::<Observation>() else { return };
-        let renumber: Vec<u32> = other
-            .inputs
-            .iter()
-            .map(|input| {
-                // Inputs are observed one after another, and there can be very many.
-                if self.inputs.last() != Some(input) {
-                    self.inputs.push(input.clone());
-                }
-                // More cannot be opened.
-                u32::try_from(self.inputs.len() - 1).unwrap_or(u32::MAX - 1)
-            })
-            .collect();
+impl Observation {
+    /// Leaves out the records that clash with earlier ones of the part, which is all that has been observed.
+    pub fn keep_first(&mut self, part: Part, request: &Request) {
+        let has_clashes = is_mixed(&self.record);
+        if has_clashes {
+            (self.record, self.too_many_fields) = (SeenMembers::default(), None);
+            part.add_to(self, request);
+        }
+        self.parts = Some(Parts { list: vec![part], request: request.clone(), has_clashes });
+    }
+
+    /// Adds the observations of the records that follow in the same part of the input.
+    pub fn join(&mut self, other: Observation) {
+        let more = self.add(other);
+        match (&mut self.parts, more) {
+            (Some(parts), Some(more)) => parts.append(more),
+            (parts, more) => *parts = parts.take().or(more),
+        }
+    }
+
+    /// Adds the observations of later records, and returns these records.
+    fn add(&mut self, mut other: Observation) -> Option<Parts> {
+        let mut parts = other.parts.take();
+        if let Some(parts) = &mut parts
+            && (parts.has_clashes || clashes(&self.record, &other.record))
+        {
+            parts.has_clashes = true;
+            for part in &parts.list {
+                part.add_to(self, &parts.request);
+            }
+        } else {
+            self.add_all(other);
+        }
+        parts
+    }
+
+    /// The number of an input, which is that of the last records or comes after it.
+    pub fn number(&mut self, input: &Arc<str>) -> u32 {
+        // Inputs are observed one after another, and there can be very many.
+        if self.inputs.last() != Some(input) {
+            self.inputs.push(input.clone());
+        }
+        // More cannot be opened.
+        u32::try_from(self.inputs.len() - 1).unwrap_or(u32::MAX - 1)
+    }
+
+    fn add_all(&mut self, other: Observation) {
+        let renumber: Vec<u32> = other.inputs.iter().map(|input| self.number(input)).collect();
         if let Some(theirs) = other.too_many_fields {
             self.too_many_fields.get_or_insert(FirstSeen::NEVER).merge(theirs, &renumber);
         }
@@ -68,6 +104,15 @@ impl Observed for Observation {
         if let Some(first) = self.record.first_beyond_limit() {
             self.too_many_fields = Some(self.too_many_fields.map_or(first, |earlier| earlier.min(first)));
         }
+    }
+}
+
+impl Observed for Observation {
+    fn merge(&mut self, other: Box<dyn Observed>) {
+        let Ok(other) = other.into_any().downcast::<Observation>() else { return };
+        self.add(*other);
+        // No longer needed: these records are before those that follow.
+        self.parts = None;
     }
 
     fn nrecords(&self) -> Option<u64> {

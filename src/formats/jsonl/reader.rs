@@ -95,8 +95,7 @@ impl Reader for JsonReader {
         let wanted = first_bytes(cuts.flatten(), request.sample_bytes, Cut::nbytes);
         Ok(Inference::Scan(Box::new(wanted.map(move |cut| {
             let (cut, request) = (cut?, request.clone());
-            let observe =
-                move || cut.fold(|piece| decode::observe(piece, &request), |all: &mut Observation, more| all.merge(Box::new(more)));
+            let observe = move || cut.fold(|piece| decode::observe(piece, &request), Observation::join);
             let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe()?)));
             Ok(task)
         }))))

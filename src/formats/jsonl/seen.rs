@@ -309,6 +309,13 @@ impl SeenNode {
         Ok(())
     }
 
+    fn clear(&mut self) {
+        self.all_mut().into_iter().for_each(|first| *first = FirstSeen::NEVER);
+        self.sparse = None;
+        self.element.iter_mut().for_each(|element| element.clear());
+        self.members.iter_mut().for_each(|members| members.clear());
+    }
+
     /// Merges observations of other values at the same position.
     fn merge(&mut self, other: SeenNode, renumber: &[u32]) {
         let (mine, theirs) = (self.all_mut(), other.all_by_value());
@@ -437,6 +444,20 @@ impl SeenMembers {
             if !cursor.more(b'}')? {
                 return Ok((nkeys, full));
             }
+        }
+    }
+
+    /// The field with that key.
+    pub fn find(&self, name: &str) -> Option<&SeenNode> {
+        self.keys.find(name).and_then(|id| self.list.get(id)).map(|member| &member.node)
+    }
+
+    /// Forgets the objects, but not their keys.
+    pub fn clear(&mut self) {
+        self.objects = 0;
+        for member in self.list.iter_mut().filter(|member| member.count > 0) {
+            member.count = 0;
+            member.node.clear();
         }
     }
 

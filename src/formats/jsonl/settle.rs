@@ -206,24 +206,9 @@ impl Settling<'_> {
 
     /// The type without the outermost nulls.
     fn value(&mut self, node: &SeenNode, interest: &Interest, inside_list: bool) -> Type {
-        let as_bytes = node.base64.is_set() && !node.not_base64.is_set();
-        // Floats without a finite value among them are written as these strings alone.
-        let alone = [node.boolean, node.list, node.object].iter().all(|other| !other.is_set());
-        let as_number = !node.string.is_set() && (node.number.is_set() || (node.non_finite.is_set() && alone));
-        let texts = [
-            node.string,
-            if as_number { FirstSeen::NEVER } else { node.non_finite },
-            if as_bytes { node.base64 } else { FirstSeen::NEVER },
-        ];
-        let objects = if as_bytes { FirstSeen::NEVER } else { node.object };
-        let kinds = [
-            ("booleans", node.boolean),
-            ("numbers", if as_number { node.number.min(node.non_finite) } else { node.number }),
-            ("strings", texts.into_iter().min().unwrap_or(FirstSeen::NEVER)),
-            ("lists", node.list),
-            ("objects", objects),
-        ];
-        let mut kinds: Vec<(&str, FirstSeen)> = kinds.into_iter().filter(|(_, first)| first.is_set()).collect();
+        let kinds = kinds(|mark| mark(node));
+        let as_bytes = kinds.as_bytes;
+        let mut kinds: Vec<(&str, FirstSeen)> = kinds.found().collect();
         kinds.sort_by_key(|(_, first)| *first);
         if kinds.len() > 1 && self.rule == Rule::Json {
             return self.clash(&kinds);
@@ -240,7 +225,7 @@ impl Settling<'_> {
     }
 
     fn number(&mut self, node: &SeenNode) -> Type {
-        let float = node.float.min(node.non_finite);
+        let Kinds { float, .. } = kinds(|mark| mark(node));
         let dtype = if float.is_set() {
             if node.beyond_float.is_set() && self.rule == Rule::Json {
                 return self.clash(&[
@@ -319,6 +304,42 @@ impl Settling<'_> {
             many => format!("{} {unit} {}", many.get(first.input()).map_or("", |i| i), first.line()),
         }
     }
+}
+
+/// The kinds of values at one position.
+pub struct Kinds {
+    /// The first value of each kind.
+    all: [(&'static str, FirstSeen); 5],
+    /// Whether the strings are bytes.
+    pub as_bytes: bool,
+    /// The first number that is not an integer.
+    pub float: FirstSeen,
+}
+
+impl Kinds {
+    /// Those that occur.
+    pub fn found(&self) -> impl Iterator<Item = (&'static str, FirstSeen)> {
+        self.all.into_iter().filter(|(_, first)| first.is_set())
+    }
+}
+
+/// The kinds of values at the position with these marks.
+pub fn kinds(mark: impl Fn(fn(&SeenNode) -> FirstSeen) -> FirstSeen) -> Kinds {
+    let (boolean, number, list, object) = (mark(|n| n.boolean), mark(|n| n.number), mark(|n| n.list), mark(|n| n.object));
+    let (string, base64, non_finite) = (mark(|n| n.string), mark(|n| n.base64), mark(|n| n.non_finite));
+    let as_bytes = base64.is_set() && !mark(|n| n.not_base64).is_set();
+    // Floats without a finite value among them are written as these strings alone.
+    let alone = [boolean, list, object].iter().all(|other| !other.is_set());
+    let as_number = !string.is_set() && (number.is_set() || (non_finite.is_set() && alone));
+    let texts = [string, if as_number { FirstSeen::NEVER } else { non_finite }, if as_bytes { base64 } else { FirstSeen::NEVER }];
+    let all = [
+        ("booleans", boolean),
+        ("numbers", if as_number { number.min(non_finite) } else { number }),
+        ("strings", texts.into_iter().min().unwrap_or(FirstSeen::NEVER)),
+        ("lists", list),
+        ("objects", if as_bytes { FirstSeen::NEVER } else { object }),
+    ];
+    Kinds { all, as_bytes, float: mark(|n| n.float).min(non_finite) }
 }
 
 /// Adds the declared fields that no record has.

@@ -1,6 +1,7 @@
 //! Properties that hold for all JSON: nothing is lost, invalid JSON is rejected, nothing panics.
 
 use super::{infer, normal, request, rewrite};
+use crate::options::OnError;
 use crate::tensor::text::{from_text, to_text};
 use arrow_array::{Array, Int64Array, make_array};
 use arrow_schema::{DataType, TimeUnit};
@@ -158,6 +159,52 @@ proptest! {
             let back = from_text(&texts, &ty, &mut |_, message| refused.push(message)).unwrap();
             prop_assert!(refused.is_empty(), "{ty}: {refused:?}");
             prop_assert_eq!(&back, &array, "{}: {:?}", ty, texts);
+        }
+    }
+}
+
+/// A value of few kinds, so that records often clash.
+fn plain_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-20i64..20).prop_map(Value::from),
+        Just(Value::from(0.5)),
+        Just(Value::from(u64::MAX)),
+        "[a-c]{0,2}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 8, 3, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Value::from),
+            vec((prop::sample::select(vec!["x", "y", "b64"]), inner), 0..3)
+                .prop_map(|fields| Value::Object(fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_skipped_record_has_no_say_in_the_types(
+        records in vec(vec((prop::sample::select(vec!["a", "b", "c"]), plain_value()), 0..3), 0..12),
+        rows in 1usize..5,
+    ) {
+        let records: Vec<Map<String, Value>> =
+            records.into_iter().map(|fields| fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()).collect();
+        let strict = request("", |_| ());
+        let mut kept: Vec<Map<String, Value>> = Vec::new();
+        for record in &records {
+            kept.push(record.clone());
+            if infer(lines(&kept).as_bytes(), true, &strict).is_err() {
+                kept.pop();
+            }
+        }
+        let expected = infer(lines(&kept).as_bytes(), true, &strict).unwrap();
+        for rows in [Some(rows), None] {
+            let skip = request("", |o| (o.on_error, o.chunk_rows) = (OnError::Skip, rows));
+            let found = infer(lines(&records).as_bytes(), true, &skip).unwrap();
+            prop_assert_eq!(found.to_string(), expected.to_string(), "{}", lines(&records));
         }
     }
 }
