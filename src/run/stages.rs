@@ -73,6 +73,9 @@ impl Stages {
 
     /// Adds the fold of a verb, whose output has this schema.
     pub fn fold(&mut self, verb: &'static str, fold: Box<dyn Fold>, schema: Arc<Schema>) {
+        if let Some((map, schema)) = fold.before() {
+            self.map(verb, map, schema);
+        }
         self.stages.push(Stage { does: vec![verb], kind: StageKind::Fold(verb, fold, schema) });
     }
 

@@ -1,10 +1,11 @@
 //! `count`: the number of records, or of those of each key.
 
+use super::shared::distinct::CountInChunk;
 use super::shared::fields::copied_first;
 use super::shared::key_table::KeyTable;
-use super::shared::keys::{KeyField, Keys, key_columns};
+use super::shared::keys::{KeyField, Keys};
 use super::shared::memory::Slices;
-use super::verb::{Bound, Example, Flow, Fold, Operator, Report, Verb, Verdict};
+use super::verb::{Bound, Example, Flow, Fold, Map, Operator, Report, Verb, Verdict};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Result};
@@ -13,6 +14,8 @@ use crate::path::{new_name, quoted};
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::Int64Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -85,8 +88,9 @@ NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory
         fields.push(Field::new(self.name(), Type::tensor(DType::Int64, Vec::new())));
         let way_out = "count by fewer fields, or by a coarser key computed with map";
         let table = KeyTable::new(Self::NAME, way_out, options);
-        let fold = KeyCounter { keys, table, counts: Vec::new(), slices: None, options: options.clone() };
-        Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(fold)) })
+        let schema = Arc::new(Schema::new(fields));
+        let fold = KeyCounter { keys, schema: schema.clone(), table, counts: Vec::new(), slices: None, options: options.clone() };
+        Ok(Bound { schema, operator: Operator::Fold(Box::new(fold)) })
     }
 
     fn demand(&self, _: Demand) -> Demand {
@@ -99,6 +103,8 @@ NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory
 struct KeyCounter {
     /// The fields of the key.
     keys: Vec<KeyField>,
+    /// That of the keys and their counts.
+    schema: Arc<Schema>,
     table: KeyTable,
     /// Indexed by key number.
     counts: Vec<i64>,
@@ -108,11 +114,17 @@ struct KeyCounter {
 }
 
 impl Fold for KeyCounter {
-    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
-        let found = self.table.insert(&key_columns(&self.keys, &chunk)?)?;
+    fn before(&self) -> Option<(Arc<dyn Map>, Arc<Schema>)> {
+        let map = CountInChunk { keys: self.keys.clone(), options: self.options.clone() };
+        Some((Arc::new(map), self.schema.clone()))
+    }
+
+    fn push(&mut self, mut keys: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        let counts = keys.columns.pop().ok_or_else(|| Error::internal("keys without counts"))?;
+        let found = self.table.insert(&keys)?;
         self.counts.resize(self.table.len(), 0);
-        for number in found.numbers {
-            self.counts[number as usize] += 1;
+        for (number, count) in found.numbers.into_iter().zip(counts.as_leaf()?.as_primitive::<Int64Type>().values()) {
+            self.counts[number as usize] += count;
         }
         Ok(Flow::More)
     }

@@ -1,10 +1,11 @@
 //! `unique`: the first record of each key.
 
+use super::shared::distinct::FirstInChunk;
 use super::shared::key_table::KeyTable;
 use super::shared::keys::{KeyField, Keys, key_columns};
 use super::shared::memory::{Budget, owned};
 use super::shared::sorter::Sorter;
-use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
+use super::verb::{Bound, Deferred, Example, Flow, Fold, Map, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
@@ -87,6 +88,11 @@ struct DistinctKeys {
 }
 
 impl Fold for DistinctKeys {
+    fn before(&self) -> Option<(Arc<dyn Map>, Arc<Schema>)> {
+        let map = FirstInChunk { keys: self.keys.clone(), options: self.options.clone() };
+        Some((Arc::new(map), self.schema.clone()))
+    }
+
     fn push(&mut self, chunk: Chunk, out: &mut Vec<Chunk>) -> Result<Flow> {
         let keys = self.keys_of(&chunk)?;
         let first = self.nrows;

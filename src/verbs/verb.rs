@@ -270,6 +270,11 @@ pub trait Fold: Send {
         false
     }
 
+    /// A step that any thread applies to each chunk first, and the schema of its output, which [`Fold::push`] takes.
+    fn before(&self) -> Option<(Arc<dyn Map>, Arc<Schema>)> {
+        None
+    }
+
     /// Takes a nonempty chunk and appends finished chunks to `out`.
     ///
     /// # Errors

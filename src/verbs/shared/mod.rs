@@ -7,6 +7,7 @@ pub mod batch_padding;
 pub mod batches;
 pub mod choose;
 pub mod count;
+pub mod distinct;
 pub mod divided;
 pub mod edit;
 pub mod fields;

@@ -1,0 +1,77 @@
+//! The first record of each key of a chunk, found on any thread before the distinct keys of all chunks are collected in order.
+
+use super::key_table::{ChunkKeys, KeyTable};
+use super::keys::{KeyField, key_columns};
+use crate::chunk::Chunk;
+use crate::error::Result;
+use crate::options::Options;
+use crate::tensor::Tensor;
+use crate::verbs::verb::Map;
+use arrow_array::Int64Array;
+use std::sync::Arc;
+
+/// The first of this many records tell whether keys recur. If most do not, finding the distinct ones twice would cost more than
+/// it saves.
+const SAMPLE: usize = 1024;
+
+/// Replaces the records by the distinct keys, with the number of records of each as the last column (int64).
+pub struct CountInChunk {
+    /// The fields of the key.
+    pub keys: Vec<KeyField>,
+    /// The options of the run.
+    pub options: Options,
+}
+
+/// Keeps the first record of each key.
+pub struct FirstInChunk {
+    /// The fields of the key; `None` for all.
+    pub keys: Option<Vec<KeyField>>,
+    /// The options of the run.
+    pub options: Options,
+}
+
+impl Map for CountInChunk {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let keys = key_columns(&self.keys, &chunk)?;
+        let (mut distinct, counts) = match recurring(&keys, &self.options)? {
+            None => (keys, vec![1; chunk.nrows]),
+            Some(found) => {
+                let mut counts = vec![0; found.fresh.len()];
+                found.numbers.iter().for_each(|number| counts[*number as usize] += 1);
+                (keys.gather(&found.fresh)?, counts)
+            }
+        };
+        distinct.columns.push(Tensor::Leaf(Arc::new(Int64Array::from(counts))));
+        Ok(distinct)
+    }
+
+    fn keeps_rows(&self) -> bool {
+        false
+    }
+}
+
+impl Map for FirstInChunk {
+    fn apply(&self, chunk: Chunk) -> Result<Chunk> {
+        let found = match &self.keys {
+            Some(keys) => recurring(&key_columns(keys, &chunk)?, &self.options)?,
+            None => recurring(&chunk, &self.options)?,
+        };
+        match found {
+            Some(found) if found.fresh.len() < chunk.nrows => chunk.gather(&found.fresh),
+            _ => Ok(chunk),
+        }
+    }
+
+    fn keeps_rows(&self) -> bool {
+        false
+    }
+}
+
+/// The distinct keys, unless most occur once.
+fn recurring(keys: &Chunk, options: &Options) -> Result<Option<ChunkKeys>> {
+    let distinct = |keys: &Chunk| KeyTable::unlimited(options).insert(keys);
+    if keys.nrows > 2 * SAMPLE && distinct(&keys.slice(0, SAMPLE))?.fresh.len() > SAMPLE / 2 {
+        return Ok(None);
+    }
+    distinct(keys).map(Some)
+}
