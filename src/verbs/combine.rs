@@ -19,7 +19,7 @@ Outside the brackets, such an option applies to the files of every input; an opt
 output of the chain were written to a file and read from there.";
 
 const SEE_BRACKETS: &str =
-    "An input can have its own chain, in brackets: A [ filter 'x > 0' then head 100 B ]. See `tatter concatenate --help` for the details.";
+    "An input can have its own chain, in brackets: A [ filter 'x > 0' then head 100 B ]. For details, see `tatter concatenate --help`.";
 
 /// The text about chains of inputs in the help of that verb.
 pub fn brackets(verb: &str) -> &'static str {

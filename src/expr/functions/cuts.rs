@@ -59,7 +59,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["unravel_index"],
         "indices, dims",
-        "Convert indices into the flat values of a tensor with these dims to coordinates: one row for each axis.",
+        "Convert flat indices to coordinates in a tensor of shape dims: one row of coordinates for each axis.",
         [("unravel_index([2, 5, 7], [3, 3])", "[[0, 1, 2], [2, 2, 1]]")],
         unravel_index
     ),

@@ -57,7 +57,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["gather_nd", "manip.gather_nd"],
         "params|x, indices, batch_dims=0, name, bad_indices_policy=\"\"",
-        "Select items or slices by index vectors. If their size is not known before the first record, they must select single items. An index out of range is an error, or gives 0 or an empty string with bad_indices_policy=\"IGNORE\".",
+        "Select items or slices by index vectors. If their size is not known before the first record, they must select single items. An index out of range is an error; with bad_indices_policy=\"IGNORE\", it selects 0 or an empty string.",
         [
             ("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]"),
             ("gather_nd([1, 2], [[1], [5]], bad_indices_policy=\"IGNORE\")", "[2, 0]")
