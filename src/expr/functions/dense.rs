@@ -256,7 +256,7 @@ fn paddings(call: &Call, rank: usize) -> ExprResult<Vec<[String; 2]>> {
             [_, _] => {
                 return Err(call
                     .error(format!("pad: the shape of paddings must be known before the first record is processed; these are {}", node.ty))
-                    .help("list them: [[0, n], [1, 2]]"));
+                    .help("write them as a list: [[0, n], [1, 2]]"));
             }
             _ => None,
         },

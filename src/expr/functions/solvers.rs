@@ -238,7 +238,7 @@ fn solutions(
     let (matrices, right) = (Squares::of(call, args[0].clone())?, args[1].clone());
     let outer = matrices.outer();
     if right.rank() != outer + 2 {
-        let error = format!("{}: rhs must have rank {}, as the matrices; this is {}", call.name, outer + 2, right.ty);
+        let error = format!("{}: rhs must have rank {}, like the matrices; this is {}", call.name, outer + 2, right.ty);
         let error = ExprError::at(right.span.clone(), error);
         return Err(if right.rank() == outer + 1 { error.help("vectors are columns: expand_dims(x, -1)") } else { error });
     }

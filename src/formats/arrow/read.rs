@@ -512,7 +512,7 @@ impl Batches {
                     }
                 }
                 MessageHeader::DictionaryBatch => {}
-                other => return Err(Error::data(format!("a message in the Arrow data is {}, not a record batch", message::kind(other)))),
+                other => return Err(Error::data(format!("expected a record batch, found a message {}", message::kind(other)))),
             }
         }
     }
