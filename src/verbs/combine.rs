@@ -1,4 +1,4 @@
-//! The contract of a verb that combines several inputs: it declares its inputs and chooses which of them gives the next
+//! The contract of a verb that combines several inputs: it declares its inputs and chooses which of them provides the next
 //! record. The run reads the inputs.
 
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ pub enum Combination {
 /// Creates the chooser of a stream, at its start.
 pub type NewChooser = Arc<dyn Fn() -> Box<dyn Chooser> + Send + Sync>;
 
-/// Chooses the input that gives the next record.
+/// Chooses the input that provides the next record.
 pub trait Chooser: Send {
     /// The index of an input that has another record; `None` at the end of the stream.
     ///
