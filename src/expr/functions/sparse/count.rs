@@ -91,7 +91,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         if w.rank() != x.rank() {
             return Err(ExprError::at(
                 w.span.clone(),
-                format!("{}: the weights have {}, the values have {}", call.name, counted_axes(w.rank()), x.rank()),
+                format!("{}: the weights have {}, but the values have {}", call.name, counted_axes(w.rank()), x.rank()),
             ));
         }
     }
