@@ -18,8 +18,8 @@
 //!   some records; **batch**: only the axis that the verb `batch` creates.
 //! - **origin**: the file and the numbers of the records of a chunk; **fault**: a record that cannot be read, which
 //!   travels with the chunk until it is counted; **group**: records that are encoded together, such as a row group.
-//! - **demand**: the fields and records that a chain needs from its input; **digest**: what a thread finds out about a
-//!   chunk for a report, to be merged in order.
+//! - **demand**: the fields and records that a chain needs from its input; **digest**: what a thread has found in a chunk
+//!   for a report, to be merged in order.
 //! - **row_splits, row_lengths, value_rowids, nrows, nvals, flat_values, ragged_rank**: as in TensorFlow.
 //!
 //! # Levels

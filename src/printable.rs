@@ -68,7 +68,7 @@ pub fn in_json(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./,=:@%+".contains(c);
-    // zsh takes `=x` for the path of the command x.
+    // zsh expands `=x` to the path of the command x.
     if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) { word.to_owned() } else { shell_quoted(word) }
 }
 

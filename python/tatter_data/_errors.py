@@ -78,7 +78,7 @@ class TatterNotice(UserWarning):
     """A notice from the program: not an error, but something the user should know about.
 
     ``warnings.simplefilter("error", TatterNotice)`` or the option ``strict=True`` turns notices into errors, except the
-    count of records that ``on_error`` left out, which ``max_errors`` limits;
+    count of records that ``on_error`` skipped, which ``max_errors`` limits;
     ``quiet=True`` suppresses them.
     """
 

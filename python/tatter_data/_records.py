@@ -99,7 +99,7 @@ class Records:
 
         By record: every `count`-th record of the input, before the chain, or of the combined inputs if the chain begins with
         a verb that combines them (``mix``, ``zip``), or of this shard if the records are already a shard. By file: every `count`-th of the files that
-        names, globs, shards and directories stand for, without opening the others; the shards together equal the chain over
+        the names, globs, shards and directories denote, without opening the others; the shards together equal the chain over
         all files only if no verb looks across records.
 
         Raises:

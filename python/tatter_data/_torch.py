@@ -117,8 +117,8 @@ class TatterDataset(IterableDataset):  # type: ignore[type-arg]
 
     A vector is a tensor, and so is a matrix, unless its rows are ragged: then it is a nested tensor; strings are str and lists of str. Records are
     divided among the ranks of a distributed job and the workers of a DataLoader: with ``shard="record"`` each takes
-    every N-th record of the input, before the chain (of the combined inputs, if it begins with ``mix`` or the like); with
-    ``shard="file"`` every N-th file; with None everything.
+    every Nth record of the input, before the chain (of the combined inputs, if it begins with a verb such as ``mix``); with
+    ``shard="file"`` every Nth file; with None everything.
 
     Each iteration starts over, except for the first one after ``load_state_dict``, which resumes after the records that had
     been delivered at the time of ``state_dict``. Both apply to the process that iterates: with workers, let torchdata's

@@ -47,8 +47,8 @@ def array(name: str, values: Iterable[Any]) -> pa.Array:
 
 
 def column(name: str, values: Any) -> Any:
-    """A column of a dictionary as something that `pyarrow.table` accepts: an iterable, an array of any rank (axis 0 is that
-    of the records), a tensor of TensorFlow or PyTorch, or a column that Arrow knows.
+    """A column of a dictionary as something that `pyarrow.table` accepts: an iterable, an array of any rank (axis 0 is the
+    record axis), a tensor of TensorFlow or PyTorch, or a column that Arrow knows.
 
     >>> import numpy
     >>> column("x", numpy.arange(4, dtype=">i4").reshape(2, 2)).to_pylist()

@@ -385,7 +385,7 @@ class TatterReader(DataSourceReader):
             raise TatterError(
                 f"{name}: the sample from which types were inferred does not have the field {new[0]}\n"
                 "  infer the types from all records: the options inferRecords=all and inferFiles=all\n"
-                "  or declare them with the option schema, or leave the field out with the option columns",
+                "  or declare them with the option schema, or omit the field with the option columns",
                 file=name,
                 field=new[0],
             )
@@ -415,7 +415,7 @@ def _parts_of(kind: pa.DataType) -> list[pa.Field]:
 
 
 def _format(file: File) -> str:
-    """The format of a file that the program recognises by its first records."""
+    """The format of a file that the program recognizes by its first records."""
     names, feed = input_words(file, (0, _HEAD))
     # As raw records, so that nothing is inferred.
     plan = Child(["convert", "--dry-run", "--raw-records", "--quiet", *names], feed=feed).finish().decode()

@@ -5,7 +5,7 @@ use super::help;
 use super::split::{Words, split};
 use super::typed::Typed;
 use crate::error::{Error, Result};
-use crate::printable::alternatives;
+use crate::printable::all_of;
 use crate::run::reading::is_of_an_input;
 use crate::run::{Branch, Branches, Invocation};
 use crate::verbs;
@@ -42,7 +42,7 @@ pub fn branches_of(verb: &verbs::Entry, chains: &Chains, read: Read) -> Result<I
             Error::usage(format!("{}: `{}` reads one stream, not several inputs with their own chains", chain.display(), verb.name));
         let names: Vec<&str> = verbs::VERBS.iter().filter(|verb| verb.combines).map(|verb| verb.name).collect();
         return Err(error
-            .help(format!("brackets give an input of {} its own chain", alternatives(&names)))
+            .help(format!("only inputs of {} can have their own chains, in brackets", all_of(&names)))
             .help("for a file named `[`, write ./["));
     }
     let mut branches = Branches::new();

@@ -48,7 +48,7 @@ pub fn settings(command: Command) -> Command {
 }
 
 /// Parses the words of a verb. If an optional argument is omitted, an empty word is inserted, so that FILEs are not
-/// taken for it.
+/// mistaken for it.
 pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -> Result<clap::ArgMatches, clap::Error> {
     let empty = OsString::new();
     let without = || command.clone().try_get_matches_from(std::iter::once(&empty).chain(words.iter().copied()));

@@ -229,7 +229,7 @@ impl Typed {
         }
         if self.null_separated && self.files_from.is_none() {
             let error = Error::usage("--null requires --files-from LIST");
-            return Err(error.help("to read words of CSV as null: --nulls NA,-"));
+            return Err(error.help("to read strings in CSV as null: --nulls NA,-"));
         }
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {
             let error = Error::usage(format!("--schema {file}: expected types, found the name of a file"));
@@ -352,7 +352,7 @@ fn on_error(text: &OsStr) -> Result<OnError> {
         (name, _) => {
             let error = Error::usage(format!("--on-error {}: expected fail, skip, null or quarantine=FILE", text.display()));
             Err(match name {
-                Some("ignore" | "drop" | "warn" | "continue") => error.help("to leave bad records out: --on-error skip"),
+                Some("ignore" | "drop" | "warn" | "continue") => error.help("to skip bad records: --on-error skip"),
                 Some(name) if "quarantine=".starts_with(name) => {
                     error.help("to keep bad records in a file: --on-error quarantine=bad.jsonl")
                 }

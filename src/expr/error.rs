@@ -51,7 +51,7 @@ pub fn compare(text: &str, span: &Span, op: &str, dtype: Option<&DType>) -> Stri
     let written = text_at(text, span);
     let inner = written.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
     if let Some(inner) = inner.filter(|inner| inner.contains(['<', '>', '='])) {
-        return format!("this is a string; leave out the quotes around it: {inner}");
+        return format!("this is a string; omit the quotes: {inner}");
     }
     let empty = if matches!(dtype, Some(DType::String | DType::Bytes)) { "\"\"" } else { "0" };
     format!("compare: {written} {op} {empty}")

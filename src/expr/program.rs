@@ -488,8 +488,8 @@ fn several_names(path: &[String], n: usize, text: Option<&str>) -> String {
     format!("write {}{} = ..., or take one of them: {call}[0]", names.join(", "), if n > 3 { ", ..." } else { "" })
 }
 
-/// The tensor with uniform partitions for axes whose size the type knows. It forgets the sizes of items that are not there, which
-/// no file holds: a chain of verbs gives what their pipe gives.
+/// The tensor with uniform partitions for axes whose size the type knows. It discards the sizes of missing items, which
+/// no file stores, so that a chain of verbs produces the same records as their pipe.
 pub(super) fn conform(tensor: Tensor, ty: &Type) -> Result<Tensor> {
     fn level(tensor: Tensor, ty: &Type, depth: usize) -> Result<Tensor> {
         match tensor {

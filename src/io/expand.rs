@@ -39,7 +39,7 @@ pub fn expand(files: &[OsString], options: &Options, is_dataset: IsDataset) -> R
             if let Some(first) = skipped.first() {
                 let (n, glob) = (skipped.len(), name.display());
                 let what = if n == 1 { "a directory that matches is".to_owned() } else { format!("{n} directories that match are") };
-                let text = format!("{glob}: {what} not read: {}; '{glob}*' reads the files in directories too", first.display());
+                let text = format!("{glob}: {what} not read: {}; '{glob}*' also reads files in subdirectories", first.display());
                 options.notices.add(text, options.strict)?;
             }
             if let Some(partition) = partition(name, &paths).filter(|_| is_searched) {

@@ -407,7 +407,9 @@ impl Outputs {
                 Ok(())
             }
             Target::StandardOutput => self.held.forget(),
-            Target::Direct(_) => Err(Error::new(Kind::Io, "output already written cannot be changed").in_input(self.name.clone())),
+            Target::Direct(_) => {
+                Err(Error::new(Kind::Io, "output that has already been written cannot be changed").in_input(self.name.clone()))
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Set by the handler itself. Ctrl-C ends all programs of a pipeline, so an apparent end of input can be the end of the
-/// previous program, and must not be taken for a complete run.
+/// previous program, and must not be mistaken for a complete run.
 static ENDING: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Makes SIGINT, SIGTERM, SIGQUIT and SIGHUP call `cleanup` and end the process with 128 plus the signal number: 130,

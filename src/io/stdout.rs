@@ -87,7 +87,9 @@ impl Held {
     pub fn forget(&self) -> Result<()> {
         let mut state = self.state();
         if state.released {
-            state.take_back().map_err(|_| Error::new(Kind::Io, "output already written cannot be changed").in_input(STANDARD_OUTPUT))?;
+            state
+                .take_back()
+                .map_err(|_| Error::new(Kind::Io, "output that has already been written cannot be changed").in_input(STANDARD_OUTPUT))?;
         }
         state.bytes = Vec::new();
         state.provisional = false;

@@ -243,7 +243,7 @@ impl Names {
                 let number = format!("{index:0width$}");
                 if number.len() > *width {
                     let message =
-                        format!("record {} needs number {number}, which does not fit {}", index + 1, counted(*width as u64, "digit"));
+                        format!("record {} needs number {number}, which does not fit in {}", index + 1, counted(*width as u64, "digit"));
                     return Err(Error::data(message).in_input(self.pattern()).help("use more # characters in the name of the output"));
                 }
                 Ok(format!("{front}{number}{back}").into())
@@ -424,6 +424,8 @@ mod tests {
     fn a_number_too_wide_is_refused() {
         let names = Names::Numbered { front: "a-".to_owned(), width: 2, back: ".x".to_owned() };
         assert_eq!(names.name(99).unwrap(), "a-99.x");
-        assert!(names.name(100).unwrap_err().to_string().starts_with("a-##.x: record 101 needs number 100, which does not fit 2 digits"));
+        assert!(
+            names.name(100).unwrap_err().to_string().starts_with("a-##.x: record 101 needs number 100, which does not fit in 2 digits")
+        );
     }
 }

@@ -212,7 +212,7 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
 pub fn refuse_counts(options: &Options) -> Result<()> {
     let given = [("--summary", options.summary.is_some()), ("--manifest", options.manifest.is_some())];
     match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(Error::usage(format!("{option}: this run has no counts, because it writes no records"))),
+        Some((option, _)) => Err(Error::usage(format!("{option} has no effect: this run writes no records"))),
         None => Ok(()),
     }
 }

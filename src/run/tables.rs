@@ -63,7 +63,7 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
                 None if matches!(&all.fields[..], [only] if only.name == "text") => {
                     let number = format!("tatter enumerate {} -o ids.jsonl --no-clobber", in_command(&name));
                     let error = error.in_input(name).help(format!("number the lines first: {number}"));
-                    error.help("in that table, the key is text, and the number of each line is index")
+                    error.help("in that table, `text` is the key and `index` the line number")
                 }
                 None => error.in_input(name).help("--key and --take refer to fields of the table"),
             },
@@ -79,7 +79,7 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
         }
         nbytes += decoded.chunk.nbytes() as u64;
         if nbytes > options.max_memory {
-            let error = Error::data("this table needs more memory than --max-memory").in_input(name.clone());
+            let error = Error::data("this table needs more memory than --max-memory allows").in_input(name.clone());
             let both = format!("duckdb -c \"SELECT * FROM 'data.parquet' LEFT JOIN {} USING (KEY)\"", in_command(&name));
             return Err(error
                 .help("take fewer fields, or raise the limit with --max-memory")

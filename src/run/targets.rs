@@ -80,7 +80,7 @@ impl Targets {
             return Err(error.help(example));
         }
         if let Some(own) = format::directory_of(options) {
-            let error = Error::usage(format!("{} is a directory, and split --by writes a file for each value", own.name()));
+            let error = Error::usage(format!("{} writes a directory, but split --by writes a file for each value", own.name()));
             return Err(error.help("divide the records into parts with --into, or choose another format with --to"));
         }
         let mut output = Outputs::plan(&Options { output: Some(name), ..options.clone() })?;
@@ -121,7 +121,7 @@ fn finish(output: &mut Outputs, format: &'static dyn Format, options: &Options) 
 /// An output that is a directory.
 fn directory(format: &'static dyn Format, name: Option<&OsStr>, options: &Options) -> Result<Outputs> {
     let (Some(directory), Some(name)) = (format.directory(), name.filter(|name| *name != OsStr::new("-"))) else {
-        let error = Error::usage(format!("{} is a directory and cannot be written to standard output", format.name()));
+        let error = Error::usage(format!("{} writes a directory, which cannot go to standard output", format.name()));
         return Err(error.help(format!("specify it: --to {} -o DIR", format.name())));
     };
     let path = Path::new(name);

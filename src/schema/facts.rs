@@ -34,7 +34,7 @@ const GEO: &str = "geo";
 
 /// The prefixes of metadata that describes the type of a field.
 const OF_THE_TYPE: [&str; 3] = ["ARROW:extension:", "PARQUET:logical_type", NOTED_TYPE];
-/// The key of a type in the notation that the type in the file does not tell.
+/// The key of a type in the notation, if the type in the file does not express it.
 pub const NOTED_TYPE: &str = "tatter:type";
 
 /// Whether the metadata with this key describes the type of the field.
@@ -160,7 +160,7 @@ impl Storage {
         }
     }
 
-    /// The storage of a field that a verb computes in the place of this one.
+    /// The storage of a field that a verb computes in place of this one.
     pub fn replaced(&self) -> Storage {
         let keys = match self {
             Storage::Arrow(stored) => pairs(&stored.field)
@@ -434,7 +434,7 @@ impl Facts {
         !self.described.is_empty()
     }
 
-    /// The facts after columns got other names, all at once: old and new ones.
+    /// The facts after columns are renamed, all at once: old and new names.
     #[must_use]
     pub fn renamed(&self, names: &[(&str, &str)]) -> Facts {
         let is_described = |name: &str| self.described.iter().any(|column| column.name == name);
@@ -548,7 +548,7 @@ impl Facts {
 }
 
 /// The description by pandas without indices that are ranges, which describe the number and order of the records, and
-/// whether each is the one that pandas gives a table without an index. `None` if it has none.
+/// whether each is the one that pandas assigns to a table without an index. `None` if it has none.
 fn without_range(text: &str) -> Option<(String, bool)> {
     let mut described: serde_json::Value = serde_json::from_str(text).ok()?;
     let indices = described.get_mut("index_columns")?.as_array_mut()?;

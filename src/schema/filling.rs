@@ -52,7 +52,7 @@ pub fn fill_itself_or_drop(field: &Field, path: &FieldPath) -> String {
     ways_out((!pairs.is_empty()).then(|| pairs.join(",").into()), path)
 }
 
-/// The error for a null in a field of the records, in row `row` of a chunk: `what` cannot store it. Says how to fill it or to leave out
+/// The error for a null in a field of the records, in row `row` of a chunk: `what` cannot store it. Suggests how to fill it or to drop
 /// such records.
 pub fn null_refused(what: &str, field: &Field, row: usize) -> Error {
     let (path, mut pairs) = (FieldPath::name(&field.name), Vec::new());

@@ -41,7 +41,7 @@ use arrow_schema::DataType;
 use facts::{Facts, Storage};
 use std::sync::Arc;
 
-/// Maximum number of fields of a structure, and of the records of an input. More are usually keys that are values.
+/// Maximum number of fields of a structure, and of the records of an input. More fields are usually keys that are data.
 pub const MAX_FIELDS: usize = 10_000;
 
 /// The error for records with more than [`MAX_FIELDS`] fields.

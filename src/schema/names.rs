@@ -1,12 +1,12 @@
-//! Names that are still free, and the commands that advice gives with them.
+//! Unused names, and the commands with them that messages suggest.
 
 use super::{Field, Schema};
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 
 impl Schema {
-    /// A name for a copy of the field among the fields of the record: its own, or with the names of as many of the structures around
-    /// it as it takes, as in `user_id`.
+    /// A name for a copy of the field among the fields of the record: its own or, if that is taken, preceded by the names of
+    /// enclosing structures, as in `user_id`.
     pub fn free_name(&self, path: &FieldPath) -> String {
         free_name(path, |name| self.index_of(name).is_some())
     }

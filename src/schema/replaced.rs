@@ -5,7 +5,7 @@ use super::{Element, Field, Schema};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Records which metadata is lost in fields that a verb computes in the place of others: those of `after` that are in
+/// Records which metadata is lost in fields that a verb computes in place of others: those of `after` that are in
 /// `before`, but not stored as in a file.
 pub fn note_replaced(before: &[Field], after: &mut Arc<Schema>) {
     let has_facts = |field: &&Field| !matches!(field.storage.replaced(), Storage::Inferred) || field.ty.fields().is_some();

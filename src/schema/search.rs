@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The position of the field that was found last among many. Verbs mostly look fields up in their order, often several times
-/// each, so that a search from here finds each at once, and looking up all fields takes time linear in their number.
+/// The position of the last field found among many. Verbs mostly look up fields in order, often several times each, so a search
+/// that starts here finds each field immediately, and looking up all fields takes linear time.
 #[derive(Debug, Default)]
 pub struct LastFound(AtomicUsize);
 
@@ -14,8 +14,8 @@ impl Clone for LastFound {
 }
 
 impl LastFound {
-    /// Fields up to this number are searched from the first, so that a structure with a few fields does not end a walk through
-    /// the many around it.
+    /// Up to this many fields are searched from the first, so that a structure with few fields does not reset the position
+    /// among the many fields around it.
     const FEW: usize = 32;
 
     /// The position of the field that `is_meant`, of which there is at most one.

@@ -208,7 +208,7 @@ fn unify_dim(a: &Dim, b: &Dim) -> Dim {
     Dim { size, label: label.filter(|_| !matches!(size, Size::Known(_))) }
 }
 
-/// The narrowest dtype that holds the values of both; an integer and a float give float64. `None` if there is none.
+/// The narrowest dtype that holds the values of both: float64 for an integer and a float. `None` if there is none.
 pub fn unify_dtypes(a: &DType, b: &DType) -> Option<DType> {
     use DType::*;
     if a == b {

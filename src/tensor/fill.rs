@@ -7,8 +7,8 @@ use crate::printable::counted;
 use crate::schema::{Element, Literal, Size, Type};
 
 impl Tensor {
-    /// One row of this type with the literal. A scalar fills known sizes and gives no items along unknown ones; a list
-    /// holds the items along the axis.
+    /// One row of this type with the literal. A scalar fills axes of known size and yields no items along others; a
+    /// list holds the items along the axis.
     ///
     /// # Errors
     /// The literal does not fit the type.

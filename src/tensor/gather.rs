@@ -87,7 +87,7 @@ pub fn take(array: &ArrayRef, rows: &[usize]) -> Result<ArrayRef> {
     leaf_runs(&[array], &runs_of(rows))
 }
 
-/// The values at indices `rows`, null where `nulls` is: the value there does not matter, but its index must be valid. Without
+/// The values at indices `rows`, null where `nulls` has a null: the value there does not matter, but its index must be valid. Without
 /// values, all are null. O(values taken).
 ///
 /// # Errors

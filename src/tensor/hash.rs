@@ -38,8 +38,8 @@ pub fn row_hashes(columns: &[Tensor], nrows: usize) -> Vec<u64> {
     hashes
 }
 
-/// For rows of one number of at most 64 bits: a word for each row, which only rows that are equal according to
-/// [`Tensor::keys_equal`] share.
+/// For rows that are single numbers of at most 64 bits: a word for each row, which is the same only for rows that are equal
+/// according to [`Tensor::keys_equal`].
 #[derive(Debug)]
 pub struct Words {
     /// A word for each row; undefined where the row is null.
@@ -48,7 +48,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The words of rows, unless they are something else than one such number. O(values).
+    /// The words of rows, if these are single numbers. O(values).
     pub fn of(columns: &[Tensor]) -> Option<Words> {
         let [Tensor::Leaf(array)] = columns else { return None };
         fn floats<T: ArrowPrimitiveType>(array: &ArrayRef, bits: impl Fn(T::Native) -> u64) -> Vec<u64> {

@@ -74,7 +74,7 @@ pub fn of_type(numbers: &[i64], nulls: Option<NullBuffer>, to: &DataType) -> Res
 }
 
 fn unfit(number: impl Display, to: &DataType, row: usize) -> Error {
-    Error::data(format!("{number} does not fit {}", to.to_string().to_lowercase())).at_row(row)
+    Error::data(format!("{number} does not fit in {}", to.to_string().to_lowercase())).at_row(row)
 }
 
 fn not_integers(ty: &DataType) -> Error {

@@ -1,9 +1,9 @@
-//! The sizes of items that are not there: the 2 of a tensor of shape `[0, 2]`.
+//! The sizes of missing items: the 2 in the shape `[0, 2]`.
 //!
-//! The size of a uniform axis is the length of its rows. An axis whose size is known has it in a uniform partition, even
-//! without rows; an axis `?`, whose size differs between records, is lost with its last row. So a partition with rows
-//! that lost their items remembers, for each row, the sizes of an item. The memory belongs to certain partitions below:
-//! a tensor with others has forgotten. It takes part in no comparison, is not written to files, and ends with the
+//! The size of a uniform axis is the length of its rows. A known size is stored in a uniform partition, even without
+//! rows; the size of an axis `?`, which differs between records, is lost with its last row. Therefore a partition whose
+//! rows have lost their items stores, for each row, the sizes of an item. They are valid only for certain partitions
+//! below, and ignored in a tensor with others. They are not compared, not written to files, and discarded after the
 //! expressions.
 //!
 //! Semantics: `tf.shape` of an empty `tf.Tensor`.
@@ -14,7 +14,7 @@ use crate::error::Result;
 use std::sync::Arc;
 
 impl List {
-    /// The sizes of the axes below an item of row `row`, as far as `out` reaches: those of the first item, or if there is
+    /// The sizes of the axes below an item of row `row`, as many as `out` has: those of the first item or, if there is
     /// none, those it would have; 0 if they are not known. O(axes).
     pub fn item_sizes(&self, row: usize, out: &mut [usize]) {
         let Tensor::List(below) = self.values() else { return };
@@ -55,7 +55,7 @@ impl RowPartition {
         (0..self.nrows()).any(|row| self.row_length(row) == 0)
     }
 
-    /// The same rows over `values`; those without items remember the sizes of the axes below, which `sizes` gives for a row.
+    /// The same rows over `values`; those without items store the sizes of the axes below, which `sizes` returns for a row.
     /// O(1) if all rows have items or no axis below is open, otherwise O(rows x axes).
     #[must_use]
     pub fn with_item_sizes(self, values: &Tensor, sizes: impl FnMut(usize, &mut [usize])) -> RowPartition {
@@ -98,8 +98,8 @@ impl RowPartition {
 }
 
 impl Tensor {
-    /// This tensor, whose axis `axis` was cut from that of `old`: rows above it without items remember the sizes that those of `old`
-    /// did, and `resized` of the axis, which gets the row of the outermost axis and the size. O(rows), or O(axis) if `old` remembers none.
+    /// This tensor, whose axis `axis` was sliced from that of `old`: rows above it without items store the sizes that those of `old`
+    /// do, except that the size of the axis is `resized(row of the outermost axis, size)`. O(rows), or O(axis) if `old` stores none.
     ///
     /// # Errors
     /// A tensor with fewer axes.
@@ -127,7 +127,7 @@ impl Tensor {
         Tensor::list(partition, values, validity)
     }
 
-    /// Forgets the sizes of items that are not there. O(levels), or O(1) in a tensor without any.
+    /// Discards the sizes of missing items. O(levels), or O(1) in a tensor without any.
     #[must_use]
     pub fn without_item_sizes(self) -> Tensor {
         if !self.has_item_sizes() {

@@ -1,4 +1,4 @@
-//! How much a result may hold that is made by repeating values, or from the numbers in one record.
+//! Limits on results that repeat values, or whose sizes are given by numbers in a record.
 
 use crate::error::{Error, Reason, Result};
 
@@ -25,7 +25,7 @@ pub fn check_nbytes(nbytes: Option<usize>, row: usize) -> Result<usize> {
     nbytes.filter(|n| *n <= MAX_NBYTES).ok_or_else(|| too_many_bytes().at_row(row))
 }
 
-/// Limits how many values are copied from `own` ones. Without repeats there are no more of them, however many that is.
+/// Limits how many values are copied from `own` values. Without repeats, there can be no more than these, and there is no limit.
 ///
 /// # Errors
 /// More than 2^28 values.

@@ -74,8 +74,8 @@ pub fn promoted_type(structure: &Type, field: &Type) -> Type {
 }
 
 /// Moves field number `field` of the structures in the rows of `structure` up one level: the axes of the structure
-/// (`axes` of them) and the field's own axis 0 (if it `has_axis`) are merged. A null structure gives nulls; a null list
-/// gives no items. Values are shared. O(rows of the structure).
+/// (`axes` of them) and the field's own axis 0 (if it `has_axis`) are merged. A null structure yields nulls; a null list
+/// yields no items. Values are shared. O(rows of the structure).
 ///
 /// # Errors
 /// There is no such field or axis.

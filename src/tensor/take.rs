@@ -78,7 +78,7 @@ pub fn with_room<N: Copy>(len: usize) -> Vec<N> {
     Vec::with_capacity(len + 2 * MOST_AT_ONCE)
 }
 
-/// Adds `values[start..end]`; a short row by copying a whole block, of which the rest is cut off. O(values).
+/// Adds `values[start..end]`; a short row by copying a whole block and truncating it. O(values).
 #[inline]
 pub fn push_row<N: Copy>(out: &mut Vec<N>, values: &[N], start: usize, end: usize) {
     // At least 64 and at most 128 bytes, which are copied without a call.

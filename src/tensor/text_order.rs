@@ -1,6 +1,6 @@
 //! The order of texts.
 //!
-//! Rows are sorted by numbers made of a few bytes each, and rows with the same number by the bytes after those. Comparing whole
+//! Rows are sorted by numbers made of a few bytes each, and rows with the same number by the following bytes. Comparing whole
 //! texts instead reads both of them from memory for each comparison, which takes most of the time of a large sort.
 
 use arrow_array::cast::AsArray;
@@ -8,9 +8,9 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use std::cmp::Ordering;
 
-/// Bytes of a text in a number; one byte more tells how many of them the text has, and whether it goes on.
+/// Bytes of a text in a number; an additional byte holds how many of them the text has, and whether it continues.
 const BYTES: usize = 7;
-/// The last byte of the number of a text that goes on.
+/// The last byte of the number of a text that continues.
 const GOES_ON: u64 = 8;
 
 /// The values of an array of strings or bytes.

@@ -111,8 +111,8 @@ string and bytes can be cast to each other (bytes that are not valid UTF-8 are a
 numbers cannot be cast to each other: use strings.to_number and strings.as_string in `map`.
 
 Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) can be cast to other units and zones (rounding down) and to int64 \
-(as a count of units). Strings are parsed as times: 2024-05-01, 12:30:00, 2024-05-01T12:30:00 (a fraction of the second and a UTC offset, \
-such as Z or +02:00, may follow; text with an offset is converted to UTC, so its date may change), durations as PT1H30M; text that is \
+(as a count of units). Strings are parsed as times: 2024-05-01, 12:30:00, 2024-05-01T12:30:00 (optionally with fractional seconds and a UTC offset, \
+such as Z or +02:00; text with an offset is converted to UTC, so its date may change), durations as PT1H30M; text that is \
 more precise than the unit is an error. Times cast to strings are written the same way.
 
 Decimals can be cast to floats and to strings.";

@@ -1,4 +1,4 @@
-//! The contract of a verb that combines several inputs: it declares its inputs and chooses which of them gives the next
+//! The contract of a verb that combines several inputs: it declares its inputs and chooses which of them provides the next
 //! record. The run reads the inputs.
 
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ Outside the brackets, such an option applies to the files of every input; an opt
 output of the chain were written to a file and read from there.";
 
 const SEE_BRACKETS: &str =
-    "An input can have its own chain, in brackets: A [ filter 'x > 0' then head 100 B ]. See `tatter concatenate --help` for the details.";
+    "An input can have its own chain, in brackets: A [ filter 'x > 0' then head 100 B ]. For details, see `tatter concatenate --help`.";
 
 /// The text about chains of inputs in the help of that verb.
 pub fn brackets(verb: &str) -> &'static str {
@@ -57,7 +57,7 @@ pub enum Combination {
 /// Creates the chooser of a stream, at its start.
 pub type NewChooser = Arc<dyn Fn() -> Box<dyn Chooser> + Send + Sync>;
 
-/// Chooses the input that gives the next record.
+/// Chooses the input that provides the next record.
 pub trait Chooser: Send {
     /// The index of an input that has another record; `None` at the end of the stream.
     ///

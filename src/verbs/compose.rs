@@ -56,7 +56,7 @@ must cover exactly the rows of the next. With value_rowids, FIELD/nrows_1 ... ma
             e.help(format!("compose {} requires the fields {values} and {}", self.field, beside(&format!("{}_1", self.encoding.name()))))
         })?;
         if flat.ty.rank() == 0 || flat.ty.is_sparse() {
-            return Err(Error::usage(format!("is {}; expected flat values, a vector", flat.ty)).in_field(&values));
+            return Err(Error::usage(format!("is {}; expected flat values (a vector)", flat.ty)).in_field(&values));
         }
         if outer_rank(schema, &self.field) > 0 && schema.find(&self.field).is_ok() {
             return Err(Error::usage("already exists").in_field(&self.field));

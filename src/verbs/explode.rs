@@ -206,7 +206,7 @@ impl Items {
         }
     }
 
-    /// The parts that a cut makes of a chunk.
+    /// The parts into which a chunk is cut.
     fn cut(&self, chunk: &Chunk, cut: Cut) -> ChunkParts {
         match cut {
             Cut::Records(rows) => Box::new(std::iter::once(Ok(chunk.slice(rows.start, rows.len())))),

@@ -41,7 +41,7 @@ impl Verb for FromDense {
     const ABOUT: &'static str = "\
 With --padding V, values equal to V are removed from the end of every row along axis 1 (see --ragged-rank), or from its start with --side \
 left; a vector counts as one row. Other occurrences are kept, and NaN never matches. With --lengths FIELD, each row is truncated to its \
-length and keeps its first values (with --side left, its last ones). The rank of a lengths field says which axis it \
+length and keeps its first values (with --side left, its last ones). The rank of a lengths field determines the axis that it \
 measures: a scalar is the length of a vector (axis 0), a vector the row lengths of a matrix (axis 1). For several axes, name one field for each, in the form that `to-dense --lengths` writes. A length greater \
 than the row's size is treated as that size, a negative length as 0. Nulls are an error.";
     const MEANING: &'static str = "tf.RaggedTensor.from_tensor, sequence_unpad";

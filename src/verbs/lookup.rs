@@ -128,7 +128,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             return Err(error.help(copied_first(&self.field, "lookup", schema)));
         };
         if self.missing == Missing::Skip && !field.ty.dims.is_empty() {
-            let error = Error::usage(format!("--missing skip omits records by a single value, but {} is {}", self.field, field.ty));
+            let error = Error::usage(format!("--missing skip needs a single value in each record, but {} is {}", self.field, field.ty));
             let one = format!("explode {0} then lookup {0}", shell_word(&self.field.to_string()));
             return Err(error.help(format!("to get null instead: --missing null; to look up one value at a time: {one}")));
         }

@@ -55,7 +55,7 @@ structure is shared by all its fields, so merging it is an error; use `promote` 
         let path = self.field.clone();
         edits.change(&self.field, |ty| {
             if ty.is_sparse() {
-                return Err(Error::usage("is sparse; to merge its axes use sparse.reshape in `map`"));
+                return Err(Error::usage("is sparse; to merge its axes, use sparse.reshape in `map`"));
             }
             let merged = Type { dims: merged_dims(&ty.dims, outer, inner), ..ty.clone() };
             Ok((merged, move |tensor: &Tensor, scope: &Scope| {

@@ -77,7 +77,7 @@ path; the new name may omit the path. Hugging Face and pandas metadata that desc
                 Err(_) => e,
             })?;
             if old.names().len() > 1 && old.last() == new {
-                let error = Error::usage(format!("{old} is named {} already", path::quoted(new)));
+                let error = Error::usage(format!("{old} is already named {}", path::quoted(new)));
                 return Err(error.help(format!("to move it out of its structure: promote {}", shell_word(&old.to_string()))));
             }
             if !before.insert(positions.clone()) {

@@ -49,7 +49,7 @@ Every ragged axis becomes uniform in each record: its size is the length of its 
 padded with --default at the end, longer rows are truncated. A vector is already dense and stays unchanged unless --shape or --multiple-of \
 is given.
 
-In a shape, `?` is the length of the longest row in the record, `<=512` that length but at most 512, `512` exactly 512, \
+In a shape, `?` is the length of the longest row in the record, `<=512` the same but at most 512, `512` exactly 512, \
 and `max` the longest row of the whole input, which is then kept in memory or, beyond --max-memory, in temporary files (see --temp-dir).
 
 --side left pads and truncates at the start of rows and keeps their ends, which suits language-model prompts; truncated values are lost. \

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct ToSparse {
     #[command(flatten)]
     fields: FieldArgs,
-    /// Dense shape, such as 'x=[?, 6]': `?` is the length of the longest row, `6` exactly 6; longer rows are an error
+    /// Dense shape, such as 'x=[?, 6]': `?` is the length of the longest row, and `6` exactly 6; longer rows are an error
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = super::shared::padding::parse_shape)]
     shapes: Vec<super::shared::padding::Shape>,
 }

@@ -28,7 +28,7 @@ impl Verb for Unique {
     const NAME: &'static str = "unique";
     const SUMMARY: &'static str = "Drop duplicate records";
     const ABOUT: &'static str = "\
-Keeps the first of the records that are equal in all fields or, with --by, in those fields, in the order of the input. Values are compared exactly, lists and structures included; nulls equal \
+Keeps the first of the records that are equal in all fields (with --by, in those fields), in input order. Values are compared exactly, lists and structures included; nulls equal \
 each other, NaNs equal each other, and 0.0 equals -0.0. The distinct keys are kept in memory (with --by, only the fields named). Beyond \
 --max-memory, records with new keys are set aside in a temporary file (see --temp-dir) until all input is read.";
     const MEANING: &'static str = "tf.data.Dataset.unique";

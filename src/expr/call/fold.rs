@@ -23,7 +23,7 @@ pub fn fold(node: Node) -> ExprResult<Node> {
     Ok(Node { ty, span: node.span, kind: NodeKind::Constant(value.tensor) })
 }
 
-/// What the kernel makes of these tensors, of type `ty`; of constants, immediately. `text`: the expression, for messages.
+/// The result of the kernel for these tensors, of type `ty`; for constants, computed immediately. `text`: the expression, for messages.
 ///
 /// # Errors
 /// See [`fold`].

@@ -112,7 +112,7 @@ impl Call {
                         item.span.clone(),
                         format!("{}: the length of {} must be known before the first record is processed", self.name, self.param(i)),
                     )
-                    .help("list them: [n, 2]"));
+                    .help("write it as a list: [n, 2]"));
                 };
                 (0..n)
                     .map(|k| {

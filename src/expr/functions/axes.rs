@@ -120,7 +120,7 @@ fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
     let known: Option<Vec<i64>> = shape.iter().map(Integer::known).collect();
     let mut dims: Vec<Dim> = shape.iter().map(Integer::dim).collect();
     if shape.iter().filter_map(Integer::known).filter(|n| *n < 0).count() > 1 || shape.iter().filter_map(Integer::known).any(|n| n < -1) {
-        return Err(ExprError::at(place, "at most one size may be -1"));
+        return Err(ExprError::at(place, "at most one size can be -1"));
     }
     if let (Some(known), Size::Known(all)) = (&known, merged_dim(&x.ty.dims, true).size)
         && !x.ty.dims.is_empty()

@@ -31,7 +31,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["math.in_top_k", "nn.in_top_k"],
         "targets, predictions, k",
-        "Whether the target class of each row is among the k largest predictions; ties count as among them.",
+        "Whether the target class of each row is among the k largest predictions; ties count.",
         [("math.in_top_k([1, 2], [[0.1, 0.5, 0.4], [0.1, 0.5, 0.4]], 1)", "[true, false]")],
         |call| {
             let predictions = as_node(call.operand(1)?, None)?.ty;

@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["convert_to_tensor"],
         "value, dtype=None, dtype_hint=None",
-        "A tensor from a value or nested list, of dtype_hint if it holds the values and no dtype is given.",
+        "A tensor from a value or nested list. Without dtype, it has dtype_hint if that can represent the values.",
         [("convert_to_tensor([1, 2], dtype_hint=float64)", "[1.0, 2.0]"), ("convert_to_tensor([1.5], dtype_hint=int32)", "[1.5]")],
         |c| {
             let (item, dtype) = (c.operand(0)?, c.dtype(1)?);

@@ -234,7 +234,7 @@ fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             && first == 1
             && a != b
         {
-            return Err(ExprError::at(item.span.clone(), format!("there are {a} lengths for {b} rows")));
+            return Err(ExprError::at(item.span.clone(), format!("found {a} lengths for {b} rows")));
         }
         let mut ty = x.ty.clone();
         for dim in &mut ty.dims[first..first + lengths.len()] {

@@ -59,7 +59,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["unravel_index"],
         "indices, dims",
-        "Convert indices into the flat values of a tensor with these dims to coordinates: one row for each axis.",
+        "Convert flat indices to coordinates in a tensor of shape dims: one row of coordinates for each axis.",
         [("unravel_index([2, 5, 7], [3, 3])", "[[0, 1, 2], [2, 2, 1]]")],
         unravel_index
     ),
@@ -79,8 +79,11 @@ fn count(call: &Call, i: usize) -> ExprResult<usize> {
         _ => None,
     };
     known.ok_or_else(|| {
-        let error = ExprError::at(item.span.clone(), format!("{}: the length of {} must be known", call.name, call.param(i)));
-        error.help("list the numbers: [n, 2]")
+        let error = ExprError::at(
+            item.span.clone(),
+            format!("{}: the length of {} must be known before the first record is processed", call.name, call.param(i)),
+        );
+        error.help("write it as a list: [n, 2]")
     })
 }
 
@@ -110,7 +113,7 @@ fn block(call: &Call) -> ExprResult<String> {
         if let (Some(start), Some(size), Some(length)) = (start, size, length) {
             let end = if size == -1 { length } else { start.saturating_add(size) };
             if start < 0 || size < -1 || start > end || end > length {
-                let message = format!("slice: {size} items from {start} on are outside axis {axis}, which has {length}");
+                let message = format!("slice: {size} items starting at {start} exceed axis {axis}, which has {length}");
                 return Err(call.error(message));
             }
             cut = format!("{cut}[{}{start}:{end}]", ":, ".repeat(axis));

@@ -319,7 +319,7 @@ pub fn sparse_with_values(call: &mut Call, x: Arg, new: Arg) -> ExprResult<Opera
         if list.partition() != s.entries() {
             let row = s.entries().first_difference(list.partition()).unwrap_or(0);
             let (old, found) = (s.entries().row_length(row), list.partition().row_length(row));
-            return Err(Error::data(format!("there are {found} new values for {old} indices")).at_row(row));
+            return Err(Error::data(format!("found {found} new values for {old} indices")).at_row(row));
         }
         entries::with_values(s, list.values().as_leaf()?.clone())
     })

@@ -54,7 +54,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["meshgrid"],
         "*args, indexing=\"xy\", sparse=False",
-        "Coordinate grids from vectors, one grid for each. With indexing=\"xy\", the first two axes are swapped.",
+        "Coordinate grids, one for each vector. With indexing=\"xy\", the first two axes are swapped.",
         [
             ("meshgrid([1, 2, 3], [4, 5])[0]", "[[1, 2, 3], [1, 2, 3]]"),
             ("meshgrid([1, 2, 3], [4, 5], indexing=\"ij\")[1]", "[[4, 5], [4, 5], [4, 5]]")
@@ -256,7 +256,7 @@ fn paddings(call: &Call, rank: usize) -> ExprResult<Vec<[String; 2]>> {
             [_, _] => {
                 return Err(call
                     .error(format!("pad: the shape of paddings must be known before the first record is processed; these are {}", node.ty))
-                    .help("list them: [[0, n], [1, 2]]"));
+                    .help("write them as a list: [[0, n], [1, 2]]"));
             }
             _ => None,
         },

@@ -120,7 +120,7 @@ fn band_at(call: &Call, i: usize) -> ExprResult<(i64, i64)> {
             Some([k]) => (*k, *k),
             Some([lower, upper]) if lower <= upper => (*lower, *upper),
             _ => {
-                let message = format!("{}: k must be a diagonal, or the lower and the upper one of several, such as (-1, 1)", call.name);
+                let message = format!("{}: k must be one diagonal, or the lowest and the highest of several, such as (-1, 1)", call.name);
                 return Err(call.error(message));
             }
         },

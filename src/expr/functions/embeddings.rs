@@ -10,7 +10,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.embedding_lookup_sparse"],
         "params, sp_ids, sp_weights, combiner=\"mean\", max_norm=None, allow_fast_lookup=False",
-        "Look up rows of a table by id and combine the rows that belong to each row of ids by mean, sum or sqrtn, weighted unless sp_weights is None. As in TensorFlow, empty rows at the end are left out.",
+        "Look up rows of a table by id and combine the rows that belong to each row of ids by mean, sum or sqrtn, weighted unless sp_weights is None. As in TensorFlow, trailing empty rows are omitted.",
         [(
             "nn.embedding_lookup_sparse(constant([[1.0, 2.0], [3.0, 4.0]]), ragged.constant([[0, 1], [1]]), None)",
             "[[2.0, 3.0], [3.0, 4.0]]"

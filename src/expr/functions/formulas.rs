@@ -92,7 +92,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.weighted_moments"],
         "x, axes, frequency_weights, keepdims|keep_dims=False",
-        "Mean and variance over axes, in which each value counts as often as its weight says.",
+        "Weighted mean and variance over axes.",
         [("nn.weighted_moments([1.0, 3.0, 9.0], [0], [1.0, 1.0, 0.0])[0]", "2.0")],
         |call| {
             let dtype = as_node(call.operand(0)?, None)?.ty.dtype().cloned().unwrap_or(DType::Float32);
@@ -110,7 +110,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["nn.sufficient_statistics"],
         "x, axes, shift=None, keepdims|keep_dims=False",
-        "The number of values over axes, their sum, the sum of their squares, and shift, which is subtracted from the values first (0 if it is not given); for nn.normalize_moments.",
+        "The arguments of nn.normalize_moments: the number of values over axes, their sum, the sum of their squares, and shift (default 0), which is first subtracted from the values.",
         [("nn.sufficient_statistics([1.0, 3.0], [0])[2]", "10.0")],
         |call| {
             let (own, squares, shift) = match call.given(2).is_some() {

@@ -54,14 +54,14 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["TensorSpec"],
         "shape=None, dtype=float32",
-        "The type of a dense tensor, as an argument of functions that take a type.",
+        "The type of a dense tensor, for functions that take a type as an argument.",
         [("map_fn(lambda x: x / 2, [2, 4], fn_output_signature=TensorSpec([], float64))", "[1.0, 2.0]")],
         |c| spec(c, false, 0, 1)
     ),
     function!(
         ["RaggedTensorSpec"],
         "shape=None, dtype=float32, ragged_rank=None, row_splits_dtype=int64, flat_values_spec=None",
-        "The type of a ragged tensor, as an argument of functions that take a type.",
+        "The type of a ragged tensor, for functions that take a type as an argument.",
         [("map_fn(lambda n: range(n), [2, 1], fn_output_signature=RaggedTensorSpec([None], int32))", "[[0, 1], [0]]")],
         |c| spec(c, true, 0, 1)
     ),

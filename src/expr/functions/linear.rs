@@ -21,7 +21,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.matrix_transpose", "linalg.adjoint", "matrix_transpose"],
         "a|matrix, conjugate=False",
-        "The transpose of matrices: the last two axes are exchanged.",
+        "The transpose of matrices: the last two axes are swapped.",
         [("linalg.matrix_transpose([[1, 2], [3, 4]])", "[[1, 3], [2, 4]]")],
         |call| {
             let rank = matrices(call)?.rank();
@@ -59,7 +59,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.global_norm"],
         "t_list",
-        "The Euclidean norm of all values of a list of tensors.",
+        "The Euclidean norm of all values in a list of tensors.",
         [("linalg.global_norm([[3.0], [4.0]])", "5.0")],
         |call| {
             let squares: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("reduce_sum(square(t_list[{i}]))")).collect();
@@ -72,21 +72,21 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["shape_n"],
         "input, out_type=None",
-        "The shapes of the tensors of a list.",
+        "The shape of each tensor in a list.",
         [("shape_n([[1, 2], [3, 4, 5]])[1]", "[3]")],
         |call| {
             let shapes: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("shape(input[{i}], out_type)")).collect();
             Ok(format!("[{}]", shapes.join(", ")))
         }
     ),
-    formula!(["identity_n"], "input", "The tensors of a list, unchanged.", [("identity_n([[1, 2], [3, 4, 5]])[1]", "[3, 4, 5]")], |call| {
+    formula!(["identity_n"], "input", "The tensors in a list, unchanged.", [("identity_n([[1, 2], [3, 4, 5]])[1]", "[3, 4, 5]")], |call| {
         let tensors: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("identity(input[{i}])")).collect();
         Ok(format!("[{}]", tensors.join(", ")))
     }),
     formula!(
         ["clip_by_global_norm"],
         "t_list, clip_norm, use_norm=None",
-        "The tensors of a list, scaled down together so that their global norm is at most clip_norm, and the norm before. use_norm is the norm if it is known.",
+        "Scale down the tensors in a list together, so that their global norm is at most clip_norm; also returns the norm before scaling. use_norm is that norm, if it is already known.",
         [("clip_by_global_norm([[3.0], [4.0]], 1.0)[0][1]", "[0.8]"), ("clip_by_global_norm([[3.0], [4.0]], 1.0)[1]", "5.0")],
         |call| {
             let norm = if call.given(2).is_some() { "use_norm" } else { "linalg.global_norm(t_list)" };

@@ -141,7 +141,7 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     let element = filler.ty.element.clone();
     let rank = filler.ty.rank();
     let Some(level) = node.ty.rank().checked_sub(rank) else {
-        return Err(ExprError::at(value.span.clone(), format!("fill_null: the value has rank {rank}, x has rank {}", node.ty.rank())));
+        return Err(ExprError::at(value.span.clone(), format!("fill_null: the value has rank {rank}, but x has rank {}", node.ty.rank())));
     };
     if let Some(misfit) = misfit(&node, &value) {
         return Err(misfit);

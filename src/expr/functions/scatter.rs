@@ -11,7 +11,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["scatter_nd", "manip.scatter_nd"],
         "indices, updates, shape, bad_indices_policy=\"\"",
-        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed; strings are concatenated. An index out of range is an error, or left out with bad_indices_policy=\"IGNORE\".",
+        "A tensor of the given shape with the updates at the indices and zeros elsewhere. Updates at the same index are summed; strings are concatenated. An index out of range is an error; with bad_indices_policy=\"IGNORE\", its update is ignored.",
         [
             ("scatter_nd([[3], [7]], [9, 10], [5], bad_indices_policy=\"IGNORE\")", "[0, 0, 0, 9, 0]"),
             ("scatter_nd([[3], [1], [3]], [9, 10, 11], [5])", "[0, 10, 0, 20, 0]"),
@@ -73,7 +73,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["tensor_scatter_nd_max"],
         "tensor|x, indices, updates",
-        "The tensor with, at each index, the larger of its value and the update.",
+        "The tensor in which each value at the indices is replaced by the larger of the value and the update.",
         [("tensor_scatter_nd_max([1, 2, 3, 4], [[0], [3]], [9, 2])", "[9, 2, 3, 4]")],
         alike: [0, 2],
         |call| chosen(call, "max", '>')
@@ -81,7 +81,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["tensor_scatter_nd_min"],
         "tensor|x, indices, updates",
-        "The tensor with, at each index, the smaller of its value and the update.",
+        "The tensor in which each value at the indices is replaced by the smaller of the value and the update.",
         [("tensor_scatter_nd_min([1, 2, 3, 4], [[0], [3]], [9, 2])", "[1, 2, 3, 2]")],
         alike: [0, 2],
         |call| chosen(call, "min", '<')

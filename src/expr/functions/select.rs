@@ -57,7 +57,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["gather_nd", "manip.gather_nd"],
         "params|x, indices, batch_dims=0, name, bad_indices_policy=\"\"",
-        "Select items or slices by index vectors. If their size is not known before the first record, they must select single items. An index out of range is an error, or gives 0 or an empty string with bad_indices_policy=\"IGNORE\".",
+        "Select items or slices by index vectors. If their size is not known before the first record, they must select single items. An index out of range is an error; with bad_indices_policy=\"IGNORE\", it selects 0 or an empty string.",
         [
             ("gather_nd([[1, 2], [3, 4]], [[1, 0], [0, 1]])", "[3, 2]"),
             ("gather_nd([1, 2], [[1], [5]], bad_indices_policy=\"IGNORE\")", "[2, 0]")
@@ -183,7 +183,7 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let most = x.rank().min(indices.rank()).saturating_sub(1);
     let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch <= most) else {
-        return Err(call.error(format!("gather_nd: batch_dims is {batch}; expected 0 to {most}, as both tensors need these axes")));
+        return Err(call.error(format!("gather_nd: batch_dims is {batch}; expected 0 to {most}, because both tensors need these axes")));
     };
     let Some((last, outer)) = indices.ty.dims.split_last() else {
         return Err(ExprError::at(indices.span.clone(), "an index must be a vector, not a scalar"));
@@ -197,7 +197,7 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
         Size::Uniform => axes_left,
         Size::Ragged => {
             let error = ExprError::at(indices.span.clone(), format!("all indices must have the same size; this is {}", indices.ty));
-            return Err(error.help("if they have: to_tensor(indices)"));
+            return Err(error.help("if they do: to_tensor(indices)"));
         }
     };
     let ignores = ignores_bad_indices(call, 3)?;
@@ -262,7 +262,7 @@ fn check_sizes(vectors: &RowPartition, depth: usize) -> Result<(), (usize, Error
     let Some(other) = (0..vectors.nrows()).find(|vector| vectors.row_length(*vector) != depth) else { return Ok(()) };
     let found = counted(vectors.row_length(other) as u64, "number");
     let error = Error::data(format!("an index has {found}, but the tensor has {}", counted_axes(depth)));
-    Err((other, error.help("to select slices, say how many numbers an index has: ensure_shape(indices, [None, 1])")))
+    Err((other, error.help("to select slices, declare the length of an index: ensure_shape(indices, [None, 1])")))
 }
 
 /// The item that an index selects below row `row` of these axes; an error has the axis.
@@ -346,7 +346,8 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
         if let (Size::Known(m), Size::Known(n)) = (a.size, b.size)
             && m != n
         {
-            let error = format!("the mask has {n} items on axis {i}, the tensor {m}{}", if axis == 0 { "" } else { " on the masked axis" });
+            let error =
+                format!("the mask has {n} items on axis {i}, but the tensor has {m}{}", if axis == 0 { "" } else { " on the masked axis" });
             return Err(ExprError::at(mask.span.clone(), error));
         }
     }

@@ -85,7 +85,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["linalg.solve", "matrix_solve"],
         "matrix, rhs, adjoint=False",
-        "The solutions x of matrix @ x = rhs for square matrices `[..., n, n]` and right sides `[..., n, k]`; with adjoint=True, for the \
+        "The solutions x of matrix @ x = rhs for square matrices `[..., n, n]` and right-hand sides `[..., n, k]`; with adjoint=True, for the \
          transposed matrices. A singular matrix is an error.",
         [("linalg.solve([[2.0, 0.0], [0.0, 4.0]], [[2.0], [2.0]])", "[[1.0], [0.5]]")],
         |c| {
@@ -96,7 +96,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["linalg.triangular_solve", "matrix_triangular_solve"],
         "matrix, rhs, lower=True, adjoint=False",
-        "The solutions of linalg.solve for triangular matrices, of which only the lower triangle is read, or the upper one with lower=False.",
+        "Like linalg.solve, for triangular matrices. Only the lower triangle is read or, with lower=False, the upper one.",
         [("linalg.triangular_solve([[2.0, 9.0], [1.0, 4.0]], [[2.0], [5.0]])", "[[1.0], [1.0]]")],
         |c| {
             let (lower, adjoint) = (c.flag(2, true)?, c.flag(3, false)?);
@@ -113,7 +113,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["linalg.cholesky", "cholesky"],
         "input|x",
-        "The lower triangles L of positive definite matrices L @ L', of which only the lower triangle is read. Another matrix is an error.",
+        "The Cholesky factors of positive definite matrices: lower triangular matrices L such that L @ L' is the input, of which only the lower triangle is read. A matrix that is not positive definite is an error.",
         [("linalg.cholesky([[4.0, 2.0], [2.0, 10.0]])", "[[2.0, 0.0], [1.0, 3.0]]")],
         |c| {
             let x = Squares::new(c, 0)?;
@@ -131,7 +131,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["linalg.cholesky_solve", "cholesky_solve"],
         "chol, rhs",
-        "The solutions x of L @ L' @ x = rhs, given L of linalg.cholesky.",
+        "The solutions x of L @ L' @ x = rhs, given L from linalg.cholesky.",
         [("linalg.cholesky_solve([[2.0, 0.0], [1.0, 3.0]], [[8.0], [22.0]])", "[[1.0], [2.0]]")],
         alike: [0, 1],
         |_| Ok("linalg.triangular_solve(chol, linalg.triangular_solve(chol, rhs), True, True)".to_owned())
@@ -238,7 +238,7 @@ fn solutions(
     let (matrices, right) = (Squares::of(call, args[0].clone())?, args[1].clone());
     let outer = matrices.outer();
     if right.rank() != outer + 2 {
-        let error = format!("{}: rhs must have rank {}, as the matrices; this is {}", call.name, outer + 2, right.ty);
+        let error = format!("{}: rhs must have rank {}, like the matrices; this is {}", call.name, outer + 2, right.ty);
         let error = ExprError::at(right.span.clone(), error);
         return Err(if right.rank() == outer + 1 { error.help("vectors are columns: expand_dims(x, -1)") } else { error });
     }

@@ -368,7 +368,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let per_row = match axis {
         None | Some(0) => false,
         Some(-1) => true,
-        Some(other) => return Err(call.error(format!("axis must be 0 (all values) or -1 (row by row), not {other}"))),
+        Some(other) => return Err(call.error(format!("axis must be 0 (all values) or -1 (each row), not {other}"))),
     };
     if per_row && x.rank() > 2 {
         let found = x.rank();
@@ -464,7 +464,7 @@ impl Bincount {
         for record in 0..whole.nrows() {
             let own = &values[whole.range(record)];
             if let Some(negative) = own.iter().find(|v| **v < 0) {
-                return Err(Error::data(format!("{negative} is negative; only integers from 0 up can be counted")).at_row(record));
+                return Err(Error::data(format!("{negative} is negative; only nonnegative integers can be counted")).at_row(record));
             }
             let greatest = own.iter().max().map_or(0, |v| (*v as usize).saturating_add(1));
             let mut width = greatest.max(least.size(record, "the length")?);

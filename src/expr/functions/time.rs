@@ -33,7 +33,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["timestamp"],
         "x, unit=\"us\", tz=None",
-        "Timestamps from text (2024-05-01 or 2024-05-01T12:30:00, optionally with a fraction of the second and a UTC offset, from which the time in UTC is computed), counts of the unit since 1970, dates, or other timestamps (rounded down).",
+        "Timestamps from text (2024-05-01 or 2024-05-01T12:30:00, optionally with fractional seconds and a UTC offset; with an offset, the time is converted to UTC), counts of the unit since 1970, dates, or other timestamps (rounded down).",
         [("year(timestamp([\"2024-05-01\", \"1969-12-31T23:59:59\"]))", "[2024, 1969]"), ("day(timestamp(86400, unit=\"s\"))", "2")],
         timestamp
     ),

@@ -247,11 +247,11 @@ impl Parser {
             TokenKind::Op(":") if matches!(self.peek_after(1), TokenKind::Op(":")) => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("in") => error
-                .help("expressions have no `in`: write reduce_any(x == [1, 2]), or if the list is a field, reduce_any(list == x)")
+                .help("expressions have no `in`: write reduce_any(x == [1, 2]) or, if the list is a field, reduce_any(list == x)")
                 .help(SEARCH_TEXT),
             TokenKind::Name(word) if word == "not" => {
                 let lists =
-                    "expressions have no `not in`: write not reduce_any(x == [1, 2]), or if the list is a field, not reduce_any(list == x)";
+                    "expressions have no `not in`: write not reduce_any(x == [1, 2]) or, if the list is a field, not reduce_any(list == x)";
                 error.help(lists).help(SEARCH_TEXT)
             }
             TokenKind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),

@@ -42,7 +42,7 @@ impl<C: Container> ArraysWriter<C> {
         let layout = Arc::new(StoredSchema::of(schema, stacking)?);
         container.check(&layout)?;
         if let Some(key) = C::SCHEMA_KEY {
-            let taken = schema.facts.metadata.contains_key(key).then_some((key, "has the key of the schema"));
+            let taken = schema.facts.metadata.contains_key(key).then_some((key, "uses the key under which the schema is stored"));
             let dropped = schema.facts.dropped.iter().map(|(key, why)| (key.as_str(), *why));
             for (key, why) in dropped.chain(taken) {
                 options.notices.add(format!("the metadata `{key}` was dropped: it {why}"), options.strict)?;

@@ -89,7 +89,7 @@ impl Framed {
     pub fn nrows(&self, ncolumns: usize) -> Result<u64> {
         let message = self.message()?;
         let batch = message.header_as_record_batch().ok_or_else(|| {
-            Error::data(format!("a record batch was expected, but the message is {}: the file is damaged", kind(message.header_type())))
+            Error::data(format!("expected a record batch, found a message {}: the file is damaged", kind(message.header_type())))
         })?;
         let nrows = u64::try_from(batch.length()).map_err(|_| Error::data(format!("a record batch claims {} rows", batch.length())))?;
         // No compression makes values so small, and nulls without values would only take time.

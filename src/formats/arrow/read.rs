@@ -97,7 +97,7 @@ impl Known {
         let arrow = schema.fields().iter().cloned().collect();
         let renamed = names::distinct_fields(&mut fields);
         let wide = places.iter().map(|place| {
-            let (column, read) = (quoted(&fields[place.root()].name), if place.is_decimal() { "decimal128(38, 0)" } else { "its bytes" });
+            let (column, read) = (quoted(&fields[place.root()].name), if place.is_decimal() { "decimal128(38, 0)" } else { "bytes" });
             (place.root(), format!("{name}: {column}: {} is read as {read}", place.name()))
         });
         let wide = wide.collect();
@@ -512,7 +512,7 @@ impl Batches {
                     }
                 }
                 MessageHeader::DictionaryBatch => {}
-                other => return Err(Error::data(format!("a message in the Arrow data is {}, not a record batch", message::kind(other)))),
+                other => return Err(Error::data(format!("expected a record batch, found a message {}", message::kind(other)))),
             }
         }
     }

@@ -36,7 +36,7 @@ pub struct ClashingColumn {
     pub others: Option<String>,
 }
 
-/// The error for these columns, of which there is at least one. `missing`: the words that are taken for null unless
+/// The error for these columns, of which there is at least one. `missing`: the words that are read as null unless
 /// `--nulls` is given.
 pub fn error(columns: &[ClashingColumn], missing: Vec<String>, options: &Options) -> Error {
     let [first, others @ ..] = columns else { return Error::internal("no column without a type") };

@@ -26,7 +26,7 @@ pub struct Seen {
     /// The number of parts of the input, in order, that have been observed.
     parts: u64,
     nrecords: u64,
-    /// The first record with a different number of fields than columns or wrong quotes, which tells nothing of their types.
+    /// The first record with a different number of fields than columns or wrong quotes, which says nothing about their types.
     uneven: Option<Uneven>,
 }
 

@@ -54,7 +54,7 @@ fn check_field(field: &Field, path: &FieldPath, omit_null: bool) -> Result<()> {
     }
 }
 
-/// Whether the object of these fields can be taken for a sparse tensor; with `omit_null`, without fields that are null.
+/// Whether the object of these fields can be mistaken for a sparse tensor; with `omit_null`, without fields that are null.
 fn reads_as_sparse(fields: &[Field], omit_null: bool) -> bool {
     let is_part = |f: &Field| SPARSE_KEYS.contains(&f.name.as_str());
     fields.iter().all(|f| is_part(f) || (omit_null && f.ty.optional))

@@ -112,7 +112,7 @@ impl Observed for Seen {
             None => 0,
             Some(last) => {
                 let n = last.checked_sub(base).and_then(|n| n.checked_add(1));
-                n.ok_or_else(|| Error::data(format!("index {last} is beyond the largest that a feature can have")))?.max(0) as u64
+                n.ok_or_else(|| Error::data(format!("the feature index {last} is too large")))?.max(0) as u64
             }
         };
         let mut fields = Vec::new();

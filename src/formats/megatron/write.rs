@@ -209,7 +209,7 @@ fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType
         if written.as_ref().is_some_and(|dtype| cast(&one(eod), dtype).is_err()) {
             let dtype = written.map_or_else(String::new, |dtype| dtype.to_string());
             return refused(
-                format!("--append-eod {eod} does not fit {name}, which is {dtype}"),
+                format!("--append-eod {eod} is out of range for {name}, which is {dtype}"),
                 format!("cast it first: cast {name}=int32"),
             );
         }

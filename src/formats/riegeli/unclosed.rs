@@ -46,7 +46,7 @@ impl ArrayFile {
         let is_read = self.data(&chunk, &mut data)?.is_ok();
         let ranges = if is_read { Unpacker::default().unpack(&chunk.header, &data, &mut values) } else { Ok(Vec::new()) };
         let first = ranges.ok().and_then(|ranges| values.get(ranges.first()?.clone()));
-        // A damaged chunk with as many records as the footer has entries is taken for the footer.
+        // A damaged chunk with as many records as the footer has entries is mistaken for the footer.
         Ok(first.is_none_or(|first| parse_metadata(first) == Ok((nchunks, nrecords))))
     }
 }

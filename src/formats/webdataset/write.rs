@@ -173,7 +173,7 @@ fn check_key(key: &str, last: Option<&str>) -> Result<()> {
 }
 
 fn same_key(key: &str) -> Error {
-    Error::data(format!("two consecutive records have the key {key:?}, and would be read back as one record"))
+    Error::data(format!("two consecutive records have the key {key:?} and would be read back as one record"))
 }
 
 fn put_member(name: &str, contents: &[u8], out: &mut Vec<u8>) -> Result<()> {

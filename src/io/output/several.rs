@@ -20,7 +20,7 @@ impl Outputs {
         let name = path.display().to_string();
         let is_new = match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => false,
-            Ok(_) => return Err(Error::new(Kind::Io, "this is a file: the output is a directory").in_input(name)),
+            Ok(_) => return Err(Error::new(Kind::Io, "expected a directory for the output, found a file").in_input(name)),
             Err(_) => true,
         };
         let Some(sharded) = Sharded::parse(shards)? else { return Err(Error::internal("shards without a number")) };

@@ -174,7 +174,7 @@ const CHANGE_IN_BRACKETS: &str = "change the field in the brackets of one input:
 fn check_list(schema: &Schema, field: &str, name: Arc<str>) -> Result<()> {
     let Some(position) = schema.index_of(field) else {
         let names: Vec<String> = schema.fields.iter().map(|f| crate::path::quoted(&f.name).to_string()).collect();
-        let error = Error::usage(format!("unknown field {}", crate::path::quoted(field))).in_input(name);
+        let error = Error::usage(format!("unknown field `{field}`")).in_input(name);
         return Err(error.help(format!("the fields are: {}", names.join(", "))));
     };
     let ty = &schema.fields[position].ty;

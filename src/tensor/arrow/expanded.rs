@@ -1,7 +1,7 @@
 //! The size of rows once every row has its own values.
 //!
-//! Dictionaries, runs and views store values once that many rows refer to, and nulls and lists of nothing take no room at
-//! all, so a few bytes of a file can stand for any number of bytes in memory or as text.
+//! Dictionaries, runs and views store a value once, however many rows refer to it, and nulls and empty lists take no space,
+//! so a few bytes of a file can expand to any number of bytes in memory or as text.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int64Type, RunEndIndexType};

@@ -389,7 +389,7 @@ fn variable_shape(array: &ArrayRef, field: &Field, ty: &TensorType, mask: Option
     let differs = |row: &usize| counts[*row] != flat.partition().row_length(*row);
     if let Some(row) = (0..nrows).find(differs) {
         let found = flat.partition().row_length(row);
-        return Err(Error::data(format!("the shape of a tensor has {} values, its data {found}", counts[row])).at_row(row));
+        return Err(Error::data(format!("the shape of a tensor has {} values, but its data has {found}", counts[row])).at_row(row));
     }
     let values = match &ty.permutation {
         None => flat.values().clone(),

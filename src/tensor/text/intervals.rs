@@ -3,8 +3,8 @@
 use arrow_array::types::IntervalMonthDayNano;
 use arrow_schema::IntervalUnit;
 
-/// Whether a text, whose value is this as the finest type, loses nothing as an interval of that unit. Arrow's parser takes a
-/// month for 30 days where a type has no months, and drops what is finer than a type.
+/// Whether a text with this value in the finest type is represented exactly as an interval of that unit. Arrow's parser treats
+/// a month as 30 days if a type has no months, and drops what is finer than the type.
 pub fn is_exact(text: &str, value: IntervalMonthDayNano, unit: IntervalUnit) -> bool {
     let fits = match unit {
         IntervalUnit::YearMonth => value.days == 0 && value.nanoseconds == 0,

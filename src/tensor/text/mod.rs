@@ -186,8 +186,8 @@ fn of_times(values: &PrimitiveArray<Int64Type>, ty: &DataType, unit: i128) -> La
 /// A function that takes the row and the message of each text that was not parsed.
 pub type Refuse<'a> = &'a mut dyn FnMut(usize, String);
 
-/// Parses texts. Those that do not belong to the type, or that it cannot represent exactly, become a placeholder, and go to
-/// `refuse`.
+/// Parses texts. Those that do not belong to the type, or that it cannot represent exactly, become a placeholder and are
+/// reported to `refuse`.
 ///
 /// # Errors
 /// Never caused by data.

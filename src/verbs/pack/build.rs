@@ -145,7 +145,7 @@ impl Packing {
             && let Some(row) = (0..chunk.nrows).find(is_long)
         {
             let and = if more > 0 { " and a separator" } else { "" };
-            let error = format!("{} items{and} do not fit into a row of {}", first.row_length(row), self.layout.length);
+            let error = format!("{} items{and} do not fit in a row of {}", first.row_length(row), self.layout.length);
             let error = Error::data(error).in_field(&packed[0].path).at_row(row);
             errors.push(error.help("split it with --overflow split, drop it with --overflow drop, or use a larger --length"));
         }

@@ -73,7 +73,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
         if ty.is_sparse() {
             return Err(Error::usage("is sparse; only dense and ragged fields can be padded")
                 .in_field(&path)
-                .help(format!("convert it first: to-dense -f {}", shell_word(&path.to_string()))));
+                .help(format!("make it dense first: to-dense -f {}", shell_word(&path.to_string()))));
         }
         if ty.fields().is_some() && ty.rank() > 0 {
             let error = Error::usage("is a list of structures, and structures cannot be padded").in_field(&path);

@@ -16,7 +16,7 @@ pub struct PaddingArgs {
     /// Padding value, such as x=-1, or -1 for all fields it fits; may be repeated [default: 0, "", False]
     #[arg(long = "default", value_name = "FIELD=VALUE", allow_hyphen_values = true, value_parser = parse_default)]
     defaults: Vec<FieldValue>,
-    /// Size of each axis, such as 'x=[?, 512]': `?` is the length of the longest row, `<=512` that length but at most 512, `512` exactly 512
+    /// Size of each axis, such as 'x=[?, 512]': `?` is the length of the longest row, `<=512` the same but at most 512, and `512` exactly 512
     #[arg(long = "shape", value_name = "FIELD=[..]", value_parser = parse_shape)]
     shapes: Vec<Shape>,
     #[arg(skip)]

@@ -32,7 +32,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["sequence_unpad"],
         "x, length",
-        "Remove padding: each row becomes a sequence of its first steps, whose number is given by length.",
+        "Remove padding: keep the first length[i] steps of row i, as a sequence.",
         [("sequence_unpad([[1, 2, 0], [3, 4, 5]], [2, 3])", "[[[1], [2]], [[3], [4], [5]]]")],
         sequence_unpad
     ),

@@ -163,7 +163,7 @@ fn numbers_of(numbers: &Tensor, arg: &Arg, tensor: &Tensor, x: &Sequences, what:
     if arg.rank() > x.axis {
         let list = each.as_list()?;
         if let Some(row) = (0..list.partition().nrows()).find(|row| list.partition().row_length(*row) != 1) {
-            let error = format!("found {} numbers as the {what} of one sequence", list.partition().row_length(row));
+            let error = format!("found {} numbers for the {what} of one sequence", list.partition().row_length(row));
             return Err(Error::data(error).at_row(record_of(numbers, x.axis, row)));
         }
     }

@@ -72,7 +72,7 @@ fn broadcast(call: &mut Call, op: Binary, sparse: &Operand, other: &Operand) -> 
             y.span.clone(),
             format!("{}: the dense shape {} does not broadcast to {}", call.name, shape(&y.ty.dims), shape(&x.ty.dims)),
         )
-        .help("the dense tensor must have the last axes of the sparse one, with the same size or size 1")
+        .help("the axes of the dense tensor must have the sizes of the last axes of the sparse one, or size 1")
     };
     let Some(skipped) = x.rank().checked_sub(y.rank()) else {
         return Err(refused());

@@ -91,7 +91,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
         if w.rank() != x.rank() {
             return Err(ExprError::at(
                 w.span.clone(),
-                format!("{}: the weights have {}, the values have {}", call.name, counted_axes(w.rank()), x.rank()),
+                format!("{}: the weights have {}, but the values have {}", call.name, counted_axes(w.rank()), x.rank()),
             ));
         }
     }
@@ -253,7 +253,7 @@ impl Counted {
         let mut keys: Vec<(i64, i64, usize)> = Vec::new();
         for record in 0..self.records.nrows() {
             if by_row && self.nrows[record] == 0 {
-                return Err(Error::data("there are no rows to count in").at_row(record).help("to count all values: axis=0"));
+                return Err(Error::data("there are no rows").at_row(record).help("to count all values: axis=0"));
             }
             keys.clear();
             let mut greatest = 0i64;

@@ -155,7 +155,7 @@ impl Join {
             if self.expand {
                 shape[other] = shape[other].max(own[other]);
             } else if shape[other] != own[other] {
-                let error = format!("axis {other} has {} items in the first tensor, {} in tensor {which}", shape[other], own[other]);
+                let error = format!("axis {other} has {} items in the first tensor, but {} in tensor {which}", shape[other], own[other]);
                 return Err(Error::data(error).help("to use the largest size: expand_nonconcat_dims=True"));
             }
         }

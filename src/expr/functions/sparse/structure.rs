@@ -114,7 +114,7 @@ fn reset_shape(call: &mut Call) -> ExprResult<OperandKind> {
                 place,
                 format!("{}: new_shape has {new} items on axis {axis}, fewer than the {old} of the tensor", call.name),
             )
-            .help("without new_shape the result has the smallest shape that contains the entries; sparse.slice truncates"));
+            .help("without new_shape, the result has the smallest shape that contains the entries; sparse.slice truncates"));
         }
     }
     let dims = shape.iter().map(Integer::dim).collect();
@@ -242,7 +242,7 @@ fn check_open(wanted: &[i64]) -> std::result::Result<(), String> {
     }
     match wanted.iter().filter(|n| **n == -1).count() {
         0 | 1 => Ok(()),
-        n => Err(format!("only one size can be -1; there are {n} in {wanted:?}")),
+        n => Err(format!("at most one size can be -1; there are {n} in {wanted:?}")),
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[function!(
     ["io.decode_raw", "decode_raw"],
     "input_bytes|x|bytes, out_type, little_endian=True, fixed_length=None",
-    "Reinterpret the bytes of each string as a row of numbers. All strings of a dense tensor must have the same length in a record; \
+    "Reinterpret the bytes of each string as a row of numbers. All strings of a dense tensor must have the same length within a record; \
      fixed_length truncates them or pads them with zeros.",
     [("io.decode_raw(\"\\x01\\x00\\x02\\x00\", int16)", "[1, 2]"), ("io.decode_raw(\"ab\", uint8)", "[97, 98]")],
     decode_raw

@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["io.parse_tensor", "parse_tensor"],
         "serialized|x, out_type",
-        "Parse a tensor written by tf.io.serialize_tensor. The values are in one row; use reshape to restore the shape.",
+        "Parse a tensor written by tf.io.serialize_tensor. The values are returned as one row; use reshape to restore the shape.",
         [("io.parse_tensor(io.decode_base64(\"CAMSCBICCAISAggCIhABAAAAAgAAAAMAAAAEAAAA\"), int32)", "[1, 2, 3, 4]")],
         parse_tensor
     ),

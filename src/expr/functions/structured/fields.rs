@@ -27,7 +27,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["promote"],
         "st|x|self, source_path, new_name",
-        "Copy a field one level up, merging its first axis with those of the structure it was in.",
+        "Copy a field one level up, merging its first axis with those of its structure.",
         [],
         promote
     ),

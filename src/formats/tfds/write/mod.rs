@@ -53,7 +53,7 @@ impl Directory for Dataset {
         let is_empty = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
         if !is_empty && !directory.join(INFO).is_file() {
             let error = Error::new(Kind::Io, format!("the directory contains files, but no dataset: there is no {INFO}"));
-            return Err(error.in_input(directory.display().to_string()).help("specify a new or an empty directory"));
+            return Err(error.in_input(directory.display().to_string()).help("specify a new or empty directory"));
         }
         Ok(format!("{name}-{}.tfrecord@{}", split_name(options)?, options.shards.unwrap_or(1)))
     }
@@ -127,7 +127,7 @@ fn identity(directory: &Path, options: &Options) -> Result<Identity> {
         let format = json::string(&known, ["fileFormat", "file_format"]);
         if !["", "tfrecord"].contains(&format) {
             let error = Error::usage(format!("the existing dataset has {format} shards, to which tfrecord shards cannot be added"));
-            return Err(error.in_input(path.display().to_string()).help("specify a new directory, or an empty one"));
+            return Err(error.in_input(path.display().to_string()).help("specify a new or empty directory"));
         }
         return Ok(Identity { version: json::string(&known, ["version", "version"]).to_owned(), name, known: Some(known) });
     }
