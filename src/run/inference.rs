@@ -10,6 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::formats::{Inference, Observed, Request, Task, Tasks};
 use crate::schema::{Schema, Type, unify};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The schema of the required fields, from all of the inputs or their first `sample_bytes`.
 ///
@@ -45,12 +46,12 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     let share = request.sample_bytes;
     let mut scans: Vec<Scan> = Vec::new();
     let mut found = Unified::default();
-    let (mut is_settled, mut is_stated) = (true, true);
+    let mut scanned = Vec::new();
     let clash = |e: Error| e.help("drop the field first, or rename or cast it in one of the inputs");
     let mut opened: Vec<&mut Opened> = opened.collect();
     // Records that are still needed, if not all are: inputs that will not be read have no say.
     let mut needed = request.records.filter(|_| in_turn);
-    for opened in &mut opened {
+    for (number, opened) in opened.iter_mut().enumerate() {
         if needed == Some(0) {
             break;
         }
@@ -67,8 +68,7 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
                     *needed = needed.saturating_sub(observed.as_ref().and_then(|observed| observed.nrecords()).unwrap_or(0));
                     tasks = Box::new(observed.into_iter().map(|observed| Ok(Box::new(|| Ok(observed)) as Task<_>)));
                 }
-                is_stated = false;
-                is_settled &= share.is_none_or(|share| opened.input.codec().is_none() && opened.input.nbytes().is_some_and(|n| n <= share));
+                scanned.push(number);
                 match scans.iter_mut().find(|scan| scan.format == opened.format.name()) {
                     Some(scan) => {
                         scan.tasks.push(tasks);
@@ -95,6 +95,7 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
             found.add(&name, schema).map_err(clash)?;
         }
     }
+    let is_settled = share.is_none_or(|share| scanned.iter().all(|number| is_read_whole(opened[*number], share)));
     let mut found = found.schema();
     if found.fields.is_empty()
         && request.only.is_some()
@@ -110,7 +111,14 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     }
     let mut schema = unify::overlay(&request.declared, &found);
     schema.fields.retain(|f| request.wanted.includes(&f.name));
-    Ok(Inferred { schema, is_settled, is_stated })
+    Ok(Inferred { schema, is_settled, is_stated: scanned.is_empty() })
+}
+
+/// Whether the first `share` bytes of the input, which have been read, are all.
+fn is_read_whole(opened: &Opened, share: u64) -> bool {
+    let input = &opened.input;
+    let nbytes = if input.is_regular() { input.nbytes() } else { Some(input.consumed().load(Ordering::Relaxed) + 1) };
+    input.codec().is_none() && nbytes.is_some_and(|nbytes| nbytes <= share)
 }
 
 /// Replaces the types of dropped fields with one that unifies with all others.

@@ -4,62 +4,8 @@
 //! Parts of an input are observed in parallel, without the records before them. Nearly always they clash with nothing, and are
 //! merged as a whole. Otherwise their records are observed again, in order and one by one, after those before them.
 
-use super::block::Block;
-use super::cursor::Cursor;
-use super::decode::{BlockRecords, LineCount};
-use super::observe::Observation;
 use super::seen::{FirstSeen, SeenMembers, SeenNode};
 use super::settle::kinds;
-use crate::formats::format::Request;
-
-/// Observed records, kept until the records before them have been observed.
-pub struct Parts {
-    pub list: Vec<Part>,
-    pub request: Request,
-    /// Whether a record clashes with another one, in these parts or before them.
-    pub has_clashes: bool,
-}
-
-impl Parts {
-    /// Adds the parts that follow.
-    pub fn append(&mut self, mut more: Parts) {
-        self.list.append(&mut more.list);
-        self.has_clashes |= more.has_clashes;
-    }
-}
-
-/// The records of a block.
-pub struct Part {
-    pub block: Block,
-    /// Those that cannot be read, by index in the block, in ascending order.
-    pub unreadable: Vec<usize>,
-}
-
-impl Part {
-    /// Observes each record that does not clash with those observed before.
-    pub fn add_to(&self, seen: &mut Observation, request: &Request) {
-        let input = seen.number(&self.block.input);
-        // Cleared instead of made anew for each record, because most records have the same fields.
-        let mut alone = Observation::default();
-        let mut records = BlockRecords::new(&self.block);
-        let mut line = LineCount::new(&self.block);
-        while let Some((index, start)) = records.next_start() {
-            if self.unreadable.binary_search(&index).is_ok() {
-                records.advance(self.block.record_end(start, index));
-                continue;
-            }
-            let here = line.first_seen(input, index, start);
-            alone.record.clear();
-            let see = |seen: &mut Observation| records.read(start, index, |cursor: &mut Cursor| seen.see(cursor, request, here));
-            let end = match see(&mut alone) {
-                Ok(end) if clashes(&seen.record, &alone.record) => end,
-                // It has been read before.
-                _ => see(seen).unwrap_or_else(|_| self.block.record_end(start, index)),
-            };
-            records.advance(end);
-        }
-    }
-}
 
 /// Whether records clash with each other.
 pub fn is_mixed(records: &SeenMembers) -> bool {

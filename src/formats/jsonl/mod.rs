@@ -5,7 +5,7 @@
 //!           lines, stream                     cut the input into blocks of whole records
 //!           seen, settle, observe             inference: observed types, and the schema or the conflicts;
 //!           first_wins                        which records are left out of it under `--on-error skip`
-//!           decode                            decodes a block into columns
+//!           decode                            decodes a block into columns, or observes it; records: its records
 //!           column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
 //! writing   write, text                       rows as text
@@ -36,6 +36,7 @@ mod number_blocks;
 mod object;
 mod observe;
 mod reader;
+mod records;
 mod rules;
 mod scalar;
 mod seen;

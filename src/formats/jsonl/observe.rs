@@ -1,8 +1,10 @@
 //! Observations of the records of a run, part by part, and the schema inferred from them.
 
+use super::block::Block;
 use super::cursor::Cursor;
 use super::error::Parse;
-use super::first_wins::{Part, Parts, clashes, is_mixed};
+use super::first_wins::{clashes, is_mixed};
+use super::records::{BlockRecords, LineCount};
 use super::seen::{FirstSeen, Interest, SeenMembers};
 use super::settle;
 use crate::error::Result;
@@ -20,6 +22,55 @@ pub struct Observation {
     pub too_many_fields: Option<FirstSeen>,
     /// The observed records, if those that clash with earlier ones are left out.
     parts: Option<Parts>,
+}
+
+/// Observed records, kept until the records before them have been observed.
+pub struct Parts {
+    pub list: Vec<Part>,
+    pub request: Request,
+    /// Whether a record clashes with another one, in these parts or before them.
+    pub has_clashes: bool,
+}
+
+impl Parts {
+    /// Adds the parts that follow.
+    pub fn append(&mut self, mut more: Parts) {
+        self.list.append(&mut more.list);
+        self.has_clashes |= more.has_clashes;
+    }
+}
+
+/// The records of a block.
+pub struct Part {
+    pub block: Block,
+    /// Those that cannot be read, by index in the block, in ascending order.
+    pub unreadable: Vec<usize>,
+}
+
+impl Part {
+    /// Observes each record that does not clash with those observed before.
+    pub fn add_to(&self, seen: &mut Observation, request: &Request) {
+        let input = seen.number(&self.block.input);
+        // Cleared instead of made anew for each record, because most records have the same fields.
+        let mut alone = Observation::default();
+        let mut records = BlockRecords::new(&self.block);
+        let mut line = LineCount::new(&self.block);
+        while let Some((index, start)) = records.next_start() {
+            if self.unreadable.binary_search(&index).is_ok() {
+                records.advance(self.block.record_end(start, index));
+                continue;
+            }
+            let here = line.first_seen(input, index, start);
+            alone.record.clear();
+            let see = |seen: &mut Observation| records.read(start, index, |cursor: &mut Cursor| seen.see(cursor, request, here));
+            let end = match see(&mut alone) {
+                Ok(end) if clashes(&seen.record, &alone.record) => end,
+                // It has been read before.
+                _ => see(seen).unwrap_or_else(|_| self.block.record_end(start, index)),
+            };
+            records.advance(end);
+        }
+    }
 }
 
 impl Observation {
