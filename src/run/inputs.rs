@@ -448,6 +448,7 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     let Some(text) = options.schema.as_deref() else { return Ok(Schema::default()) };
     let Some(file) = text.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {
         let text = text.to_str().ok_or_else(|| Error::usage("the schema is not valid UTF-8").in_input("--schema"))?;
+        check_comment(text)?;
         return notation::parse(text).map_err(|e| e.in_input("--schema"));
     };
     let name = &*file.display().to_string();
@@ -464,6 +465,19 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     input.open()?.read_to_string(&mut text).map_err(|e| Error::io(name, "cannot read the schema", &e))?;
     let parsed = if is_json { notation::parse_json(&text) } else { notation::parse(&text) };
     parsed.map_err(|e| e.in_input(name))
+}
+
+/// Refuses a declaration that is a comment because the name begins with `#`, as in the header of a table of variants.
+fn check_comment(text: &str) -> Result<()> {
+    let Some((before, comment)) = text.split_once('#').filter(|_| !text.contains('\n')) else { return Ok(()) };
+    let is_whole = before.trim().is_empty() || before.trim_end().ends_with(';');
+    let Some((name, rest)) = comment.split_once(':').filter(|_| is_whole) else { return Ok(()) };
+    let declared = format!("{before}{}:{rest}", notation::name_text(&format!("#{}", name.trim_end())));
+    if notation::parse(&declared).is_err() {
+        return Ok(());
+    }
+    let error = Error::usage(format!("#{comment} is a comment, so it declares nothing")).in_input("--schema");
+    Err(error.help(format!("put a name that begins with # in backquotes: {}", notation::schema_option(&declared))))
 }
 
 fn stated_schema(format: &dyn Format, input: Arc<Input>, options: &Arc<Options>) -> Result<Schema> {

@@ -21,9 +21,10 @@
 //! A string is stored as an innermost axis of bytes. Fields of structures are named by their paths.
 
 use super::leaves::Leaf;
+use super::notation::{declaration, schema_option};
 use super::{DType, Dim, Size, Type};
 use crate::error::{Error, Result};
-use crate::printable::{shell_quoted, shell_word};
+use crate::printable::shell_word;
 
 /// The meaning of the first axis of the arrays of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
             let is_null = ty.dims.is_empty() || leaf.field.ty.with_nulls || leaf.field.ty.optional;
             let help = match is_null || path.names().len() > 1 {
                 true => drop,
-                false => format!("declare its type, for example --schema {}; or {drop}", shell_quoted(&format!("{path}: {ty}"))),
+                false => format!("declare its type, for example {}; or {drop}", schema_option(&declaration(path, ty))),
             };
             return refused("has no value in any record, so the dtype of its array is unknown".to_owned(), help);
         }

@@ -12,6 +12,7 @@ use crate::io::{self, in_command};
 use crate::options::{Options, Table};
 use crate::path::{self, FieldPath, in_expression, new_name, quoted};
 use crate::printable::shell_word;
+use crate::schema::notation::{declaration, name_text, schema_option};
 use crate::schema::unify::unify_dtypes;
 use crate::schema::{DType, Field, Schema, Type};
 use crate::tensor::time::converts;
@@ -262,7 +263,7 @@ impl Lookup {
         let is_decimal = |dtype: &DType| matches!(dtype, DType::Arrow(ty) if ty.is_decimal());
         // The types of a table are those of its file.
         let rewrite = match b {
-            DType::Json => Some(format!("convert --schema {}", shell_word(&format!("{}: {a}", quoted(key))))),
+            DType::Json => Some(format!("convert {}", schema_option(&format!("{}: {a}", name_text(key))))),
             _ if is_decimal(b) => Some(format!("cast {}", shell_word(&format!("{}=float64", quoted(key))))),
             // Cast to bool, every number except 0 is the same.
             DType::Bool if a.is_number() => Some(format!("cast {}", shell_word(&format!("{}={a}", quoted(key))))),
@@ -277,7 +278,7 @@ impl Lookup {
             return error.help(format!("convert the key of the table first: tatter {rewrite} {table} -o OUT"));
         }
         if *a == DType::Json {
-            return error.help(format!("declare its type: --schema {}", shell_word(&format!("{}: {b}", self.field))));
+            return error.help(format!("declare its type: {}", schema_option(&declaration(&self.field, b))));
         }
         let like = match (a, b) {
             (DType::String, DType::Arrow(_)) if b.time().is_some() => cast(b),

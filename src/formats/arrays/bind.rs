@@ -13,6 +13,7 @@ use crate::schema::arrays::{
     ArrayForm, Contents as ValueKind, Stacking, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
 };
 use crate::schema::leaves::leaves;
+use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{DType, Dim, Element as Items, Field, Schema, Size, Type};
 use crate::tensor::batch::batched_type;
 use std::collections::{HashMap, HashSet};
@@ -166,8 +167,8 @@ impl Bound {
                 Err(Error::data(format!("the arrays have different numbers of rows: {}, {}", named(fields[0]), named(*other)))
                     .help(format!("read only arrays with the same number of rows: select {}", alike.join(",")))
                     .help(format!(
-                        "or read the whole file as one record, by declaring all axes of an array: --schema '{}: {whole}'",
-                        quoted(&first.field.name)
+                        "or read the whole file as one record, by declaring all axes of an array: {}",
+                        schema_option(&format!("{}: {whole}", name_text(&first.field.name)))
                     )))
             }
         }
@@ -355,7 +356,10 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
         let others: Vec<String> = contents.arrays.iter().filter(|a| !a.shape.is_empty()).map(|a| quoted(&a.name)).collect();
         let error = Error::data("is a single value, not one per record").in_field(quoted(name));
         let error = if others.is_empty() { error } else { error.help(format!("read the others: select {}", others.join(","))) };
-        return Err(error.help(format!("or read the whole file as one record: --schema '{}: {}'", quoted(name), found.element.dtype())));
+        return Err(error.help(format!(
+            "or read the whole file as one record: {}",
+            schema_option(&format!("{}: {}", name_text(name), found.element.dtype()))
+        )));
     };
     let dims = own.iter().map(|size| Dim::known(*size)).collect::<Vec<_>>();
     let field = Field::new(name.clone(), Type::tensor(found.element.dtype(), dims.clone()));

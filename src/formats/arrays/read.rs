@@ -17,6 +17,7 @@ use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::arrays::values_name;
 use crate::schema::facts::Facts;
+use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{DType, Dim, Field, MAX_FIELDS, Schema, Type, columns, too_many_fields};
 use crate::tensor::Tensor;
 use std::collections::HashSet;
@@ -87,8 +88,13 @@ impl ArraysReader {
         };
         let is_inferred = |field: &&Field| request.declared.index_of(&field.name).is_none() && request.wanted.includes(&field.name);
         let Some(field) = found.fields.iter().filter(is_inferred).find(is_uint8) else { return Ok(()) };
-        let (input, name, ty) = (self.input.name(), quoted(&field.name), Type::tensor(DType::UInt8, vec![Dim::UNIFORM]));
-        let notice = format!("{input}: the rows of {name} are uint8 and are read as bytes; to read numbers: --schema '{name}: {ty}'");
+        let ty = Type::tensor(DType::UInt8, vec![Dim::UNIFORM]);
+        let notice = format!(
+            "{}: the rows of {} are uint8 and are read as bytes; to read numbers: {}",
+            self.input.name(),
+            quoted(&field.name),
+            schema_option(&format!("{}: {ty}", name_text(&field.name)))
+        );
         request.options.notices.add(notice, request.options.strict)
     }
 }

@@ -8,7 +8,8 @@ use crate::demand::RecordNumbers;
 use crate::error::{Error, Kind, Result, nearest};
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
-use crate::printable::{shell_quoted, shell_word};
+use crate::printable::shell_word;
+use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{Field, Schema, Type, unify};
 use crate::tensor::Tensor;
 use crate::tensor::arrow::{LEAST, from_arrow};
@@ -136,8 +137,8 @@ impl Columns {
         if let Some(first) = missing.first() {
             let name = first.source_name();
             let declared = |target: &&Field| match &target.source.values {
-                Some(source) => format!("{}: optional {} from {}", quoted(&target.name), target.ty, quoted(source)),
-                None => format!("{}: optional {}", quoted(&target.name), target.ty),
+                Some(source) => format!("{}: optional {} from {}", name_text(&target.name), target.ty, name_text(source)),
+                None => format!("{}: optional {}", name_text(&target.name), target.ty),
             };
             let all: Vec<String> = missing.iter().map(declared).collect();
             let it = if missing.len() == 1 { "it" } else { "them" };
@@ -146,7 +147,7 @@ impl Columns {
             return Err(near
                 .into_iter()
                 .fold(error, Error::help)
-                .help(format!("to read {it} as null: --schema {}", shell_quoted(&all.join("; ")))));
+                .help(format!("to read {it} as null: {}", schema_option(&all.join("; ")))));
         }
         for target in &columns {
             let (name, source) = (&target.target.name, &target.target.source.values);

@@ -5,6 +5,7 @@ use crate::options::Options;
 use crate::path::quoted;
 use crate::printable::shell_quoted;
 use crate::schema::DType;
+use crate::schema::notation::{name_text, schema_option};
 
 /// Maximum number of columns listed in a message.
 pub const LISTED: usize = 10;
@@ -45,7 +46,7 @@ pub fn error(columns: &[ClashingColumn], missing: Vec<String>, options: &Options
         error = error.help(format!("{} {}", quoted(&other.name), other.clash.message));
     }
     let as_text = schema(columns.iter().take(LISTED).map(|column| (column.name.as_str(), column.text.as_str())));
-    let as_text = format!("a column must have the same type in all records; to read it as text: --schema {as_text}");
+    let as_text = format!("a column must have the same type in all records; to read it as text: {as_text}");
     if options.csv.columns.is_some() && columns.iter().any(|column| column.clash.word_line == 1) {
         let header = "--columns is for files without a header: omit it if line 1 is one, and use `rename` for other names";
         return error.help(header).help(as_text);
@@ -55,13 +56,13 @@ pub fn error(columns: &[ClashingColumn], missing: Vec<String>, options: &Options
     if let (Some(line), None) = (header_line(columns), &options.csv.columns) {
         let error = error.help(format!("line {line} repeats the header: pass the joined files separately, as in convert A.csv B.csv"));
         return error.help(match other_types {
-            Some(types) => format!("to skip it: --schema {} --on-error skip", schema(types.into_iter())),
+            Some(types) => format!("to skip it: {} --on-error skip", schema(types.into_iter())),
             None => as_text,
         });
     }
     error = error.help(as_text);
     if let (Some(types), []) = (other_types, others) {
-        error = error.help(format!("to skip the records with other values: --schema {} --on-error skip", schema(types.into_iter())));
+        error = error.help(format!("to skip the records with other values: {} --on-error skip", schema(types.into_iter())));
     }
     match as_nulls(columns, missing, options) {
         Some(help) => error.help(help),
@@ -69,10 +70,10 @@ pub fn error(columns: &[ClashingColumn], missing: Vec<String>, options: &Options
     }
 }
 
-/// The argument of `--schema` that gives these columns these types.
+/// The option that gives these columns these types.
 fn schema<'a>(types: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let fields: Vec<String> = types.map(|(name, ty)| format!("{}: {ty}", quoted(name))).collect();
-    shell_quoted(&fields.join("; "))
+    let fields: Vec<String> = types.map(|(name, ty)| format!("{}: {ty}", name_text(name))).collect();
+    schema_option(&fields.join("; "))
 }
 
 /// The line of the words, if each is the name of its column.

@@ -11,6 +11,7 @@ use crate::path::{FieldPath, quoted};
 use crate::printable::{counted, shell_quoted, shell_word};
 use crate::schema::facts::Storage;
 use crate::schema::filling::{fill_itself_or_drop, fill_or_drop};
+use crate::schema::notation::{declaration, schema_option};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -150,14 +151,11 @@ fn new_name(path: &FieldPath, features: &[(String, FieldPath)]) -> String {
 /// Advice to declare the dense_shape of a sparse field.
 fn declared(path: &FieldPath, dtype: Option<&DType>, shape: &[u64]) -> String {
     let ty = Type::sparse(dtype.cloned().unwrap_or(DType::Null), shape.iter().map(|n| Dim::known(*n)).collect());
-    let fields = path.names().iter().rev().fold(None, |inner: Option<Field>, name| {
-        Some(Field::new(name, inner.map_or_else(|| ty.clone(), |inner| Type::structure(vec![inner], Vec::new()))))
-    });
     let sizes: Vec<String> = shape.iter().map(u64::to_string).collect();
     let (name, sizes) = (path.in_expression(), sizes.join(", "));
     format!(
-        "if it is a field of the input, declare its size: --schema {}; otherwise set it: map {}",
-        shell_quoted(&fields.map_or_else(String::new, |field| field.to_string())),
+        "if it is a field of the input, declare its size: {}; otherwise set it: map {}",
+        schema_option(&declaration(path, ty)),
         shell_word(&format!("{name} = sparse.reset_shape({name}, [{sizes}])"))
     )
 }
@@ -391,8 +389,8 @@ impl Walk<'_> {
             Some(row) if nvalues == 0 => Err(scope
                 .at_record(row, "a tf.Example cannot store an empty list of unknown dtype".to_owned())
                 .help(format!(
-                    "declare its dtype: --schema {}",
-                    shell_quoted(&format!("{}: {}", scope.path, Type::tensor(DType::Int64, scope.dims.clone())))
+                    "declare its dtype: {}",
+                    schema_option(&declaration(&scope.path, Type::tensor(DType::Int64, scope.dims.clone())))
                 ))
                 .help(format!("or leave it out: drop {}", shell_word(&scope.path.to_string())))),
             Some(row) => Err(scope.at_record(row, "a tf.Example cannot store a null inside a list".to_owned())),

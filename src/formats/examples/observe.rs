@@ -11,6 +11,7 @@ use crate::options::Scalars;
 use crate::path::{glob_matches, quoted};
 use crate::printable::{counted, listed};
 use crate::schema::facts::Storage;
+use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{DType, Dim, Element, Field, MAX_FIELDS, Schema, Size, Source, SplitBy, Type};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -458,10 +459,12 @@ impl Observation {
             }
             if context.contains(name) {
                 let error = Error::data("it is both a feature of the context and a feature list").in_field(quoted(name));
-                let (a, dtype) = (quoted(name), feature.dtype(request).unwrap_or(DType::Int64));
-                return Err(error.help(format!("read the list: --schema '{a}: {dtype}[?, (?)]'")).help(format!(
-                    "read both, if the context has one value: --schema '{a}: {dtype}[?, (?)]; other: {dtype}[1] from {a}'"
-                )));
+                let (a, dtype) = (name_text(name), feature.dtype(request).unwrap_or(DType::Int64));
+                let list = format!("{a}: {dtype}[?, (?)]");
+                let both = format!("{list}; other: {dtype}[1] from {a}");
+                return Err(error
+                    .help(format!("read the list: {}", schema_option(&list)))
+                    .help(format!("read both, if the context has one value: {}", schema_option(&both))));
             }
             match feature.dtype(request) {
                 Ok(dtype) => {

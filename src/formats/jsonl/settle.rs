@@ -13,7 +13,7 @@ use super::seen::{FirstSeen, Interest, SeenMember, SeenMembers, SeenNode};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
-use crate::printable::shell_quoted;
+use crate::schema::notation;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::collections::BTreeSet;
 use std::collections::HashSet;
@@ -68,9 +68,9 @@ pub fn schema(record: &SeenMembers, inputs: &[Arc<str>], too_many_fields: Option
         for member in &record.list {
             if let Some(map) = as_map(member, &schema) {
                 let text = format!(
-                    "{}: there are many keys, each in only a few records; if the keys are data, reading them as a map is faster: --schema {}",
+                    "{}: there are many keys, each in only a few records; if the keys are data, reading them as a map is faster: {}",
                     crate::path::quoted(&member.name),
-                    shell_quoted(&map)
+                    notation::schema_option(&map)
                 );
                 request.options.notices.add(text, false)?;
             }
@@ -96,7 +96,7 @@ fn as_map(seen: &SeenMember, schema: &Schema) -> Option<String> {
     let optional = if field.ty.optional { "optional " } else { "" };
     let has_nulls = members.list.iter().any(|member| member.node.null.is_set());
     let value = if has_nulls { format!("optional {ty}") } else { ty.clone() };
-    Some(format!("{}: {optional}map<string, {value}>", crate::path::quoted(&field.name)))
+    Some(format!("{}: {optional}map<string, {value}>", notation::name_text(&field.name)))
 }
 
 /// The type of the single value at the cursor, as far as it is known; conflicts are kept as text.
@@ -132,8 +132,8 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
         let error = match names.as_slice() {
             [name] => {
                 let optional = if suggestion.fields.iter().any(|f| f.ty.optional) { "optional " } else { "" };
-                let map = shell_quoted(&format!("{}: {optional}map<string, int64>", crate::path::quoted(name)));
-                error.help(format!("if the keys are data, read them as a map with the type of their values, for example --schema {map}"))
+                let map = notation::schema_option(&format!("{}: {optional}map<string, int64>", notation::name_text(name)));
+                error.help(format!("if the keys are data, read them as a map with the type of their values, for example {map}"))
             }
             _ => error,
         };

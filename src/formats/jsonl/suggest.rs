@@ -3,12 +3,12 @@
 use super::error::{Fix, ParseError};
 use crate::error::nearest;
 use crate::path::quoted;
-use crate::printable::shell_quoted;
+use crate::schema::notation;
 use crate::schema::{DType, Element, Field, Schema, Size, Type};
 
 /// `--schema '...'`, ready to paste into a shell.
 pub fn schema_option(schema: &Schema) -> String {
-    format!("--schema {}", shell_quoted(&schema.to_string()))
+    notation::schema_option(&schema.to_string())
 }
 
 /// The part of the schema to declare so that the record can be read.

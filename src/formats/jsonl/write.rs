@@ -7,8 +7,9 @@ use super::union;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::decimal::put_integer;
-use crate::path::{FieldPath, quoted};
+use crate::path::FieldPath;
 use crate::printable::shell_word;
+use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::text::{has_text, to_text, uuids};
 use crate::tensor::{List, Sparse, Struct, Tensor};
@@ -43,7 +44,7 @@ fn check_field(field: &Field, path: &FieldPath, omit_null: bool) -> Result<()> {
             if field.ty.dims.is_empty() && reads_as_sparse(fields, omit_null) {
                 let (when, help) = match fields.len() > SPARSE_KEYS.len() {
                     true => (", without the fields that --omit-null leaves out", "write nulls: without --omit-null".to_owned()),
-                    false => ("", format!("declare it: --schema '{}: sparse<int64>[?, ?]'", quoted(&field.name))),
+                    false => ("", format!("declare it: {}", schema_option(&format!("{}: sparse<int64>[?, ?]", name_text(&field.name))))),
                 };
                 let text = format!("a structure of indices, values and dense_shape would read back as a sparse tensor{when}");
                 return Err(Error::usage(text).in_field(path).help(format!("rename one of them; or {help}")));

@@ -19,6 +19,7 @@ use crate::formats::examples::mapping::{Absent, AxisRows, Leaf, Mapping, Node, S
 use crate::formats::examples::packing::{Element, Packing};
 use crate::path::FieldPath;
 use crate::schema::facts::Storage;
+use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{DType, Dim, Field, PartitionEncoding, Size, Type};
 use crate::tensor::arrow::{ArrowForm, to_arrow_field};
 use std::sync::Arc;
@@ -77,7 +78,7 @@ impl Mapper<'_> {
                 let Some(tensor) = scope.declared.and_then(|field| declared_tensor(field, scope.own.len())) else {
                     return Err(Error::usage(format!("unknown feature connector: {what}"))
                         .in_field(&scope.path)
-                        .help(format!("declare the stored type: --schema '{}'", example(&scope)))
+                        .help(format!("declare the stored type: {}", schema_option(&example(&scope))))
                         .help("or read only the other fields, with `select`"));
                 };
                 self.leaf(&tensor, scope)
@@ -223,7 +224,7 @@ fn declared_tensor(field: &Field, nsequences: usize) -> Option<Tensor> {
 fn example(scope: &Scope) -> String {
     let own = if scope.own.is_empty() { String::new() } else { format!("[{}]", vec!["?"; scope.own.len()].join(", ")) };
     scope.path.names().iter().rev().enumerate().fold(String::new(), |inner, (depth, name)| {
-        let name = crate::path::quoted(name);
+        let name = name_text(name);
         if depth == 0 {
             format!("{name}: bytes{own}")
         } else {

@@ -10,6 +10,7 @@ use crate::formats::format::{Request, SKIP};
 use crate::formats::json_members::{Members, is_value};
 use crate::options::{OnError, Options};
 use crate::path::quoted;
+use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::Tensor;
 use arrow_array::{LargeBinaryArray, LargeStringArray};
@@ -110,8 +111,8 @@ impl Decoder {
                     Kind::Widened,
                     format!("this is the first member .{}, and the schema has no field for it", member.extension),
                 );
-                let name = quoted(&member.extension);
-                return Err(error.help(format!("the schema was fixed before this record; declare it: --schema '{name}: optional {ty}'")));
+                let declared = schema_option(&format!("{}: optional {ty}", name_text(&member.extension)));
+                return Err(error.help(format!("the schema was fixed before this record; declare it: {declared}")));
             }
         }
         let missing = self.fields.iter().find(|field| {
@@ -127,9 +128,8 @@ impl Decoder {
                 let kind = if is_declared { Kind::Data } else { Kind::Widened };
                 let error = Error::new(kind, format!("the record has no member .{}", field.source_name())).in_field(quoted(&field.name));
                 Err(error.help(format!(
-                    "a field that may be null is declared with --schema '{}: optional {}'",
-                    quoted(&field.name),
-                    field.ty
+                    "a field that may be null is declared with {}",
+                    schema_option(&format!("{}: optional {}", name_text(&field.name), field.ty))
                 )))
             }
         }
@@ -158,7 +158,7 @@ impl Decoder {
         let name = quoted(extension);
         let is_optional = self.fields.iter().any(|field| *field.source_name() == *extension && field.ty.optional);
         let optional = if is_optional { "optional " } else { "" };
-        let help = format!("to read them unchanged: --schema '{name}: {optional}bytes'");
+        let help = format!("to read them unchanged: {}", schema_option(&format!("{}: {optional}bytes", name_text(extension))));
         Err(Error::data(error).in_field(&name).help(help).help(SKIP))
     }
 

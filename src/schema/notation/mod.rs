@@ -18,11 +18,14 @@
 mod arrow;
 mod json;
 mod name;
+mod option;
 mod parse;
 mod print;
 
 pub use arrow::arrow_type_text;
 pub use json::{is_json, parse_json};
+pub use name::name_text;
+pub use option::{declaration, schema_option};
 pub use parse::{parse, parse_type};
 pub use print::{fitted, lines, typed};
 

@@ -43,7 +43,7 @@ pub(super) fn name(cursor: &mut Cursor, what: &str) -> Result<String> {
 
 /// A name in notation form: in backquotes unless it is a plain word, or in double quotes if it has characters that cannot be seen.
 /// Labels and features that consist of digits are quoted, because they would be read as sizes.
-pub(super) fn name_text(name: &str) -> String {
+pub fn name_text(name: &str) -> String {
     if name.contains(is_hidden) {
         return quote(name);
     }

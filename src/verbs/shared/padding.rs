@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::path::{self, FieldPath};
-use crate::printable::{counted, counted_axes, shell_quoted};
+use crate::printable::{counted, counted_axes};
 use crate::schema::literal::{parse_literal, parse_literal_for};
+use crate::schema::notation::{declaration, schema_option};
 use crate::schema::search::LastFound;
 use crate::schema::{DType, Dim, Literal, Schema, Type};
 use crate::tensor::literal::{literal_array, zero};
@@ -283,10 +284,13 @@ pub fn not_padded(path: &FieldPath, dtype: &DType, dims: &[Dim]) -> Error {
     if *dtype == DType::Null {
         let error = Error::usage("has no value in any record, so its dtype is unknown").in_field(path);
         if !dims.is_empty() {
-            let given = format!("{path}: {}", Type::tensor(DType::Int64, dims.to_vec()));
-            return error.help(format!("declare its type, for example --schema {}", shell_quoted(&given)));
+            let declared = declaration(path, Type::tensor(DType::Int64, dims.to_vec()));
+            return error.help(format!("declare its type, for example {}", schema_option(&declared)));
         }
-        return error.help(format!("declare its type, for example --schema '{path}: int64[?]'; int64[?, (?)] for lists of lists"));
+        return error.help(format!(
+            "declare its type, for example {}; int64[?, (?)] for lists of lists",
+            schema_option(&declaration(path, "int64[?]"))
+        ));
     }
     Error::usage(format!("{dtype} values cannot be padded")).in_field(path)
 }

@@ -1,0 +1,20 @@
+//! `--schema` as messages suggest it: ready to paste, whatever the names of the fields.
+
+use super::name_text;
+use crate::path::FieldPath;
+use crate::printable::shell_quoted;
+use std::fmt::Display;
+
+/// `a: {b: int64}`: declares the type of the field at the path.
+pub fn declaration(path: &FieldPath, ty: impl Display) -> String {
+    let nested = |inner: Option<String>, name: &String| match inner {
+        None => format!("{}: {ty}", name_text(name)),
+        Some(inner) => format!("{}: {{{inner}}}", name_text(name)),
+    };
+    path.names().iter().rev().fold(None, |inner, name| Some(nested(inner, name))).unwrap_or_default()
+}
+
+/// `--schema 'x: int64'`, for these declarations.
+pub fn schema_option(declarations: &str) -> String {
+    format!("--schema {}", shell_quoted(declarations))
+}
